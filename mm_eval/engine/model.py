@@ -1,0 +1,195 @@
+"""The adapter interface: what a model must do to be evaluated.
+
+An adapter is one class in `models/` (or behind an entry point of the group `mm_eval.models`):
+
+    @register_model("echo")
+    class Echo(Model):
+        def generate(self, instances):
+            for instance in instances:
+                yield instance, Response("yes")
+
+It never returns an error as text: it yields a typed error for the instance that failed, or raises one when no further
+answer can come. It yields each answer as it completes, in any order, exactly once an instance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
+
+from mm_eval.errors import ConfigError, MMEvalError
+from mm_eval.registry import Registry
+from mm_eval.types import Instance, Response
+
+Answers: TypeAlias = Iterator[tuple[Instance, Response | MMEvalError]]
+
+MODELS: Registry[type["Model"]] = Registry(
+    "model", package="mm_eval.models", decorator="register_model", entry_points="mm_eval.models"
+)
+register_model = MODELS.register
+
+NOT_PART_OF_THE_QUESTION = frozenset({"timeout", "max_retries", "retries", "num_concurrent", "concurrency", "api_key"})
+"""Generation options that can't change an answer, so that they are no part of a request key."""
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """What the command line says about any model, whatever its adapter.
+
+    batch_size: rows a batch, or "auto".
+    chat_template: True or False as asked for, a template's name, or None for the model's own default.
+    seed: of sampling and of everything drawn.
+    offline: no socket may be opened.
+    """
+
+    batch_size: int | str = "auto"
+    device: str | None = None
+    seed: int = 0
+    chat_template: bool | str | None = None
+    offline: bool = False
+
+
+@dataclass(frozen=True)
+class Preview:
+    """An instance as the model gets it, for `mm-eval show`.
+
+    text: the prompt after the chat template, image placeholders expanded as the processor does.
+    tokens: prompt tokens in all; image_tokens: how many of them stand for pictures; None where the adapter can't tell.
+    """
+
+    text: str
+    tokens: int | None = None
+    image_tokens: int | None = None
+
+
+class Model:
+    """Base of all adapters: yields `(instance, response or typed error)` for each instance asked.
+
+    prompt_keys: keys of `model_specific_prompt_kwargs` from most to least specific ("qwen2_5_vl", "qwen2_vl", "qwen_vl").
+    chat: whether the chat template is applied when nobody says (on for image-text and chat models).
+    function_of_key: equal request keys get equal answers, so that a question asked twice in a run is asked once.
+    bundled: answers come from a model that is shipped with mm-eval, so that the bundled sample data is meant.
+    """
+
+    prompt_keys: tuple[str, ...] = ()
+    chat: bool = False
+    function_of_key: ClassVar[bool] = True
+    bundled: ClassVar[bool] = False
+
+    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
+        self.args, self.settings = dict(args), settings
+
+    @classmethod
+    def create(cls, args: Mapping[str, Any], settings: ModelSettings) -> Model:
+        """An adapter from `--model_args`; cheap: weights are loaded by `prepare`. ConfigError on a wrong argument."""
+        return cls(args, settings)
+
+    def prepare(self) -> None:
+        """Loads what is needed to answer. Called once, before the first request."""
+
+    def identity(self, instance: Instance) -> Mapping[str, Any]:
+        """All that decides the answer to this instance, as JSON values. Its digest is the request key."""
+        return {"adapter": type(self).__name__, "args": self.args, **question(instance, self.settings.seed)}
+
+    def describe(self) -> Mapping[str, Any]:
+        """What was measured, for run.json: JSON values that are equal whenever the model is."""
+        return {"adapter": type(self).__name__, "args": self.args}
+
+    def preview(self, instance: Instance) -> Preview:
+        """The prompt as the model gets it, without loading weights."""
+        return Preview(instance.context if isinstance(instance.context, str) else flatten(instance))
+
+    def generate(self, instances: Iterable[Instance]) -> Answers:
+        """Answers generate_until instances with text, cut before the first stop string."""
+        raise ConfigError(f"{type(self).__name__} can't generate text.", hint="Choose tasks with multiple_choice.")
+
+    def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
+        """Answers with the sum of the continuation's token log-probabilities (nats) and whether greedy decoding gives it.
+
+        Instances that share a context and pictures come one after another.
+        """
+        raise ConfigError(f"{type(self).__name__} can't give log-likelihoods.", hint="Choose tasks with generate_until.")
+
+    def loglikelihood_rolling(self, instances: Iterable[Instance]) -> Answers:
+        """Answers with the log-likelihood (nats) of the whole text `continuation`, each token conditioned on all before."""
+        raise ConfigError(f"{type(self).__name__} can't give rolling log-likelihoods.")
+
+
+def question(instance: Instance, seed: int) -> dict[str, Any]:
+    """The part of an identity that no adapter can leave out: prompt, pictures by content, options, repeat, seed."""
+    options = {k: v for k, v in instance.generation_kwargs.items() if k not in NOT_PART_OF_THE_QUESTION}
+    return {
+        "request_type": instance.request_type,
+        "context": instance.context,
+        "images": list(instance.image_digests),
+        "continuation": instance.continuation,
+        "options": options,
+        "repeat": instance.repeat,
+        "seed": seed,
+    }
+
+
+def request_key(model: Model, instance: Instance) -> str:
+    """sha256 of the canonical JSON of the adapter's identity of an instance."""
+    text = json.dumps(model.identity(instance), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def flatten(instance: Instance) -> str:
+    """Chat messages as plain text for people, pictures as <image>."""
+    if isinstance(instance.context, str):
+        return instance.context
+    lines = []
+    for message in instance.context:
+        parts = message["content"]
+        text = parts if isinstance(parts, str) else "".join(part.get("text", "<image>\n") for part in parts)
+        lines.append(f"{message['role']}: {text}")
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class GenerationOptions:
+    """`generation_kwargs` of a task, checked and with lm-eval's and lmms-eval's spellings understood.
+
+    until: stop strings; the answer is cut before the first.
+    temperature 0 (or do_sample false, or top_p 0 beside temperature 0) means greedy.
+    extra: options passed to the model as they are.
+    """
+
+    max_new_tokens: int = 256
+    until: tuple[str, ...] = ()
+    do_sample: bool = False
+    temperature: float = 0.0
+    top_p: float | None = None
+    top_k: int | None = None
+    num_beams: int = 1
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_kwargs(cls, kwargs: Mapping[str, Any]) -> GenerationOptions:
+        """Reads a YAML's `generation_kwargs`; ConfigError on a value that makes no sense."""
+        options = dict(kwargs)
+        until = options.pop("until", None) or ()
+        caps = [options.pop(name, None) for name in ("max_new_tokens", "max_gen_toks", "max_tokens")]
+        temperature = float(options.pop("temperature", 0) or 0)
+        sampling = options.pop("do_sample", None)
+        greedy = temperature == 0 or sampling is False
+        chosen = cls(
+            max_new_tokens=int(next((cap for cap in caps if cap is not None), cls.max_new_tokens)),
+            until=(until,) if isinstance(until, str) else tuple(until),
+            do_sample=not greedy,
+            temperature=0.0 if greedy else temperature,
+            top_p=None if greedy else options.pop("top_p", None),
+            top_k=None if greedy else options.pop("top_k", None),
+            num_beams=int(options.pop("num_beams", 1) or 1),
+            extra={k: v for k, v in options.items() if k not in {"top_p", "top_k"} | NOT_PART_OF_THE_QUESTION},
+        )
+        if chosen.max_new_tokens < 1 or chosen.temperature < 0 or chosen.num_beams < 1:
+            raise ConfigError(f"generation_kwargs make no sense: {dict(kwargs)!r}.", hint="Caps and beams are at least 1.")
+        if sampling is True and temperature == 0 and "temperature" not in kwargs:
+            return cls(**{**chosen.__dict__, "do_sample": True, "temperature": 1.0,
+                          "top_p": kwargs.get("top_p"), "top_k": kwargs.get("top_k")})
+        return chosen

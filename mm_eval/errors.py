@@ -1,0 +1,87 @@
+"""Who failed: every error that mm-eval raises on purpose has an owner, a place and an advice.
+
+An error is data as well as an exception: a failed request is stored in the journal with its owner, and a user's mistake
+is printed as one sentence. `str(error)` is that sentence.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MMEvalError(Exception):
+    """What went wrong, where (file:line, or task and doc id), and what to do about it."""
+
+    owner = "mm-eval"
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what, self.where, self.hint = what, where, hint
+
+    def __str__(self) -> str:
+        sentence = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{sentence} {self.hint}".rstrip() if self.hint else sentence
+
+    def located(self, where: str) -> MMEvalError:
+        """This error with a place, unless it has one already."""
+        self.where = self.where or where
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.what, self.where, self.hint)
+
+
+def _rebuild(kind: type[MMEvalError], what: str, where: str, hint: str) -> MMEvalError:
+    return kind(what, where=where, hint=hint)
+
+
+class ConfigError(MMEvalError):
+    """The command, a task file or a model argument is wrong. Nothing has been asked yet."""
+
+    owner = "config"
+
+
+class DataError(MMEvalError):
+    """A dataset, a doc or a picture can't be read or lacks what the task needs."""
+
+    owner = "data"
+
+
+class ModelError(MMEvalError):
+    """The model, or the server behind it, did not answer."""
+
+    owner = "model"
+
+
+class ScoringError(MMEvalError):
+    """A filter, metric or scorer failed on a doc that was answered."""
+
+    owner = "scoring"
+
+
+class StoreError(MMEvalError):
+    """The run folder can't be read or written."""
+
+    owner = "store"
+
+
+ERRORS_BY_OWNER: dict[str, type[MMEvalError]] = {
+    kind.owner: kind for kind in (ConfigError, DataError, ModelError, ScoringError, StoreError)
+}
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint that names the closest known names, or lists a few when none is close.
+
+    >>> did_you_mean("seedbnech", ["mme", "seedbench"])
+    "Did you mean 'seedbench'?"
+    """
+    names = sorted(set(known))
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    if close:
+        return "Did you mean " + " or ".join(repr(match) for match in close) + "?"
+    if not names:
+        return "There are none."
+    shown = ", ".join(repr(known_name) for known_name in names[:12])
+    return f"Known: {shown}{' ...' if len(names) > 12 else ''}."

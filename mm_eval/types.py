@@ -1,0 +1,158 @@
+"""The values that travel: from a task's docs to a model, and from the model's answers to the numbers.
+
+    Instance -> Response -> (filters) -> ScoredDoc -> ReducedDoc -> {MetricKey: number}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+OutputType = Literal["generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling"]
+RequestType = Literal["generate_until", "loglikelihood", "loglikelihood_rolling"]
+
+Doc: TypeAlias = dict[str, Any]
+"""One row of a dataset after `process_docs`, without its decoded pictures."""
+
+Completion: TypeAlias = str
+"""A generated answer."""
+
+LLOutput: TypeAlias = tuple[float, bool]
+"""A log-likelihood (sum over the continuation's tokens, nats, higher is likelier) and whether greedy decoding gives it."""
+
+Message: TypeAlias = dict[str, Any]
+"""A chat turn: {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "..."}]}.
+
+The n-th {"type": "image"} part over all messages stands for the n-th picture of the instance.
+"""
+
+Context: TypeAlias = str | list[Message]
+Target: TypeAlias = str | int | list[str] | list[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where an answer belongs: the task's full path with format and overrides, the doc, the repeat, the choice.
+
+    A record of the journal names the slots that its answer fills, so this is what a resumed run looks up.
+    """
+
+    task: str
+    doc_id: int
+    repeat: int = 0
+    choice: int = 0
+
+    def to_json(self) -> list[str | int]:
+        """[task, doc_id, repeat, choice]."""
+        return [self.task, self.doc_id, self.repeat, self.choice]
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """One question to a model.
+
+    context: text, or chat messages with image parts, when the chat template is applied.
+    images: loads the pictures in prompt order, RGB, decoded anew at each call so that none is kept; None for a text question.
+    image_digests: one sha256 of the decoded RGB pixels (and size) a picture.
+    generation_kwargs: for generate_until (until, max_gen_toks, temperature, ...).
+    continuation: for loglikelihood, what is scored after the context; for loglikelihood_rolling the whole text.
+    resps: the answers, as they are scored: a str, or (log-likelihood, is_greedy).
+    filtered_resps: per filter pipeline, the answers of all repeats after filtering; kept on the first repeat.
+    """
+
+    request_type: RequestType
+    task: str
+    doc_id: int
+    doc: Doc = field(repr=False)
+    context: Context = ""
+    continuation: str | None = None
+    generation_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    images: Callable[[], list[Image]] | None = field(default=None, repr=False)
+    image_digests: tuple[str, ...] = ()
+    choice: int = 0
+    repeat: int = 0
+    target: Target = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    resps: list[Any] = field(default_factory=list)
+    filtered_resps: dict[str, Sequence[Any]] = field(default_factory=dict)
+
+    @property
+    def slot(self) -> Slot:
+        return Slot(self.task, self.doc_id, self.repeat, self.choice)
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """What lm-eval's metrics and filters call the arguments: (context, continuation or generation kwargs)."""
+        if self.request_type == "generate_until":
+            return self.context, self.generation_kwargs
+        return self.context, self.continuation
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a model answered to one instance.
+
+    output: generated text, or (log-likelihood in nats, is_greedy).
+    truncated: the token cap ended the generation, not the model.
+    usage: token counts ("prompt_tokens", "completion_tokens", "image_tokens"), as far as known.
+    """
+
+    output: Completion | LLOutput
+    truncated: bool = False
+    usage: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredDoc:
+    """The raw scores of one doc: for each metric one value a repeat. Never changed after it is made.
+
+    rules: which rule of the filter pipeline found the answer, one a repeat; "unparsed" where none did.
+    error: what the scorer raised; such a doc is failed: it has no scores and is in no mean.
+    """
+
+    doc_id: int
+    reference: Any
+    scores: dict[str, list[Any]]
+    rules: tuple[str, ...] = ()
+    error: Exception | None = None
+
+
+ReducedDoc: TypeAlias = dict[str, Any]
+"""{metric: value} of one doc, repeats reduced; `{doc_id: ReducedDoc}` of several processes merge with dict.update."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricKey:
+    """The key of a number in results.json: "metric,scorer", or "metric_stderr,scorer" for its standard error.
+
+    The scorer's part is the name of its filter pipeline.
+    """
+
+    metric: str
+    scorer: str
+    is_stderr: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.metric}{'_stderr' if self.is_stderr else ''},{self.scorer}"
+
+    @property
+    def parent_metric(self) -> str | None:
+        """The metric that a composite comes from: "exact_match" for "pass@1(exact_match)", else None."""
+        head, opening, inner = self.metric.partition("(")
+        return inner[:-1] if head and opening and inner.endswith(")") else None
+
+    @classmethod
+    def parse(cls, key: str) -> MetricKey | None:
+        """The key that `str` wrote, or None where the text is not a metric key.
+
+        The first comma separates, so a metric's name holds none (registration refuses it) while a pipeline's may.
+        """
+        metric, comma, scorer = key.partition(",")
+        if not comma:
+            return None
+        stem = metric.removesuffix("_stderr")
+        return cls(stem, scorer, is_stderr=stem != metric)
