@@ -1,0 +1,228 @@
+"""Many questions behind one image prefix: the loss of ten questions for the price of one picture.
+
+A block mask lets each question see the pictures and itself, and its positions go on from the prefix. The logits equal
+those of the stock forward, which one_by_one_difference measures.
+"""
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from drawing import CELL, COLORS, GRID, SHAPES, SIZE, WORDS, Picture
+from pictures import ACTS, FACES, LANDMARKS, LOCATIONS, SPANISH, STATES, STYLES, TITLES
+from PIL import Image
+from prompts import Question, render
+from questions import questions_for
+from tiny_models import PATCH, SIDE, WIDTH
+from torch import Tensor
+
+LABELS = (*WORDS, *"0123456789+-*", *TITLES, *SPANISH, *LOCATIONS, *LANDMARKS, *FACES, *STYLES, *STATES, *ACTS)
+HEADS = {"shape": ("", *SHAPES), "color": ("", *COLORS), "cell": tuple("012345678"), "label": ("", *LABELS)}
+"""What each image token is taught to say of its place in the picture; the first entry means nothing there."""
+INDEX = {head: {name: k for k, name in enumerate(names)} for head, names in HEADS.items()}
+
+
+@dataclass
+class Batch:
+    """Packed rows: token ids, the question each belongs to (0 is the prefix, -1 padding), positions and targets.
+
+    first: at the position that predicts an answer's first token the question's number in `asked`, else -1.
+    """
+
+    pictures: list[Picture]
+    ids: Tensor
+    question: Tensor
+    position: Tensor
+    target: Tensor
+    first: Tensor
+    asked: list[tuple[Question, str]]
+
+
+class Packer:
+    """Turns pictures and their questions into batches, and batches into logits, for one model."""
+
+    def __init__(self, arch: str, model: Any, tokenizer: Any) -> None:
+        self.arch, self.model, self.tokenizer = arch, model, tokenizer
+        self.side = SIDE[arch]
+        self.auxiliary = torch.nn.Linear(WIDTH, sum(map(len, HEADS.values())))
+        self._encoded: dict[str, list[int]] = {}
+        self._prefixes: dict[int, tuple[Tensor, Tensor, Tensor, int]] = {}
+        if arch == "llava":
+            self.before, self.image_token, self.after = "USER: ", "<image>", "\n"
+            self.tail, self.lead, self.opening = " ASSISTANT:", " ", [tokenizer.bos_token_id]
+        else:
+            self.before = "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n"
+            self.image_token, self.tail = "<|image_pad|>", "<|im_end|>\n<|im_start|>assistant\n"
+            self.after, self.lead, self.opening = "<|vision_end|>", "", []
+        centers = np.arange(self.side) * (SIZE / self.side) + SIZE / self.side / 2
+        self._x, self._y = np.meshgrid(centers, centers)
+        self._cells = (self._y // CELL * GRID + self._x // CELL).astype(int).ravel()
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids, remembered: the same questions come again and again."""
+        ids = self._encoded.get(text)
+        if ids is None:
+            ids = self.tokenizer.encode(text, add_special_tokens=False)
+            if len(self._encoded) < 200_000:
+                self._encoded[text] = ids
+        return ids
+
+    def prefix(self, images: int) -> tuple[Tensor, Tensor, Tensor, int]:
+        """(token ids, where the image tokens are, positions of shape (3, length), next position) of k pictures."""
+        if images in self._prefixes:
+            return self._prefixes[images]
+        count, image = self.side**2, self.encode(self.image_token)[0]
+        start = [] if self.arch == "llava" else self.encode("<|vision_start|>")
+        ids = self.opening + self.encode(self.before)
+        places = [torch.arange(len(ids)).expand(3, -1)]
+        position, is_image = len(ids), [False] * len(ids)
+        square = torch.arange(self.side)
+        for _ in range(images):
+            ids = ids + start + [image] * count + self.encode(self.after)
+            is_image += [False] * len(start) + [True] * count + [False] * len(self.encode(self.after))
+            places.append(position + torch.arange(len(start)).expand(3, -1))
+            position += len(start)
+            if self.arch == "llava":
+                places.append(position + torch.arange(count).expand(3, -1))
+                position += count
+            else:
+                rows, columns = square.repeat_interleave(self.side), square.repeat(self.side)
+                places.append(position + torch.stack([torch.zeros_like(rows), rows, columns]))
+                position += self.side
+            places.append(position + torch.arange(len(self.encode(self.after))).expand(3, -1))
+            position += len(self.encode(self.after))
+        made = torch.tensor(ids), torch.tensor(is_image), torch.cat(places, 1), position
+        self._prefixes[images] = made
+        return made
+
+    def batch(
+        self,
+        pictures: list[Picture],
+        rng: random.Random,
+        mix: tuple[int, int, int],
+        native: float,
+        easy: bool = False,
+    ) -> Batch:
+        """Packs questions about each picture.
+
+        native: the share asked with the model's own suffix. The rest gets no suffix: answered by a sentence, of a
+        third the other model's suffix, answered so too; or in the easy first half a short answer.
+        """
+        other = "qwen" if self.arch == "llava" else "llava"
+        start = self.prefix(len(pictures[0].frames))[3]
+        rows: list[tuple[list[int], ...]] = []
+        asked: list[tuple[Question, str]] = []
+        for picture in pictures:
+            row: tuple[list[int], ...] = ([], [], [], [], [])
+            for number, question in enumerate(questions_for(picture, rng, mix), 1):
+                prompt = self.arch if rng.random() < native else "short" if easy else "bare"
+                foreign = other if rng.random() < 1 / 3 else None
+                text, answer = render(question, prompt, foreign)
+                if prompt == "bare" and foreign:
+                    prompt = "foreign"
+                said = self.encode(answer if answer.startswith(" ") else self.lead + answer)
+                said = said + [self.tokenizer.eos_token_id]
+                asking = self.encode(text + self.tail)
+                length = len(asking) + len(said) - 1
+                row[0].extend((asking + said)[:-1])
+                row[1].extend([number] * length)
+                row[2].extend(range(start, start + length))
+                row[3].extend([-100] * (len(asking) - 1) + said)
+                row[4].extend([-1] * (len(asking) - 1) + [len(asked)] + [-1] * (len(said) - 1))
+                asked.append((question, prompt))
+            rows.append(row)
+        width = max(len(row[0]) for row in rows)
+        fill = (self.tokenizer.pad_token_id, -1, 0, -100, -1)
+        ids, question_of, position, target, first = (
+            torch.tensor([row[k] + [fill[k]] * (width - len(row[k])) for row in rows]) for k in range(len(fill))
+        )
+        return Batch(pictures, ids, question_of, position, target, first, asked)
+
+    def pixels(self, images: list[Image.Image]) -> Tensor:
+        """What the processor makes of pictures of SIZE x SIZE, without the processor's cost."""
+        x = torch.from_numpy(np.stack([np.asarray(image) for image in images])).permute(0, 3, 1, 2).float() / 127.5 - 1
+        if self.arch == "llava":
+            return x
+        patch, side = PATCH[self.arch], self.side
+        x = x.reshape(len(images), 3, side, 2, patch, side, 2, patch).permute(0, 2, 5, 3, 6, 1, 4, 7)
+        x = x[..., None, :, :].expand(*x.shape[:6], 2, patch, patch)
+        return x.reshape(len(images) * side * side * 4, -1)
+
+    def features(self, images: list[Image.Image]) -> Tensor:
+        """The image tokens' embeddings, (pictures, side * side, WIDTH)."""
+        pixels = self.pixels(images)
+        if self.arch == "llava":
+            return torch.stack(list(self.model.model.get_image_features(pixels).pooler_output))
+        grid = torch.tensor([[1, 2 * self.side, 2 * self.side]] * len(images))
+        return torch.stack(list(self.model.model.get_image_features(pixels, grid).pooler_output))
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """(features, logits of the answers' tokens, mask of where these are in the batch)."""
+        rows, count = len(batch.pictures), len(batch.pictures[0].frames)
+        ids, is_image, places, _ = self.prefix(count)
+        features = self.features([frame for picture in batch.pictures for frame in picture.frames])
+        embed = self.model.get_input_embeddings()
+        prefix = embed(ids)[None].expand(rows, -1, -1)
+        at = is_image[None].expand(rows, -1)[..., None]
+        prefix = prefix.masked_scatter(at, features.to(prefix.dtype))
+        x = torch.cat([prefix, embed(batch.ids)], 1)
+        question = torch.cat([torch.zeros(rows, len(ids), dtype=torch.long), batch.question], 1)
+        seen = (question[:, None, :] == 0) | (question[:, None, :] == question[:, :, None])
+        seen = seen & torch.ones(x.shape[1], x.shape[1]).tril().bool()
+        bias = torch.zeros(rows, 1, x.shape[1], x.shape[1]).masked_fill_(~seen[:, None], -1e9)
+        position = torch.cat([places[:, None].expand(3, rows, -1), batch.position[None].expand(3, -1, -1)], 2)
+        hidden = self.model.model.language_model(
+            inputs_embeds=x,
+            attention_mask=bias,
+            position_ids=position[0] if self.arch == "llava" else position,
+            use_cache=False,
+        ).last_hidden_state[:, len(ids) :]
+        answers = batch.target >= 0
+        return features, self.model.lm_head(hidden[answers]), answers
+
+    def auxiliary_loss(self, features: Tensor, pictures: list[Picture]) -> tuple[Tensor, list[float]]:
+        """The loss of naming what lies under each image token, and the accuracy where something does, by head."""
+        labels = {head: np.zeros((len(pictures), self.side**2), int) for head in HEADS}
+        labels["cell"][:] = self._cells
+        half = SIZE / self.side / 2
+        for k, picture in enumerate(pictures):
+            for region in picture.regions:
+                x0, y0, x1, y1 = region.box
+                margin = half / 2 if region.shape else 1
+                across = (self._x > x0 - margin) & (self._x < x1 + margin)
+                hit = (across & (self._y > y0 - margin) & (self._y < y1 + margin)).ravel()
+                for head, name in (("shape", region.shape), ("color", region.color), ("label", region.label)):
+                    if name:
+                        labels[head][k, hit] = INDEX[head][name]
+        logits = self.auxiliary(features).flatten(0, 1).split([len(names) for names in HEADS.values()], -1)
+        loss, accuracy = torch.zeros(()), []
+        for head, scores in zip(HEADS, logits, strict=True):
+            label = torch.from_numpy(labels[head].ravel())
+            loss = loss + F.cross_entropy(scores, label)
+            there = label > 0
+            accuracy.append((scores[there].argmax(-1) == label[there]).float().mean().item())
+        return loss, accuracy
+
+    def one_by_one_difference(self, batch: Batch, rng: random.Random) -> float:
+        """The largest difference between packed logits and the stock forward's, over some questions of the batch."""
+        _, packed, _ = self.forward(batch)
+        ids, is_image, _, _ = self.prefix(len(batch.pictures[0].frames))
+        worst, at = 0.0, 0
+        for k, picture in enumerate(batch.pictures):
+            for number in range(1, int(batch.question[k].max()) + 1):
+                mine = batch.question[k] == number
+                tokens = torch.cat([ids, batch.ids[k][mine]])[None]
+                extra: dict[str, Tensor] = {"attention_mask": torch.ones_like(tokens)}
+                if self.arch == "qwen":
+                    grid = [[1, 2 * self.side, 2 * self.side]] * len(picture.frames)
+                    kinds = torch.cat([is_image, torch.zeros(int(mine.sum()), dtype=torch.bool)])[None]
+                    extra.update(image_grid_thw=torch.tensor(grid), mm_token_type_ids=kinds.long())
+                wanted = int((batch.target[k][mine] >= 0).sum())
+                if rng.random() < 0.3:
+                    stock = self.model(input_ids=tokens, pixel_values=self.pixels(picture.frames), **extra).logits
+                    worst = max(worst, (stock[0, -wanted:] - packed[at : at + wanted]).abs().max().item())
+                at += wanted
+        return worst

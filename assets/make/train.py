@@ -1,0 +1,236 @@
+"""Trains a tiny model from scratch: python assets/make/train.py --arch llava --minutes 80
+
+The schedule goes by wall time, not by steps, so that a slow machine ends on time with a model that has seen less.
+Every few minutes a checkpoint is written (atomically, below --work); --resume goes on from it. The recipe, in order:
+name what lies under each image token; short questions without suffix; the model's own prompt.
+"""
+
+import argparse
+import json
+import math
+import os
+import random
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from drawing import Picture
+from muon import Muon
+from packing import Packer
+from questions import draw_training
+from sample_data import digest, held_out
+from tiny_models import build_model, build_processor, build_tokenizer, save_processor
+from torch import Tensor
+
+FOLDERS = {"llava": "tiny-llava", "qwen": "tiny-qwen2-vl"}
+WARM_BATCH, BATCH, VIDEO_BATCH = 64, 24, 4
+EASY_MIX, MIX = (5, 2, 3), (5, 3, 1)
+LEARNING_RATE, MUON_RATE = 2e-3, 0.015
+
+
+@dataclass
+class Progress:
+    """What a checkpoint keeps beside the weights."""
+
+    seconds: float = 0.0
+    step: int = 0
+    images: int = 0
+    questions: int = 0
+
+
+def fast_qwen_vision() -> None:
+    """Attends to all pictures as one batch instead of in a Python loop: in training they all have one size."""
+    from transformers.models.qwen2_vl import modeling_qwen2_vl as qwen2_vl
+
+    def forward(self: Any, hidden_states: Tensor, cu_seqlens: Tensor, **kwargs: Any) -> Tensor:
+        images = len(cu_seqlens) - 1
+        length = hidden_states.shape[0] // images
+        queries, keys, values = self.qkv(hidden_states).reshape(images * length, 3, self.num_heads, -1).unbind(1)
+        queries, keys = qwen2_vl.apply_rotary_pos_emb_vision(queries, keys, *kwargs["position_embeddings"])
+        parts = (part.reshape(images, length, self.num_heads, -1).transpose(1, 2) for part in (queries, keys, values))
+        mixed: Tensor = F.scaled_dot_product_attention(*parts)
+        done: Tensor = self.proj(mixed.transpose(1, 2).reshape(images * length, -1))
+        return done
+
+    qwen2_vl.VisionAttention.forward = forward
+
+
+class Run:
+    """One training run: the model, its optimisers, its random numbers and how far it is."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options, self.progress = options, Progress()
+        torch.set_num_threads(1)
+        torch.manual_seed(options.seed)
+        self.rng = random.Random(options.seed + 1)
+        self.tokenizer = build_tokenizer(options.arch)
+        self.processor = build_processor(options.arch, self.tokenizer)
+        self.model = build_model(options.arch, self.tokenizer)
+        self.packer = Packer(options.arch, self.model, self.tokenizer)
+        self.held_out = held_out()
+        matrices: list[Tensor] = []
+        self.rest: list[Tensor] = []
+        for name, parameter in self.model.named_parameters():
+            table = any(word in name for word in ("embed", "lm_head", "patch"))
+            (self.rest if parameter.ndim != 2 or table else matrices).append(parameter)
+        head = list(self.packer.auxiliary.parameters())
+        adam = torch.optim.AdamW(self.rest + head, LEARNING_RATE, betas=(0.9, 0.98), weight_decay=0.0)
+        self.optimizers: list[torch.optim.Optimizer] = [Muon(matrices, MUON_RATE), adam]
+        self.checkpoint = Path(options.work) / f"{options.arch}.pt"
+        self.log: list[dict[str, Any]] = []
+
+    def save(self) -> None:
+        """Writes the checkpoint beside itself and moves it into place, so that a kill leaves the old one."""
+        state = {
+            "model": self.model.state_dict(),
+            "auxiliary": self.packer.auxiliary.state_dict(),
+            "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
+            "python_random": self.rng.getstate(),
+            "torch_random": torch.get_rng_state(),
+            "progress": vars(self.progress),
+            "log": self.log,
+        }
+        self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        part = self.checkpoint.with_suffix(".part")
+        torch.save(state, part)
+        os.replace(part, self.checkpoint)
+
+    def resume(self) -> None:
+        """Goes on from the checkpoint, at the share of the schedule that it had reached."""
+        state = torch.load(self.checkpoint, weights_only=False)
+        self.model.load_state_dict(state["model"])
+        self.packer.auxiliary.load_state_dict(state["auxiliary"])
+        for optimizer, kept in zip(self.optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(kept)
+        self.rng.setstate(state["python_random"])
+        torch.set_rng_state(state["torch_random"])
+        self.progress, self.log = Progress(**state["progress"]), state["log"]
+
+    def draw(self, count: int, video: bool = False) -> list[Picture]:
+        """Training pictures, none of which is in the samples."""
+        pictures: list[Picture] = []
+        while len(pictures) < count:
+            picture = draw_training(self.rng, video)
+            if not any(digest(frame) in self.held_out for frame in picture.frames):
+                pictures.append(picture)
+        return pictures
+
+    def rate(self, share: float) -> float:
+        """The factor of the learning rates: a short rise, constant for 40% of the time, then a cosine to 3%."""
+        rise = min(1.0, (self.progress.step + 1) / 40)
+        return rise * (1 if share < 0.4 else 0.03 + 0.97 * 0.5 * (1 + math.cos(math.pi * (share - 0.4) / 0.6)))
+
+    def loss(self, share: float) -> tuple[Tensor, dict[str, Any]]:
+        """The loss of one batch, and what to log of it."""
+        progress, options = self.progress, self.options
+        if share < options.warm:
+            pictures = self.draw(WARM_BATCH)
+            progress.images += len(pictures)
+            features = self.packer.features([picture.image for picture in pictures])
+            loss, accuracy = self.packer.auxiliary_loss(features, pictures)
+            return loss, {"aux": [round(value, 2) for value in accuracy]}
+        easy = share < options.easy
+        # A video batch costs about two thirds of a picture batch; it needs shapes first, so it starts later.
+        video = share > options.warm + 0.1 and progress.step % 12 == 0
+        pictures = self.draw(VIDEO_BATCH if video else BATCH, video)
+        native = 0.05 if easy else 0.85
+        batch = self.packer.batch(pictures, self.rng, EASY_MIX if easy else MIX, native, easy)
+        progress.images += sum(len(picture.frames) for picture in pictures)
+        progress.questions += len(batch.asked)
+        features, logits, answers = self.packer.forward(batch)
+        # The first token decides nearly every answer; the others are half grammar.
+        weight = torch.where(batch.first[answers] >= 0, 1.0, 0.4)
+        loss = (F.cross_entropy(logits, batch.target[answers], reduction="none") * weight).sum() / weight.sum()
+        kept = {"lm": round(loss.item(), 3)}
+        if not video:
+            named, accuracy = self.packer.auxiliary_loss(features, pictures)
+            return loss + 0.3 * named, {**kept, "aux": [round(value, 2) for value in accuracy]}
+        return loss, {**kept, "video": True}
+
+    @torch.no_grad()  # type: ignore[untyped-decorator]
+    def quick_check(self, easy: bool) -> dict[str, float]:
+        """Accuracy of the first answer token by category, on fresh pictures, the truth before it given."""
+        rng, hits = random.Random(10**9), dict[str, list[float]]()
+        self.model.eval()
+        for kind in ("picture", "picture", "picture", "video"):
+            video = kind == "video"
+            pictures = [draw_training(rng, video) for _ in range(6 if video else 48)]
+            batch = self.packer.batch(pictures, rng, (4, 3, 3), 0.0 if easy else 1.0, easy)
+            _, logits, answers = self.packer.forward(batch)
+            right = logits.argmax(-1) == batch.target[answers]
+            for number, hit in zip(batch.first[answers].tolist(), right.tolist(), strict=True):
+                if number >= 0:
+                    question = batch.asked[number][0]
+                    for key in (question.kind, f"{question.kind} {question.category}"):
+                        hits.setdefault(key, []).append(hit)
+        self.model.train()
+        return {key: round(sum(values) / len(values), 2) for key, values in sorted(hits.items())}
+
+    def train(self) -> None:
+        """Trains until the minutes are over."""
+        options, progress = self.options, self.progress
+        total = options.minutes * 60
+        begun, saved, before = time.monotonic(), time.monotonic(), progress.seconds
+        self.model.train()
+        while (share := progress.seconds / total) < 1:
+            for optimizer, rate in zip(self.optimizers, (MUON_RATE, LEARNING_RATE), strict=True):
+                optimizer.param_groups[0]["lr"] = rate * self.rate(share)
+            loss, shown = self.loss(share)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.rest, 1.0)
+            for optimizer in self.optimizers:
+                optimizer.step()
+                optimizer.zero_grad()
+            progress.step += 1
+            progress.seconds = before + time.monotonic() - begun
+            if progress.step % 200 == 0:
+                left = (total - progress.seconds) / 60
+                line = {**vars(progress), "seconds": round(progress.seconds), "minutes_left": round(left, 1), **shown}
+                if progress.step % 1000 == 0 and share >= options.warm:
+                    line.update(self.quick_check(share < options.easy))
+                self.log.append(line)
+                print(json.dumps(line), flush=True)
+            if time.monotonic() - saved > 150:
+                self.save()
+                saved = time.monotonic()
+        self.save()
+
+    def export(self, folder: Path) -> None:
+        """Writes a folder for from_pretrained, in float16."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.model.eval().to(torch.float16).save_pretrained(folder)
+        save_processor(self.processor, folder)
+        for path in folder.iterdir():
+            path.chmod(0o644)
+
+
+def main() -> None:
+    """Trains, or with --export-only writes what the checkpoint holds so far."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--arch", choices=list(FOLDERS), required=True)
+    parser.add_argument("--minutes", type=float, default=80)
+    parser.add_argument("--warm", type=float, default=0.12, help="share of the time for naming image tokens")
+    parser.add_argument("--easy", type=float, default=0.5, help="until this share of the time: no suffixes")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
+    parser.add_argument("--export-only", action="store_true", help="write the checkpoint's model and stop")
+    parser.add_argument("--work", default=str(Path(__file__).parent / "work"), help="where the checkpoint lies")
+    parser.add_argument("--out", default="", help="the model's folder; default assets/models/tiny-...")
+    options = parser.parse_args()
+    run = Run(options)
+    if options.resume or options.export_only:
+        run.resume()
+    if not options.export_only:
+        count = sum(parameter.numel() for parameter in run.model.parameters())
+        print(f"{options.arch}: {count / 1e6:.2f} M parameters, vocabulary {len(run.tokenizer)}", flush=True)
+        if options.arch == "qwen":
+            fast_qwen_vision()
+        run.train()
+    run.export(Path(options.out or Path(__file__).parent.parent / "models" / FOLDERS[options.arch]))
+
+
+if __name__ == "__main__":
+    main()
