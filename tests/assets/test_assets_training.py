@@ -1,0 +1,36 @@
+"""A training run that is killed goes on from its checkpoint."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+
+def options(work: Path, **changed: Any) -> Namespace:
+    """Options of a run that ends within a second."""
+    values = {"arch": "llava", "minutes": 0.01, "warm": 0.3, "easy": 0.6, "seed": 0, "work": str(work)}
+    return Namespace(**{**values, **changed})
+
+
+def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    from train import Run
+
+    first = Run(options(tmp_path))
+    first.train()
+    assert [path.name for path in tmp_path.iterdir()] == ["llava.pt"], "written beside it, then moved into place"
+    assert first.progress.step > 0
+
+    second = Run(options(tmp_path, minutes=0.02))
+    second.resume()
+    assert vars(second.progress) == vars(first.progress)
+    assert second.rng.getstate() == first.rng.getstate()
+    for name, weights in first.model.state_dict().items():
+        assert torch.equal(weights, second.model.state_dict()[name])
+    momenta = [optimizer.state_dict()["state"] for optimizer in second.optimizers]
+    assert all(momenta), "both optimisers keep their momenta"
+
+    second.train()
+    assert second.progress.step > first.progress.step
+    assert second.progress.seconds == pytest.approx(1.2, abs=2.0), "the time of the first run counts"
