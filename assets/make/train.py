@@ -63,7 +63,6 @@ class Run:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options, self.progress = options, Progress()
-        torch.set_num_threads(1)
         torch.manual_seed(options.seed)
         self.rng = random.Random(options.seed + 1)
         self.tokenizer = build_tokenizer(options.arch)
@@ -220,6 +219,7 @@ def main() -> None:
     parser.add_argument("--work", default=str(Path(__file__).parent / "work"), help="where the checkpoint lies")
     parser.add_argument("--out", default="", help="the model's folder; default assets/models/tiny-...")
     options = parser.parse_args()
+    torch.set_num_threads(1)
     run = Run(options)
     if options.resume or options.export_only:
         run.resume()

@@ -4,7 +4,6 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 
 
@@ -22,7 +21,7 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["llava.pt"], "written beside it, then moved into place"
     assert first.progress.step > 0
 
-    second = Run(options(tmp_path, minutes=0.02))
+    second = Run(options(tmp_path, minutes=(first.progress.seconds + 0.5) / 60))
     second.resume()
     assert vars(second.progress) == vars(first.progress)
     assert second.rng.getstate() == first.rng.getstate()
@@ -33,4 +32,4 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
 
     second.train()
     assert second.progress.step > first.progress.step
-    assert second.progress.seconds == pytest.approx(1.2, abs=2.0), "the time of the first run counts"
+    assert second.progress.seconds > first.progress.seconds, "the time of the first run counts"
