@@ -1,0 +1,44 @@
+"""The tiny models shipped with mm-eval: real architectures and processors, trained from scratch on drawings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from mm_eval.engine.model import register_model
+from mm_eval.errors import ConfigError
+
+from .hf import Llava, QwenVL
+from .hf_arguments import WHERE, Arguments
+
+
+def _arguments(args: Mapping[str, Any], name: str) -> Arguments:
+    if "pretrained" in args:
+        raise ConfigError(
+            f"{name} is the bundled model and takes no pretrained={args['pretrained']!r}.",
+            where=WHERE,
+            hint="Use --model hf for a checkpoint of your own.",
+        )
+    folder = str(files("mm_eval.assets").joinpath("models", name))
+    return Arguments.read({**args, "pretrained": folder})
+
+
+@register_model("tiny-llava")
+class TinyLlava(Llava):
+    """The bundled LLaVA model (1.2 M parameters) for the bundled sample data."""
+
+    bundled = True
+
+    def _read_arguments(self) -> Arguments:
+        return _arguments(self.args, "tiny-llava")
+
+
+@register_model("tiny-qwen2-vl")
+class TinyQwen2VL(QwenVL):
+    """The bundled Qwen2-VL model (1.4 M parameters) for the bundled sample data."""
+
+    bundled = True
+
+    def _read_arguments(self) -> Arguments:
+        return _arguments(self.args, "tiny-qwen2-vl")

@@ -1,0 +1,56 @@
+"""What the families of transformers models differ in, as data; the key is `model_type` of config.json.
+
+A family is listed once its tests pass: batch = single, prefix = full forward, and pictures that really condition the
+answer. An image-text type that is not listed runs by the plain way, which is right for every causal model: one prompt
+at a time, one whole forward a continuation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Family:
+    """How prompts are written for a model type, and which short cuts give the same numbers.
+
+    prompt_keys: keys of `model_specific_prompt_kwargs` from most to least specific.
+    placeholder: what stands for one picture in a plain-text prompt; None for the processor's own image token.
+    mrope: rotary positions in three dimensions; the shift that pictures cause is kept by the model as `rope_deltas`.
+    batched: prompts with 0, 1 and several pictures of different sizes may share a left-padded batch.
+    prefix_cache: a continuation may be run on the cached keys and values of its prompt.
+    """
+
+    prompt_keys: tuple[str, ...] = ()
+    placeholder: str | None = None
+    mrope: bool = False
+    batched: bool = True
+    prefix_cache: bool = True
+
+
+_QWEN = Family(("qwen_vl",), placeholder="<|vision_start|><|image_pad|><|vision_end|>", mrope=True)
+
+
+def _qwen(*keys: str) -> Family:
+    return Family((*keys, *_QWEN.prompt_keys), placeholder=_QWEN.placeholder, mrope=True)
+
+
+FAMILIES: dict[str, Family] = {
+    "llava": Family(("llava",)),
+    "llava_next": Family(("llava_next", "llava")),
+    "llava_onevision": Family(("llava_onevision", "llava")),
+    "qwen2_vl": _qwen("qwen2_vl"),
+    "qwen2_5_vl": _qwen("qwen2_5_vl", "qwen2_vl"),
+    "qwen3_vl": _qwen("qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
+}
+
+TEXT = Family()
+"""Causal language models without pictures."""
+
+UNKNOWN = Family(batched=False, prefix_cache=False)
+"""Image-text types that nobody has checked."""
+
+
+def family_of(model_type: str, image_text: bool) -> Family:
+    """The family of a model type: its own, else the plain one for image-text types, else the one for text."""
+    return FAMILIES.get(model_type, UNKNOWN if image_text else TEXT)

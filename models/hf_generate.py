@@ -1,0 +1,158 @@
+"""Generation: batches of prompts through transformers' `generate`, stop strings, sampling that no batch can change.
+
+Greedy rows share batches. Sampled rows are run one at a time, each with a generator seeded from its request key, so
+that an answer is the same alone, in any batch and on a repeated run; the price is that sampling does not batch.
+
+Penalties that the checkpoint's generation_config.json names (repetition_penalty) hold as in transformers. Temperature,
+top_p and top_k come from the task alone: what it does not state is off.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from transformers import StoppingCriteria
+
+from mm_eval.engine.model import GenerationOptions
+from mm_eval.errors import ConfigError, ModelError, did_you_mean
+from mm_eval.types import Instance, Response
+
+from .hf_prompt import Prompt
+from .hf_runtime import Runtime
+
+NOT_FOR_TRANSFORMERS = frozenset({"image_aspect_ratio"})
+"""Options of other adapters that tasks in the field carry along; they have no meaning here."""
+_SAMPLING = ("temperature", "top_p", "top_k", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A prompt to be answered with at most `cap` tokens."""
+
+    instance: Instance
+    prompt: Prompt
+    cap: int
+    seed: int
+
+
+class StopStrings(StoppingCriteria):  # type: ignore[misc]
+    """Ends a row as soon as its new text holds one of the stop strings.
+
+    Only a tail of tokens is decoded a step: a stop string of n bytes can't span more than n tokens.
+    """
+
+    def __init__(self, tokenizer: Any, stops: Sequence[str], prompt_length: int) -> None:
+        self.tokenizer, self.stops, self.prompt_length = tokenizer, tuple(stops), prompt_length
+        self.window = max(len(stop.encode()) for stop in stops) + 4
+
+    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+        tails = input_ids[:, max(self.prompt_length, input_ids.shape[1] - self.window) :]
+        texts = self.tokenizer.batch_decode(tails, skip_special_tokens=True)
+        found = [any(stop in text for stop in self.stops) for text in texts]
+        return torch.tensor(found, dtype=torch.bool, device=input_ids.device)
+
+
+def fitted(prompt: Prompt, cap: int, max_length: int) -> tuple[Prompt, int]:
+    """A prompt and a token cap that fit into max_length together.
+
+    A text prompt is cut from the left to leave room for the answer (at most half of max_length). A prompt with pictures
+    is never cut: where it leaves less room than `cap` the cap shrinks, and where it leaves none it is a ModelError.
+    """
+    length = len(prompt.ids)
+    if length + cap <= max_length:
+        return prompt, cap
+    if not prompt.pictures:
+        room = max_length - min(cap, max_length // 2)
+        prompt = prompt if length <= room else prompt.last(room)
+    elif length >= max_length:
+        raise ModelError(
+            f"The prompt has {length} tokens, {prompt.image_tokens} of them for pictures; max_length is {max_length}.",
+            hint="Lower max_pixels or the number of pictures. A prompt with pictures is never cut.",
+        )
+    return prompt, min(cap, max_length - len(prompt.ids))
+
+
+def generate(runtime: Runtime, questions: Sequence[Question], options: GenerationOptions) -> list[Response]:
+    """Answers of one batch, in its order."""
+    batch = runtime.collate([question.prompt for question in questions])
+    length = batch["input_ids"].shape[1]
+    stop_tokens, stops = _stop_tokens(runtime, options.until)
+    config = _generation_config(runtime, options, max(question.cap for question in questions), stop_tokens)
+    criteria = [StopStrings(runtime.tokenizer, stops, length)] if stops else []
+    arguments = {**batch, "generation_config": config, "stopping_criteria": criteria}
+    with torch.inference_mode():
+        if options.do_sample:
+            output = _sampled(runtime, arguments, questions[0].seed)
+        else:
+            output = runtime.model.generate(**arguments)
+    rows = output[:, length:].tolist()
+    ends = set(config.eos_token_id)
+    return [_response(runtime, q, row, ends, stops) for q, row in zip(questions, rows, strict=True)]
+
+
+def check_options(options: GenerationOptions) -> GenerationOptions:
+    """The options without those of other adapters; ConfigError for one that transformers does not know."""
+    from transformers import GenerationConfig
+
+    extra = {name: value for name, value in options.extra.items() if name not in NOT_FOR_TRANSFORMERS}
+    known = set(GenerationConfig().to_dict()) - {"transformers_version", "return_dict_in_generate"}
+    for name in extra:
+        if name not in known:
+            raise ConfigError(
+                f"Unknown generation option {name!r}.", where="generation_kwargs", hint=did_you_mean(name, known)
+            )
+    return replace(options, extra=extra)
+
+
+def _sampled(runtime: Runtime, arguments: dict[str, Any], seed: int) -> Any:
+    devices = [runtime.device] if runtime.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        return runtime.model.generate(**arguments)
+
+
+def _generation_config(runtime: Runtime, options: GenerationOptions, cap: int, stop_tokens: list[int]) -> Any:
+    config = copy.deepcopy(runtime.model.generation_config)
+    for name in _SAMPLING:
+        if hasattr(config, name):
+            setattr(config, name, None)
+    if options.do_sample:
+        config.temperature, config.top_p, config.top_k = options.temperature, options.top_p or 1.0, options.top_k or 0
+    config.do_sample, config.num_beams = options.do_sample, options.num_beams
+    config.max_new_tokens, config.max_length, config.min_length = cap, None, 0
+    config.pad_token_id, config.eos_token_id = runtime.pad_token, stop_tokens
+    config.return_dict_in_generate, config.num_return_sequences = False, 1
+    for name, value in options.extra.items():
+        setattr(config, name, value)
+    return config
+
+
+def _stop_tokens(runtime: Runtime, until: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Token ids that end an answer, and the stop strings that are text.
+
+    A stop string that is a special token ("<|im_end|>") never shows in decoded text, so it ends the answer as a token.
+    """
+    own = runtime.model.generation_config.eos_token_id
+    ends = set(own if isinstance(own, list) else [own]) | {runtime.tokenizer.eos_token_id}
+    special = {token: runtime.tokenizer.convert_tokens_to_ids(token) for token in runtime.tokenizer.all_special_tokens}
+    ends |= {special[stop] for stop in until if stop in special}
+    return sorted(int(end) for end in ends if end is not None), [stop for stop in until if stop and stop not in special]
+
+
+def _response(runtime: Runtime, question: Question, row: list[int], ends: set[int], stops: Sequence[str]) -> Response:
+    """The text before the first stop string; leading space is left as the tokenizer decodes it."""
+    row = row[: question.cap]
+    length = next((i for i, token in enumerate(row) if token in ends), len(row))
+    text = runtime.tokenizer.decode(row[:length], skip_special_tokens=True)
+    cuts = [text.find(stop) for stop in stops if stop in text]
+    usage = {
+        "prompt_tokens": len(question.prompt.ids),
+        "completion_tokens": min(length + 1, len(row)),
+        "image_tokens": question.prompt.image_tokens,
+    }
+    ended = bool(cuts) or length < len(row)
+    return Response(text[: min(cuts)] if cuts else text, truncated=not ended and len(row) >= question.cap, usage=usage)

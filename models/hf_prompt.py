@@ -1,0 +1,217 @@
+"""From an instance to token ids: chat template, picture placeholders, and the boundary before a continuation.
+
+The rules, since they decide the numbers:
+
+- Chat messages are written by the checkpoint's chat template; if the last turn is the assistant's, the answer goes on
+  from it.
+- A plain context with pictures gets one placeholder a picture in front, each followed by a newline, unless it has
+  as many placeholders as pictures itself.
+- Special tokens (BOS) are added as the tokenizer does it, unless the text begins with BOS. A text model's tokenizer
+  adds none to a chat, whose template writes them. An EOS that a tokenizer appends is taken off: the model shall go on.
+- Context and continuation are tokenised together. Trailing spaces of the context belong to the continuation, and so do
+  tokens at the end of the context that come out differently when the continuation follows: what is scored always begins
+  where the two token sequences part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mm_eval.errors import ConfigError, DataError, ModelError
+from mm_eval.types import Instance
+
+from .hf_arguments import Arguments
+from .hf_families import Family
+
+_PER_TOKEN = ("mm_token_type_ids", "token_type_ids")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt as the model gets it.
+
+    ids: token ids with every picture expanded to its image tokens.
+    types: other values a token ("mm_token_type_ids"), as long as ids.
+    pictures: the processor's tensors for the pictures (pixel_values, image_grid_thw, ...).
+    text: before expansion; special: whether special tokens were added to it.
+    """
+
+    ids: list[int]
+    text: str = ""
+    special: bool = True
+    types: dict[str, list[int]] = field(default_factory=dict)
+    pictures: dict[str, Any] = field(default_factory=dict, repr=False)
+    image_tokens: int = 0
+
+    def cut(self, keep: int) -> Prompt:
+        """The first `keep` tokens."""
+        return replace(self, ids=self.ids[:keep], types={k: v[:keep] for k, v in self.types.items()})
+
+    def last(self, keep: int) -> Prompt:
+        """The last `keep` tokens."""
+        types = {k: v[len(v) - keep :] for k, v in self.types.items()}
+        return replace(self, ids=self.ids[len(self.ids) - keep :], types=types)
+
+
+class PromptWriter:
+    """Writes prompts for one checkpoint. Needs its tokenizer or processor, never its weights.
+
+    processor: None for a model of text.
+    template: Jinja source, a template's name, or None for the checkpoint's own.
+    """
+
+    def __init__(
+        self, name: str, family: Family, tokenizer: Any, processor: Any, arguments: Arguments, template: str | None
+    ) -> None:
+        self.name, self.family, self.tokenizer, self.processor = name, family, tokenizer, processor
+        self.add_bos, self.template = arguments.add_bos_token, template
+        self.image_token = str(getattr(processor, "image_token", "") or "")
+        self.image_token_id = getattr(processor, "image_token_id", None)
+        bare = self._tokens("a", special=False)
+        framed = tokenizer("a", add_special_tokens=True)["input_ids"]
+        start = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), len(framed) - len(bare))
+        self.suffix = len(framed) - start - len(bare)
+
+    @property
+    def start_token(self) -> int:
+        """What a text is conditioned on that has nothing before it: BOS, else EOS."""
+        for token in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.pad_token_id):
+            if token is not None:
+                return int(token)
+        return 0
+
+    def write(self, instance: Instance) -> Prompt:
+        """The prompt of an instance; DataError for a bad picture, ModelError where the model can't take the prompt."""
+        pictures = instance.images() if instance.images is not None else []
+        if pictures and self.processor is None:
+            raise ModelError(
+                f"{self.name!r} reads text only, and this question has {len(pictures)} pictures.",
+                hint="Choose an image-text model, or tasks without pictures.",
+            )
+        chat = not isinstance(instance.context, str)
+        text = self._chat(instance, len(pictures)) if chat else self._plain(str(instance.context), len(pictures))
+        return self._encode(text, pictures, special=self._special(text, chat))
+
+    def encode_text(self, text: str) -> list[int]:
+        """Token ids of a text alone, without special tokens."""
+        return self._tokens(text, special=False)
+
+    def split(self, prompt: Prompt, continuation: str) -> tuple[Prompt, list[int]]:
+        """The prompt up to the boundary, and the token ids to score after it."""
+        context = self._tokens(prompt.text, prompt.special)
+        stripped = self._tokens(prompt.text.rstrip(" "), prompt.special)
+        whole = self._tokens(prompt.text + continuation, prompt.special)
+        if prompt.ids[:1] != context[:1] and self.add_bos:
+            context, stripped, whole = ([prompt.ids[0], *ids] for ids in (context, stripped, whole))
+        keep = min(_common(context, whole), _common(stripped, whole))
+        tail = context[keep:]
+        if tail and (prompt.ids[-len(tail) :] != tail or self.image_token_id in tail):
+            raise ModelError(f"The tokenizer of {self.name!r} merges the continuation {continuation!r} with a picture.")
+        return prompt.cut(len(prompt.ids) - len(tail)), whole[keep:]
+
+    def _special(self, text: str, chat: bool) -> bool:
+        if self.add_bos is not None:
+            return self.add_bos
+        bos = self.tokenizer.bos_token
+        if bos and text.startswith(bos):
+            return False
+        return self.processor is not None or not chat
+
+    def _tokens(self, text: str, special: bool) -> list[int]:
+        ids = [int(token) for token in self.tokenizer(text, add_special_tokens=special)["input_ids"]]
+        return ids[: len(ids) - self.suffix] if special and self.suffix else ids
+
+    def _plain(self, text: str, count: int) -> str:
+        placeholder = self.family.placeholder or self.image_token
+        if not count or (self.image_token and text.count(self.image_token) == count):
+            return text
+        if not placeholder:
+            raise ModelError(
+                f"{self.name!r} has no image token to write into a plain prompt.", hint="Use its chat template."
+            )
+        return f"{placeholder}\n" * count + text
+
+    def _chat(self, instance: Instance, count: int) -> str:
+        from jinja2 import TemplateError
+
+        messages = [dict(message) for message in instance.context if isinstance(message, dict)]
+        parts = [part for message in messages for part in _parts(message)]
+        pictured = sum(part.get("type") == "image" for part in parts)
+        if pictured != count:
+            raise DataError(f"The messages have {pictured} image parts, and there are {count} pictures.")
+        for message in messages:
+            message["content"] = _parts(message) if self.processor is not None else _joined(message)
+        own = getattr(self.processor, "chat_template", None) or self.tokenizer.chat_template
+        template = self.template if self.template is not None else own
+        if isinstance(own, dict):
+            template = own.get(self.template or "default", self.template)
+        if template is None:
+            raise ConfigError(
+                f"{self.name!r} has no chat template, and chat messages were given.",
+                hint="Give chat_template=FILE in --model_args, or --apply_chat_template false.",
+            )
+        go_on = bool(messages) and messages[-1]["role"] == "assistant"
+        try:
+            rendered = (self.processor or self.tokenizer).apply_chat_template(
+                messages,
+                chat_template=template,
+                tokenize=False,
+                add_generation_prompt=not go_on,
+                continue_final_message=go_on,
+            )
+        except (TemplateError, ValueError, TypeError) as error:
+            raise ModelError(f"The chat template of {self.name!r} refuses the messages: {error}") from error
+        return str(rendered)
+
+    def _encode(self, text: str, pictures: Sequence[Any], special: bool) -> Prompt:
+        if self.processor is None:
+            return self._started(Prompt(self._tokens(text, special), text, special))
+        written = text.count(self.image_token) if self.image_token else 0
+        if written and written != len(pictures):
+            raise DataError(
+                f"The prompt has {written} image placeholders ({self.image_token!r}) and {len(pictures)} pictures.",
+                hint="Remove the placeholder from the question's text.",
+            )
+        images = {"images": [list(pictures)]} if pictures else {}
+        try:
+            encoded = self.processor(text=[text], **images, add_special_tokens=special, return_tensors="pt")
+        except (ValueError, TypeError, IndexError) as error:
+            raise ModelError(f"The processor of {self.name!r} refuses the prompt: {error}") from error
+        per_token = {name: encoded[name][0].tolist() for name in _PER_TOKEN if name in encoded}
+        ids = encoded["input_ids"][0].tolist()
+        left_out = {"input_ids", "attention_mask", "labels", *per_token}
+        prompt = Prompt(
+            ids=ids,
+            text=text,
+            special=special,
+            types=per_token,
+            pictures={name: value for name, value in encoded.items() if name not in left_out},
+            image_tokens=ids.count(self.image_token_id),
+        )
+        if pictures and self.image_token_id is not None and not prompt.image_tokens:
+            raise ModelError(f"The prompt of {self.name!r} has no place for the {len(pictures)} pictures.")
+        return self._started(prompt.cut(len(ids) - self.suffix) if special and self.suffix else prompt)
+
+    def _started(self, prompt: Prompt) -> Prompt:
+        """The prompt with BOS in front where add_bos_token=true asks for it and the tokenizer added none."""
+        bos = self.tokenizer.bos_token_id
+        if not self.add_bos or bos is None or prompt.ids[:1] == [bos]:
+            return prompt
+        return replace(prompt, ids=[bos, *prompt.ids], types={name: [0, *row] for name, row in prompt.types.items()})
+
+
+def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else [dict(part) for part in content]
+
+
+def _joined(message: dict[str, Any]) -> str:
+    return "".join(part.get("text", "") for part in _parts(message))
+
+
+def _common(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens two sequences have in common from the left."""
+    pairs = zip(one, other, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

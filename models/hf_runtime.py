@@ -1,0 +1,184 @@
+"""The loaded model, and batches for it: weights, padding, positions, and what happens when memory runs out."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from mm_eval.errors import ConfigError, MMEvalError, ModelError
+
+from .hf_arguments import WHERE, Arguments
+from .hf_families import Family
+from .hf_processor import LOAD_FAILURES, quiet
+from .hf_prompt import Prompt
+
+logger = logging.getLogger(__name__)
+Row = TypeVar("Row")
+Answer = TypeVar("Answer")
+
+TOKENS_ON_CPU, TOKENS_ON_DEVICE, MOST_ROWS = 4096, 16384, 64
+"""`--batch_size auto`: padded tokens of a batch to begin with, and rows at most."""
+
+
+def choose_device(arguments: Arguments, asked: str | None) -> str:
+    """The device of `--model_args`, of `--device`, or the best there is."""
+    chosen = arguments.device or asked
+    if chosen is None:
+        chosen = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        kind = torch.device(chosen).type
+    except RuntimeError as error:
+        raise ConfigError(f"device={chosen!r} is no device.", where=WHERE, hint="Write cpu, cuda or cuda:1.") from error
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(f"device={chosen!r}: there is no CUDA device here.", where=WHERE, hint="Write device=cpu.")
+    return str(chosen)
+
+
+def choose_dtype(arguments: Arguments, device: str, config: Any) -> str:
+    """The name of the dtype the weights will have ("float32")."""
+    asked = arguments.dtype or ("float32" if device == "cpu" else "auto")
+    if asked != "auto":
+        return asked
+    own = getattr(config, "dtype", None) or getattr(config.get_text_config(), "dtype", None)
+    return str(own or "float32").removeprefix("torch.")
+
+
+def load_model(folder: Path, arguments: Arguments, image_text: bool, device: str, dtype: str) -> Any:
+    """The model with its weights, ready to answer; ConfigError when a weight is missing, since it would be random."""
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
+
+    loader = AutoModelForImageTextToText if image_text else AutoModelForCausalLM
+    options: dict[str, Any] = {"dtype": getattr(torch, dtype), "trust_remote_code": arguments.trust_remote_code}
+    if arguments.attn_implementation:
+        options["attn_implementation"] = arguments.attn_implementation
+    if arguments.device_map:
+        options["device_map"] = arguments.device_map
+    try:
+        with quiet():
+            model, report = loader.from_pretrained(folder, output_loading_info=True, local_files_only=True, **options)
+            if not arguments.device_map:
+                model = model.to(device)
+    except LOAD_FAILURES as error:
+        first = str(error).strip().split("\n")[0]
+        raise ConfigError(
+            f"The weights of {arguments.pretrained!r} can't be loaded ({type(error).__name__}: {first})", where=WHERE
+        ) from error
+    missing = sorted(report.get("missing_keys") or ())
+    if missing:
+        raise ConfigError(
+            f"{arguments.pretrained!r} lacks {len(missing)} of its weights, {missing[0]!r} among them.",
+            where=WHERE,
+            hint="They would be random. Fetch the checkpoint again, or name the right one.",
+        )
+    return model.eval()
+
+
+class Runtime:
+    """A model that runs batches of prompts.
+
+    batched: whether prompts of different lengths may share a batch.
+    prefix_cache: whether continuations may run on the cache of their prompt.
+    limit: rows a batch, lowered when memory runs out; None where a budget of tokens decides.
+    """
+
+    def __init__(self, model: Any, family: Family, tokenizer: Any, batch_size: int | str) -> None:
+        self.model, self.family, self.tokenizer = model, family, tokenizer
+        self.device, self.dtype = model.device, model.dtype
+        takes = inspect.signature(model.forward).parameters
+        recurrent = bool(getattr(model, "_is_stateful", False))
+        self.keeps_logits = "logits_to_keep" in takes
+        self.batched = family.batched and not recurrent
+        cacheable = {"past_key_values", "position_ids", "logits_to_keep"} <= set(takes)
+        self.prefix_cache = family.prefix_cache and cacheable and not recurrent
+        self.limit = None if batch_size == "auto" else int(batch_size)
+        self.budget = TOKENS_ON_CPU if self.device.type == "cpu" else TOKENS_ON_DEVICE
+        if not self.batched:
+            self.limit = 1
+
+    @property
+    def pad_token(self) -> int:
+        for token in (self.tokenizer.pad_token_id, self.tokenizer.eos_token_id):
+            if token is not None:
+                return int(token)
+        return 0
+
+    @property
+    def max_length(self) -> int:
+        """The checkpoint's own limit on prompt and answer together, in tokens."""
+        text = self.model.config.get_text_config()
+        for name in ("max_position_embeddings", "n_positions", "max_sequence_length", "n_ctx"):
+            if isinstance(getattr(text, name, None), int):
+                return int(getattr(text, name))
+        longest = int(self.tokenizer.model_max_length)
+        return longest if longest < 10**9 else 2048
+
+    def is_full(self, prompts: int, longest: int) -> bool:
+        """Whether a batch of so many prompts takes no more; longest: tokens of the longest row."""
+        if self.limit is not None:
+            return prompts >= self.limit
+        return prompts >= MOST_ROWS or (prompts + 1) * longest > self.budget
+
+    def collate(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
+        """One left-padded batch: per-token values as (rows, longest), pictures of all rows one after another."""
+        longest = max(len(prompt.ids) for prompt in prompts)
+        padding = [longest - len(prompt.ids) for prompt in prompts]
+        rows = list(zip(prompts, padding, strict=True))
+        batch: dict[str, Any] = {
+            "input_ids": self._tensor([[self.pad_token] * pad + prompt.ids for prompt, pad in rows]),
+            "attention_mask": self._tensor([[0] * pad + [1] * len(prompt.ids) for prompt, pad in rows]),
+        }
+        for name in sorted({name for prompt in prompts for name in prompt.types}):
+            values = [[0] * pad + prompt.types.get(name, [0] * len(prompt.ids)) for prompt, pad in rows]
+            batch[name] = self._tensor(values)
+        for name in sorted({name for prompt in prompts for name in prompt.pictures}):
+            batch[name] = self._picture(joined([p.pictures[name] for p in prompts if name in p.pictures]))
+        return batch
+
+    def answered(
+        self, rows: Sequence[Row], run: Callable[[Sequence[Row]], Sequence[Answer]]
+    ) -> Iterator[tuple[Row, Answer | MMEvalError]]:
+        """The rows with their answers; a batch that fails is run in halves, a row failing alone gets a ModelError."""
+        failure = ""
+        try:
+            answers = run(rows)
+        except (RuntimeError, ValueError, IndexError) as error:
+            failure = f"{type(error).__name__}: {error}".splitlines()[0]
+            out_of_memory = isinstance(error, torch.OutOfMemoryError) or "out of memory" in str(error).lower()
+        if not failure:
+            yield from zip(rows, answers, strict=True)
+            return
+        # Outside the handler, so that the traceback no longer holds the tensors of the failed batch.
+        if out_of_memory and self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        if len(rows) == 1:
+            advice = "Lower max_pixels or max_length, or use a smaller dtype." if out_of_memory else ""
+            yield rows[0], ModelError(f"The model failed on this request ({failure}).", hint=advice)
+            return
+        half = (len(rows) + 1) // 2
+        if out_of_memory:
+            self.limit = half if self.limit is None else min(self.limit, half)
+            logger.warning("Out of memory with %d rows: going on with %d a batch.", len(rows), self.limit)
+        yield from self.answered(rows[:half], run)
+        yield from self.answered(rows[half:], run)
+
+    def _tensor(self, values: list[list[int]]) -> Any:
+        return torch.tensor(values, dtype=torch.long, device=self.device)
+
+    def _picture(self, value: Any) -> Any:
+        return value.to(self.device, self.dtype) if value.is_floating_point() else value.to(self.device)
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Tensors one after another; where later dimensions differ (tiles of a picture) they are filled up with zeros."""
+    shape = [max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True)]
+    filled = []
+    for part in parts:
+        missing = [want - have for want, have in zip(shape, part.shape[1:], strict=True)]
+        pads = [size for gap in reversed(missing) for size in (0, gap)]
+        filled.append(torch.nn.functional.pad(part, pads) if any(missing) else part)
+    return torch.cat(filled)
