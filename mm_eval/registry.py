@@ -75,7 +75,9 @@ class Registry(Generic[T]):
                 loaded: T = found.load()
             except ImportError as error:
                 raise ConfigError(f"{self.kind} {name!r} can't be imported: {error}.", where=where) from error
-            self._objects[name] = found = loaded
+            # A decorator that ran during the import may have registered something richer than the attribute (a Metric).
+            registered = self._objects[name]
+            self._objects[name] = found = loaded if isinstance(registered, _Lazy) else registered
         return found
 
     def __contains__(self, name: object) -> bool:

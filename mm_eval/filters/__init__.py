@@ -1,0 +1,44 @@
+"""Filters: from a model's raw answers to what a metric compares, each with the rule that found it.
+
+    FilterEnsemble("strict", [partial(RegexFilter, regex_pattern=r"(\\d+)"), TakeFirstFilter]).apply(instances)
+
+A filter is one decorated class; `function: name` in a task's `filter_list` finds it by its name.
+"""
+
+from mm_eval.filters import custom, extraction, selection, transformation
+from mm_eval.filters.base import (
+    FILTERS,
+    INVALID,
+    TRUNCATED,
+    UNPARSED,
+    WHOLE_ANSWER,
+    Extracted,
+    Filter,
+    FilterEnsemble,
+    build_filter_ensemble,
+    found_by,
+    register_filter,
+    rule_of,
+)
+from mm_eval.types import Completion, LLOutput
+
+__all__ = [
+    "FILTERS",
+    "INVALID",
+    "TRUNCATED",
+    "UNPARSED",
+    "WHOLE_ANSWER",
+    "Completion",
+    "Extracted",
+    "Filter",
+    "FilterEnsemble",
+    "LLOutput",
+    "build_filter_ensemble",
+    "custom",
+    "extraction",
+    "found_by",
+    "register_filter",
+    "rule_of",
+    "selection",
+    "transformation",
+]

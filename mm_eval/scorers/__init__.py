@@ -1,0 +1,30 @@
+"""Scorers: filter, score, reduce, aggregate; and the aggregation of groups over their tasks.
+
+scorer = build_scorer({"metric_list": [{"metric": "acc"}]}, "multiple_choice")
+scorer.run(instances)
+numbers, n = scorer.aggregate()
+"""
+
+from mm_eval.scorers.base import SCORERS, Scorer, register_scorer
+from mm_eval.scorers.build import build_scorer
+from mm_eval.scorers.extraction import ChoiceMatchScorer, FirstTokenScorer, RegexExtractionScorer
+from mm_eval.scorers.generation import GenScorer
+from mm_eval.scorers.loglikelihood import LLScorer
+from mm_eval.scorers.process_results import ProcessResultsScorer
+from mm_eval.types import MetricKey, ReducedDoc, ScoredDoc
+
+__all__ = [
+    "SCORERS",
+    "ChoiceMatchScorer",
+    "FirstTokenScorer",
+    "GenScorer",
+    "LLScorer",
+    "MetricKey",
+    "ProcessResultsScorer",
+    "ReducedDoc",
+    "RegexExtractionScorer",
+    "ScoredDoc",
+    "Scorer",
+    "build_scorer",
+    "register_scorer",
+]

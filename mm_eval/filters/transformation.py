@@ -1,0 +1,133 @@
+"""Filters that rewrite answers: case, white space, a mapping, named entities, and the removal of a model's thinking."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from mm_eval.errors import ConfigError
+from mm_eval.filters.base import TRUNCATED, UNPARSED, Filter, found_by, like, register_filter
+from mm_eval.types import Doc
+
+
+class EachAnswer(Filter):
+    """Base of filters that look at one answer at a time: implement `one(answer, doc)`.
+
+    An answer that is no text (None above all) is passed on as it is, unless `any_type` says otherwise.
+    """
+
+    extracts: ClassVar[bool] = False
+    any_type: ClassVar[bool] = False
+
+    def one(self, answer: Any, doc: Doc) -> Any:
+        """The answer after this filter."""
+        raise NotImplementedError
+
+    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+        return (
+            [self.one(answer, doc) if self.any_type or isinstance(answer, str) else answer for answer in answers]
+            for answers, doc in zip(resps, docs, strict=True)
+        )
+
+
+@register_filter("lowercase")
+class LowercaseFilter(EachAnswer):
+    """Turns each answer into lower case."""
+
+    def one(self, answer: str, doc: Doc) -> Any:
+        return like(answer.lower(), answer)
+
+
+@register_filter("uppercase")
+class UppercaseFilter(EachAnswer):
+    """Turns each answer into upper case."""
+
+    def one(self, answer: str, doc: Doc) -> Any:
+        return like(answer.upper(), answer)
+
+
+@register_filter("remove_whitespace")
+class WhitespaceFilter(EachAnswer):
+    """Removes white space at both ends of each answer."""
+
+    def one(self, answer: str, doc: Doc) -> Any:
+        return like(answer.strip(), answer)
+
+
+@register_filter("map")
+class MapFilter(EachAnswer):
+    """Replaces each answer by what a mapping says; an answer that is not in it is unparsed.
+
+    default_value: what such an answer becomes (None unless given).
+    """
+
+    any_type: ClassVar[bool] = True
+
+    def __init__(self, mapping_dict: Mapping[Any, Any] | None = None, default_value: Any = None) -> None:
+        if mapping_dict is not None and not isinstance(mapping_dict, Mapping):
+            raise ConfigError(f"map needs a mapping as mapping_dict, not {mapping_dict!r}.")
+        self.mapping, self.default_value = dict(mapping_dict or {}), default_value
+
+    def one(self, answer: Any, doc: Doc) -> Any:
+        try:
+            known = answer in self.mapping
+        except TypeError:
+            known = False
+        if not known:
+            rule = getattr(answer, "rule", "")
+            return found_by(self.default_value, TRUNCATED if rule == TRUNCATED else UNPARSED)
+        return found_by(self.mapping[answer], getattr(answer, "rule", None) or "map")
+
+
+_ENTITY_LABELS = {
+    "person": "PER", "location": "LOC", "organization": "ORG", "counties": "LOC", "places": "LOC", "people": "PER",
+    "persons": "PER", "company": "ORG", "country": "LOC", "continent": "LOC", "time": "DATE", "date": "DATE",
+    "per": "PER", "loc": "LOC", "org": "ORG",
+}  # fmt: skip
+_LABEL = re.compile(rf"\b({'|'.join(_ENTITY_LABELS)}):")
+_ENTITY = re.compile(r"\b(PER|LOC|ORG|DATE):\s*([^$]+)")
+
+
+@register_filter("format_span")
+class FormatSpanFilter(EachAnswer):
+    """Writes named entities one way, "per: a $ loc: b", whatever words the model used for the labels.
+
+    Only a word before a colon is a label, so that "perth" and "time magazine" stay as they are.
+    """
+
+    def one(self, answer: str, doc: Doc) -> Any:
+        text = _LABEL.sub(lambda label: _ENTITY_LABELS[label[1]] + ":", answer.lower())
+        text = text.replace("$$", "$").replace("\n", "$").strip()
+        spans = [
+            f"{label.lower()}: {entity.strip()}"
+            for label, entities in _ENTITY.findall(text)
+            for entity in entities.split(",")
+            if entity.strip().lower() != "none"
+        ]
+        return like(" $ ".join(spans), answer)
+
+
+_OPENING = re.compile(
+    r"<\s*(?:think|thinking|thought|reasoning)\s*>|◁think▷|\[THINK\]|<\|begin_of_thought\|>", re.IGNORECASE
+)
+_CLOSING = re.compile(
+    r"<\s*/\s*(?:think|thinking|thought|reasoning)\s*>|◁/think▷|\[/THINK\]|<\|end_of_thought\|>", re.IGNORECASE
+)
+
+
+@register_filter("strip_thinking")
+class StripThinkingFilter(EachAnswer):
+    """Removes everything up to the last closing think tag; an answer that never leaves its thinking is "truncated".
+
+    Chat templates may put the opening tag into the prompt, so a closing tag alone is enough. Tags: <think>, <thinking>,
+    <thought>, <reasoning>, [THINK], ◁think▷, <|begin_of_thought|>.
+    """
+
+    def one(self, answer: str, doc: Doc) -> Any:
+        end = 0
+        for closing in _CLOSING.finditer(answer):
+            end = closing.end()
+        if _OPENING.search(answer, end):
+            return found_by("", TRUNCATED)
+        return like(answer[end:].lstrip(), answer) if end else answer

@@ -1,0 +1,107 @@
+"""Aggregations: the values of all docs to one number."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.metrics.metric import aggregation
+from mm_eval.metrics.traits import SumStatistics, declare, not_smooth
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@aggregation("mean")
+@declare(is_mean=True)
+def mean(arr: Sequence[float]) -> float:
+    """Arithmetic mean."""
+    return math.fsum(arr) / len(arr)
+
+
+@aggregation("nanmean")
+@declare(is_mean=True)
+def nanmean(arr: Sequence[float]) -> float:
+    """Mean of the values that are not NaN; NaN where there are none."""
+    numbers = [value for value in arr if not math.isnan(value)]
+    return mean(numbers) if numbers else math.nan
+
+
+def _weighted_medians(values: Sequence[float], weights: NDArray[Any]) -> NDArray[Any]:
+    """The medians of draws: values (docs,), weights (draws, docs) how often each is drawn."""
+    import numpy as np
+
+    order = np.argsort(np.asarray(values, dtype=float), kind="stable")
+    ordered = np.asarray(values, dtype=float)[order]
+    reached = np.cumsum(weights[:, order], axis=1)
+    total = reached[:, -1:]
+    low = (reached < (total + 1) // 2).sum(axis=1)
+    high = (reached < total // 2 + 1).sum(axis=1)
+    middle: NDArray[Any] = (ordered[low] + ordered[high]) / 2
+    return middle
+
+
+@aggregation("median")
+@declare(weighted=_weighted_medians)
+@not_smooth
+def median(arr: Sequence[float]) -> float:
+    """The middle value, or the mean of the two middle ones."""
+    return float(statistics.median(arr))
+
+
+def _exp(value: float) -> float:
+    return math.exp(value) if value < 709.0 else math.inf
+
+
+def _pair_sums(items: Sequence[Any], scale: float, exponential: bool) -> SumStatistics:
+    """Statistics of a ratio of sums: items (value, weight)."""
+    import numpy as np
+
+    def score(sums: NDArray[Any]) -> NDArray[Any]:
+        with np.errstate(all="ignore"):
+            ratio = scale * sums[:, 0] / sums[:, 1]
+            result: NDArray[Any] = np.exp(ratio) if exponential else ratio
+        return result
+
+    return SumStatistics(np.array([(float(a), float(b)) for a, b in items]), score)
+
+
+def _with_one(items: Sequence[float]) -> list[tuple[float, float]]:
+    return [(float(item), 1.0) for item in items]
+
+
+@aggregation("perplexity")
+@declare(sums=lambda items: _pair_sums(_with_one(items), -1.0, True))
+def perplexity(items: Sequence[float]) -> float:
+    """exp of minus the mean log-likelihood (nats)."""
+    return _exp(-mean(items))
+
+
+@aggregation("weighted_mean")
+@declare(sums=lambda items: _pair_sums(items, 1.0, False))
+def weighted_mean(items: Sequence[tuple[float, float]]) -> float:
+    """Sum of the values over the sum of the weights; items are (value, weight)."""
+    values, weights = zip(*items, strict=True)
+    return math.fsum(values) / math.fsum(weights)
+
+
+@aggregation("weighted_perplexity")
+@declare(sums=lambda items: _pair_sums(items, -1.0, True))
+def weighted_perplexity(items: Sequence[tuple[float, float]]) -> float:
+    """exp of minus the log-likelihood (nats) per unit; items are (log-likelihood, units)."""
+    return _exp(-weighted_mean(items))
+
+
+@aggregation("bits_per_byte")
+@declare(sums=lambda items: _pair_sums(items, -1.0 / math.log(2), False))
+def bits_per_byte(items: Sequence[tuple[float, float]]) -> float:
+    """Minus the log-likelihood per byte, in bits; items are (log-likelihood in nats, bytes)."""
+    return -weighted_mean(items) / math.log(2)
+
+
+@aggregation("bypass")
+def bypass_agg(arr: Any) -> float:
+    """999, the mark of a task that was answered and not scored."""
+    return 999

@@ -1,0 +1,81 @@
+"""What an aggregation function says about itself, so that its standard error is the right one.
+
+A function says nothing: its standard error is a jackknife. It says more with a decorator:
+
+    @aggregation("score_per_category")
+    @stratified_by(lambda value: value["category"])
+    def score_per_category(values): ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ATTRIBUTE = "aggregation_traits"
+
+
+@dataclass(frozen=True)
+class SumStatistics:
+    """An aggregation that only needs column sums: value = score(rows.sum(axis=0)).
+
+    rows: one row a doc.
+    score: maps sums of shape (draws, columns) to values of shape (draws,).
+    """
+
+    rows: NDArray[Any]
+    score: Callable[[NDArray[Any]], NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Traits:
+    """How the standard error of an aggregation is found.
+
+    is_mean: it is a mean of the values that are numbers: closed form.
+    sums: its sufficient statistics, for a bootstrap that costs next to nothing.
+    stratum: what the function groups the values by.
+    smooth: a small change of the values changes it a little; a median is not smooth.
+    weighted: values of draws that are given as weights of shape (draws, docs), for a fast bootstrap.
+    """
+
+    is_mean: bool = False
+    sums: Callable[[Sequence[Any]], SumStatistics | None] | None = None
+    stratum: Callable[[Any], Hashable] | None = None
+    smooth: bool = True
+    weighted: Callable[[Sequence[Any], NDArray[Any]], NDArray[Any]] | None = None
+
+
+def traits_of(function: Callable[..., Any]) -> Traits:
+    """What a function, or the corpus metric whose method it is, says about itself."""
+    traits: Traits = getattr(function, _ATTRIBUTE, Traits())
+    owner_sums = getattr(getattr(function, "__self__", None), "sums", None)
+    return replace(traits, sums=owner_sums) if owner_sums is not None and traits.sums is None else traits
+
+
+def declare(**traits: Any) -> Callable[[F], F]:
+    """A decorator that adds traits to an aggregation function."""
+
+    def add(function: F) -> F:
+        setattr(function, _ATTRIBUTE, replace(traits_of(function), **traits))
+        return function
+
+    return add
+
+
+def stratified_by(key: Callable[[Any], Hashable] | str) -> Callable[[F], F]:
+    """Says what an aggregation groups its values by, so that no resampling empties a group.
+
+    key: a function of a value, or the name of an entry of it.
+    """
+    return declare(stratum=(lambda value: value[key]) if isinstance(key, str) else key)
+
+
+def not_smooth(function: F) -> F:
+    """Says that an aggregation jumps (a median, a rank, a threshold): its standard error is a cluster bootstrap."""
+    return declare(smooth=False)(function)

@@ -1,0 +1,371 @@
+"""A scorer: one filter pipeline with its metrics, from answers to numbers.
+
+    filter -> score -> reduce -> aggregate
+
+Per-doc results are `{doc_id: {metric: value}}`, so that the parts of several processes merge with dict.update. An error
+while one doc is scored makes that doc failed (`ScoredDoc.error`): it is in no mean, it is counted, and nothing else is lost.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar, TypeVar
+
+from mm_eval.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
+from mm_eval.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, build_filter_ensemble, group_repeats
+from mm_eval.metrics.aggregation import mean
+from mm_eval.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
+from mm_eval.metrics.reduction import checked_k
+from mm_eval.metrics.stderr import DEFAULT_SEED, standard_error
+from mm_eval.registry import Registry
+from mm_eval.types import Instance, MetricKey, ReducedDoc, ScoredDoc
+
+ScorerType = TypeVar("ScorerType", bound="Scorer")
+
+SCORERS: Registry[type[Scorer]] = Registry(
+    "scorer", package="mm_eval.scorers", decorator="register_scorer", entry_points="mm_eval.scorers"
+)
+register_scorer = SCORERS.register
+
+DEFAULT_BOOTSTRAP_ITERS = 100_000
+
+
+@dataclass(kw_only=True)
+class Scorer:
+    """Base of all scorers; subclass GenScorer or LLScorer, or override `score_doc` or `score_instances`.
+
+    Filters and metrics come from the config, else from the class (`default_filter_cfg`, `default_metric_cfg`), else they are
+    none and the defaults of the output type.
+
+    name: of the filter pipeline, the second part of each result's key.
+    context: arguments for the metrics from the task (multiple_targets, ...).
+    clusters: which docs belong together, for the standard errors; None says that each doc stands alone.
+    notes: what a reader of the numbers must know, such as why a standard error is missing.
+    """
+
+    default_filter_cfg: ClassVar[Sequence[Any] | None] = None
+    default_metric_cfg: ClassVar[Sequence[Any] | None] = None
+    strips_thinking: ClassVar[bool] = False
+
+    name: str
+    filter: FilterEnsemble
+    metrics: list[Metric[Any, Any]] | None = None
+    context: dict[str, Any] = field(default_factory=dict)
+    clusters: Mapping[int, Hashable] | None = None
+    seed: int = DEFAULT_SEED
+    notes: list[str] = field(default_factory=list, init=False, repr=False)
+    _raw_docs: dict[int, ScoredDoc] = field(default_factory=dict, init=False, repr=False)
+    _reduced_docs: dict[int, ReducedDoc] = field(default_factory=dict, init=False, repr=False)
+    _reduction_errors: dict[int, MMEvalError] = field(default_factory=dict, init=False, repr=False)
+
+    # Building
+
+    @classmethod
+    def from_dict(
+        cls: type[ScorerType], cfg: Mapping[str, Any], *, output_type: str | None = None, **kwargs: Any
+    ) -> ScorerType:
+        """A scorer from a pipeline's config; an unknown name or argument is a ConfigError.
+
+        cfg: {"name": ..., "filter": [steps], "metric_list": [metrics]}; what is missing or empty is the default.
+        kwargs: further fields of the scorer class.
+        """
+        name = cfg.get("name", "none")
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise ConfigError(f"{name!r} can't be the name of a filter pipeline.")
+        known = [f.name for f in dataclasses.fields(cls) if f.init and f.name not in ("name", "filter", "metrics")]
+        for key in kwargs:
+            if key not in known:
+                raise ConfigError(f"Scorer {cls.__name__} takes no argument {key!r}.", hint=did_you_mean(key, known))
+        steps = list(cfg.get("filter") or cls.default_filters(**kwargs))
+        if (cls.strips_thinking or output_type == "generate_until") and cfg.get("strip_thinking", True):
+            steps = (
+                steps if any(_function_of(step) == "strip_thinking" for step in steps) else ["strip_thinking", *steps]
+            )
+        return cls(
+            name=name,
+            filter=build_filter_ensemble(name, steps),
+            metrics=cls.build_metrics(cfg.get("metric_list"), output_type),
+            **kwargs,
+        )
+
+    @classmethod
+    def default_scorer(cls: type[ScorerType], name: str = "none", **kwargs: Any) -> ScorerType:
+        """A scorer with nothing configured."""
+        return cls.from_dict({"name": name}, **kwargs)
+
+    @classmethod
+    def default_filters(cls, **kwargs: Any) -> Sequence[Any]:
+        """The filter steps where none are configured. kwargs: the fields of the scorer that will have them."""
+        return cls.default_filter_cfg or [{"function": "noop"}]
+
+    @classmethod
+    def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
+        """The configured metrics, else those of the class, else those that fit the output type."""
+        chosen = metric_list or cls.default_metric_cfg
+        if chosen is None:
+            chosen = [{"metric": name} for name in DEFAULT_METRICS.get(output_type or "", ())]
+        return [entry if isinstance(entry, Metric) else Metric.from_dict(entry, output_type) for entry in chosen]
+
+    def check_repeats(self, repeats: int) -> None:
+        """ConfigError where the pipeline needs more repeats than the task asks for (take_first_k, pass@k)."""
+        left = repeats
+        for step in self.filter.filters:
+            keywords = step.keywords if isinstance(step, partial) else {}
+            name = getattr(step.func if isinstance(step, partial) else step, "__name__", "")
+            if name == "TakeFirstKFilter":
+                if keywords["k"] > left:
+                    raise ConfigError(f"take_first_k with k={keywords['k']} needs as many repeats; there are {left}.")
+                left = keywords["k"]
+            elif name in ("TakeFirstFilter", "MajorityVoteFilter"):
+                left = 1
+        for metric in self.metrics or ():
+            keywords = metric.reduction.keywords if isinstance(metric.reduction, partial) else {}
+            too_many = [k for k in checked_k(keywords["k"]) if k > left] if "k" in keywords else []
+            if too_many:
+                raise ConfigError(
+                    f"pass@{too_many[0]} of {metric.name!r} needs {too_many[0]} repeats; there are {left}.",
+                    hint="Raise `repeats` or lower k.",
+                )
+
+    # Filtering and scoring
+
+    def run(self, instances: Sequence[Instance]) -> Mapping[int, ScoredDoc]:
+        """Filters and scores the answers of a task's instances and keeps the results; `aggregate()` gives the numbers."""
+        self.apply_filter(instances)
+        by_doc: dict[int, list[Instance]] = {}
+        for instance in instances:
+            by_doc.setdefault(instance.doc_id, []).append(instance)
+        try:
+            scored = self.score_instances(by_doc)
+        except Exception as error:  # a batch that fails as a whole is tried doc by doc
+            scored = {}
+            for doc_id, group in by_doc.items():
+                scored.update(self._alone(doc_id, group, error))
+        self.set_results({i: self._with_rules(scored[i], by_doc[i]) for i in by_doc if i in scored})
+        return self.raw_docs
+
+    def apply_filter(self, instances: Sequence[Instance]) -> None:
+        """Filters the answers into `filtered_resps[self.name]`."""
+        self.filter.apply(instances)
+
+    def score_instances(self, instances: Mapping[int, list[Instance]]) -> dict[int, ScoredDoc]:
+        """The scores of all docs. Override it to score in batches (a judge, a sandbox)."""
+        return {doc_id: self._guarded(doc_id, group) for doc_id, group in instances.items()}
+
+    def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
+        """The scores of one doc."""
+        raise NotImplementedError(f"{type(self).__name__} must implement score_doc, or score_instances.")
+
+    def _guarded(self, doc_id: int, instances: list[Instance]) -> ScoredDoc:
+        try:
+            failed = _failure(self, doc_id, instances)
+            return failed or self._with_rules(self.score_doc(doc_id, instances), instances)
+        except Exception as error:
+            return _failed(doc_id, instances, error)
+
+    def _alone(self, doc_id: int, instances: list[Instance], error: Exception) -> dict[int, ScoredDoc]:
+        try:
+            return {doc_id: _failure(self, doc_id, instances) or self.score_instances({doc_id: instances})[doc_id]}
+        except Exception as own_error:
+            return {doc_id: _failed(doc_id, instances, own_error)}
+
+    def _with_rules(self, doc: ScoredDoc, instances: list[Instance]) -> ScoredDoc:
+        """The doc with the rules that found its answers, where its scorer did not say."""
+        answers = instances[0].filtered_resps.get(self.name)
+        generated = instances[0].request_type == "generate_until"
+        if doc.rules or doc.error or answers is None or not generated:
+            return doc
+        return dataclasses.replace(doc, rules=self.filter.rules(answers))
+
+    def _dispatch_metrics(
+        self, references: Any, predictions: Any, metric_kwargs: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """The value of each metric for one doc. metric_kwargs: from the instance; they win over the task's context."""
+        scores: dict[str, Any] = {}
+        for metric in self.metrics or ():
+            value = metric.compute(references, predictions, **{**self.context, **(metric_kwargs or {})})
+            scores.update(value if isinstance(value, dict) else {metric.name: value})
+        return scores
+
+    # Reducing and aggregating
+
+    def reduce(self, scored_docs: Mapping[int, ScoredDoc]) -> dict[int, ReducedDoc]:
+        """One value a metric and doc; failed docs are left out.
+
+        A reduction that gives {name: value} gives keys "name(metric)"; a single score is passed on as it is.
+        """
+        self._reduction_errors = {}
+        reduced: dict[int, ReducedDoc] = {}
+        for doc_id, doc in scored_docs.items():
+            if doc.error is not None:
+                continue
+            try:
+                reduced[doc_id] = self._reduce_doc(doc)
+            except Exception as error:
+                self._reduction_errors[doc_id] = _as_scoring_error(error, f"doc {doc_id}")
+        return reduced
+
+    def _reduce_doc(self, doc: ScoredDoc) -> ReducedDoc:
+        values: ReducedDoc = {}
+        for name, scores in doc.scores.items():
+            metric = self._metric_of(name)
+            if len(scores) == 1:
+                values[name] = scores[0]
+                continue
+            if metric is None or metric.reduction is None:
+                raise ScoringError(f"{name!r} has {len(scores)} scores a doc and no reduction.")
+            result = metric.reduction(doc.reference, scores)
+            values.update(
+                {f"{part}({name})": v for part, v in result.items()} if isinstance(result, dict) else {name: result}
+            )
+        return values
+
+    def aggregate(
+        self,
+        reduced_docs: Mapping[int, ReducedDoc] | None = None,
+        bootstrap_iters: int | None = DEFAULT_BOOTSTRAP_ITERS,
+        aggregation_overrides: Mapping[str, Callable[[Sequence[Any]], float] | str] | None = None,
+    ) -> tuple[dict[str, Any], int]:
+        """The numbers of all docs and how many docs they are of.
+
+        Keys "metric,name" and "metric_stderr,name" (None where there is no standard error; `notes` says why).
+        bootstrap_iters: draws of the standard errors that need a bootstrap; 0 gives none of those.
+        """
+        docs = self._reduced_docs if reduced_docs is None else reduced_docs
+        values: dict[str, dict[int, Any]] = {}
+        for doc_id in sorted(docs):  # the order of arrival must not change a sum
+            for name, value in docs[doc_id].items():
+                values.setdefault(name, {})[doc_id] = value
+        self.notes = []
+        numbers: dict[str, Any] = {}
+        for name in self._in_order(values):
+            function = self._aggregation_of(name, aggregation_overrides or {})
+            key, error_key = str(MetricKey(name, self.name)), str(MetricKey(name, self.name, is_stderr=True))
+            numbers[key], numbers[error_key] = self._number(key, function, values[name], bootstrap_iters or 0)
+        return numbers, max((len(of_docs) for of_docs in values.values()), default=0)
+
+    def _number(
+        self, key: str, function: Callable[[Sequence[Any]], float], of_docs: Mapping[int, Any], iters: int
+    ) -> tuple[float | None, float | None]:
+        values = list(of_docs.values())
+        try:
+            value = function(values)
+        except Exception as error:
+            self.notes.append(f"{key}: the aggregation raised {type(error).__name__}: {error}.")
+            return None, None
+        clusters = None if self.clusters is None else [self.clusters.get(i, ("doc", i)) for i in of_docs]
+        if isinstance(value, float) and math.isnan(value):
+            self.notes.append(f"{key}: the number is NaN, so it has no standard error.")
+            return value, None
+        stderr = standard_error(function, values, clusters, bootstrap_iters=iters, seed=self.seed)
+        if stderr.note:
+            self.notes.append(f"{key}: {stderr.note}")
+        return value, stderr.value
+
+    def _aggregation_of(self, name: str, overrides: Mapping[str, Any]) -> Callable[[Sequence[Any]], float]:
+        metric = self._metric_of(name)
+        chosen = overrides.get(name) or (metric.aggregation if metric is not None else None)
+        return aggregation_named(chosen) if chosen is not None else mean
+
+    def _metric_of(self, name: str) -> Metric[Any, Any] | None:
+        """The metric of a key, which may be a composite one ("pass@1(exact_match)")."""
+        by_name = {metric.name: metric for metric in self.metrics or ()}
+        return by_name.get(name) or by_name.get(MetricKey(name, self.name).parent_metric or "")
+
+    def _in_order(self, names: Mapping[str, Any]) -> list[str]:
+        """Names in the order of the metrics, composite ones by their metric."""
+        order = {metric.name: i for i, metric in enumerate(self.metrics or ())}
+
+        def place(name: str) -> int:
+            own = order.get(name, order.get(MetricKey(name, self.name).parent_metric or "", len(order)))
+            return own
+
+        return sorted(names, key=place)
+
+    # Results
+
+    @property
+    def raw_docs(self) -> Mapping[int, ScoredDoc]:
+        """The scores before reduction, failed docs included; empty after `import_reduced`."""
+        return self._raw_docs
+
+    @property
+    def reduced_docs(self) -> Mapping[int, ReducedDoc]:
+        """{doc_id: {metric: value}}, ready to aggregate."""
+        return self._reduced_docs
+
+    @property
+    def higher_is_better(self) -> dict[str, bool]:
+        """Which way is better, for each metric and each composite key that the results have."""
+        better = {metric.name: metric.higher_is_better for metric in self.metrics or ()}
+        for doc in self._reduced_docs.values():
+            for name in doc:
+                metric = self._metric_of(name)
+                if metric is not None:
+                    better.setdefault(name, metric.higher_is_better)
+        return better
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many docs failed, and how many have an answer that is unparsed or truncated."""
+        docs = self._raw_docs.values()
+        return {
+            "failed": sum(doc.error is not None for doc in docs),
+            UNPARSED: sum(UNPARSED in doc.rules for doc in docs),
+            TRUNCATED: sum(TRUNCATED in doc.rules for doc in docs),
+        }
+
+    def set_results(self, scored_docs: Mapping[int, ScoredDoc]) -> None:
+        """Keeps scores and reduces them; a doc whose scores can't be reduced becomes failed."""
+        self._raw_docs = dict(scored_docs)
+        self._reduced_docs = self.reduce(self._raw_docs)
+        for doc_id, error in self._reduction_errors.items():
+            self._raw_docs[doc_id] = dataclasses.replace(self._raw_docs[doc_id], scores={}, error=error)
+
+    def export_reduced(self) -> dict[int, ReducedDoc]:
+        """The reduced docs, to send to another process."""
+        return dict(self._reduced_docs)
+
+    def import_reduced(self, doc_data: Mapping[int, ReducedDoc]) -> None:
+        """Takes the merged reduced docs of all processes; the scores before reduction stay where they were made."""
+        self._raw_docs = {}
+        self._reduced_docs = dict(doc_data)
+
+
+def first_instances(instances: Sequence[Instance]) -> list[Instance]:
+    """The first repeat of each choice of a doc, where its filtered answers are."""
+    return [group[0] for group in group_repeats(instances)]
+
+
+def accepts(function: Callable[..., Any], name: str) -> bool:
+    """Whether a function takes an argument of that name."""
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def _function_of(step: Any) -> Any:
+    return step.get("function") if isinstance(step, Mapping) else step[0] if isinstance(step, tuple) else step
+
+
+def _failure(scorer: Scorer, doc_id: int, instances: list[Instance]) -> ScoredDoc | None:
+    """The doc as failed, where a request or a filter failed."""
+    error = next((instance.error for instance in instances if getattr(instance, "error", None) is not None), None)
+    error = error or scorer.filter.errors.get(doc_id)
+    return _failed(doc_id, instances, error) if error is not None else None
+
+
+def _failed(doc_id: int, instances: list[Instance], error: Exception) -> ScoredDoc:
+    task = f"{instances[0].task}, doc {doc_id}" if instances else f"doc {doc_id}"
+    reference = instances[0].target if instances else None
+    return ScoredDoc(doc_id, reference, {}, error=_as_scoring_error(error, task))
+
+
+def _as_scoring_error(error: Exception, where: str) -> MMEvalError:
+    if isinstance(error, MMEvalError):
+        return error.located(where)
+    return ScoringError(f"scoring raised {type(error).__name__}: {error}.", where=where)

@@ -1,0 +1,100 @@
+"""A task's own `process_results` as one more scorer, so that there is a single scoring path."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mm_eval.errors import ConfigError, ScoringError, did_you_mean
+from mm_eval.metrics.aggregation import mean
+from mm_eval.metrics.metric import METRICS, Metric, aggregation_named
+from mm_eval.metrics.results import LLResults
+from mm_eval.scorers.base import Scorer, first_instances
+from mm_eval.types import Doc, Instance, ScoredDoc
+
+RULE_KEY = "__rule__"
+"""The key under which process_results may name the rule that found the answer ("unparsed" where none did)."""
+
+
+@dataclass(kw_only=True)
+class ProcessResultsScorer(Scorer):
+    """Scores docs by a function fn(doc, results) -> {metric: value}.
+
+    results: for generated answers a list of str, for choices a list of (log-likelihood, is_greedy), for rolling
+    log-likelihoods a list of numbers. `metric_list` says how each metric is aggregated; a metric that it does not name is not
+    reported. Of several values that a metric may have, the function returns one: repeats are its own business.
+    """
+
+    fn: Callable[[Doc, list[Any]], Mapping[str, Any]]
+
+    @classmethod
+    def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
+        """The metrics by name; aggregation and direction as said, else as registered, else mean and higher is better."""
+        return [entry if isinstance(entry, Metric) else _declared_metric(entry) for entry in metric_list or ()]
+
+    def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
+        """The function's values for one doc."""
+        instances = first_instances(doc_instances)
+        first = instances[0]
+        returned = self.fn(first.doc, self._results(instances))
+        if not isinstance(returned, Mapping):
+            raise ScoringError(f"process_results returned {returned!r}, not {{metric: value}}.")
+        values = dict(returned)
+        rule = values.pop(RULE_KEY, None)
+        declared = {metric.name for metric in self.metrics or ()}
+        for name in values.keys() - declared:
+            note = f"process_results returns {name!r}, which metric_list does not name. {did_you_mean(name, declared)}"
+            if note not in self._unnamed:
+                self._unnamed.append(note)
+        scores = {name: [values[name]] for name in values if name in declared}
+        if not scores:
+            raise ScoringError(f"process_results returned none of the metrics {sorted(declared)}: {sorted(values)}.")
+        rules = tuple(rule) if isinstance(rule, (list, tuple)) else (str(rule),) if rule is not None else ()
+        return ScoredDoc(doc_id, first.target, scores, rules)
+
+    def __post_init__(self) -> None:
+        self._unnamed: list[str] = []
+
+    def aggregate(self, *args: Any, **kwargs: Any) -> tuple[dict[str, Any], int]:
+        """The numbers of all docs; `notes` also names values that metric_list does not know."""
+        result = super().aggregate(*args, **kwargs)
+        self.notes += self._unnamed
+        return result
+
+    def _results(self, instances: list[Instance]) -> list[Any]:
+        first = instances[0]
+        if any(self.name not in instance.filtered_resps for instance in instances):
+            raise ScoringError(f"The answers were not filtered under the name {self.name!r}.")
+        if first.request_type == "generate_until":
+            return ["" if answer is None else answer for answer in first.filtered_resps[self.name]] or [""]
+        lls = LLResults.from_instances(instances, self.name)
+        if any(math.isnan(ll) for ll in lls.lls):
+            raise ScoringError(f"A log-likelihood is NaN: {[float(ll) for ll in lls.lls]}.")
+        if first.request_type == "loglikelihood_rolling":
+            return [float(ll) for ll in lls.lls]
+        return [(float(ll), bool(greedy)) for ll, greedy in zip(lls.lls, lls.is_greedy, strict=True)]
+
+
+def _declared_metric(entry: Any) -> Metric[Any, Any]:
+    name = entry.get("metric") if isinstance(entry, Mapping) else None
+    if not isinstance(name, str):
+        if callable(name):
+            return Metric.from_dict(entry)
+        raise ConfigError(f"An entry of metric_list needs the name of a metric: {entry!r}.")
+    registered = METRICS.get(name) if name in METRICS else None
+    known = registered if isinstance(registered, Metric) else None
+    aggregation = entry.get("aggregation")
+    higher = entry.get("higher_is_better")
+    return Metric(
+        name=name,
+        fn=_from_process_results,
+        aggregation=aggregation_named(aggregation) if aggregation is not None else known.aggregation if known else mean,
+        higher_is_better=(known.higher_is_better if known else True) if higher is None else bool(higher),
+    )
+
+
+def _from_process_results(references: Any, predictions: Any, **kwargs: Any) -> Any:
+    """The value that process_results gave for this metric."""
+    raise ScoringError("This metric's value comes from process_results; it has no function of its own.")

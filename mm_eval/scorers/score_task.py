@@ -1,0 +1,189 @@
+"""Scores one task from its recorded answers: filter -> score -> reduce -> aggregate, a chunk of docs at a time.
+
+Nothing of a doc is kept but its reduced scores, so that a hundred thousand docs with long answers fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Protocol
+
+from mm_eval.errors import MMEvalError, ModelError
+from mm_eval.scorers.base import Scorer
+from mm_eval.task.task import PromptStyle, Task
+from mm_eval.types import Doc, Instance, ReducedDoc, ScoredDoc, Slot
+
+CHUNK = 512
+
+
+class Answered(Protocol):
+    """What scoring needs to know of a recorded answer."""
+
+    @property
+    def output(self) -> Any: ...
+    @property
+    def truncated(self) -> bool: ...
+    @property
+    def images(self) -> tuple[str, ...]: ...
+    @property
+    def turn_pictures(self) -> tuple[int, ...]: ...
+    @property
+    def error(self) -> MMEvalError | None: ...
+
+
+Lookup = Callable[[Slot], Answered | None]
+
+
+@dataclass
+class TaskScores:
+    """The numbers of one task.
+
+    numbers: {"metric,pipeline": value, "metric_stderr,pipeline": value or None}.
+    n: docs asked; failed: without an answer or a score; unparsed: no pipeline could read the answer; truncated: the token cap
+        ended an answer.
+    unparsed_by: the same for each pipeline. errors: the first few failures, in words.
+    """
+
+    numbers: dict[str, Any] = field(default_factory=dict)
+    n: int = 0
+    failed: int = 0
+    unparsed: int = 0
+    truncated: int = 0
+    unparsed_by: dict[str, int] = field(default_factory=dict)
+    higher_is_better: dict[str, bool] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+@dataclass
+class TaskScoring:
+    """Scores the docs of one task; `samples` streams a row a doc, `scores` sums up after the last."""
+
+    task: Task
+    style: PromptStyle
+    scorers: Sequence[Scorer]
+    lookup: Lookup
+    scores: TaskScores = field(default_factory=TaskScores)
+    _reduced: dict[str, dict[int, ReducedDoc]] = field(default_factory=dict)
+    _clusters: dict[int, Any] = field(default_factory=dict)
+
+    def samples(self, doc_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
+        """Scores the docs and gives one row each, for samples/<task>.jsonl; a row is also a valid replay row."""
+        ids = iter(doc_ids)
+        while chunk := list(islice(ids, CHUNK)):
+            yield from self._score_chunk(chunk)
+
+    def aggregate(self, bootstrap_iters: int = 100_000) -> TaskScores:
+        """The numbers over all docs that `samples` has scored."""
+        for scorer in self.scorers:
+            scorer.clusters = self._clusters
+            scorer.import_reduced(self._reduced.get(scorer.name, {}))
+            numbers, _ = scorer.aggregate(scorer.reduced_docs, bootstrap_iters=bootstrap_iters)
+            self.scores.numbers.update(numbers)
+            self.scores.higher_is_better.update(scorer.higher_is_better)
+            self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
+        return self.scores
+
+    def _score_chunk(self, doc_ids: list[int]) -> Iterator[dict[str, Any]]:
+        by_doc = {doc_id: list[Instance]() for doc_id in doc_ids}
+        for instance in self.task.instances(doc_ids, self.style, self._turn_pictures):
+            by_doc[instance.doc_id].append(instance)
+        failures: dict[int, MMEvalError] = {}
+        digests: dict[int, tuple[str, ...]] = {}
+        truncated = set()
+        for doc_id, instances in by_doc.items():
+            for instance in instances:
+                found = self.lookup(instance.slot)
+                if found is None or found.error is not None or instance.error is not None:
+                    failures[doc_id] = instance.error or (found and found.error) or ModelError("it was not answered.")
+                    continue
+                instance.resps = [found.output]
+                digests[doc_id] = found.images
+                if found.truncated:
+                    truncated.add(doc_id)
+        whole = {doc_id: instances for doc_id, instances in by_doc.items() if doc_id not in failures}
+        scored = self._score_whole(whole, failures)
+        docs = {doc_id: instances[0].doc for doc_id, instances in whole.items()}
+        self._clusters.update(self.task.clusters(docs, digests))
+        for doc_id, instances in by_doc.items():
+            yield self._row(doc_id, instances, scored.get(doc_id, {}), failures.get(doc_id), doc_id in truncated)
+
+    def _turn_pictures(self, doc_id: int) -> tuple[int, ...] | None:
+        found = self.lookup(Slot(self.task.path, doc_id))
+        return found.turn_pictures if found else None
+
+    def _score_whole(
+        self, whole: Mapping[int, list[Instance]], failures: dict[int, MMEvalError]
+    ) -> dict[int, dict[str, tuple[ScoredDoc, ReducedDoc]]]:
+        """The scores of the docs that were answered, by doc and pipeline; a doc that can't be scored joins the failures."""
+        found: dict[int, dict[str, tuple[ScoredDoc, ReducedDoc]]] = {doc_id: {} for doc_id in whole}
+        for scorer in self.scorers:
+            scorer.apply_filter([instance for instances in whole.values() for instance in instances])
+            scored = scorer.score_instances(whole)
+            for doc_id, doc in scored.items():
+                if isinstance(doc.error, MMEvalError):
+                    failures.setdefault(doc_id, doc.error)
+            reduced = scorer.reduce({doc_id: doc for doc_id, doc in scored.items() if doc.error is None})
+            for doc_id, values in reduced.items():
+                found[doc_id][scorer.name] = scored[doc_id], values
+        for doc_id, by_pipeline in found.items():
+            if doc_id not in failures:
+                for name, (_, values) in by_pipeline.items():
+                    self._reduced.setdefault(name, {})[doc_id] = values
+        return found
+
+    def _row(
+        self,
+        doc_id: int,
+        instances: list[Instance],
+        scored: Mapping[str, tuple[ScoredDoc, ReducedDoc]],
+        failure: MMEvalError | None,
+        truncated: bool,
+    ) -> dict[str, Any]:
+        scores, first = self.scores, instances[0]
+        rules = {name: list(doc.rules) for name, (doc, _) in scored.items()}
+        blind = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
+        scores.n += 1
+        scores.failed += failure is not None
+        scores.truncated += truncated
+        if failure is None:
+            scores.unparsed += bool(blind) and len(blind) == len(rules)
+            for name in blind:
+                scores.unparsed_by[name] = scores.unparsed_by.get(name, 0) + 1
+        elif len(scores.errors) < 5:
+            scores.errors.append(str(failure))
+        row: dict[str, Any] = {
+            "task": self.task.config.display_name,
+            "doc_id": doc_id,
+            "status": "failed" if failure else "truncated" if truncated else "answered",
+            "doc": first.doc,
+            "prompt": first.context,
+            "target": first.target,
+            "resps": [resp for instance in instances for resp in instance.resps] if not failure else [],
+            "filtered_resps": filtered(instances) if not failure else {},
+            "rules": rules,
+            "scores": {
+                f"{metric},{name}": value for name, (_, values) in scored.items() for metric, value in values.items()
+            },
+        }
+        if first.continuation is not None and first.request_type == "loglikelihood":
+            row["choices"] = [instance.continuation for instance in instances]
+        if failure is not None:
+            row["error"] = {"owner": failure.owner, "what": str(failure)}
+        return row
+
+
+def filtered(instances: Iterable[Instance]) -> dict[str, list[Any]]:
+    """The filtered answers of a doc by pipeline."""
+    found: dict[str, list[Any]] = {}
+    for instance in instances:
+        for name, answers in instance.filtered_resps.items():
+            found.setdefault(name, []).extend(answers)
+    return found
+
+
+def jsonable(value: Any) -> Doc | Any:
+    """What JSON can hold of a doc's value: dates and numbers of numpy as text."""
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
