@@ -1,6 +1,6 @@
 """The values that travel: from a task's docs to a model, and from the model's answers to the numbers.
 
-    Instance -> Response -> (filters) -> ScoredDoc -> ReducedDoc -> {MetricKey: number}
+Instance -> Response -> (filters) -> ScoredDoc -> ReducedDoc -> {MetricKey: number}
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from mm_eval.errors import MMEvalError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -62,6 +64,7 @@ class Instance:
     continuation: for loglikelihood, what is scored after the context; for loglikelihood_rolling the whole text.
     resps: the answers, as they are scored: a str, or (log-likelihood, is_greedy).
     filtered_resps: per filter pipeline, the answers of all repeats after filtering; kept on the first repeat.
+    error: why it can't be asked (a picture that can't be decoded, a column that this doc lacks); None when it can.
     """
 
     request_type: RequestType
@@ -79,6 +82,7 @@ class Instance:
     metadata: dict[str, Any] = field(default_factory=dict)
     resps: list[Any] = field(default_factory=list)
     filtered_resps: dict[str, Sequence[Any]] = field(default_factory=dict)
+    error: MMEvalError | None = None
 
     @property
     def slot(self) -> Slot:

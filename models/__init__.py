@@ -1,0 +1,1 @@
+"""Adapters: one file a protocol, families as small data. Found by name, imported only when asked for."""

@@ -1,0 +1,109 @@
+"""The command line: one file a verb. `mm-eval --tasks mme` is short for `mm-eval run --tasks mme`.
+
+Nothing heavy is imported on the way to `--help`: a verb's file is imported when it is the verb.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import sys
+from collections.abc import Sequence
+
+from mm_eval import __version__
+from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
+
+VERBS = {
+    "run": "evaluate a model on tasks (the default)",
+    "ls": "list and search tasks, groups, tags, models, metrics, filters, scorers, formats",
+    "show": "the prompt of a doc as a model gets it, without loading weights",
+    "validate": "check task configs completely; the gold answers must score full marks",
+    "score": "score a run again from its journal, without the model",
+}
+
+EXIT_OK, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 2, 3, 130
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises what is wrong, so that every mistake is printed in one form."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        known = [option for action in self._actions for option in action.option_strings]
+        hint = ""
+        if message.startswith("unrecognized arguments: "):
+            word = message.split(": ", 1)[1].split()[0].split("=")[0]
+            hint = did_you_mean(word, known) if word.startswith("-") else "Separate task names with commas."
+        raise ConfigError(f"{message}.", hint=hint or f"See {self.prog} --help.")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code: 0 done, 2 the command is wrong, 3 partial results, 130 interrupted."""
+    words = [_with_underscores(word) for word in (sys.argv[1:] if argv is None else argv)]
+    try:
+        return _dispatch(words)
+    except MMEvalError as error:
+        print(f"mm-eval: {error.owner} error: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        print("mm-eval: interrupted; finished answers are kept.", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:  # `mm-eval ls | head`
+        sys.stderr.close()
+        return EXIT_OK
+
+
+def _dispatch(words: list[str]) -> int:
+    if words[:1] == ["--version"]:
+        print(f"mm-eval {__version__}")
+        return EXIT_OK
+    if not words or words[0] in ("-h", "--help"):
+        print(_overview())
+        return EXIT_OK if words else EXIT_USAGE
+    if not words[0].startswith("-") and words[0] not in VERBS:
+        raise ConfigError(f"unknown command {words[0]!r}.", hint=did_you_mean(words[0], VERBS))
+    verb, rest = (words[0], words[1:]) if words[0] in VERBS else ("run", words)
+    module = importlib.import_module(f"mm_eval.cli.{verb}")
+    parser = Parser(
+        prog=f"mm-eval {verb}",
+        description=module.__doc__,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--verbosity",
+        default="WARNING",
+        metavar="LEVEL",
+        type=str.upper,
+        help="DEBUG, INFO, WARNING (default) or ERROR",
+    )
+    module.add_arguments(parser)
+    args = parser.parse_args(rest)
+    if args.verbosity not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+        raise ConfigError(f"--verbosity {args.verbosity!r} is no level.", hint="Use DEBUG, INFO, WARNING or ERROR.")
+    logging.basicConfig(level=args.verbosity, format="mm-eval: %(message)s", stream=sys.stderr)
+    code: int = module.main(args)
+    return code
+
+
+def _with_underscores(word: str) -> str:
+    """--output-path=DIR as --output_path=DIR: both spellings are in people's fingers."""
+    if not word.startswith("--"):
+        return word
+    name, equals, value = word.partition("=")
+    return "--" + name[2:].replace("-", "_") + equals + value
+
+
+def _overview() -> str:
+    verbs = "\n".join(f"  {verb:<10}{meaning}" for verb, meaning in VERBS.items())
+    return (
+        "usage: mm-eval [VERB] [OPTIONS]\n\n"
+        "Evaluates vision-language and text models: numbers with error bars, and no answer is ever lost.\n\n"
+        "  mm-eval --tasks mme,seedbench\n"
+        "      the bundled tiny model on the bundled sample data; needs no network\n"
+        "  mm-eval --tasks mme,seedbench --model llava --model_args pretrained=llava-hf/llava-1.5-7b-hf\n"
+        "      a model of your own on the real data\n\n"
+        f"verbs:\n{verbs}\n\nmm-eval VERB --help lists the options of a verb.\n"
+        "exit codes: 0 all was answered and scored; 2 the command or a config is wrong, nothing was asked;\n"
+        "            3 some requests failed, results are partial; 130 interrupted, finished answers are kept"
+    )

@@ -26,7 +26,7 @@ from mm_eval.types import Instance, Response
 
 Answers: TypeAlias = Iterator[tuple[Instance, Response | MMEvalError]]
 
-MODELS: Registry[type["Model"]] = Registry(
+MODELS: Registry[type[Model]] = Registry(
     "model", package="mm_eval.models", decorator="register_model", entry_points="mm_eval.models"
 )
 register_model = MODELS.register
@@ -111,7 +111,9 @@ class Model:
 
         Instances that share a context and pictures come one after another.
         """
-        raise ConfigError(f"{type(self).__name__} can't give log-likelihoods.", hint="Choose tasks with generate_until.")
+        raise ConfigError(
+            f"{type(self).__name__} can't give log-likelihoods.", hint="Choose tasks with generate_until."
+        )
 
     def loglikelihood_rolling(self, instances: Iterable[Instance]) -> Answers:
         """Answers with the log-likelihood (nats) of the whole text `continuation`, each token conditioned on all before."""
@@ -188,8 +190,17 @@ class GenerationOptions:
             extra={k: v for k, v in options.items() if k not in {"top_p", "top_k"} | NOT_PART_OF_THE_QUESTION},
         )
         if chosen.max_new_tokens < 1 or chosen.temperature < 0 or chosen.num_beams < 1:
-            raise ConfigError(f"generation_kwargs make no sense: {dict(kwargs)!r}.", hint="Caps and beams are at least 1.")
+            raise ConfigError(
+                f"generation_kwargs make no sense: {dict(kwargs)!r}.", hint="Caps and beams are at least 1."
+            )
         if sampling is True and temperature == 0 and "temperature" not in kwargs:
-            return cls(**{**chosen.__dict__, "do_sample": True, "temperature": 1.0,
-                          "top_p": kwargs.get("top_p"), "top_k": kwargs.get("top_k")})
+            return cls(
+                **{
+                    **chosen.__dict__,
+                    "do_sample": True,
+                    "temperature": 1.0,
+                    "top_p": kwargs.get("top_p"),
+                    "top_k": kwargs.get("top_k"),
+                }
+            )
         return chosen

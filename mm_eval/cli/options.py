@@ -1,0 +1,202 @@
+"""Options that several verbs share, and how their values are read."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.errors import ConfigError
+
+if TYPE_CHECKING:
+    from mm_eval.preparation import RunRequest
+
+
+def add_task_options(parser: argparse.ArgumentParser) -> None:
+    """Which tasks, and where they and their data are."""
+    parser.add_argument(
+        "--include_path", metavar="DIR", help="a folder with tasks of your own; they override built-in names"
+    )
+    parser.add_argument(
+        "--num_fewshot", type=int, metavar="N", help="examples before each question (default: the task's)"
+    )
+    parser.add_argument(
+        "--limit", type=_limit, metavar="N", help="only the first N docs of each task, or a share below 1"
+    )
+    parser.add_argument("--samples", metavar="JSON", help='only these docs: {"mme": [0, 3]} or a file with such JSON')
+    parser.add_argument(
+        "--data_root", metavar="DIR", help="data sets at DIR/org/name are read from there (env MM_EVAL_DATA_ROOT)"
+    )
+    parser.add_argument("--sample", action="store_true", help="use the bundled sample data: not the benchmarks")
+    parser.add_argument("--offline", action="store_true", help="open no network connection")
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """Which model, and how it is asked."""
+    parser.add_argument(
+        "--model", metavar="NAME", help="see `mm-eval ls models`; without it the bundled tiny-llava runs"
+    )
+    parser.add_argument("--model_args", default="", metavar="K=V,...", help="pretrained=...,dtype=...; or JSON")
+    parser.add_argument("--batch_size", default="auto", metavar="N", help="rows a batch, or auto (default)")
+    parser.add_argument(
+        "--device", metavar="DEVICE", help="cpu, cuda, cuda:1, mps (default: an accelerator if there is one)"
+    )
+    parser.add_argument("--gen_kwargs", default="", metavar="K=V,...", help="overrides the tasks' generation_kwargs")
+    parser.add_argument("--prompt_key", metavar="KEY", help="the block of model_specific_prompt_kwargs to use")
+    parser.add_argument("--system_instruction", metavar="TEXT", help="a system message before each question")
+    parser.add_argument(
+        "--apply_chat_template",
+        nargs="?",
+        const="true",
+        metavar="BOOL|NAME",
+        help="true, false, or the name of one of the model's templates (default: on for image-text and chat models)",
+    )
+    parser.add_argument(
+        "--fewshot_as_multiturn", type=_flag, metavar="BOOL", help="few-shot examples as turns of the chat"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of sampling, few-shot choice and bootstrap (default 0)"
+    )
+
+
+def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
+    """The tasks and data that the options of `add_task_options` describe."""
+    from mm_eval.preparation import RunRequest
+
+    return RunRequest(
+        tasks=tuple(read_names(args.tasks)),
+        num_fewshot=args.num_fewshot,
+        limit=args.limit,
+        samples=_samples(args.samples),
+        include_path=args.include_path,
+        data_root=args.data_root or os.environ.get("MM_EVAL_DATA_ROOT"),
+        sample=args.sample,
+        offline=args.offline,
+        **rest,
+    )
+
+
+def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
+    """The run that the options of `add_task_options` and `add_model_options` describe."""
+    template = args.apply_chat_template
+    return read_task_request(
+        args,
+        model=args.model,
+        model_args=read_pairs(args.model_args, "--model_args"),
+        batch_size=_batch_size(args.batch_size),
+        device=args.device,
+        gen_kwargs=read_pairs(args.gen_kwargs, "--gen_kwargs", typed=True),
+        system_instruction=args.system_instruction,
+        chat_template=_flag(template) if str(template).lower() in ("true", "false") else template,
+        fewshot_as_multiturn=args.fewshot_as_multiturn,
+        seed=args.seed,
+        prompt_key=args.prompt_key,
+        **rest,
+    )
+
+
+def read_names(text: str) -> list[str]:
+    """Names separated by commas. >>> read_names("mme, seedbench")  gives  ['mme', 'seedbench']"""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise ConfigError("no task is named.", hint="`mm-eval ls tasks` lists them.")
+    return names
+
+
+def read_pairs(text: str, option: str, *, typed: bool = False) -> dict[str, Any]:
+    """`k=v,k=v` or a JSON object. A comma inside brackets or quotes separates nothing: until=["\\n","a,b"].
+
+    typed: values are read as JSON where they are JSON (0.7, true, ["a"]), and stay text otherwise.
+    """
+    if text.lstrip().startswith("{"):
+        try:
+            return dict(json.loads(text))
+        except ValueError as error:
+            raise ConfigError(f"{option} is no JSON object: {error}: {text!r}.") from error
+    pairs: dict[str, Any] = {}
+    for item in _split(text):
+        name, equals, value = item.partition("=")
+        if not equals or not name.strip():
+            raise ConfigError(f"{option} has {item!r} where name=value is needed.")
+        if name.strip() in pairs:
+            raise ConfigError(f"{option} gives {name.strip()!r} twice.")
+        pairs[name.strip()] = _typed(value.strip()) if typed else value.strip()
+    return pairs
+
+
+def _split(text: str) -> list[str]:
+    items, depth, quote, current = [], 0, "", ""
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{(":
+            depth += 1
+        elif character in "]})":
+            depth -= 1
+        elif character == "," and depth <= 0:
+            items.append(current)
+            current = ""
+            continue
+        current += character
+    return [item for item in [*items, current] if item.strip()]
+
+
+def _typed(value: str) -> Any:
+    words = {"true": True, "false": False, "none": None, "null": None}
+    if value.lower() in words:
+        return words[value.lower()]
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _limit(text: str) -> int | float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if value <= 0 or value > 1 and value != int(value):
+        raise ConfigError(
+            f"--limit {text!r} asks for no docs.", hint="Give a count from 1, or a share between 0 and 1."
+        )
+    return value if value < 1 else int(value)
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ConfigError(f"{text!r} is neither true nor false.")
+    return text.lower() == "true"
+
+
+def _batch_size(text: str) -> int | str:
+    if text == "auto":
+        return text
+    if not text.isdigit() or int(text) < 1:
+        raise ConfigError(f"--batch_size {text!r} is neither a count from 1 nor auto.")
+    return int(text)
+
+
+def _samples(text: str | None) -> Mapping[str, list[int]] | None:
+    if text is None:
+        return None
+    if not text.lstrip().startswith("{"):
+        try:
+            text = Path(text).read_text(encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(
+                f"--samples {text!r} can't be read: {error.strerror}.", hint='Or give JSON: {"mme": [0, 3]}.'
+            ) from error
+    try:
+        chosen = json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"--samples is no JSON: {error}.") from error
+    for task, ids in chosen.items() if isinstance(chosen, dict) else [("", None)]:
+        if not isinstance(ids, list) or not ids or not all(isinstance(doc_id, int) for doc_id in ids):
+            raise ConfigError(f"--samples has {ids!r} for {task!r} where a list of doc ids is needed.")
+    return dict(chosen)

@@ -1,0 +1,23 @@
+"""Scores a run again from its journal: no model is loaded and nothing is asked."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="the run folder")
+    parser.add_argument(
+        "--bootstrap_iters", type=int, default=100_000, metavar="N", help="draws for corpus metrics; 0: none"
+    )
+
+
+def main(args: argparse.Namespace) -> int:
+    from mm_eval.evaluate import score
+    from mm_eval.report.progress import Progress
+    from mm_eval.report.table import render
+
+    report = score(Path(args.run), args.bootstrap_iters, Progress())
+    print(render(report))
+    return report.exit_code

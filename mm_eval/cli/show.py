@@ -1,0 +1,93 @@
+"""Shows a doc's prompt as a model gets it: the text after the chat template, pictures with sizes, tokens by kind.
+
+No weights are loaded."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.cli.options import add_model_options, add_task_options, read_request
+from mm_eval.errors import ConfigError
+
+if TYPE_CHECKING:
+    from mm_eval.engine.model import Model
+    from mm_eval.types import Instance
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tasks", metavar="TASK", help="a task (or several, with commas)")
+    parser.add_argument("--doc", type=int, default=0, metavar="N", help="the doc id (default 0)")
+    add_model_options(parser)
+    add_task_options(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    from mm_eval.preparation import prepare
+
+    request, stand_in = _with_stand_in(args)
+    plan = prepare(request)
+    assert plan.model is not None
+    for name, task in plan.tasks.items():
+        if not 0 <= args.doc < len(task.docs):
+            raise ConfigError(f"--doc {args.doc}: {name} has docs 0 to {len(task.docs) - 1}.")
+        style = plan.styles[name]
+        instances = list(task.instances([args.doc], style))
+        first = instances[0]
+        if first.error is not None:
+            raise first.error
+        print(f"task: {task.path}   doc: {args.doc}   request: {first.request_type}   choices: {_choices(instances)}")
+        print(f"model: {request.model or 'tiny-llava'}{f'   ({stand_in})' if stand_in else ''}")
+        print(f"prompt key: {style.block.key}   {dict(style.block.kwargs) or ''}")
+        if plan.sample:
+            print("data: the bundled sample, not the benchmark")
+        _print_prompt(plan.model, first)
+        _print_rest(instances)
+    return 0
+
+
+def _with_stand_in(args: argparse.Namespace) -> tuple[Any, str]:
+    """The request; a family named without `pretrained` is shown with its bundled model, and says so."""
+    from dataclasses import replace
+
+    from mm_eval.preparation import model_class_of
+
+    request = read_request(args)
+    model_class, name = model_class_of(request)
+    stand_in = getattr(model_class, "bundled_stand_in", None)
+    if stand_in is None or "pretrained" in request.model_args:
+        return request, ""
+    return replace(request, model=stand_in), f"no pretrained was given for {name}: this is the bundled {stand_in}"
+
+
+def _print_prompt(model: Model, instance: Instance) -> None:
+    preview = model.preview(instance)
+    pictures = instance.images() if instance.images else []
+    for number, picture in enumerate(pictures):
+        print(f"picture {number}: {picture.width} x {picture.height}   sha256 {instance.image_digests[number][:12]}")
+    if preview.tokens is not None:
+        print(f"tokens: {preview.tokens}, of which {preview.image_tokens or 0} stand for pictures")
+    print("---------------------------------------- prompt")
+    print(preview.text)
+    print("---------------------------------------- end of prompt")
+
+
+def _print_rest(instances: list[Instance]) -> None:
+    first = instances[0]
+    if first.request_type == "loglikelihood":
+        for instance in instances:
+            marked = " <- right" if _is_right(instance) else ""
+            print(f"continuation {instance.choice}: {instance.continuation!r}{marked}")
+    elif first.generation_kwargs:
+        print(f"generation: {dict(first.generation_kwargs)}")
+    print(f"target: {first.target!r}")
+
+
+def _is_right(instance: Instance) -> bool:
+    return (
+        instance.choice == instance.target or isinstance(instance.target, list) and instance.choice in instance.target
+    )
+
+
+def _choices(instances: list[Instance]) -> int | str:
+    return len(instances) if instances[0].request_type == "loglikelihood" else "-"

@@ -1,0 +1,125 @@
+"""The run folder: one spec, one launch at a time, every file whole.
+
+<output_path>/run.json  lock  journal/*.jsonl  results.json  samples/<task>.jsonl
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mm_eval.engine.journal import mend_torn_tails, sync_folder, write_whole
+from mm_eval.errors import ConfigError, StoreError
+
+RUN_VERSION = 1
+
+
+class RunFolder:
+    """A folder that belongs to one spec. `locked` opens it for one launch; reading needs no lock."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @contextmanager
+    def locked(self) -> Iterator[RunFolder]:
+        """Holds the folder for this launch, torn journal tails mended.
+
+        The lock is the kernel's (flock), so that a killed launch leaves none behind.
+        Errors: ConfigError when another launch holds it, naming its pid and host, or when it can't be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            fd = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            hint = "Choose another --output_path."
+            raise ConfigError(
+                f"the run folder can't be written: {error.strerror}.", where=str(self.path), hint=hint
+            ) from error
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                holder = os.pread(fd, 4096, 0).decode(errors="replace").strip() or "another process"
+                hint = "Wait for it to end, or choose another --output_path."
+                raise ConfigError(f"the run folder is in use by {holder}.", where=str(self.path), hint=hint) from error
+            os.ftruncate(fd, 0)
+            write_whole(fd, f"pid {os.getpid()} on {socket.gethostname()}".encode())
+            mend_torn_tails(self.path)
+            yield self
+        finally:
+            os.close(fd)
+
+    def claim(self, spec: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
+        """Writes run.json, or checks that the folder's spec is this one; returns whether the run goes on from an earlier one.
+
+        request: the command's settings, from which `mm-eval score` builds the tasks again.
+        Errors: ConfigError that names the first differences.
+        """
+        known = self.read("run.json")
+        spec = json.loads(json.dumps(spec))
+        if known is None:
+            started = {"v": RUN_VERSION, "spec": spec, "request": request, "created": round(time.time(), 3)}
+            self.write("run.json", json.dumps(started, indent=2, ensure_ascii=False))
+            return False
+        if known.get("v", 0) > RUN_VERSION:
+            raise ConfigError("it was written by a newer mm-eval.", where=str(self.path / "run.json"))
+        if different := list(differences(known["spec"], spec)):
+            hint = "Choose another --output_path, or repeat the command that began this run."
+            shown = "; ".join(different[:4])
+            raise ConfigError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)
+        return True
+
+    def read(self, name: str) -> dict[str, Any] | None:
+        """A JSON file of the folder, or None when it is not there; StoreError when it is no JSON."""
+        path = self.path / name
+        try:
+            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise StoreError(
+                f"it is no JSON: {error}.", where=str(path), hint="Delete it if it can be derived."
+            ) from error
+        return content
+
+    def write(self, name: str, text: str) -> Path:
+        """Puts a whole file in place, or leaves the old one."""
+        return self.write_lines(name, [text])
+
+    def write_lines(self, name: str, lines: Iterable[str]) -> Path:
+        """Puts a whole file in place line by line, or leaves the old one: written beside it, synced, renamed."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            with beside.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+                file.writelines(f"{line}\n" for line in lines)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, path)
+            sync_folder(path.parent)
+        except OSError as error:
+            beside.unlink(missing_ok=True)
+            raise StoreError(f"it can't be written: {error.strerror}.", where=str(path)) from error
+        return path
+
+
+def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
+    """What differs between two specs, one sentence each."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in sorted({*old, *new}, key=str):
+            yield from differences(old.get(key), new.get(key), f"{at}.{key}" if at else str(key))
+    elif old != new:
+        yield f"{at} was {_short(old)} and is {_short(new)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."

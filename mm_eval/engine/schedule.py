@@ -1,0 +1,187 @@
+"""Asks a model what is owed and records each answer: plan, ask, record.
+
+The journal is in the path of every answer, and nothing else is: no answer waits in memory for a batch, a task or a run to end.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from types import FrameType
+from typing import Any
+
+from mm_eval.engine.journal import Journal, JournalState, answer_record, error_record, slots_record
+from mm_eval.engine.model import Answers, Model, request_key
+from mm_eval.errors import MMEvalError, ModelError
+from mm_eval.types import Instance, Response
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Outcome:
+    """What one pass over the instances came to.
+
+    reused: slots whose answer was there already. asked: requests that went to the model.
+    stopped: the error that ended the run early. interrupted: the user did.
+    """
+
+    reused: int = 0
+    asked: int = 0
+    answered: int = 0
+    failed: int = 0
+    stopped: MMEvalError | None = None
+    interrupted: bool = False
+
+
+@dataclass
+class StopSignal:
+    """SIGINT or SIGTERM: the first asks to stop after what is in flight, the second stops at once."""
+
+    requested: bool = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+        log.warning("Stopping: what is in flight is still recorded. Once more to stop at once.")
+
+    @contextmanager
+    def listening(self) -> Iterator[StopSignal]:
+        """Handles the signals inside the with-block; only the main thread can."""
+        if threading.current_thread() is not threading.main_thread():
+            yield self
+            return
+        before = {number: signal.signal(number, self) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield self
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+@dataclass
+class Asker:
+    """One model, one journal: asks each question once and puts its answer in every slot that it fills.
+
+    tick: called with (answered, failed) counts of slots once they are on disk, from the journal's thread.
+    """
+
+    model: Model
+    journal: Journal
+    state: JournalState
+    stop: StopSignal = field(default_factory=StopSignal)
+    tick: Callable[[int, int], None] = lambda answered, failed: None
+    outcome: Outcome = field(default_factory=Outcome)
+    _pending: dict[str, list[Instance]] = field(default_factory=dict)
+    _keys: dict[int, str] = field(default_factory=dict)
+
+    def ask(self, instances: Iterable[Instance]) -> Outcome:
+        """Asks what has no answer yet. Errors of the model end up in the outcome, those of the store are raised."""
+        for kind, group in groupby(instances, key=lambda instance: instance.request_type):
+            if self.outcome.stopped or self.stop.requested:
+                break
+            self._ask_kind(kind, group)
+        self.journal.drain()
+        self.outcome.interrupted = self.stop.requested
+        return self.outcome
+
+    def _ask_kind(self, kind: str, group: Iterable[Instance]) -> None:
+        ways: dict[str, Callable[[Iterable[Instance]], Answers]] = {
+            "generate_until": self.model.generate,
+            "loglikelihood": self.model.loglikelihood,
+            "loglikelihood_rolling": self.model.loglikelihood_rolling,
+        }
+        with model_boundary(self.outcome):
+            for instance, response in ways[kind](self._owed(group)):
+                self._take(instance, response)
+            for instance in [waiting[0] for waiting in self._pending.values()]:
+                if not self.stop.requested:
+                    self._take(instance, ModelError(f"{type(self.model).__name__} gave no answer to this request."))
+        self._pending.clear()
+        self._keys.clear()
+
+    def _owed(self, group: Iterable[Instance]) -> Iterator[Instance]:
+        """The instances that the model has to see: not answered yet, and each question once."""
+        for instance in group:
+            if self.stop.requested:
+                return
+            if self.state.answer(instance.slot) is not None:
+                self.outcome.reused += 1
+                continue
+            if instance.error is not None:
+                self._fail([instance], "", instance.error)
+                continue
+            key = request_key(self.model, instance)
+            if self.model.function_of_key:
+                if key in self._pending:
+                    self._pending[key].append(instance)
+                    continue
+                if key in self.state.answers:
+                    self._share(key, instance)
+                    continue
+            self._pending[key] = [instance]
+            self._keys[id(instance)] = key
+            self.outcome.asked += 1
+            yield instance
+
+    def _take(self, instance: Instance, response: Response | MMEvalError) -> None:
+        key = self._keys.pop(id(instance), None)
+        if key is None:
+            raise ModelError(f"{type(self.model).__name__} answered a request that it was not asked: {instance.slot}.")
+        waiting = self._pending.pop(key)
+        if isinstance(response, Response) and (fault := _fault(response, instance)):
+            response = ModelError(fault)
+        if isinstance(response, MMEvalError):
+            self._fail(waiting, key, response)
+            return
+        slots = [each.slot for each in waiting]
+        record = answer_record(key, slots, instance, response)
+        self.outcome.answered += len(slots)
+        self.journal.put(record, lambda: self.tick(len(slots), 0))
+        self.state.add(record)
+
+    def _share(self, key: str, instance: Instance) -> None:
+        """One more slot for an answer that is on disk: the key's answer record stays the only one."""
+        known = self.state.answers[key]
+        self.outcome.reused += 1
+        self.journal.put(slots_record(key, [instance.slot]), lambda: self.tick(1, 0))
+        self.state.slots[instance.slot] = known
+
+    def _fail(self, waiting: list[Instance], key: str, error: MMEvalError) -> None:
+        first = waiting[0]
+        error.located(f"{first.task} doc {first.doc_id}")
+        log.warning("Failed: %s", error)
+        record = error_record(key, [each.slot for each in waiting], first, error)
+        self.outcome.failed += len(waiting)
+        self.journal.put(record, lambda: self.tick(0, len(waiting)))
+        self.state.add(record)
+
+
+@contextmanager
+def model_boundary(outcome: Outcome) -> Iterator[None]:
+    """Whatever an adapter raises is the model's failure: it ends the asking, never the answers that are there."""
+    try:
+        yield
+    except MMEvalError as error:
+        if error.owner == "store":
+            raise
+        outcome.stopped = error
+    except Exception as error:  # an adapter is foreign code, and this is its one boundary
+        log.debug("The adapter raised:", exc_info=True)
+        outcome.stopped = ModelError(f"{type(error).__name__}: {error}")
+
+
+def _fault(response: Response, instance: Instance) -> str:
+    """What is wrong with the form of an answer; empty when nothing is."""
+    output: Any = response.output
+    if instance.request_type == "generate_until":
+        return "" if isinstance(output, str) else f"a generated answer must be text, not {output!r}."
+    if not (isinstance(output, tuple) and len(output) == 2):
+        return f"a log-likelihood must be (number, is_greedy), not {output!r}."
+    return "" if output[0] == output[0] else "the log-likelihood is NaN."

@@ -1,0 +1,201 @@
+"""The one function that reads from top to bottom as a run goes:
+
+names -> configs -> tasks -> instances -> answers (journalled) -> scores -> groups -> results on disk
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from mm_eval.engine.journal import Journal, JournalState, read_journal
+from mm_eval.engine.run_folder import RunFolder
+from mm_eval.engine.schedule import Asker, Outcome, StopSignal
+from mm_eval.errors import ConfigError, MMEvalError
+from mm_eval.preparation import Plan, RunRequest, prepare, prepare_from_spec
+from mm_eval.report.results import assemble, environment
+from mm_eval.scorers.score_task import TaskScores, TaskScoring
+from mm_eval.types import Instance
+
+__all__ = ["Progress", "Report", "RunRequest", "evaluate", "score"]
+
+
+class Progress(Protocol):
+    """Where a run tells how far it is."""
+
+    def phase(self, name: str) -> None: ...
+    def start(self, name: str, total: int) -> None: ...
+    def tick(self, done: int, failed: int) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Silent:
+    """Tells nobody."""
+
+    def phase(self, name: str) -> None: ...
+    def start(self, name: str, total: int) -> None: ...
+    def tick(self, done: int, failed: int) -> None: ...
+    def stop(self) -> None: ...
+
+
+@dataclass
+class Report:
+    """What a run came to: results.json as a mapping, and what its reader should know.
+
+    exit_code: 0 all was answered and scored, 3 some requests failed, 130 interrupted.
+    """
+
+    results: dict[str, Any]
+    folder: Path
+    exit_code: int
+    order: list[tuple[str, int]]
+    notes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:
+    """Runs an evaluation, or goes on with one, and returns its report.
+
+    Errors: ConfigError when nothing was asked. What fails later is in the report, and in its exit code.
+    """
+    progress = progress or Silent()
+    started = time.time()
+    plan = prepare(request, progress.phase)
+    assert plan.model is not None
+    progress.phase("model")
+    plan.model.prepare()
+    spec = plan.spec()
+    folder = RunFolder(Path(request.output_path or default_folder(request, spec)))
+    with folder.locked():
+        folder.claim(spec, request.to_json())
+        state = read_journal(folder.path)
+        outcome = _ask(plan, folder, state, progress)
+        if request.predict_only:
+            return _unscored(plan, folder, outcome)
+        return _report(plan, folder, state, outcome, spec, started, progress)
+
+
+def score(folder_path: Path, bootstrap_iters: int = 100_000, progress: Progress | None = None) -> Report:
+    """Scores a recorded run again. No model is needed: the journal holds its answers."""
+    folder = RunFolder(folder_path)
+    run = folder.read("run.json")
+    if run is None:
+        raise ConfigError(
+            "there is no run in this folder.", where=str(folder_path), hint="Give a folder with a run.json."
+        )
+    request = RunRequest.from_json({**run["request"], "bootstrap_iters": bootstrap_iters})
+    plan = prepare_from_spec(request, run["spec"])
+    with folder.locked():
+        state = read_journal(folder.path)
+        return _report(plan, folder, state, Outcome(), run["spec"], time.time(), progress or Silent())
+
+
+def default_folder(request: RunRequest, spec: dict[str, Any]) -> str:
+    """runs/<model>-<tasks>-<digest of the spec>: the same command finds its own run again."""
+    digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
+    words = "-".join([request.model or "tiny-llava", *request.tasks])
+    return f"runs/{re.sub(r'[^A-Za-z0-9_.-]+', '-', words)[:80]}-{digest}"
+
+
+def _ask(plan: Plan, folder: RunFolder, state: JournalState, progress: Progress) -> Outcome:
+    """Asks what is owed; every answer is on disk before it is counted."""
+    assert plan.model is not None
+    progress.start("answering", sum(_per_doc(plan, name) * len(ids) for name, ids in plan.doc_ids.items()))
+    with _journal(folder) as journal, StopSignal().listening() as stop:
+        asker = Asker(plan.model, journal, state, stop, progress.tick)
+        outcome = asker.ask(_instances(plan))
+    progress.stop()
+    return outcome
+
+
+@contextmanager
+def _journal(folder: RunFolder) -> Iterator[Journal]:
+    try:
+        journal = Journal(folder.path)
+    except OSError as error:
+        raise ConfigError(f"the journal can't be opened: {error.strerror}.", where=str(folder.path)) from error
+    try:
+        yield journal
+    finally:
+        journal.close()
+
+
+def _instances(plan: Plan) -> Iterator[Instance]:
+    for name, task in plan.tasks.items():
+        yield from task.instances(plan.doc_ids[name], plan.styles[name])
+
+
+def _per_doc(plan: Plan, name: str) -> int:
+    """How many requests a doc makes, told from the first."""
+    task, style = plan.tasks[name], plan.styles[name]
+    return sum(1 for _ in task.instances(plan.doc_ids[name][:1], style, lambda doc_id: None))
+
+
+def _report(
+    plan: Plan,
+    folder: RunFolder,
+    state: JournalState,
+    outcome: Outcome,
+    spec: dict[str, Any],
+    started: float,
+    progress: Progress,
+) -> Report:
+    """Scores every task from the journal, writes samples and results.json, and tells what to look at."""
+    progress.start("scoring", sum(len(ids) for ids in plan.doc_ids.values()))
+    scores: dict[str, TaskScores] = {}
+    for name, task in plan.tasks.items():
+        scoring = TaskScoring(task, plan.styles[name], plan.scorers[name], state.slots.get)
+        folder.write_lines(f"samples/{file_name(name)}.jsonl", _ticked(scoring.samples(plan.doc_ids[name]), progress))
+        scores[name] = scoring.aggregate(plan.request.bootstrap_iters)
+    progress.stop()
+    results, order = assemble(plan, scores)
+    results["run"] = environment(plan, spec, started)
+    folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
+    failed = sum(score.failed for score in scores.values())
+    code = 130 if outcome.interrupted else 3 if failed or outcome.stopped else 0
+    return Report(results, folder.path, code, order, _notes(plan, state, outcome), _problems(scores, outcome))
+
+
+def _ticked(rows: Iterator[dict[str, Any]], progress: Progress) -> Iterator[str]:
+    for row in rows:
+        progress.tick(1, 0)
+        yield json.dumps(row, ensure_ascii=False, default=str)
+
+
+def _unscored(plan: Plan, folder: RunFolder, outcome: Outcome) -> Report:
+    code = 130 if outcome.interrupted else 3 if outcome.failed or outcome.stopped else 0
+    problems = _problems({}, outcome)
+    return Report({}, folder.path, code, [], [*plan.notes, "nothing was scored: --predict_only"], problems)
+
+
+def _notes(plan: Plan, state: JournalState, outcome: Outcome) -> list[str]:
+    notes = list(plan.notes)
+    if outcome.reused and not outcome.asked:
+        notes.append(f"all {outcome.reused} answers were in the run folder already; nothing was asked")
+    elif outcome.reused:
+        notes.append(f"{outcome.reused} answers were there already, {outcome.asked} were asked")
+    if state.damaged:
+        notes.append(f"{state.damaged} damaged journal lines were skipped; what they held was asked again")
+    return notes
+
+
+def _problems(scores: dict[str, TaskScores], outcome: Outcome) -> list[str]:
+    stopped: list[MMEvalError] = [outcome.stopped] if outcome.stopped else []
+    shown = [f"stopped early: {error.owner} error: {error}" for error in stopped]
+    for name, task_scores in scores.items():
+        if task_scores.failed:
+            shown.append(f"{name}: {task_scores.failed} of {task_scores.n} docs failed and are in no number:")
+            shown += [f"  {error}" for error in task_scores.errors]
+    return shown
+
+
+def file_name(name: str) -> str:
+    """A row's name as a file name: `a::b@mcqa` keeps its meaning, a slash can't leave the folder."""
+    return re.sub(r"[^\w.@+-]+", "__", name)

@@ -1,0 +1,258 @@
+"""Everything that can be wrong before the first request: names, configs, functions, data, model arguments.
+
+RunRequest -> Plan. A ConfigError from here means that nothing was asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.catalog.manager import Loaded, TaskManager
+from mm_eval.engine.model import MODELS, Model, ModelSettings
+from mm_eval.errors import ConfigError, DataError, did_you_mean
+from mm_eval.scorers import Scorer, scorers_of
+from mm_eval.task.dataset import DataSource, sample_configs
+from mm_eval.task.prompt import PromptBlock, choose_block
+from mm_eval.task.task import PromptStyle, Task
+
+if TYPE_CHECKING:
+    from mm_eval.catalog.config import TaskConfig
+
+log = logging.getLogger(__name__)
+
+DEFAULT_MODEL = "tiny-llava"
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """A run as the user asked for it; the command line's options under the same names.
+
+    tasks: what `TaskManager.load` takes. model: None for the bundled tiny model on the bundled sample data.
+    samples: {task: doc ids}. chat_template: True, False, a template's name, or None for the model's default.
+    """
+
+    tasks: tuple[str, ...]
+    model: str | None = None
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+    num_fewshot: int | None = None
+    batch_size: int | str = "auto"
+    device: str | None = None
+    limit: int | float | None = None
+    samples: Mapping[str, list[int]] | None = None
+    include_path: str | None = None
+    gen_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    system_instruction: str | None = None
+    chat_template: bool | str | None = None
+    fewshot_as_multiturn: bool | None = None
+    seed: int = 0
+    data_root: str | None = None
+    sample: bool = False
+    offline: bool = False
+    prompt_key: str | None = None
+    output_path: str | None = None
+    predict_only: bool = False
+    bootstrap_iters: int = 100_000
+
+    def to_json(self) -> dict[str, Any]:
+        """For run.json, so that `mm-eval score` can build the tasks again."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> RunRequest:
+        """What `to_json` gave."""
+        return cls(**{**stored, "tasks": tuple(stored["tasks"])})
+
+
+@dataclass
+class Plan:
+    """A run that is ready to begin: every name resolved, every function imported, every split open.
+
+    tasks: by row name, in the order of the table. styles, scorers, doc_ids: by the same names.
+    notes: what the reader of the table should know (sample data, members left out, prompt keys not found).
+    """
+
+    request: RunRequest
+    loaded: Loaded
+    tasks: dict[str, Task]
+    styles: dict[str, PromptStyle]
+    scorers: dict[str, list[Scorer]]
+    doc_ids: dict[str, list[int]]
+    sample: bool
+    model: Model | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def spec(self) -> dict[str, Any]:
+        """What decides the answers, for run.json: two launches with equal specs are one run."""
+        assert self.model is not None
+        style = next(iter(self.styles.values()))
+        return {
+            "model": dict(self.model.describe()),
+            "seed": self.request.seed,
+            "chat": style.chat,
+            "system": style.system,
+            "tasks": {
+                name: {
+                    "path": task.path,
+                    "config": task.config.digest(),
+                    "data": task.docs.fingerprint,
+                    "docs": _digest(self.doc_ids[name]),
+                    "prompt": {"key": self.styles[name].block.key, "kwargs": dict(self.styles[name].block.kwargs)},
+                    "multiturn": self.styles[name].multiturn,
+                }
+                for name, task in self.tasks.items()
+            },
+        }
+
+
+def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase: None) -> Plan:
+    """Loads tasks, data and the model's description; loads no weights and asks nothing."""
+    loaded = load_configs(request)  # names first: a typo is told at once
+    model_class, name = model_class_of(request)
+    model = make_model(request, model_class)
+    plan = _open(request, loaded, request.sample or model_class.bundled, progress)
+    plan.model = model
+    chat = model.chat if request.chat_template is None else bool(request.chat_template)
+    plan.styles = _styles(plan, model.prompt_keys, chat)
+    _preflight(plan)
+    if request.model is None:
+        plan.notes.append(f"no --model was given: this is the bundled {name} on bundled sample data")
+    return plan
+
+
+def prepare_without_model(request: RunRequest, only: str) -> Plan:
+    """The plan of one task of a request, to be checked: data from the data root or the sample where the hub is not meant."""
+    loaded = load_configs(request)
+    loaded.tasks = {name: config for name, config in loaded.tasks.items() if name == only}
+    plan = _open(request, loaded, request.sample)
+    plan.styles = _styles(plan, (), False)
+    _preflight(plan)
+    return plan
+
+
+def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> Plan:
+    """The plan of a recorded run, without its model: prompts are the recorded ones.
+
+    Errors: ConfigError when the data is not what was asked about. A changed config is no error: scoring anew is for that.
+    """
+    plan = _open(request, load_configs(request), request.sample or model_class_of(request)[0].bundled)
+    for name in plan.tasks:
+        stored = spec["tasks"].get(name)
+        if stored is None or stored["data"] != plan.tasks[name].docs.fingerprint:
+            raise ConfigError(
+                f"the data of {name!r} is not what was asked about.", hint="A run can't be scored on other data."
+            )
+        block = PromptBlock(stored["prompt"]["key"], stored["prompt"]["kwargs"])
+        plan.styles[name] = PromptStyle(block, spec["chat"], spec["system"], stored["multiturn"])
+    return plan
+
+
+def load_configs(request: RunRequest) -> Loaded:
+    """The configs of the tasks that a request names, its overrides laid over them."""
+    overrides: dict[str, Any] = {}
+    if request.num_fewshot is not None:
+        if request.num_fewshot < 0:
+            raise ConfigError(f"--num_fewshot {request.num_fewshot} is below 0.")
+        overrides["num_fewshot"] = request.num_fewshot
+    if request.gen_kwargs:
+        overrides["generation_kwargs"] = dict(request.gen_kwargs)
+    loaded = TaskManager(include_path=request.include_path).load(list(request.tasks), overrides=overrides or None)
+    for name in request.samples or ():
+        if name not in loaded.tasks:
+            raise ConfigError(
+                f"--samples names {name!r}, which is no task of this run.", hint=did_you_mean(name, loaded.tasks)
+            )
+    return loaded
+
+
+def model_class_of(request: RunRequest) -> tuple[type[Model], str]:
+    """The adapter that a request names."""
+    name = request.model or DEFAULT_MODEL
+    return MODELS.get(name, where="--model"), name
+
+
+def make_model(request: RunRequest, model_class: type[Model]) -> Model:
+    """The adapter with its arguments checked and no weights loaded."""
+    settings = ModelSettings(request.batch_size, request.device, request.seed, request.chat_template, request.offline)
+    return model_class.create(request.model_args, settings)
+
+
+def _open(
+    request: RunRequest, loaded: Loaded, sample: bool, progress: Callable[[str], None] = lambda phase: None
+) -> Plan:
+    """The plan with its functions imported, its scorers built and its data open, but no prompts yet."""
+    resolved = {name: config.resolved() for name, config in loaded.tasks.items()}
+    scorers = {name: scorers_of(config) for name, config in resolved.items()}
+    progress("data")
+    source = DataSource(Path(request.data_root) if request.data_root else None, sample, request.offline)
+    if source.data_root is not None and not source.data_root.is_dir():
+        raise ConfigError(f"--data_root {request.data_root!r} is no folder.")
+    plan = Plan(request, loaded, {}, {}, scorers, {}, sample)
+    left_out = _without_sample(loaded, resolved, source) if sample else set()
+    for name, config in resolved.items():
+        if name in left_out:
+            continue
+        task = Task.load(config, source, request.seed)
+        ids = (request.samples or {}).get(name)
+        plan.tasks[name] = task
+        plan.doc_ids[name] = task.select(request.limit, ids)
+    if left_out:
+        plan.notes.append(f"the sample data lacks {len(left_out)} of {len(resolved)} tasks; they are left out")
+    return plan
+
+
+def _without_sample(loaded: Loaded, resolved: Mapping[str, TaskConfig], source: DataSource) -> set[str]:
+    """The members of groups whose subset the bundled sample does not have; a task asked for by name is never left out."""
+    missing = set()
+    for name, config in resolved.items():
+        if name not in loaded.roots and config.dataset_name is not None and config.dataset_path is not None:
+            names = sample_configs(config.dataset_path, source)
+            if names and config.dataset_name not in names:
+                missing.add(name)
+    return missing if len(missing) < len(resolved) else set()
+
+
+def _styles(plan: Plan, model_keys: Sequence[str], chat: bool) -> dict[str, PromptStyle]:
+    """How each task is asked: the prompt block of the model, or the one that was asked for."""
+    request = plan.request
+    blocks = {name: task.config.prompt_kwargs for name, task in plan.tasks.items()}
+    asked = request.prompt_key
+    if asked and not any(asked in keys for keys in blocks.values()):
+        known = {key for keys in blocks.values() for key in keys}
+        raise ConfigError(
+            f"no task of this run has the prompt key {asked!r}.", where="--prompt_key", hint=did_you_mean(asked, known)
+        )
+    for name, keys in blocks.items():
+        if asked and asked not in keys and keys:
+            plan.notes.append(f"{name} has no prompt key {asked!r}: it was asked with 'default'")
+    return {
+        name: PromptStyle(
+            choose_block(keys, model_keys, asked), chat, request.system_instruction, request.fewshot_as_multiturn
+        )
+        for name, keys in blocks.items()
+    }
+
+
+def _preflight(plan: Plan) -> None:
+    """Builds the first doc's question of each task: what is wrong there is wrong with the config, and nothing was asked."""
+    for name, task in plan.tasks.items():
+        doc_id = plan.doc_ids[name][0]
+        doc = task.docs.text(doc_id)
+        where = f"{task.config.file_name}: {task.path} doc {doc_id}"
+        try:
+            task.question(doc, plan.styles[name].block, where)
+            task.clusters({doc_id: doc}, {})
+            if task.pool is not None:
+                task.pool.draw(task.config.num_fewshot, doc_id, doc)
+        except DataError as error:
+            raise ConfigError(error.what, where=error.where, hint=error.hint) from error
+
+
+def _digest(doc_ids: list[int]) -> dict[str, Any]:
+    text = json.dumps(doc_ids, separators=(",", ":"))
+    return {"count": len(doc_ids), "first": doc_ids[0], "sha256": hashlib.sha256(text.encode()).hexdigest()[:16]}

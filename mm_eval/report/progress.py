@@ -1,0 +1,45 @@
+"""How far a run is, on the terminal's error stream: a bar where there is a terminal, a line now and then where there is none."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+class Progress:
+    """Progress bars of a run. `tick` may be called from any one thread."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._failed = 0
+        self._live = sys.stderr.isatty()
+
+    def phase(self, name: str) -> None:
+        """Names what is going on before the first request: loading data, loading the model."""
+        if self._live:
+            print(f"\x1b[2K\rloading {name} ...", end="", file=sys.stderr, flush=True)
+
+    def start(self, name: str, total: int) -> None:
+        from tqdm import tqdm
+
+        if self._live:
+            print("\x1b[2K\r", end="", file=sys.stderr, flush=True)
+        self._failed = 0
+        self._bar = tqdm(
+            total=total,
+            desc=name,
+            file=sys.stderr,
+            mininterval=0.1 if self._live else 30,
+            miniters=1,
+            ncols=None if self._live else 100,
+            leave=self._live,
+        )
+
+    def tick(self, done: int, failed: int) -> None:
+        if failed:
+            self._failed += failed
+            self._bar.set_postfix(failed=self._failed, refresh=False)
+        self._bar.update(done + failed)
+
+    def stop(self) -> None:
+        self._bar.close()

@@ -1,0 +1,114 @@
+"""results.json: the numbers under lm-eval's keys, and what was measured under `run`."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mm_eval import __version__
+from mm_eval.scorers.groups import aggregate_groups
+from mm_eval.scorers.score_task import TaskScores
+
+if TYPE_CHECKING:
+    from mm_eval.preparation import Plan
+
+LIBRARIES = ("torch", "transformers", "datasets", "numpy", "pillow", "tokenizers")
+
+
+def assemble(plan: Plan, scores: Mapping[str, TaskScores]) -> tuple[dict[str, Any], list[tuple[str, int]]]:
+    """results.json without `run`, and the rows of the table in order with their depth.
+
+    Everything here is a function of the spec and the answers, so that equal runs give equal bytes.
+    """
+    rows = {name: task_row(plan.tasks[name].config.display_name, score) for name, score in scores.items()}
+    members = {
+        name: [member for member in found if member in rows or member in plan.loaded.groups]
+        for name, found in plan.loaded.group_map.items()
+    }
+    groups = aggregate_groups(plan.loaded.groups, members, rows)
+    order = list(_ordered(plan.loaded.roots, members, rows, groups))
+    shots = {name: plan.tasks[name].config.shown_num_fewshot for name in rows}
+    for name in reversed(list(groups)):
+        below = {shots[member] for member in members[name] if member in shots}
+        if len(below) == 1:
+            shots[name] = below.pop()
+    better = {name: score.higher_is_better for name, score in scores.items()}
+    for name in groups:
+        better[name] = {metric: up for leaf in _leaves(name, members) for metric, up in better.get(leaf, {}).items()}
+    names = [name for name, _ in order]
+    results = {
+        "results": {name: groups.get(name) or rows[name] for name in names},
+        "groups": {name: groups[name] for name in names if name in groups},
+        "group_subtasks": {name: found for name, found in members.items() if name in groups},
+        "configs": {name: plan.tasks[name].config.to_json() for name in rows},
+        "versions": {name: plan.tasks[name].config.version for name in rows},
+        "n-shot": {name: shots[name] for name in names if name in shots},
+        "higher_is_better": better,
+        "n-samples": {
+            name: {"original": len(plan.tasks[name].docs), "effective": score.n} for name, score in scores.items()
+        },
+    }
+    return results, order
+
+
+def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
+    """One task's numbers and counts."""
+    row: dict[str, Any] = {"alias": alias, **scores.numbers}
+    row.update(n=scores.n, failed=scores.failed, unparsed=scores.unparsed, truncated=scores.truncated)
+    row.update({f"unparsed,{name}": count for name, count in scores.unparsed_by.items() if len(scores.unparsed_by) > 1})
+    if scores.notes:
+        row["notes"] = list(scores.notes)
+    return row
+
+
+def environment(plan: Plan, spec: Mapping[str, Any], started: float) -> dict[str, Any]:
+    """What was measured, with which versions, and when: the part of results.json that may differ between equal runs."""
+    return {
+        "mm_eval": __version__,
+        "model_name": plan.request.model or "tiny-llava",
+        "model": spec["model"],
+        "sample": plan.sample,
+        "seed": plan.request.seed,
+        "chat_template": spec["chat"],
+        "system_instruction": spec["system"],
+        "prompts": {name: task["prompt"] for name, task in spec["tasks"].items()},
+        "data": {name: task["data"] for name, task in spec["tasks"].items()},
+        "limit": plan.request.limit,
+        "bootstrap_iters": plan.request.bootstrap_iters,
+        "libraries": {name: version for name in LIBRARIES if (version := _version(name))},
+        "python": platform.python_version(),
+        "started": round(started, 3),
+        "seconds": round(time.time() - started, 3),
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _ordered(
+    names: list[str],
+    members: Mapping[str, list[str]],
+    rows: Mapping[str, Any],
+    groups: Mapping[str, Any],
+    depth: int = 0,
+) -> list[tuple[str, int]]:
+    """Rows in the order asked, each group above its members, no row twice."""
+    order: list[tuple[str, int]] = []
+    for name in names:
+        if name in groups:
+            order.append((name, depth))
+            order += _ordered(members[name], members, rows, groups, depth + 1)
+        elif name in rows:
+            order.append((name, depth))
+    return list(dict.fromkeys(order))
+
+
+def _leaves(name: str, members: Mapping[str, list[str]]) -> list[str]:
+    return [leaf for member in members.get(name, []) for leaf in (_leaves(member, members) or [member])]

@@ -1,0 +1,118 @@
+"""The table on the terminal: each number with its standard error, and beside it what is missing from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.types import MetricKey
+
+if TYPE_CHECKING:
+    from mm_eval.evaluate import Report
+
+ARROWS = {True: "↑", False: "↓", None: " "}
+COLUMNS = ("task", "n-shot", "filter", "metric", "", "value", "±", "stderr", "n", "failed", "unparsed")
+RIGHT = frozenset({"n-shot", "value", "stderr", "n", "failed", "unparsed"})
+
+
+def render(report: Report) -> str:
+    """The whole answer to a run: what was measured, the table, what went wrong, where it all is."""
+    results, parts = report.results, []
+    warning = ""
+    run = results.get("run", {})
+    if run.get("sample"):
+        names = sorted({config["dataset_path"].rsplit("/", 1)[-1] for config in results["configs"].values()})
+        warning = f"sample data, not {', '.join(names)}: drawn for trying mm-eval out, and no result on a benchmark"
+        parts.append(warning)
+    if results:
+        parts += [f"model: {run.get('model_name')}", "", table(results, report.order), ""]
+        parts += list(_footer(results))
+    parts += [f"note: {note}" for note in report.notes]
+    if report.problems:
+        parts += ["", *(terminal_safe(problem) for problem in report.problems)]
+    parts.append(f"run folder: {report.folder}")
+    if warning:
+        parts.append(warning)
+    return "\n".join(parts)
+
+
+def table(results: Mapping[str, Any], order: Sequence[tuple[str, int]]) -> str:
+    """Rows in the YAML's order, groups above their members; the counts stand on a row's first line.
+
+    order: (row name, depth below the outermost group).
+    """
+    lines = [line for name, depth in order for line in _lines(results, name, depth)]
+    shown = [column for column in range(len(COLUMNS)) if _worth_showing(column, lines)]
+    widths = [max(len(COLUMNS[column]), *(len(line[column]) for line in lines)) for column in shown]
+    head = [COLUMNS[column] for column in shown]
+
+    def row(cells: Sequence[str]) -> str:
+        aligned = [
+            cell.rjust(width) if name in RIGHT else cell.ljust(width)
+            for cell, width, name in zip(cells, widths, head, strict=True)
+        ]
+        return "  ".join(aligned).rstrip()
+
+    rule = "-" * len(row(["x" * width for width in widths]))
+    return "\n".join([row(head), rule, *(row([line[column] for column in shown]) for line in lines)])
+
+
+def _worth_showing(column: int, lines: list[list[str]]) -> bool:
+    """The filter column is noise where every pipeline is the default one."""
+    return COLUMNS[column] != "filter" or any(line[column] not in ("none", "") for line in lines)
+
+
+def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[str]]:
+    row = results["groups"].get(name) or results["results"][name]
+    label = "  " * depth + ("- " if depth else "") + str(row["alias"])
+    counts = [str(row[count]) for count in ("n", "failed", "unparsed")]
+    shots = str(results["n-shot"].get(name, ""))
+    better = results["higher_is_better"].get(name, {})
+    keys = [key for text in row if (key := MetricKey.parse(text)) and not key.is_stderr]
+    if not keys:
+        yield [label, shots, "", "", "", "", "", "", *counts]
+    for number, key in enumerate(keys):
+        stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
+        first = number == 0
+        yield [
+            label if first else "",
+            shots if first else "",
+            key.scorer,
+            key.metric,
+            ARROWS[better.get(key.metric)],
+            number_text(row[str(key)]),
+            "±" if stderr is not None else "",
+            number_text(stderr) if stderr is not None else "",
+            *(counts if first else [""] * 3),
+        ]
+
+
+def number_text(value: Any) -> str:
+    """Fractions to four places, points to two; what has no value is a dash."""
+    if value is None:
+        return "-"
+    if not isinstance(value, (int, float)):
+        return str(value)
+    return f"{value:.2f}" if abs(value) >= 10 else f"{value:.4f}"
+
+
+def _footer(results: Mapping[str, Any]) -> Iterator[str]:
+    """Which prompt block each task was asked with."""
+    prompts = results["run"]["prompts"]
+    by_block: dict[str, list[str]] = {}
+    for name, prompt in prompts.items():
+        kwargs = ", ".join(f"{key}={value!r}" for key, value in prompt["kwargs"].items() if value != "")
+        by_block.setdefault(f"{prompt['key']}{f' ({kwargs})' if kwargs else ''}", []).append(name)
+    for block, names in by_block.items():
+        if any(prompts[name]["kwargs"] for name in names):
+            yield f"prompt of {', '.join(names)}: {block}"
+    for name, row in results["results"].items():
+        for note in row.get("notes", ()):
+            yield f"note: {name}: {note}"
+
+
+def terminal_safe(text: str) -> str:
+    """Text without control characters, so that no answer of a model can steer a terminal."""
+    return "".join(
+        character if character.isprintable() or character == "\n" else f"\\x{ord(character):02x}" for character in text
+    )

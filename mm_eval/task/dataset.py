@@ -1,0 +1,255 @@
+"""Finds and reads a task's data: a data root on disk first, then the bundled sample or the hub.
+
+Rows are memory-mapped by `datasets`, so that nothing here grows with their number. Each split is seen in two ways: the
+text of a doc, which never decodes a picture, and the whole doc, decoded for as long as a caller holds it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from mm_eval.errors import ConfigError, DataError, did_you_mean
+from mm_eval.types import Doc
+
+MOVED_OWNERS = (("lmms-lab", "lmms-lab-encoder"),)
+"""Owners of hub datasets that were renamed on 2026-07-30; both names are tried, since neither is everywhere yet."""
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Where data may come from, in the order in which the places are tried.
+
+    data_root: the user's folder, with data sets at data_root/org/name.
+    sample: only the bundled sample data is meant.
+    offline: the hub is not asked; its local cache still is.
+    """
+
+    data_root: Path | None = None
+    sample: bool = False
+    offline: bool = False
+
+    def folders(self, dataset_path: str) -> Iterator[Path]:
+        """The folders on disk that may hold this dataset, whether they exist or not."""
+        roots = [root for root in (self.data_root, sample_root() if self.sample else None) if root]
+        for root in roots:
+            for name in hub_ids(dataset_path):
+                yield root / name
+
+
+def sample_root() -> Path:
+    """The data root with the bundled sample data."""
+    return Path(str(files("mm_eval.assets").joinpath("data")))
+
+
+def hub_ids(dataset_path: str) -> list[str]:
+    """All hub ids that a dataset has had, the given one first.
+
+    >>> hub_ids("lmms-lab/MME")
+    ['lmms-lab/MME', 'lmms-lab-encoder/MME']
+    """
+    owner, slash, name = dataset_path.partition("/")
+    names = [dataset_path]
+    for old, new in MOVED_OWNERS:
+        if slash and owner in (old, new):
+            names.append(f"{new if owner == old else old}/{name}")
+    return names
+
+
+@dataclass
+class Docs:
+    """The docs of one split: `text(i)` without pictures, `full(i)` with them, decoded anew at each call."""
+
+    rows: Any
+    where: str = ""
+    fingerprint: str = ""
+    media_columns: tuple[str, ...] = field(init=False, default=())
+    _texts: Any = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        features = getattr(self.rows, "features", None) or {}
+        self.media_columns = tuple(name for name, feature in features.items() if _holds_media(feature))
+        self._texts = self.rows.remove_columns(list(self.media_columns)) if self.media_columns else self.rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.rows.column_names)
+
+    def text(self, doc_id: int) -> Doc:
+        """The doc without its pictures."""
+        return dict(self._texts[doc_id])
+
+    def texts(self, doc_ids: range | list[int], chunk: int = 256) -> Iterator[tuple[int, Doc]]:
+        """(doc_id, doc without pictures) for many docs, read a chunk at a time: ten times faster than one by one."""
+        for start in range(0, len(doc_ids), chunk):
+            ids = list(doc_ids[start : start + chunk])
+            columns = self._texts[ids]
+            for row, doc_id in enumerate(ids):
+                yield doc_id, {name: values[row] for name, values in columns.items()}
+
+    def full(self, doc_id: int) -> Doc:
+        """The whole doc, pictures decoded; DataError when one can't be."""
+        try:
+            return dict(self.rows[doc_id])
+        except (OSError, ValueError, SyntaxError, ArithmeticError) as error:  # what Pillow raises on broken files
+            raise DataError(f"a picture can't be decoded: {error}", where=f"{self.where} doc {doc_id}") from error
+
+
+def load_docs(
+    dataset_path: str,
+    dataset_name: str | None,
+    split: str,
+    source: DataSource,
+    *,
+    where: str,
+    kwargs: Mapping[str, Any] | None = None,
+    process: Callable[[Any], Any] | None = None,
+) -> Docs:
+    """The docs of a split, after the task's `process_docs`.
+
+    where: file:line or task name, for errors.
+    Errors: ConfigError when the data is nowhere to be found; DataError when it is empty or `process_docs` fails.
+    """
+    rows = _load(dataset_path, dataset_name, split, source, dict(kwargs or {}), where)
+    fingerprint = _fingerprint(rows)
+    if process is not None:
+        try:
+            rows = process(rows)
+        except Exception as error:  # the task's own code: whatever it raises is a fault of the config
+            raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
+    if not len(rows):
+        raise DataError(
+            f"split {split!r} of {dataset_path!r} has no docs.", where=where, hint="Nothing can be measured."
+        )
+    return Docs(rows, where=where, fingerprint=fingerprint)
+
+
+def sample_configs(dataset_path: str, source: DataSource) -> list[str]:
+    """The subsets of a dataset that the folders on disk hold; empty when there is none."""
+    import datasets
+
+    for folder in source.folders(dataset_path):
+        if folder.is_dir():
+            return list(datasets.get_dataset_config_names(str(folder)))
+    return []
+
+
+def _load(path: str, name: str | None, split: str, source: DataSource, kwargs: dict[str, Any], where: str) -> Any:
+    options = {key: value for key, value in kwargs.items() if key not in {"token", "trust_remote_code"}}
+    if kwargs.get("trust_remote_code"):
+        raise ConfigError(
+            "dataset_kwargs asks for trust_remote_code.", where=where, hint="Loading scripts are not run."
+        )
+    looked = []
+    for folder in source.folders(path):
+        looked.append(str(folder))
+        if folder.is_dir():
+            with _no_progress_bar():
+                return _read(str(folder), name, split, options, where, looked)
+    if source.sample:
+        raise ConfigError(
+            f"there is no bundled sample of {path!r}.",
+            where=where,
+            hint="Give --model a model of your own, or --data_root.",
+        )
+    if Path(path).is_dir() or path in {"json", "csv", "parquet", "text", "imagefolder"}:
+        return _read(path, name, split, options, where, [path])
+    looked += [f"hub: {hub_id}" for hub_id in hub_ids(path)]
+    failures = []
+    for hub_id in hub_ids(path):
+        try:
+            return _read(hub_id, name, split, {**options, **_token(kwargs)}, where, looked)
+        except DataError as error:
+            failures.append(error.what)
+    raise ConfigError(
+        f"dataset {path!r}{f' ({name})' if name else ''} can't be loaded: {failures[0]} Looked at: {', '.join(looked)}.",
+        where=where,
+        hint="Use --sample for the bundled sample data, or --data_root DIR with the data at DIR/org/name.",
+    )
+
+
+def _read(path: str, name: str | None, split: str, options: dict[str, Any], where: str, looked: list[str]) -> Any:
+    import datasets
+
+    try:
+        return datasets.load_dataset(path, name, split=split, **options)
+    except (OSError, ValueError, KeyError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+        message = str(error).strip().split("\n")[0]
+        if "Unknown split" in message or "BuilderConfig" in message and "not found" in message:
+            raise ConfigError(f"{path!r}: {message}", where=where) from error
+        raise DataError(
+            f"{type(error).__name__}: {message}.", where=where, hint=f"Looked at: {', '.join(looked)}."
+        ) from error
+
+
+@contextmanager
+def _no_progress_bar() -> Iterator[None]:
+    """Reading a file that is here already is no download to watch."""
+    import datasets
+
+    shown = datasets.are_progress_bars_enabled()
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if shown:
+            datasets.enable_progress_bars()
+
+
+def _token(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """`token: True` in a YAML means "use a token if there is one", not "fail without one"."""
+    token = kwargs.get("token")
+    if token is True:
+        import huggingface_hub
+
+        token = huggingface_hub.get_token()
+    return {"token": token} if token else {}
+
+
+def _holds_media(feature: Any) -> bool:
+    """Whether a column holds pictures (or video, audio), alone or in a list."""
+    inner = getattr(feature, "feature", None)
+    if isinstance(feature, list) and feature:
+        inner = feature[0]
+    return type(feature).__name__ in {"Image", "Video", "Audio", "Pdf"} or inner is not None and _holds_media(inner)
+
+
+def _fingerprint(rows: Any) -> str:
+    """sha256 of the rows' content, pictures included, whatever path or cache they were read from."""
+    import pyarrow as pa
+
+    class Sink:
+        closed = False
+
+        def __init__(self) -> None:
+            self.digest = hashlib.sha256()
+
+        def write(self, data: Any) -> int:
+            self.digest.update(data)
+            return len(memoryview(data))
+
+        def flush(self) -> None: ...
+
+    sink = Sink()
+    table = rows.data.table if hasattr(rows.data, "table") else rows.data
+    with pa.PythonFile(sink, mode="w") as file, pa.ipc.new_stream(file, table.schema.remove_metadata()) as writer:
+        for batch in table.to_batches():
+            writer.write_batch(batch.replace_schema_metadata(None))
+    return sink.digest.hexdigest()
+
+
+def require_column(doc: Doc, column: str, what: str, where: str) -> Any:
+    """doc[column]; DataError that names the columns there are."""
+    if column not in doc:
+        raise DataError(
+            f"{what} names the column {column!r}, which the doc lacks.", where=where, hint=did_you_mean(column, doc)
+        )
+    return doc[column]

@@ -1,0 +1,97 @@
+"""Few-shot examples: which docs stand before a question.
+
+The choice is a function of (seed, doc id) alone, so that `--limit`, `--samples` and the number of processes change
+nothing, and a doc is never its own example.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mm_eval.errors import ConfigError, DataError, did_you_mean
+from mm_eval.task.dataset import Docs
+from mm_eval.types import Doc
+
+SAMPLERS = ("default", "first_n")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A doc that is shown with its answer.
+
+    full: the whole doc with its pictures, decoded when called.
+    """
+
+    doc: Doc
+    full: Callable[[], Doc]
+
+
+@dataclass(frozen=True)
+class ExamplePool:
+    """The docs that examples are drawn from.
+
+    same_split: examples and questions come from one split, so that a question's own doc has to be left out by its id.
+    indices: the only docs that may be drawn, in this order (`fewshot_indices`); None for all.
+    """
+
+    docs: Docs | Sequence[Doc]
+    sampler: str = "default"
+    seed: int = 0
+    same_split: bool = False
+    indices: tuple[int, ...] | None = None
+    where: str = ""
+
+    def __post_init__(self) -> None:
+        if self.sampler not in SAMPLERS:
+            raise ConfigError(
+                f"unknown few-shot sampler {self.sampler!r}.",
+                where=self.where,
+                hint=did_you_mean(self.sampler, SAMPLERS),
+            )
+        if wrong := [index for index in self.indices or () if not 0 <= index < len(self.docs)]:
+            raise ConfigError(f"fewshot_indices {wrong} are not among the {len(self.docs)} docs.", where=self.where)
+
+    def draw(self, count: int, doc_id: int, doc: Doc) -> list[Example]:
+        """The examples for one question, in the order in which they are shown.
+
+        Errors: ConfigError when the pool holds fewer than `count` other docs.
+        """
+        chosen: list[Example] = []
+        for index in self._order(doc_id, count):
+            if len(chosen) == count:
+                break
+            if self.same_split and index == doc_id:
+                continue
+            example = self._example(index)
+            if example.doc != doc:  # the same question under another id would give its answer away
+                chosen.append(example)
+        if len(chosen) < count:
+            raise ConfigError(
+                f"{count} few-shot examples are asked for, but {len(self.docs)} docs give only {len(chosen)} other ones.",
+                where=self.where,
+            )
+        return chosen
+
+    def _order(self, doc_id: int, count: int) -> Iterator[int]:
+        """Candidates in order of preference: all of them, since any may turn out to be the question itself."""
+        candidates: Sequence[int] = self.indices if self.indices is not None else range(len(self.docs))
+        if self.sampler == "first_n":
+            yield from candidates
+            return
+        draw = random.Random(f"fewshot {self.seed} {doc_id}")
+        first = draw.sample(candidates, min(len(candidates), count + 1))
+        yield from first
+        if len(first) < len(candidates):  # rare: duplicates of the question among the first
+            seen = set(first)
+            yield from (index for index in draw.sample(candidates, len(candidates)) if index not in seen)
+
+    def _example(self, index: int) -> Example:
+        docs: Any = self.docs
+        if isinstance(docs, Docs):
+            return Example(docs.text(index), lambda: docs.full(index))
+        if not isinstance(docs[index], dict):
+            raise DataError(f"few-shot sample {index} is not a mapping: {docs[index]!r}.", where=self.where)
+        return Example(docs[index], lambda: docs[index])

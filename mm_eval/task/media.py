@@ -1,0 +1,110 @@
+"""Pictures: from what a task's `doc_to_visual` gives to RGB images and their identity.
+
+The identity of a picture is the sha256 of its decoded RGB pixels and size, before any resizing, so that the same picture in
+another file format is the same question, and one changed pixel is another one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.errors import DataError, MMEvalError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+def to_pictures(visuals: Any, where: str) -> list[Image]:
+    """RGB pictures from what `doc_to_visual` returned: one picture, a list of them, or None for no picture.
+
+    A picture in another mode is converted as Pillow does it (alpha is dropped), which is what published numbers rest on.
+    Errors: DataError when something is no picture, or can't be decoded.
+    """
+    from PIL import Image
+
+    if visuals is None:
+        return []
+    items = visuals if isinstance(visuals, Sequence) else [visuals]
+    pictures = []
+    for item in items:
+        if not isinstance(item, Image.Image):
+            raise DataError(f"doc_to_visual gave {type(item).__name__} where a picture is needed.", where=where)
+        with decoding(where):
+            pictures.append(item.convert("RGB"))
+    return pictures
+
+
+class decoding:
+    """Turns what Pillow raises on a broken picture into a DataError that names the doc."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        from PIL import Image
+
+        if isinstance(error, (OSError, SyntaxError, ValueError, ArithmeticError, Image.DecompressionBombError)):
+            raise DataError(f"a picture can't be decoded: {error}", where=self.where) from error
+
+
+def picture_digest(picture: Image) -> str:
+    """sha256 of an RGB picture's size and pixels."""
+    digest = hashlib.sha256(f"{picture.width}x{picture.height}".encode())
+    digest.update(picture.tobytes())
+    return digest.hexdigest()
+
+
+def visuals_of(
+    doc_to_visual: Callable[..., Any] | str, doc: dict[str, Any], kwargs: dict[str, Any], where: str
+) -> list[Image]:
+    """The pictures of a whole doc: a column's, or what the task's function makes of it."""
+    if isinstance(doc_to_visual, str):
+        if doc_to_visual not in doc:
+            raise DataError(f"doc_to_visual names the column {doc_to_visual!r}, which the doc lacks.", where=where)
+        return to_pictures(doc[doc_to_visual], where)
+    with decoding(where):
+        try:
+            visuals = doc_to_visual(doc, **kwargs)
+        except (MMEvalError, OSError, SyntaxError, ValueError):
+            raise
+        except Exception as error:  # the task's own code
+            raise DataError(f"doc_to_visual failed: {type(error).__name__}: {error}", where=where) from error
+    return to_pictures(visuals, where)
+
+
+class PictureCache:
+    """The last decoded pictures of a few docs, so that naming a question by its pictures and asking it decode them once.
+
+    Bounded by bytes of pixels, not by docs: a thousand thumbnails or two scans, never a dataset.
+    """
+
+    def __init__(self, max_bytes: int = 64 * 2**20) -> None:
+        self._max_bytes, self._bytes = max_bytes, 0
+        self._pictures: OrderedDict[object, list[Image]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: object, load: Callable[[], list[Image]]) -> list[Image]:
+        """The pictures under a key, loaded if they are not here. What `load` raises is not remembered."""
+        with self._lock:
+            if key in self._pictures:
+                self._pictures.move_to_end(key)
+                return self._pictures[key]
+        pictures = load()
+        with self._lock:
+            if key not in self._pictures:
+                self._pictures[key] = pictures
+                self._bytes += _size(pictures)
+            while self._bytes > self._max_bytes and len(self._pictures) > 1:
+                _, oldest = self._pictures.popitem(last=False)
+                self._bytes -= _size(oldest)
+        return pictures
+
+
+def _size(pictures: list[Image]) -> int:
+    return sum(3 * picture.width * picture.height for picture in pictures)

@@ -1,0 +1,98 @@
+"""Checks tasks without a model: does every config load, does every doc give a prompt, and do the gold answers score full marks?
+
+A task whose own right answers are not scored as right measures its scorer. This finds it before a GPU hour is spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mm_eval.errors import MMEvalError
+from mm_eval.preparation import Plan, RunRequest, load_configs, prepare_without_model
+from mm_eval.scorers.score_task import TaskScoring
+from mm_eval.task.task import Task
+from mm_eval.types import Instance, Slot
+
+MARGIN = 20.0
+"""Nats by which the gold choice is made likelier than the others: enough for brier_score to be 0 to 8 digits."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found out about one task."""
+
+    task: str
+    ok: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class GoldAnswer:
+    """A recorded answer as scoring sees it, made of the doc's own target."""
+
+    output: Any
+    truncated: bool = False
+    images: tuple[str, ...] = ()
+    turn_pictures: tuple[int, ...] = ()
+    error: MMEvalError | None = None
+
+
+def validate(request: RunRequest) -> Iterator[Finding]:
+    """One finding a task. ConfigError only when the tasks can't even be named."""
+    for name in load_configs(request).tasks:
+        try:
+            plan = prepare_without_model(request, only=name)
+            for task_name, task in plan.tasks.items():
+                yield check_task(plan, task_name, task)
+        except MMEvalError as error:
+            yield Finding(name, False, f"{error.owner} error: {error}")
+
+
+def check_task(plan: Plan, name: str, task: Task) -> Finding:
+    """Builds every doc's prompt and scores its own target as the answer."""
+    style, doc_ids = plan.styles[name], plan.doc_ids[name]
+    gold: dict[Slot, GoldAnswer] = {}
+    for instance in task.instances(doc_ids, style, lambda doc_id: None):
+        if instance.error is not None:
+            return Finding(name, False, f"{instance.error.owner} error: {instance.error}")
+        gold[instance.slot] = GoldAnswer(gold_answer(instance))
+    scoring = TaskScoring(task, style, plan.scorers[name], gold.get)
+    for row in scoring.samples(doc_ids):
+        if row["status"] == "failed":
+            return Finding(name, False, f"doc {row['doc_id']} can't be scored: {row['error']['what']}")
+        for key, value in row["scores"].items():
+            if (mark := _mark(value)) is not None and _below_full(key, mark, scoring):
+                said = row["resps"] if len(str(row["resps"])) < 200 else f"{str(row['resps'])[:200]}..."
+                text = f"the gold answer of doc {row['doc_id']} scores {key} = {mark:g}: answer {said}, target {row['target']!r}"
+                return Finding(name, False, text)
+    numbers = scoring.aggregate(bootstrap_iters=0).numbers
+    shown = ", ".join(
+        f"{key} = {value:g}" for key, value in numbers.items() if "_stderr," not in key and value is not None
+    )
+    return Finding(name, True, f"{len(doc_ids)} docs; gold answers score {shown}")
+
+
+def gold_answer(instance: Instance) -> Any:
+    """What a perfect model would answer."""
+    if instance.request_type == "generate_until":
+        target = instance.target[0] if isinstance(instance.target, list) and instance.target else instance.target
+        return "" if target is None else str(target)
+    right = instance.target if isinstance(instance.target, list) else [instance.target]
+    gold = instance.choice in right or instance.request_type == "loglikelihood_rolling"
+    return (-1e-9 if gold else -MARGIN, gold)
+
+
+def _mark(value: Any) -> float | None:
+    """The mark in a doc's value, where it is a mark: a number, or the `score` of a mapping that is aggregated later."""
+    if isinstance(value, Mapping):
+        value = value.get("score")
+    return float(value) if isinstance(value, (bool, int, float)) else None
+
+
+def _below_full(key: str, mark: float, scoring: TaskScoring) -> bool:
+    """Whether a mark between 0 and 1, of a metric that is better when higher, is not a full one."""
+    metric = key.split(",")[0]
+    better = next((s.higher_is_better[metric] for s in scoring.scorers if metric in s.higher_is_better), True)
+    return better and 0 <= mark < 0.999

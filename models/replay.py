@@ -1,0 +1,99 @@
+"""Answers from a file instead of a model: to score recorded answers, or another suite's.
+
+    mm-eval --tasks mme --model replay --model_args path=answers.jsonl
+
+One row a doc: {"task": "mme", "doc_id": 17, "resps": ["Yes"]}, one answer a repeat; for multiple choice one
+[log-likelihood in nats, is_greedy] a choice. The samples/*.jsonl of a run are such files. `path` may be a folder of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mm_eval.engine.model import Answers, Model, ModelSettings, register_model
+from mm_eval.errors import ConfigError, ModelError, did_you_mean
+from mm_eval.types import Instance, Response
+
+
+@register_model("replay")
+class Replay(Model):
+    """Answers from a JSONL file of recorded answers (path=FILE.jsonl)."""
+
+    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
+        super().__init__(args, settings)
+        if unknown := [name for name in self.args if name != "path"]:
+            raise ConfigError(f"replay has no argument {unknown[0]!r}.", hint=did_you_mean(unknown[0], ["path"]))
+        if "path" not in self.args:
+            raise ConfigError("replay needs the file with the answers.", hint="Add --model_args path=FILE.jsonl.")
+        path = Path(str(self.args["path"]))
+        files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        self._rows: dict[tuple[str, int], list[Any]] = {}
+        digest = hashlib.sha256()
+        for file in files or [path]:
+            digest.update(self._read(file))
+        self.digest = digest.hexdigest()
+
+    def _read(self, file: Path) -> bytes:
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise ConfigError(f"the answers can't be read: {error.strerror}.", where=str(file)) from error
+        for number, line in enumerate(content.splitlines(), 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                key, resps = (str(row["task"]), int(row["doc_id"])), list(row["resps"])
+            except (ValueError, KeyError, TypeError) as error:
+                hint = 'A row is {"task": "mme", "doc_id": 17, "resps": ["Yes"]}.'
+                raise ConfigError(
+                    f"no answer row ({type(error).__name__}: {error}).", where=f"{file}:{number}", hint=hint
+                ) from error
+            if key in self._rows:
+                raise ConfigError(f"a second row for task {key[0]!r} doc {key[1]}.", where=f"{file}:{number}")
+            self._rows[key] = resps
+        return content
+
+    def identity(self, instance: Instance) -> Mapping[str, Any]:
+        slot = instance.slot
+        return {"adapter": "replay", "file": self.digest, "slot": slot.to_json()}
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"adapter": "replay", "file": self.digest}
+
+    def generate(self, instances: Iterable[Instance]) -> Answers:
+        for instance in instances:
+            answer = self._answer(instance, instance.repeat)
+            if isinstance(answer, str):
+                yield instance, Response(answer)
+            else:
+                yield instance, self._missing(instance, "an answer that is text", answer)
+
+    def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
+        for instance in instances:
+            answer = self._answer(instance, instance.choice)
+            match answer:
+                case [int() | float() as ll, bool() as is_greedy]:
+                    yield instance, Response((float(ll), is_greedy))
+                case _:
+                    yield instance, self._missing(instance, "[log-likelihood, is_greedy] for each choice", answer)
+
+    loglikelihood_rolling = loglikelihood
+
+    def _answer(self, instance: Instance, index: int) -> Any:
+        short = instance.task.rsplit("::", 1)[-1]
+        for name in (instance.task, short, short.split("@")[0]):
+            resps = self._rows.get((name, instance.doc_id))
+            if resps is not None:
+                return resps[index] if index < len(resps) else None
+        return None
+
+    def _missing(self, instance: Instance, needed: str, found: Any) -> ModelError:
+        got = "no row or too few answers" if found is None else repr(found)
+        return ModelError(
+            f"the file has {got} where {needed} is needed.", where=f"{instance.task} doc {instance.doc_id}"
+        )
