@@ -120,16 +120,16 @@ def slots_record(key: str, slots: Iterable[Slot]) -> dict[str, Any]:
 
 
 def _from_record(record: Mapping[str, Any]) -> Recorded | None:
-    shown = {"images": tuple(record.get("images", ())), "turn_pictures": tuple(record.get("turn_pictures", ()))}
+    images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
     if record["kind"] == "error":
         failure = record["error"]
         error = ERRORS_BY_OWNER.get(failure["owner"], MMEvalError)(failure["what"], where=failure.get("where", ""))
-        return Recorded(record["key"], None, error=error, **shown)
+        return Recorded(record["key"], None, False, images, turn_pictures, error)
     if record["kind"] != "answer":
         return None
     output = record["output"]
     value: str | LLOutput = output["text"] if "text" in output else (float(output["ll"]), output["is_greedy"])
-    return Recorded(record["key"], value, truncated=output.get("truncated", False), **shown)
+    return Recorded(record["key"], value, output.get("truncated", False), images, turn_pictures)
 
 
 def _number(value: float) -> float | str:

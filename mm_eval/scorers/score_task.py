@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol
 
-from mm_eval.errors import MMEvalError, ModelError
+from mm_eval.errors import MMEvalError, ModelError, ScoringError
 from mm_eval.scorers.base import Scorer
 from mm_eval.task.task import PromptStyle, Task
-from mm_eval.types import Doc, Instance, ReducedDoc, ScoredDoc, Slot
+from mm_eval.types import Instance, ReducedDoc, ScoredDoc, Slot
 
 CHUNK = 512
 
@@ -117,21 +117,19 @@ class TaskScoring:
     def _score_whole(
         self, whole: Mapping[int, list[Instance]], failures: dict[int, MMEvalError]
     ) -> dict[int, dict[str, tuple[ScoredDoc, ReducedDoc]]]:
-        """The scores of the docs that were answered, by doc and pipeline; a doc that can't be scored joins the failures."""
+        """The scores of the answered docs, by doc and pipeline; a doc that one pipeline can't score joins the failures."""
         found: dict[int, dict[str, tuple[ScoredDoc, ReducedDoc]]] = {doc_id: {} for doc_id in whole}
-        for scorer in self.scorers:
-            scorer.apply_filter([instance for instances in whole.values() for instance in instances])
-            scored = scorer.score_instances(whole)
+        for scorer in self.scorers if whole else ():
+            scored = scorer.run([instance for instances in whole.values() for instance in instances])
             for doc_id, doc in scored.items():
-                if isinstance(doc.error, MMEvalError):
-                    failures.setdefault(doc_id, doc.error)
-            reduced = scorer.reduce({doc_id: doc for doc_id, doc in scored.items() if doc.error is None})
-            for doc_id, values in reduced.items():
-                found[doc_id][scorer.name] = scored[doc_id], values
-        for doc_id, by_pipeline in found.items():
-            if doc_id not in failures:
-                for name, (_, values) in by_pipeline.items():
-                    self._reduced.setdefault(name, {})[doc_id] = values
+                if doc.error is not None:
+                    error = doc.error if isinstance(doc.error, MMEvalError) else ScoringError(str(doc.error))
+                    failures.setdefault(doc_id, error)
+                else:
+                    found[doc_id][scorer.name] = doc, scorer.reduced_docs[doc_id]
+        for doc_id in found.keys() - failures.keys():
+            for name, (_, values) in found[doc_id].items():
+                self._reduced.setdefault(name, {})[doc_id] = values
         return found
 
     def _row(
@@ -182,8 +180,3 @@ def filtered(instances: Iterable[Instance]) -> dict[str, list[Any]]:
         for name, answers in instance.filtered_resps.items():
             found.setdefault(name, []).extend(answers)
     return found
-
-
-def jsonable(value: Any) -> Doc | Any:
-    """What JSON can hold of a doc's value: dates and numbers of numpy as text."""
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

@@ -26,7 +26,7 @@ from mm_eval.task.prompt import (
     text_of,
     user_message,
 )
-from mm_eval.types import Context, Doc, Instance, Message, Target
+from mm_eval.types import Context, Doc, Instance, Message, RequestType, Target
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -172,7 +172,7 @@ class Task:
                 yield from self._instances(doc_id, doc, style, turn_pictures)
             except DataError as error:
                 error.located(f"{self.path} doc {doc_id}")
-                kind = "generate_until" if self.config.output_type == "generate_until" else "loglikelihood"
+                kind: RequestType = "generate_until" if self.config.output_type == "generate_until" else "loglikelihood"
                 for repeat in range(self.config.repeats):
                     yield Instance(kind, self.path, doc_id, doc, repeat=repeat, error=error)
 

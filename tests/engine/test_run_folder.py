@@ -1,0 +1,73 @@
+"""A run folder belongs to one spec and one launch at a time."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mm_eval.engine.run_folder import RunFolder, differences
+from mm_eval.errors import ConfigError
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from mm_eval.engine.run_folder import RunFolder
+with RunFolder(Path(sys.argv[1])).locked():
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_second_launch_is_refused_at_once_with_the_holders_pid(tmp_path: Path) -> None:
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == "held\n"
+        started = time.monotonic()
+        with pytest.raises(ConfigError, match=f"pid {holder.pid} on "), RunFolder(tmp_path).locked():
+            pass
+        assert time.monotonic() - started < 1
+    finally:
+        holder.kill()
+        holder.wait()
+    with RunFolder(tmp_path).locked():
+        pass  # the lock of a killed launch is nobody's
+
+
+def test_another_spec_is_refused_with_the_difference(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    assert folder.claim({"seed": 0, "tasks": {"mme": {"docs": 4}}}, {}) is False
+    assert folder.claim({"seed": 0, "tasks": {"mme": {"docs": 4}}}, {}) is True
+    with pytest.raises(ConfigError, match=r"tasks\.mme\.docs was 4 and is 8"):
+        folder.claim({"seed": 0, "tasks": {"mme": {"docs": 8}}}, {})
+
+
+def test_differences_name_added_and_removed_keys() -> None:
+    assert list(differences({"a": 1, "b": 2}, {"b": 3, "c": 4})) == [
+        "a was 1 and is null",
+        "b was 2 and is 3",
+        "c was null and is 4",
+    ]
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.write("results.json", "old")
+
+    def breaks():
+        yield "new"
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(Exception, match="No space left"):
+        folder.write_lines("results.json", breaks())
+    assert (tmp_path / "results.json").read_text() == "old\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["results.json"], "no temporary file stays"
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="can't be written"), RunFolder(tmp_path / "file" / "run").locked():
+        pass
+    with pytest.raises(ConfigError, match="can't be written"), RunFolder(tmp_path / ("x" * 300)).locked():
+        pass

@@ -1,0 +1,101 @@
+"""Columns, templates, targets and prompt blocks: the words of a question and its right answer."""
+
+import pytest
+
+from mm_eval.errors import ConfigError, DataError
+from mm_eval.task.prompt import PromptBlock, call, choice_index, choices_of, choose_block, evaluate_field, render
+
+BLOCK = PromptBlock()
+DOC = {"question": "Why?", "answer": "42", "label": 1, "choices": {"text": ["x", "y"]}, "options": ["p", "q"]}
+
+
+def field(value, doc=DOC):
+    return evaluate_field(value, doc, BLOCK, what="doc_to_text", where="t doc 3")
+
+
+def test_a_column_a_template_a_function_and_a_literal() -> None:
+    assert field("question") == "Why?"
+    assert field("Q: {{question}}\n") == "Q: Why?\n"
+    assert field(lambda doc: doc["label"]) == 1
+    assert field("Describe it, please.") == "Describe it, please."
+
+
+def test_one_expression_keeps_its_type() -> None:
+    assert field("{{label}}") == 1
+    assert field("{{choices.text}}") == ["x", "y"]
+    assert field("{{answer}}") == "42", "a digit target stays text"
+    assert field("{{question}}{{label}}") == "Why?1"
+
+
+def test_a_misspelt_column_is_an_error_that_names_doc_and_suggestion() -> None:
+    with pytest.raises(DataError, match=r"t doc 3: .*'qestion'.*Did you mean 'question'\?"):
+        field("qestion")
+    with pytest.raises(DataError, match="qestion"):
+        field("{{qestion}} ?")
+
+
+def test_a_failing_function_is_a_data_error_of_its_doc() -> None:
+    with pytest.raises(DataError, match="t doc 3: doc_to_text failed: KeyError"):
+        field(lambda doc: doc["nothing"])
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "{{ ''.__class__.__mro__ }}",
+        "{{ question.__class__.__base__.__subclasses__() }}",
+        "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
+        "{{ self.__init__.__globals__ }}",
+        "{{ ().__class__.__bases__[0].__subclasses__()[0] }}",
+        "{{ lipsum.__globals__['os'].system('id') }}",
+        "{% for x in [].__class__.__base__.__subclasses__() %}{{x}}{% endfor %}",
+        "{{ options.append(1) }}",
+    ],
+)
+def test_jinja_stays_in_its_sandbox(payload: str) -> None:
+    with pytest.raises((ConfigError, DataError)):
+        render(payload, DOC)
+
+
+@pytest.mark.parametrize(
+    ("target", "index"),
+    [(0, 0), (1, 1), (-100, -100), ("cat", 0), ("dog", 1), ("B", 1), ("b", 1), (["cat", "dog"], [0, 1])],
+)
+def test_targets_that_name_a_choice(target, index) -> None:
+    assert choice_index(target, ["cat", "dog"], "t doc 0") == index
+
+
+@pytest.mark.parametrize("target", ["1", "0", 2, -1, "C", "bird", None, True, 1.0, ""])
+def test_targets_that_name_none(target) -> None:
+    with pytest.raises(DataError, match="t doc 0"):
+        choice_index(target, ["cat", "dog"], "t doc 0")
+
+
+def test_a_choice_that_is_a_digit_is_found_by_its_text_not_as_an_index() -> None:
+    assert choice_index("2", ["3", "2"], "") == 1
+    with pytest.raises(DataError, match="several"):
+        choice_index("x", ["x", "x"], "")
+
+
+def test_choices_from_lists_mappings_templates_and_text() -> None:
+    for value in (["x", "y"], {"a": "x", "b": "y"}, "{{choices.text}}", lambda doc: ("x", "y"), "['x', 'y']"):
+        assert choices_of(value, DOC, BLOCK, "") == ["x", "y"]
+    for value in ("question", [], 3):
+        with pytest.raises(DataError):
+            choices_of(value, DOC, BLOCK, "t doc 0")
+
+
+def test_a_block_states_only_what_differs() -> None:
+    blocks = {"default": {"pre": "p", "post": "d"}, "qwen_vl": {"post": "q"}, "qwen2_vl": {"post": "q2"}}
+    assert choose_block(blocks, ("qwen2_5_vl", "qwen2_vl", "qwen_vl")) == PromptBlock("qwen2_vl", {"pre": "p", "post": "q2"})
+    assert choose_block(blocks, ("llava",)) == PromptBlock("default", {"pre": "p", "post": "d"})
+    assert choose_block(blocks, ("llava",), "qwen_vl").kwargs == {"pre": "p", "post": "q"}
+    assert choose_block({"qwen_vl": {"post": "q"}}, ("llava",)).kwargs == {}, "a task without default is fine"
+    assert choose_block(None, ("llava",), "mine") == PromptBlock("default", {})
+
+
+def test_a_function_gets_the_block_under_the_name_that_it_declares() -> None:
+    block = PromptBlock("default", {"post": "!"})
+    assert call(lambda doc, model_specific_prompt_kwargs=None: model_specific_prompt_kwargs, {}, block) == {"post": "!"}
+    assert call(lambda doc, lmms_eval_specific_kwargs=None: lmms_eval_specific_kwargs, {}, block) == {"post": "!"}
+    assert call(lambda doc: "plain", {}, block) == "plain"
