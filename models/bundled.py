@@ -20,7 +20,7 @@ def _arguments(args: Mapping[str, Any], name: str) -> Arguments:
             where=WHERE,
             hint="Use --model hf for a checkpoint of your own.",
         )
-    folder = str(files("mm_eval.assets").joinpath("models", name))
+    folder = str(files("mm_eval.assets") / "models" / name)
     return Arguments.read({**args, "pretrained": folder})
 
 

@@ -31,7 +31,7 @@ from mm_eval.engine.model import (
     register_model,
     request_key,
 )
-from mm_eval.errors import ConfigError, MMEvalError, ModelError
+from mm_eval.errors import ConfigError, DataError, MMEvalError, ModelError
 from mm_eval.types import Instance, Response
 
 from .hf_arguments import WHERE, Arguments
@@ -69,6 +69,12 @@ class HuggingFace(Model):
         keys = known.prompt_keys if known else ()
         self.prompt_keys = keys if self.own_key is None or self.own_key in keys else (self.own_key,)
         self.chat = self.template is not None or self.checkpoint.has_chat_template
+        if settings.chat_template and not self.chat:
+            raise ConfigError(
+                f"{self.arguments.pretrained!r} has no chat template.",
+                where="--apply_chat_template",
+                hint="Leave it out, or give chat_template=FILE in --model_args.",
+            )
         self._runtime: Runtime | None = None
         self._warned = False
 
@@ -187,7 +193,7 @@ class HuggingFace(Model):
             options, questions = pending[key]
             try:
                 questions.append(self._question(instance, options))
-            except (MMEvalError, ConfigError) as error:
+            except (DataError, ModelError) as error:
                 yield instance, _located(error, instance)
                 continue
             longest = max(len(asked.prompt.ids) + asked.cap for asked in questions)
@@ -265,7 +271,7 @@ class HuggingFace(Model):
 
         try:
             written = self.writer.write(group[0])
-        except MMEvalError as error:
+        except (DataError, ModelError) as error:
             yield from ((instance, _located(error, instance)) for instance in group)
             return
         shared: dict[tuple[int, ...], Prompt] = {}
@@ -273,7 +279,7 @@ class HuggingFace(Model):
             try:
                 prompt, ids = self.writer.split(written, instance.continuation or "")
                 kept = boundary(prompt, ids, self.writer.start_token, self._max_length)
-            except MMEvalError as error:
+            except (DataError, ModelError) as error:
                 yield instance, _located(error, instance)
                 continue
             self._warn_of_a_cut(len(prompt.ids), len(kept.ids), instance)

@@ -9,8 +9,9 @@ top_p and top_k come from the task alone: what it does not state is off.
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,11 +85,9 @@ def generate(runtime: Runtime, questions: Sequence[Question], options: Generatio
     config = _generation_config(runtime, options, max(question.cap for question in questions), stop_tokens)
     criteria = [StopStrings(runtime.tokenizer, stops, length)] if stops else []
     arguments = {**batch, "generation_config": config, "stopping_criteria": criteria}
-    with torch.inference_mode():
-        if options.do_sample:
-            output = _sampled(runtime, arguments, questions[0].seed)
-        else:
-            output = runtime.model.generate(**arguments)
+    seed = questions[0].seed if options.do_sample else None
+    with torch.inference_mode(), _seeded(runtime, seed):
+        output = runtime.model.generate(**arguments)
     rows = output[:, length:].tolist()
     ends = set(config.eos_token_id)
     return [_response(runtime, q, row, ends, stops) for q, row in zip(questions, rows, strict=True)]
@@ -108,11 +107,14 @@ def check_options(options: GenerationOptions) -> GenerationOptions:
     return replace(options, extra=extra)
 
 
-def _sampled(runtime: Runtime, arguments: dict[str, Any], seed: int) -> Any:
+@contextlib.contextmanager
+def _seeded(runtime: Runtime, seed: int | None) -> Iterator[None]:
+    """Random numbers from a seed (None: none are drawn), and the process's own state untouched."""
     devices = [runtime.device] if runtime.device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
-        return runtime.model.generate(**arguments)
+    with torch.random.fork_rng(devices=devices, enabled=seed is not None):
+        if seed is not None:
+            torch.manual_seed(seed)
+        yield
 
 
 def _generation_config(runtime: Runtime, options: GenerationOptions, cap: int, stop_tokens: list[int]) -> Any:
@@ -123,7 +125,7 @@ def _generation_config(runtime: Runtime, options: GenerationOptions, cap: int, s
     if options.do_sample:
         config.temperature, config.top_p, config.top_k = options.temperature, options.top_p or 1.0, options.top_k or 0
     config.do_sample, config.num_beams = options.do_sample, options.num_beams
-    config.max_new_tokens, config.max_length, config.min_length = cap, None, 0
+    config.max_new_tokens, config.max_length, config.min_length = cap, None, None
     config.pad_token_id, config.eos_token_id = runtime.pad_token, stop_tokens
     config.return_dict_in_generate, config.num_return_sequences = False, 1
     for name, value in options.extra.items():

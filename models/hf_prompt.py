@@ -4,8 +4,8 @@ The rules, since they decide the numbers:
 
 - Chat messages are written by the checkpoint's chat template; if the last turn is the assistant's, the answer goes on
   from it.
-- A plain context with pictures gets one placeholder a picture in front, each followed by a newline, unless it has
-  as many placeholders as pictures itself.
+- A plain context with pictures gets one placeholder a picture in front, each followed by a newline, unless it holds
+  placeholders itself. There must be as many as pictures.
 - Special tokens (BOS) are added as the tokenizer does it, unless the text begins with BOS. A text model's tokenizer
   adds none to a chat, whose template writes them. An EOS that a tokenizer appends is taken off: the model shall go on.
 - Context and continuation are tokenised together. Trailing spaces of the context belong to the continuation, and so do
@@ -125,7 +125,7 @@ class PromptWriter:
 
     def _plain(self, text: str, count: int) -> str:
         placeholder = self.family.placeholder or self.image_token
-        if not count or (self.image_token and text.count(self.image_token) == count):
+        if not count or (self.image_token and self.image_token in text):
             return text
         if not placeholder:
             raise ModelError(

@@ -33,7 +33,7 @@ CORPUS = [
 ]
 TEMPLATE = (
     "{% for m in messages %}{{ m['role'] }}: {% for c in m['content'] %}"
-    "{% if c['type'] == 'image' %}IMAGE{% else %}{{ c['text'] }}{% endif %}{% endfor %}\n{% endfor %}"
+    "{% if c['type'] == 'image' %}IMAGE{% else %}{{ c['text'] }}{% endif %}{% endfor %}{{ '\n' }}{% endfor %}"
     "{% if add_generation_prompt %}assistant:{% endif %}"
 )
 TEXT_TEMPLATE = (

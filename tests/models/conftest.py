@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's cache folder and the network are left alone."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a tiny random checkpoint, built once a session."""
+    made: dict[str, Path] = {}
+
+    def build(kind: str) -> Path:
+        import tiny_random
+
+        if kind not in made:
+            made[kind] = tiny_random.save(kind, tmp_path_factory.mktemp(kind))
+        return made[kind]
+
+    return build
+
+
+@pytest.fixture
+def adapter(checkpoint: Callable[[str], Path]) -> Callable[..., Any]:
+    """An `hf` adapter of a tiny checkpoint: adapter("llava", batch_size=4, max_length=64)."""
+
+    def build(kind: str, name: str = "hf", batch_size: int | str = 1, seed: int = 0, **args: Any) -> Any:
+        from mm_eval.engine.model import MODELS, ModelSettings
+
+        settings = ModelSettings(batch_size=batch_size, seed=seed, device="cpu")
+        return MODELS.get(name).create({"pretrained": str(checkpoint(kind)), **args}, settings)
+
+    return build

@@ -1,0 +1,164 @@
+"""For each family: answers do not depend on the batch, log-likelihoods are what they claim, and pictures matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from questions import instance, mixed, outputs, picture
+from tiny_random import FAMILIES
+
+KINDS = (*FAMILIES, "llama", "idefics3")
+CHOICES = (" A", " the yellow bus", " a red car", " dog")
+STEPS = {"max_new_tokens": 8, "min_new_tokens": 8}
+
+
+def _choices(kind: str) -> list[Any]:
+    rows = []
+    for choice, text in enumerate(CHOICES):
+        rows.append(mixed(kind != "llama", continuation=text, choice=choice))
+    return [row for doc in zip(*rows, strict=True) for row in doc]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_generation_is_the_same_in_any_batch(adapter: Callable[..., Any], kind: str) -> None:
+    asked = mixed(kind != "llama", generation_kwargs=STEPS)
+    alone = outputs(adapter(kind, batch_size=1).generate(asked))
+    assert len(alone) == len(asked) and len(set(alone.values())) > 1
+    for size in (5, "auto"):
+        assert outputs(adapter(kind, batch_size=size).generate(asked)) == alone
+    assert outputs(adapter(kind, batch_size=3).generate(asked[::-1])) == alone
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_loglikelihood_is_the_same_in_any_batch(adapter: Callable[..., Any], kind: str) -> None:
+    asked = _choices(kind)
+    alone = {}
+    for row in asked:
+        alone |= outputs(adapter_of(adapter, kind).loglikelihood([row]))
+    for size, order in ((1, 1), (5, 1), ("auto", 1), (3, -1)):
+        together = outputs(adapter(kind, batch_size=size).loglikelihood(asked[::order]))
+        assert together.keys() == alone.keys()
+        for key, (total, greedy) in together.items():
+            assert total == pytest.approx(alone[key][0], abs=1e-4)
+            assert greedy == alone[key][1]
+
+
+_LOADED: dict[str, Any] = {}
+
+
+def adapter_of(adapter: Callable[..., Any], kind: str) -> Any:
+    """One loaded batch-1 adapter a kind, for tests that only read from it."""
+    if kind not in _LOADED:
+        _LOADED[kind] = adapter(kind)
+    return _LOADED[kind]
+
+
+def _by_hand(model: Any, prompt: str, continuation: str, images: list[Any]) -> tuple[float, bool]:
+    """Sum of token log-probabilities from one whole forward over prompt and continuation, written out."""
+    import torch
+
+    writer, torch_model = model.writer, model.runtime.model
+    if writer.processor is None:
+        inputs = writer.tokenizer(prompt + continuation, return_tensors="pt", add_special_tokens=False)
+    else:
+        pictures = {"images": [images]} if images else {}
+        inputs = writer.processor(text=[prompt + continuation], return_tensors="pt", **pictures)
+    scored = writer.tokenizer(continuation, add_special_tokens=False)["input_ids"]
+    with torch.no_grad():
+        logits = torch_model(**inputs).logits[0]
+    assert inputs["input_ids"][0, -len(scored) :].tolist() == scored
+    total, greedy = 0.0, True
+    for place, token in enumerate(scored):
+        row = logits[logits.shape[0] - len(scored) - 1 + place].double()
+        total += float(row[token] - row.exp().sum().log())
+        greedy = greedy and int(row.argmax()) == token
+    return total, greedy
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_loglikelihood_equals_a_whole_forward_in_nats(adapter: Callable[..., Any], kind: str) -> None:
+    model = adapter_of(adapter, kind)
+    images = [] if kind == "llama" else [picture(90, 60, 1)]
+    rows = [instance("What is shown?", images, continuation=text, choice=n) for n, text in enumerate(CHOICES)]
+    prompt = model.writer.write(rows[0]).text
+    for key, (total, greedy) in outputs(model.loglikelihood(rows)).items():
+        expected, expected_greedy = _by_hand(model, prompt, CHOICES[key[1]], images)
+        assert total < 0
+        assert total == pytest.approx(expected, abs=1e-4)
+        assert greedy == expected_greedy
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "llama"])
+def test_another_picture_changes_the_loglikelihood(adapter: Callable[..., Any], kind: str) -> None:
+    model = adapter_of(adapter, kind)
+
+    def scored(images: list[Any]) -> list[float]:
+        rows = [instance("What is shown?", images, continuation=text, choice=n) for n, text in enumerate(CHOICES)]
+        return [output[0] for output in outputs(model.loglikelihood(rows)).values()]
+
+    one, other = scored([picture(90, 60, 1)]), scored([picture(90, 60, 2)])
+    assert one == scored([picture(90, 60, 1)])
+    assert max(abs(a - b) for a, b in zip(one, other, strict=True)) > 1e-2
+    first, last = [picture(90, 60, 1), picture(56, 56, 2)], [picture(90, 60, 1), picture(56, 56, 3)]
+    assert max(abs(a - b) for a, b in zip(scored(first), scored(last), strict=True)) > 1e-2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_generated_text_is_greedy_under_the_loglikelihood(adapter: Callable[..., Any], kind: str) -> None:
+    """The two ways to ask agree: scoring the model's own greedy tokens says that they are greedy."""
+    from mm_eval.models.hf_score import Continuation, score
+
+    model = adapter_of(adapter, kind)
+    for row in mixed(kind != "llama", generation_kwargs=STEPS):
+        prompt = model.writer.write(row)
+        batch = model.runtime.collate([prompt])
+        length = len(prompt.ids)
+        tokens = model.runtime.model.generate(**batch, max_new_tokens=6, min_new_tokens=6, do_sample=False)
+        own = tokens[0, length:].tolist()
+        [(total, greedy)] = score(model.runtime, [Continuation(row, prompt, own)])
+        assert greedy and total < 0
+        [(_, other)] = score(model.runtime, [Continuation(row, prompt, [*own[:-1], (own[-1] + 1) % 400])])
+        assert not other
+
+
+@pytest.mark.parametrize("kind", ["qwen2_vl", "qwen2_5_vl", "qwen3_vl"])
+def test_positions_of_one_prompt_do_not_leak_into_another(adapter: Callable[..., Any], kind: str) -> None:
+    """The model keeps rope_deltas as state: prefill A, prefill B, then extending A must still be right."""
+    import torch
+    from mm_eval.models.hf_score import extend, prefill
+
+    runtime, writer = adapter_of(adapter, kind).runtime, adapter_of(adapter, kind).writer
+    one = writer.write(instance("What is shown?", [picture(112, 112, 1)]))
+    other = writer.write(instance("Is there a dog in it, or a cat?", [picture(56, 28, 2)]))
+    ids = [5, 6, 7, 8]
+    with torch.inference_mode():
+        clean = extend(runtime, prefill(runtime, [one]), [0], [ids])
+        kept = prefill(runtime, [one])
+        prefill(runtime, [other])
+        assert extend(runtime, kept, [0], [ids])[0][0] == pytest.approx(clean[0][0], abs=1e-5)
+        assert kept.shift.item() < 0
+
+
+def test_an_unlisted_type_runs_alone_and_says_so_once(
+    adapter: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    model = adapter("idefics3", batch_size=8)
+    model.prepare()
+    assert model.runtime.limit == 1 and not model.runtime.prefix_cache
+    assert [r.message for r in caplog.records if "idefics3" in r.message and r.levelname == "WARNING"] != []
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "keys"),
+    [
+        ("llava", "hf", ("llava",)),
+        ("llava_next", "llava", ("llava_next", "llava")),
+        ("qwen2_5_vl", "qwen_vl", ("qwen2_5_vl", "qwen2_vl", "qwen_vl")),
+        ("llava", "qwen_vl", ("qwen_vl",)),
+        ("llama", "hf", ()),
+    ],
+)
+def test_prompt_keys(adapter: Callable[..., Any], kind: str, name: str, keys: tuple[str, ...]) -> None:
+    assert adapter(kind, name).prompt_keys == keys

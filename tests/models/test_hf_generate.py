@@ -1,0 +1,229 @@
+"""Generation: where an answer ends, what sampling depends on, and what happens when a row or the memory fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from questions import instance, mixed, outputs, picture
+
+from mm_eval.errors import ConfigError, DataError, ModelError
+from mm_eval.types import Instance, Response
+
+Adapter = Callable[..., Any]
+
+
+def _responses(answers: Any) -> dict[int, Any]:
+    return {asked.doc_id: answer for asked, answer in answers}
+
+
+def _steps(count: int, **more: Any) -> dict[str, Any]:
+    return {"generation_kwargs": {"max_new_tokens": count, **more}}
+
+
+def test_an_answer_is_cut_before_the_first_stop_string(adapter: Adapter) -> None:
+    model = adapter("llava", batch_size=5)
+    free = _responses(model.generate(mixed(**_steps(12, min_new_tokens=12))))
+    for doc_id, answer in free.items():
+        text = answer.output
+        stop = text[3:5]
+        cut = text[: text.index(stop)]
+        rows = mixed(**_steps(12, min_new_tokens=12, until=["never this", stop]))
+        again = _responses(model.generate(rows))[doc_id]
+        assert again.output == cut
+        assert not again.truncated and answer.truncated
+        assert again.usage["completion_tokens"] <= answer.usage["completion_tokens"]
+        alone = _responses(adapter("llava").generate([rows[doc_id]]))[doc_id]
+        assert alone.output == cut
+
+
+def test_a_stop_string_ends_its_row_at_once(adapter: Adapter) -> None:
+    model = adapter("llama")
+    [row] = [instance("The quick", chat=False, **_steps(40, min_new_tokens=40))]
+    text = outputs(model.generate([row]))[0, 0]
+    steps: list[int] = []
+    forward = model.runtime.model.forward
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        steps.append(1)
+        return forward(*args, **kwargs)
+
+    model.runtime.model.forward = counted
+    cut = instance("The quick", chat=False, **_steps(40, until=text[2:4]))
+    answer = _responses(model.generate([cut]))[0]
+    assert answer.output == text[: text.index(text[2:4])]
+    assert len(steps) < 20
+
+
+def test_eos_ends_an_answer_and_is_not_in_it(adapter: Adapter) -> None:
+    model = adapter("llama")
+    row = instance("The quick", chat=False, **_steps(6, min_new_tokens=6))
+    prompt = model.writer.write(row)
+    batch = model.runtime.collate([prompt])
+    tokens = model.runtime.model.generate(**batch, max_new_tokens=6, min_new_tokens=6)[0, len(prompt.ids) :].tolist()
+    model.runtime.model.generation_config.eos_token_id = [tokens[3], 2]
+    answer = _responses(model.generate([instance("The quick", chat=False, **_steps(6))]))[0]
+    place = tokens.index(tokens[3])
+    assert answer.output == model.writer.tokenizer.decode(tokens[:place], skip_special_tokens=True)
+    assert not answer.truncated and answer.usage["completion_tokens"] == place + 1
+
+
+def test_a_special_token_as_stop_string_ends_the_answer(adapter: Adapter) -> None:
+    from mm_eval.models.hf_generate import _stop_tokens
+
+    runtime = adapter("qwen2_vl").runtime
+    ends, stops = _stop_tokens(runtime, ["<|vision_end|>", "\n", "</s>"])
+    assert stops == ["\n"]
+    assert runtime.tokenizer.convert_tokens_to_ids("<|vision_end|>") in ends and 2 in ends
+
+
+def test_usage_counts_tokens(adapter: Adapter) -> None:
+    model = adapter("llava", batch_size=5)
+    for doc_id, answer in _responses(model.generate(mixed(**_steps(4, min_new_tokens=4)))).items():
+        prompt = model.writer.write(mixed()[doc_id])
+        pictures = (1, 0, 2, 1, 1)[doc_id]
+        expected = {"prompt_tokens": len(prompt.ids), "completion_tokens": 4, "image_tokens": 4 * pictures}
+        assert answer.usage == expected
+
+
+def test_rows_with_different_options_keep_their_own(adapter: Adapter) -> None:
+    rows = [instance("The quick", chat=False, doc_id=n, **_steps(2 + n % 3, min_new_tokens=2)) for n in range(7)]
+    together = _responses(adapter("llama", batch_size=4).generate(rows))
+    for row in rows:
+        assert together[row.doc_id] == _responses(adapter("llama").generate([row]))[row.doc_id]
+        assert together[row.doc_id].usage["completion_tokens"] <= 2 + row.doc_id % 3
+
+
+def test_a_sampled_answer_depends_on_seed_and_key_and_on_nothing_else(adapter: Adapter) -> None:
+    rows = mixed(**_steps(8, temperature=1.0))
+    alone: dict[int, Any] = {}
+    for row in rows:
+        alone |= _responses(adapter("llava").generate([row]))
+    assert _responses(adapter("llava", batch_size=4).generate(rows[::-1])) == alone
+    assert _responses(adapter("llava", seed=1).generate(rows)) != alone
+    repeats = [mixed(repeat=n, **_steps(8, temperature=1.0))[0] for n in range(4)]
+    texts = [outputs(adapter("llava").generate([row]))[0, 0] for row in repeats]
+    assert len(set(texts)) > 1
+
+
+def test_sampling_leaves_the_callers_random_state_alone(adapter: Adapter) -> None:
+    import torch
+
+    model = adapter("llama")
+    model.prepare()
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    list(model.generate([instance("Hi", chat=False, **_steps(4, temperature=0.7))]))
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_a_checkpoints_own_sampling_defaults_do_not_leak(adapter: Adapter) -> None:
+    """generation_config.json of Qwen2-VL says do_sample, top_k=1: greedy stays greedy, and sampling really samples."""
+    model, plain = adapter("llama"), adapter("llama")
+    own = model.runtime.model.generation_config
+    own.do_sample, own.temperature, own.top_k, own.top_p = True, 5.0, 1, 0.001
+    greedy = instance("The quick", chat=False, **_steps(8, min_new_tokens=8))
+    assert outputs(model.generate([greedy])) == outputs(plain.generate([greedy]))
+    sampled = [instance("The quick", chat=False, repeat=n, doc_id=n, **_steps(8, temperature=1.0)) for n in range(4)]
+    assert len(set(outputs(model.generate(sampled)).values())) > 1
+
+
+def test_the_checkpoints_repetition_penalty_holds(adapter: Adapter) -> None:
+    model = adapter("llama")
+    row = instance("The quick", chat=False, **_steps(12, min_new_tokens=12))
+    before = outputs(model.generate([row]))
+    model.runtime.model.generation_config.repetition_penalty = 0.1
+    assert outputs(model.generate([row])) != before
+
+
+def test_beams(adapter: Adapter) -> None:
+    rows = mixed(**_steps(6, num_beams=3))
+    alone = outputs(adapter("llava").generate(rows))
+    assert outputs(adapter("llava", batch_size=5).generate(rows)) == alone
+
+
+def test_an_unknown_option_is_named(adapter: Adapter) -> None:
+    with pytest.raises(ConfigError, match="'repetition_penalti'.*repetition_penalty"):
+        list(adapter("llama").generate([instance("Hi", chat=False, **_steps(4, repetition_penalti=1.1))]))
+
+
+def _broken() -> Any:
+    raise DataError("The picture is truncated.")
+
+
+def test_a_broken_picture_fails_its_own_doc_only(adapter: Adapter) -> None:
+    rows = mixed(**_steps(6, min_new_tokens=6))
+    expected = outputs(adapter("llava").generate(rows))
+    rows[2].images = _broken
+    answers = _responses(adapter("llava", batch_size=5).generate(rows))
+    assert isinstance(answers[2], DataError) and "a_task, doc 2" in str(answers[2])
+    assert {n: a.output for n, a in answers.items() if n != 2} == {n: t for (n, _), t in expected.items() if n != 2}
+
+
+def test_a_broken_picture_fails_all_choices_of_its_doc(adapter: Adapter) -> None:
+    rows = [row for n in range(2) for row in mixed(continuation=(" yes", " no")[n], choice=n)]
+    rows.sort(key=lambda row: row.doc_id)
+    for row in rows:
+        if row.doc_id == 0:
+            row.images = _broken
+    answers = outputs(adapter("llava", batch_size=2).loglikelihood(rows))
+    assert len(answers) == 10
+    assert {key for key, answer in answers.items() if isinstance(answer, DataError)} == {(0, 0), (0, 1)}
+
+
+@pytest.mark.parametrize("message", ["CUDA out of memory. Tried to allocate", "DefaultCPUAllocator: out of memory"])
+@pytest.mark.parametrize("batch_size", ["auto", 5])
+def test_out_of_memory_halves_the_batch_and_keeps_answers(
+    adapter: Adapter, monkeypatch: pytest.MonkeyPatch, message: str, batch_size: int | str
+) -> None:
+    generating, scoring = mixed(**_steps(6, min_new_tokens=6)), mixed(continuation=" the yellow bus")
+    expected = outputs(adapter("llava").generate(generating)), outputs(adapter("llava").loglikelihood(scoring))
+    model = adapter("llava", batch_size=batch_size)
+    collate = model.runtime.collate
+
+    def small(prompts: Any) -> Any:
+        if len(prompts) > 2:
+            raise RuntimeError(message)
+        return collate(prompts)
+
+    monkeypatch.setattr(model.runtime, "collate", small)
+    assert outputs(model.generate(generating)) == expected[0]
+    assert model.runtime.limit is not None and model.runtime.limit <= 3
+    for key, (total, _) in outputs(model.loglikelihood(scoring)).items():
+        assert total == pytest.approx(expected[1][key][0], abs=1e-4)
+
+
+def test_out_of_memory_at_one_row_is_that_rows_error(adapter: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    model = adapter("llava", batch_size=5)
+    collate = model.runtime.collate
+
+    def small(prompts: Any) -> Any:
+        if any(prompt.image_tokens > 4 for prompt in prompts):
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return collate(prompts)
+
+    monkeypatch.setattr(model.runtime, "collate", small)
+    answers = _responses(model.generate(mixed(**_steps(3))))
+    assert isinstance(answers[2], ModelError) and "max_pixels" in str(answers[2])
+    assert all(isinstance(answers[n], Response) for n in (0, 1, 3, 4))
+
+
+def test_a_prompt_with_pictures_is_never_cut(adapter: Adapter, caplog: pytest.LogCaptureFixture) -> None:
+    model = adapter("llava", max_length=24, batch_size=4)
+    long = "What is the color of the car? " * 4
+    rows: list[Instance] = [
+        instance(long, [picture(28, 28)], doc_id=0, **_steps(4, min_new_tokens=4)),
+        instance("What?", [picture(28, 28)], doc_id=1, **_steps(4, min_new_tokens=4)),
+        instance("What?", [picture(28, 28)], doc_id=2, **_steps(100, min_new_tokens=1)),
+        instance(long, doc_id=3, **_steps(4, min_new_tokens=4)),
+    ]
+    answers = _responses(model.generate(rows))
+    assert isinstance(answers[0], ModelError) and "max_length is 24" in str(answers[0])
+    assert answers[1].usage["completion_tokens"] == 4
+    assert answers[2].usage["prompt_tokens"] + answers[2].usage["completion_tokens"] <= 24
+    assert answers[3].usage["prompt_tokens"] == 20, "a text prompt is cut from the left, and that is logged"
+    assert "its last 20 are used" in caplog.text
