@@ -14,8 +14,9 @@ from mm_eval.metrics.aggregation import (
     weighted_mean,
     weighted_perplexity,
 )
+from mm_eval.metrics.corpus import F1, MCC, BitsPerByte, BytePerplexity, Likelihood, Perplexity, WordPerplexity
 from mm_eval.metrics.corpus_metric import CorpusMetric
-from mm_eval.metrics.generation import exact_match_fn
+from mm_eval.metrics.generation import anls, exact_match_fn, relaxed_accuracy, vqa_accuracy
 from mm_eval.metrics.loglikelihood import (
     acc,
     acc_bytes,
@@ -57,27 +58,39 @@ from mm_eval.metrics.stderr import (
     stderr_for_metric,
 )
 from mm_eval.metrics.traits import SumStatistics, not_smooth, stratified_by
+from mm_eval.metrics.translation import Bleu, Chrf, Ter
 from mm_eval.metrics.types import AggregationFn, MetricFn, ReductionFn
 
 __all__ = [
     "AGGREGATIONS",
     "DEFAULT_METRICS",
+    "F1",
+    "MCC",
     "METRICS",
     "METRIC_KEYS",
     "REDUCTIONS",
     "AggregationFn",
+    "BitsPerByte",
+    "Bleu",
+    "BytePerplexity",
+    "Chrf",
     "CorpusMetric",
     "LLResults",
+    "Likelihood",
     "Metric",
     "MetricFn",
+    "Perplexity",
     "ReductionFn",
     "StandardError",
     "SumStatistics",
+    "Ter",
+    "WordPerplexity",
     "acc",
     "acc_bytes",
     "acc_mutual_info_fn",
     "acc_norm",
     "aggregation",
+    "anls",
     "bits_per_byte",
     "bootstrap_stderr",
     "bpb",
@@ -104,11 +117,13 @@ __all__ = [
     "register_aggregation",
     "register_metric",
     "register_reduction",
+    "relaxed_accuracy",
     "sample_stddev",
     "standard_error",
     "stderr_for_metric",
     "stratified_by",
     "take_first",
+    "vqa_accuracy",
     "weighted_mean",
     "weighted_perplexity",
 ]

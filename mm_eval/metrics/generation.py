@@ -6,6 +6,7 @@ predictions: the answers of the doc's repeats. None is an answer that no rule co
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from collections.abc import Callable, Sequence
@@ -74,3 +75,98 @@ def exact_match_fn(
 
     scores = best_over_targets(references, predictions, lambda t, a: int(plain(t) == plain(a)), multiple_targets)
     return {"exact_match": scores}
+
+
+def edit_distance(one: str, other: str) -> int:
+    """The fewest insertions, deletions and substitutions of characters that turn one text into the other (Levenshtein)."""
+    if len(one) < len(other):
+        one, other = other, one
+    previous = list(range(len(other) + 1))
+    for i, character in enumerate(one, 1):
+        current = [i]
+        for j, target in enumerate(other, 1):
+            current.append(min(previous[j] + 1, current[-1] + 1, previous[j - 1] + (character != target)))
+        previous = current
+    return previous[-1]
+
+
+@metric("anls", output_type="generate_until", aggregation="mean")
+def anls(references: Any, predictions: Sequence[Any], threshold: float = 0.5) -> list[float]:
+    """Average normalised Levenshtein similarity, the score of DocVQA and InfoVQA: 1 is equal, below the threshold 0.
+
+    Case and runs of white space do not matter; of several accepted answers the closest counts (Biten et al. 2019, arXiv
+    1907.00490). A similarity equal to the threshold counts, as in the benchmark's own evaluation.
+    """
+
+    def similarity(target: str, answer: str) -> float:
+        target, answer = " ".join(target.lower().split()), " ".join(answer.lower().split())
+        longest = max(len(target), len(answer))
+        score = 1.0 - edit_distance(target, answer) / longest if longest else 1.0
+        return score if score >= threshold else 0.0
+
+    return best_over_targets(references, predictions, similarity, multiple_targets=True)
+
+
+def number_of(text: str) -> float | None:
+    """The number that a text is as a whole ("45%" is 0.45), or None; separators and currencies are no part of a number."""
+    digits = text.strip()
+    try:
+        number = float(digits.rstrip("%")) / (100.0 if digits.endswith("%") else 1.0)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+@metric("relaxed_accuracy", output_type="generate_until", aggregation="mean")
+def relaxed_accuracy(references: Any, predictions: Sequence[Any], tolerance: float = 0.05) -> list[int]:
+    """ChartQA's score: a number may be off by 5% of the target, any other answer must be equal but for case.
+
+    As the benchmark's own evaluation has it: "45%" is 0.45, so it does not match "45" (Masry et al. 2022, arXiv 2203.10244).
+    """
+
+    def close(target: str, answer: str) -> int:
+        wanted, given = number_of(target), number_of(answer)
+        if wanted and given is not None:
+            return int(abs(given - wanted) <= tolerance * abs(wanted))
+        return int((wanted is not None and wanted == given) or target.strip().lower() == answer.strip().lower())
+
+    return best_over_targets(references, predictions, close, multiple_targets=True)
+
+
+_COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBER_WORDS = {"none": "0", **{word: str(i) for i, word in enumerate(_COUNTED)}}
+_ARTICLES = frozenset({"a", "an", "the"})
+
+
+def vqa_plain(text: str) -> str:
+    """An answer as VQAv2 compares it: lower case, digits for number words, no articles, no punctuation, no apostrophes."""
+    text = text.replace("\n", " ").replace("\t", " ").strip().lower()
+    text = re.sub(r"(?<=\d),(?=\d)", "", text).replace("'", "").replace("’", "")
+    text = re.sub(r"(?<!\d)\.|\.(?!\d)", "", text)
+    text = re.sub(r"[;/\[\]\"{}()=+\\_><@`,?!\-]", " ", text)
+    words = [_NUMBER_WORDS.get(word, word) for word in text.split()]
+    return " ".join(word for word in words if word not in _ARTICLES)
+
+
+@metric("vqa_accuracy", output_type="generate_until", aggregation="mean")
+def vqa_accuracy(references: Any, predictions: Sequence[Any]) -> list[float]:
+    """VQAv2's score: an answer that at least 3 of the other people gave is fully right (Antol et al. 2015, arXiv 1505.00468).
+
+    The target is the list of what people answered (ten in VQAv2, TextVQA and VizWiz): the mean over leaving out one of them
+    of min(1, matches / 3). A target with fewer than three answers counts as matched by one of them.
+    """
+    accepted = targets_of(references, predictions, multiple_targets=True)
+    scores = []
+    for answer, people in zip(predictions, accepted, strict=True):
+        given = [vqa_plain(str(person)) for person in people if person is not None]
+        if answer is None or not given:
+            scores.append(0.0)
+            continue
+        same = sum(person == vqa_plain(str(answer)) for person in given)
+        if len(given) < 3:
+            scores.append(float(same > 0))
+            continue
+        without_match = min(1.0, same / 3) * (len(given) - same)
+        without_other = min(1.0, max(0, same - 1) / 3) * same
+        scores.append((without_match + without_other) / len(given))
+    return scores
