@@ -5,7 +5,7 @@
 A filter is one decorated class; `function: name` in a task's `filter_list` finds it by its name.
 """
 
-from mm_eval.filters import custom, extraction, selection, transformation
+from mm_eval.filters import custom, extraction, letters, selection, transformation, yes_no
 from mm_eval.filters.base import (
     FILTERS,
     INVALID,
@@ -37,8 +37,10 @@ __all__ = [
     "custom",
     "extraction",
     "found_by",
+    "letters",
     "register_filter",
     "rule_of",
     "selection",
     "transformation",
+    "yes_no",
 ]

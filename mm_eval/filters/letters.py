@@ -1,0 +1,274 @@
+"""Which option letter an answer to a multiple-choice question means."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mm_eval.errors import ConfigError
+from mm_eval.filters.base import Filter, is_unread, register_filter
+from mm_eval.filters.extraction import unread
+from mm_eval.filters.reading import AFTER, BEFORE, Level, boxed, decide, lines_of, plain, unwrapped
+from mm_eval.types import Doc
+
+_CONNECTIVE = r"(?:because|since|as|due|based|which|with|for|is|was|would|should|and|or|but|if|so|given)\b"
+_REASON = r"(?:because|since|due|based|given|as)\b"
+_NEGATION = re.compile(
+    r"(?:\bnot|n['’]t|\bnever|\bneither|\bnor|\bunlike|\brather than|\bexclude[sd]?)\s+(?:\w+\s+){0,2}$", re.IGNORECASE
+)
+_DOUBT = re.compile(
+    r"(?:n['’]t|not|doubt)(?:\s+(?:think|believe|sure|say|that|if|whether))+\s*(?:the\s+)?$", re.IGNORECASE
+)
+_REJECTED = re.compile(
+    r"\s*\W?\s*(?:is|are|was|seems?|looks?|can)\s*(?:n['’]t|not|incorrect|wrong|false|be\s+(?:ruled|excluded))",
+    re.IGNORECASE,
+)
+
+_ANSWER = r"(?:answer|ans|antwort|respuesta|réponse|resposta|risposta|ответ|jawaban|cevap|đáp án)"
+_IS = r"(?:\s+(?:is|are|was|would\s+be|should\s+be|must\s+be|will\s+be|ist|es|est|é|è)|\s*(?::|=|-+|–|—|→|->))"
+_FILLER = r"(?:\s*(?:clearly|therefore|thus|most\s+likely|probably|likely|definitely|simply|indeed))?\s*:?"
+_KIND = r"(?:\s*(?:the\s+)?(?:option|choice|letter|answer|opción|lettre|буква|вариант))?\s*:?"
+_OPEN = r"\s*[\(\[\{<\"'“‘]*\s*"
+_DECLARED = (
+    rf"{BEFORE}{_ANSWER}(?:\s+(?:choice|option|letter|to\s+the\s+question|to\s+this\s+question))?{_IS}{_FILLER}{_KIND}{_OPEN}",
+    rf"{BEFORE}(?:correct|right|best|most\s+appropriate)\s+(?:option|choice|letter|one|statement){_IS}{_FILLER}{_OPEN}",
+    r"(?:答案|正解|答え|정답|答案选项|选项)\s*(?:应该|应)?(?:是|为|為|は|은|는|选|選)?\s*[:：]?\s*(?:选项|選項|选|選)?"
+    + _OPEN,
+    r"(?:故选|应选|应该选|因此选|所以选|故選|應選|我选|选择|選擇|正确的?选项是|正确的?选项为|选)\s*[:：]?\s*" + _OPEN,
+    rf"^{_ANSWER}\s+{_OPEN}",
+)
+_CHOSEN = (
+    r"(?:choose|chose|chosen|choosing|select(?:ed)?|pick(?:ed)?|go(?:ing)?\s+with|opt\s+for|vote\s+for|"
+    r"it['’]?s|it\s+is|that['’]?s|that\s+is|must\s+be|should\s+be|would\s+be|i['’]d\s+say|i\s+would\s+say|"
+    r"i\s+think|i\s+believe|i\s+guess|probably|most\s+likely|definitely)"
+)
+
+
+@register_filter("mcq_letter")
+class McqLetterFilter(Filter):
+    """Finds the option letter that an answer means: strict rules first, then lenient ones, never a guess.
+
+    choices: the doc's field with the list of option texts, or one field an option; then an answer in the words of exactly one
+        option counts too, and only the letters of these options are possible.
+    letters: the possible letters otherwise ("ABCDEFGHIJ").
+    lenient: whether letters and option texts that are only mentioned count.
+    fallback: what an answer becomes that no rule can read.
+    """
+
+    def __init__(
+        self,
+        choices: str | Sequence[str] | None = None,
+        letters: str = "ABCDEFGHIJ",
+        lenient: bool = True,
+        fallback: Any = None,
+    ) -> None:
+        if not isinstance(letters, str) or not letters or any(c not in string.ascii_uppercase for c in letters):
+            raise ConfigError(f"mcq_letter needs capital letters, such as 'ABCD', not {letters!r}.")
+        if choices is not None and not isinstance(choices, (str, list, tuple)):
+            raise ConfigError(f"mcq_letter needs a field or a list of fields as choices, not {choices!r}.")
+        self.choices, self.letters, self.lenient, self.fallback = choices, letters, lenient, fallback
+
+    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+        for answers, doc in zip(resps, docs, strict=True):
+            options = self._options(doc)
+            yield [self.one(answer, options) for answer in answers]
+
+    def one(self, answer: Any, options: Sequence[str] = ()) -> Any:
+        """The letter that one answer means, or the fallback.
+
+        options: the texts of the options in order of their letters.
+        """
+        if not isinstance(answer, str) or is_unread(answer):
+            return unread(answer, self.fallback)
+        letters = self.letters[: len(options)] if options else self.letters
+        return decide(answer, LetterReader(answer, letters, options).levels(self.lenient), self.fallback, "mcq_letter")
+
+    def _options(self, doc: Doc) -> list[str]:
+        if self.choices is None:
+            return []
+        fields = [self.choices] if isinstance(self.choices, str) else list(self.choices)
+        missing = [field for field in fields if field not in doc]
+        if missing:
+            raise ConfigError(f"mcq_letter: the doc has no field {missing[0]!r}.")
+        values = doc[fields[0]] if len(fields) == 1 else [doc[field] for field in fields]
+        if isinstance(values, Mapping):
+            values = values.get("text", list(values.values()))
+        texts = [values] if isinstance(values, str) else list(values)
+        while texts and (texts[-1] is None or str(texts[-1]).strip() in ("", "nan")):
+            texts.pop()
+        return ["" if text is None else str(text) for text in texts]
+
+
+class LetterReader:
+    """The candidates that each rule sees in one answer."""
+
+    def __init__(self, answer: str, letters: str, options: Sequence[str] = ()) -> None:
+        self.marked = unwrapped(answer)
+        self.text = plain(self.marked)
+        self.letters, self.options = letters, options
+        self.upper = f"[{letters}]"
+        self.any = f"[{letters}{letters.lower()}]"
+
+    def levels(self, lenient: bool) -> list[Level]:
+        """The rules in order, strict ones first."""
+        strict: list[Level] = [
+            ("letter", lambda: self._alone(self.text)),
+            ("boxed", self._boxed),
+            ("answer_is", self._declared),
+            ("text", lambda: self._equal(self.text)),
+            ("last_line", self._last_line),
+            ("first", self._leading),
+            ("bold", self._bold),
+        ]
+        more: list[Level] = [("chosen", self._chosen), ("bracketed", self._bracketed), ("text_within", self._within)]
+        return strict + more if lenient else strict
+
+    def _alone(self, text: str) -> list[str]:
+        """A text that is nothing but a letter with brackets, quotes and a full stop around it."""
+        match = re.fullmatch(
+            rf"[\s(\[{{<\"'“‘]*(?:option|choice|选项|選項)?\s*[(\[]?({self.any})[\s)\]}}>\"'”’.:,;!。、]*",
+            text,
+            re.IGNORECASE,
+        )
+        return [match[1].upper()] if match else []
+
+    def _boxed(self) -> list[str]:
+        """A letter, or the text of an option, in the last LaTeX box or answer tag."""
+        found = []
+        for content in boxed(self.marked):
+            inner = plain(content)
+            head = re.match(rf"\(?({self.upper})[).:]\s*\S", inner)
+            found += self._alone(inner) or self._equal(inner) or ([head[1]] if head else [])
+        return found
+
+    def _declared(self) -> list[str]:
+        """What the last "answer is ..." says."""
+        last: tuple[int, list[str]] | None = None
+        for pattern in _DECLARED:
+            for match in re.finditer(pattern, self.text, re.IGNORECASE | re.MULTILINE):
+                found = [] if _DOUBT.search(self.text, 0, match.start()) else self._at(match.end())
+                if found and (last is None or match.end() > last[0]):
+                    last = (match.end(), found)
+        correct = (
+            rf"{BEFORE}\(?({self.upper})\)?(?:[.:]\s*[^.\n]*?)?\s+(?:is|must\s+be|would\s+be)\s+(?:the\s+)?(?:most\s+)?"
+        )
+        for match in re.finditer(rf"{correct}(?:correct|right|best|true|accurate|appropriate)\b", self.text):
+            if last is None or match.end() > last[0]:
+                last = (match.end(), [match[1]])
+        return last[1] if last else []
+
+    def _at(self, position: int) -> list[str]:
+        """The letters, or the option's text, that stand at a position; several letters where it says "A or B"."""
+        rest = self.text[position:]
+        sentence = re.split(r"[.!?。\n](?:\s|$)|\n|。", rest.strip(), maxsplit=1)[0].strip(" \"'()[]")
+        if equal := self._equal(sentence):
+            return equal
+        match = re.match(rf"({self.any}){AFTER}", rest)
+        if not match or not self._is_letter(match[1], rest[match.end() :]):
+            return []
+        return [match[1].upper(), *self._joined(rest[match.end() :])]
+
+    def _is_letter(self, letter: str, after: str) -> bool:
+        """Whether a letter is an option, not an article or a pronoun: "a cat", "A cat", "I am"."""
+        if letter.islower():
+            return bool(re.match(r"\s*(?:[).\]\"'”,;:!。]|$|\n)", after))
+        if letter in "AI":
+            return not re.match(r"\s+[a-zà-ɏ]", after) or bool(re.match(rf"\s+{_CONNECTIVE}", after)) and letter == "A"
+        return True
+
+    def _joined(self, after: str) -> list[str]:
+        """The letters that follow in "A or B", "A, C and D", "A/B"."""
+        found = []
+        joint = rf"\s*[)\]]?\s*(?:,\s*(?:and|or)\b|,|/|&|\+|\bor\b|\band\b|或|和|、)\s*(?:option\s+)?[(\[]?({self.upper}){AFTER}"
+        while match := re.match(joint, after):
+            if not self._is_letter(match[1], after[match.end() :]):
+                break
+            found.append(match[1])
+            after = after[match.end() :]
+        return found
+
+    def _last_line(self) -> list[str]:
+        """A letter alone on the last line of several."""
+        lines = lines_of(self.text)
+        return self._alone(lines[-1]) if len(lines) > 1 else []
+
+    def _leading(self) -> list[str]:
+        """A letter that begins the answer: "B. dog", "(B) since", "B because"; several where the options are repeated."""
+        begins = re.compile(
+            rf"\(?({self.upper})(?:[).:]+(?=\s|$|[^\W\d_])|\s*[-–—]\s|\s*$|,(?=\s)|(?=\s+{_REASON})){AFTER}"
+        )
+        lines = lines_of(self.text)
+        first = begins.match(lines[0]) if lines else None
+        if not first or (first[1] == "I" and lines[0].startswith(("I,", "I "))):
+            return []
+        others = [match[1] for line in lines[1:] if (match := re.match(rf"[-•]?\s*\(?({self.upper})[).:]\s", line))]
+        joined = self._joined(lines[0][first.end(1) :])
+        return [first[1], *joined, *others]
+
+    def _bold(self) -> list[str]:
+        """The letters that the answer prints in bold."""
+        pattern = rf"\*\*\s*(?:option\s+|choice\s+)?\(?({self.upper})(?:\)?[.:)]?\s*|[).:]\s*[^*\n]+)\*\*"
+        return [m[1] for m in re.finditer(pattern, self.marked, re.IGNORECASE) if m[1].isupper()]
+
+    def _chosen(self) -> list[str]:
+        """The letters after "I choose", "it's", "I think" and the like."""
+        found = []
+        pattern = (
+            rf"{BEFORE}{_CHOSEN}\s+(?:(?:the\s+)?(?:option|choice|letter|answer)\s+)?[(\[\"']?({self.upper}){AFTER}"
+        )
+        for match in re.finditer(pattern, self.text, re.IGNORECASE):
+            after = self.text[match.end() :]
+            if (
+                match[1].isupper()
+                and self._is_letter(match[1], after)
+                and not _DOUBT.search(self.text, 0, match.start(1))
+            ):
+                found += [match[1], *self._joined(after)]
+        return found
+
+    def _bracketed(self) -> list[str]:
+        """The letters in brackets that are not said to be wrong."""
+        return [
+            match[1]
+            for match in re.finditer(rf"[(\[]({self.upper})[)\]]", self.text)
+            if not _NEGATION.search(self.text[: match.start()]) and not _REJECTED.match(self.text, match.end())
+        ]
+
+    def _equal(self, text: str) -> list[str]:
+        """The letters of the options that a text is equal to; a letter before it ("B. dog") must be the same."""
+        labelled = re.match(rf"\(?({self.upper})[).:]\s+(?=\S)", text)
+        said, bare = _words(text), _words(text[labelled.end() :]) if labelled else ""
+        options = [(letter, _words(option)) for letter, option in zip(self.letters, self.options, strict=False)]
+        if equal := [letter for letter, words in options if words and words == said]:
+            return equal
+        equal = [letter for letter, words in options if words and words == bare]
+        if not equal or not labelled:
+            return []
+        return [labelled[1]] if labelled[1] in equal else [*equal, labelled[1]]
+
+    def _within(self) -> list[str]:
+        """The letters of the options whose words are in the answer, not negated, and not only inside a longer option's."""
+        said = f" {_words(self.text)} "
+        places: list[tuple[int, int, str]] = []
+        for letter, option in zip(self.letters, self.options, strict=False):
+            words = _words(option)
+            start = said.find(f" {words} ") if words else -1
+            if start >= 0:
+                if _NEGATION.search(said[: start + 1]):
+                    return ["", letter]
+                places.append((start, start + len(words), letter))
+        return [
+            letter
+            for start, end, letter in places
+            if not any(s <= start and end <= e and (s, e) != (start, end) for s, e, _ in places)
+        ]
+
+
+def _words(text: str) -> str:
+    """The words of a text in lower case, without articles before them and without punctuation."""
+    words = re.sub(r"[^\w%+\-−./°]|(?<!\d)[.](?!\d)|[.](?!\w)", " ", plain(unwrapped(text)).lower()).split()
+    while words and words[0] in ("a", "an", "the"):
+        words = words[1:]
+    return " ".join(words)

@@ -1,0 +1,126 @@
+"""Whether an answer says yes or no."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mm_eval.filters.base import Filter, is_unread, register_filter
+from mm_eval.filters.extraction import unread
+from mm_eval.filters.reading import AFTER, BEFORE, Level, boxed, decide, lines_of, plain, unwrapped
+from mm_eval.types import Doc
+
+_LATIN = {
+    "yes": "yes", "yeah": "yes", "yep": "yes", "yup": "yes", "sí": "yes", "oui": "yes", "ja": "yes", "sim": "yes",
+    "да": "yes", "evet": "yes", "no": "no", "nope": "no", "nah": "no", "non": "no", "nein": "no", "não": "no",
+    "nee": "no", "нет": "no", "hayır": "no",
+}  # fmt: skip
+_OTHER = {
+    "是的": "yes", "是": "yes", "对": "yes", "對": "yes", "有的": "yes", "はい": "yes", "예": "yes", "네": "yes",
+    "不是": "no", "否": "no", "不对": "no", "不對": "no", "没有": "no", "沒有": "no", "いいえ": "no", "아니요": "no",
+    "아니오": "no", "아니": "no",
+}  # fmt: skip
+_SAYS = {**_LATIN, **_OTHER}
+_WORD = rf"(?:{BEFORE}(?:{'|'.join(_LATIN)})(?!\w)(?!['’-]\w)|{'|'.join(sorted(_OTHER, key=len, reverse=True))})"
+_ANSWER_IS = re.compile(
+    rf"(?:{BEFORE}(?:answer|response|antwort|respuesta|réponse|ответ)(?:\s+(?:is|would\s+be|should\s+be|must\s+be)|\s*[:=])"
+    rf"|答案\s*(?:是|为|為)?\s*[:：]?|答え(?:は)?\s*[:：]?|정답(?:은)?\s*[:：]?)\s*[\"'“(]*\s*({_WORD})",
+    re.IGNORECASE,
+)
+_DOUBT = re.compile(
+    r"(?:n['’]t|not)\s+(?:think|believe|sure|say)(?:\s+(?:that|if|whether))?\s*(?:the\s+)?$", re.IGNORECASE
+)
+_ENDS = r"\s*(?:$|[\n,.;:!。，、；：！)\]\"'”–—-])"
+_BOTH = re.compile(
+    rf"\s*,?\s*(?:/|-?or\b-?|-?and\b-?|und\b|ou\b|或|和)\s*({_WORD})|\s*[,.;!]\s*({_WORD})(?={_ENDS})", re.IGNORECASE
+)
+_GOES_ON = r"\s+(?:it|there|this|that|these|those|the|he|she|they|we|you|i|because|since|as)\b"
+_HEDGE = re.compile(
+    r"\b(?:not\s+(?:sure|certain|clear|possible|enough)|unsure|uncertain|unclear|(?:can(?:not|['’]t|\s+not)|unable\s+to)\s+"
+    r"(?:be\s+)?(?:determine|tell|say|see|know|answer|confirm)|maybe|perhaps|either|whether|depends|"
+    r"not\s+(?:a\s+)?(?:yes|no))",
+    re.IGNORECASE,
+)
+
+
+@register_filter("yes_no")
+class YesNoFilter(Filter):
+    """Finds "yes" or "no" in an answer: strict rules first, then lenient ones, never a guess.
+
+    "no" counts as a word of its own that answers, not in "know", "not sure" or "no dogs". Some other languages are read too.
+    lenient: whether a single yes or no inside a sentence counts.
+    fallback: what an answer becomes that no rule can read.
+    """
+
+    def __init__(self, lenient: bool = True, fallback: Any = None) -> None:
+        self.lenient, self.fallback = lenient, fallback
+
+    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+        return ([self.one(answer) for answer in answers] for answers in resps)
+
+    def one(self, answer: Any) -> Any:
+        """ "yes", "no" or the fallback."""
+        if not isinstance(answer, str) or is_unread(answer):
+            return unread(answer, self.fallback)
+        marked = unwrapped(answer)
+        text = plain(marked)
+        levels: list[Level] = [
+            ("word", lambda: _alone(text)),
+            ("boxed", lambda: [word for content in boxed(marked) for word in _alone(plain(content))]),
+            ("answer_is", lambda: _declared(text)),
+            ("first", lambda: _leading(text)),
+            ("last_line", lambda: _alone(lines_of(text)[-1]) if len(lines_of(text)) > 1 else []),
+        ]
+        return decide(
+            answer, [*levels, ("within", lambda: _within(text))] if self.lenient else levels, self.fallback, "yes_no"
+        )
+
+
+def _alone(text: str) -> list[str]:
+    """A text that is nothing but yes or no."""
+    word = re.sub(r"^[\W_]+|[\W_]+$", "", text).lower()
+    return [_SAYS[word]] if word in _SAYS else [{"y": "yes", "n": "no"}[word]] if word in ("y", "n") else []
+
+
+def _meaning(word: str) -> str:
+    return _SAYS[word.lower()]
+
+
+def _declared(text: str) -> list[str]:
+    """What the last "answer is ..." says."""
+    found = [match for match in _ANSWER_IS.finditer(text) if not _DOUBT.search(text[: match.start()])]
+    return _with_other(text, found[-1].end(), found[-1][1]) if found else []
+
+
+def _leading(text: str) -> list[str]:
+    """A yes or no that begins the answer, and no determiner ("no dogs", "no one")."""
+    match = re.match(rf"[\W_]*({_WORD})", text, re.IGNORECASE)
+    if not match:
+        return []
+    word, after = _meaning(match[1]), text[match.end() :]
+    if word == "no" and match[1].lower() == "no" and not re.match(f"{_ENDS}|{_GOES_ON}", after, re.IGNORECASE):
+        return []
+    if match[1] in ("是", "对", "對") and not re.match(_ENDS, after):
+        return []
+    return _with_other(text, match.end(), match[1])
+
+
+def _with_other(text: str, end: int, word: str) -> list[str]:
+    """The word's meaning, and the other one too in "yes or no"."""
+    both = _BOTH.match(text, end)
+    return [_meaning(word), *([_meaning(both[1] or both[2])] if both else [])]
+
+
+def _within(text: str) -> list[str]:
+    """Every yes, and every no that ends a clause, unless the answer says that it does not know."""
+    if _HEDGE.search(text):
+        return []
+    found = []
+    for match in re.finditer(rf"{BEFORE}(yes|no){AFTER}", text, re.IGNORECASE):
+        word = match[1].lower()
+        if word == "yes" or re.match(_ENDS, text[match.end() :]):
+            found.append(word)
+        else:
+            found += ["no"] if re.search(r"\b(?:yes)\b", text, re.IGNORECASE) else []
+    return found

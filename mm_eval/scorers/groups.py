@@ -1,0 +1,190 @@
+"""Groups: the numbers of tasks together, with standard errors.
+
+    aggregate_group({"a": Member({"acc,none": 0.5, "acc_stderr,none": 0.1}, n=10), ...}, [GroupMetric("acc")])
+
+The members are the leaf tasks, however deep the groups are nested.
+- micro (weight_by_size): as if all docs were one task: sum (n_i / N) v_i, standard error sqrt(sum (n_i / N)^2 se_i^2).
+- macro: each task counts the same: mean of v_i, standard error sqrt(sum se_i^2) / k.
+- a function: of the members' values; its standard error carries each member's over to the result (to first order).
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.metrics.metric import aggregation_named
+from mm_eval.types import MetricKey
+
+_KEYS = ("metric", "aggregation", "weight_by_size", "filter_list", "higher_is_better")
+
+
+@dataclass(frozen=True)
+class GroupMetric:
+    """An entry of `aggregate_metric_list`.
+
+    metric: a metric of the members. "exact_match" also means "pass@1(exact_match)" and the like where repeats were reduced.
+    aggregation: "mean" or a function of the members' values; a function may also take the sizes and weight_by_size.
+    filter_list: the filter pipelines that count; None is every one that has the metric.
+    """
+
+    metric: str
+    aggregation: str | Callable[..., float] = "mean"
+    weight_by_size: bool = True
+    filter_list: tuple[str, ...] | None = None
+    higher_is_better: bool | None = None
+
+    @classmethod
+    def from_dict(cls, cfg: Mapping[str, Any]) -> GroupMetric:
+        """An entry of a group's YAML; ConfigError on an unknown key or aggregation."""
+        if not isinstance(cfg, Mapping) or not isinstance(cfg.get("metric"), str):
+            raise ConfigError(f"An entry of aggregate_metric_list needs the name of a metric: {cfg!r}.")
+        for key in cfg:
+            if key not in _KEYS:
+                raise ConfigError(f"aggregate_metric_list has no key {key!r}.", hint=did_you_mean(key, _KEYS))
+        filters = cfg.get("filter_list")
+        aggregation = cfg.get("aggregation") or "mean"
+        aggregation_named(aggregation)
+        weight = cfg.get("weight_by_size", True)
+        if not isinstance(weight, bool):
+            raise ConfigError(f"weight_by_size is true or false, not {weight!r}.")
+        return cls(
+            metric=cfg["metric"],
+            aggregation=aggregation,
+            weight_by_size=weight,
+            filter_list=None if filters is None else (filters,) if isinstance(filters, str) else tuple(filters),
+            higher_is_better=cfg.get("higher_is_better"),
+        )
+
+
+@dataclass(frozen=True)
+class Member:
+    """A leaf task of a group: its numbers by key ("acc,none", "acc_stderr,none"), and of how many docs they are."""
+
+    numbers: Mapping[str, Any]
+    n: int
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """The numbers of a group.
+
+    numbers: by key, with standard errors (None where a member has none).
+    n: docs of all members. sizes: for each metric key the docs of the members that have it.
+    higher_is_better: for the metrics that the group says it of. notes: what a reader must know.
+    """
+
+    numbers: dict[str, Any]
+    n: int
+    sizes: dict[str, int]
+    higher_is_better: dict[str, bool] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def aggregate_group(
+    members: Mapping[str, Member], metrics: Sequence[GroupMetric | Mapping[str, Any]] | None
+) -> GroupResult:
+    """The numbers of a group over its leaf tasks. A metric that some members lack is of those that have it, with a note."""
+    result = GroupResult({}, sum(member.n for member in members.values()), {})
+    for entry in metrics or ():
+        metric = entry if isinstance(entry, GroupMetric) else GroupMetric.from_dict(entry)
+        keys = _keys_of(members, metric)
+        if not keys and metric.filter_list != ():
+            result.notes.append(_absent(members, metric))
+        for key in keys:
+            _add(result, members, metric, key)
+    return result
+
+
+def _add(result: GroupResult, members: Mapping[str, Member], metric: GroupMetric, key: MetricKey) -> None:
+    having = {name: member for name, member in members.items() if _is_number(member.numbers.get(str(key)))}
+    lacking = [name for name in members if name not in having]
+    if not having:
+        return
+    if lacking:
+        shown = ", ".join(lacking[:5]) + (f" and {len(lacking) - 5} more" if len(lacking) > 5 else "")
+        result.notes.append(f"{key} is of {len(having)} of {len(members)} tasks; without: {shown}.")
+    error_key = str(MetricKey(key.metric, key.scorer, is_stderr=True))
+    values = [float(member.numbers[str(key)]) for member in having.values()]
+    sizes = [member.n for member in having.values()]
+    errors = [member.numbers.get(error_key) for member in having.values()]
+    known = [float(error) for error in errors if error is not None and _is_number(error)]
+    try:
+        value = _value(metric, values, sizes)
+        stderr = _stderr(metric, values, sizes, known) if len(known) == len(values) else None
+    except Exception as error:
+        result.notes.append(f"{key}: the group's aggregation raised {type(error).__name__}: {error}.")
+        value, stderr = None, None
+    result.numbers[str(key)] = value
+    result.numbers[error_key] = stderr
+    result.sizes[str(key)] = sum(sizes)
+    if metric.higher_is_better is not None:
+        result.higher_is_better[key.metric] = metric.higher_is_better
+
+
+def _weights(metric: GroupMetric, sizes: Sequence[int]) -> list[float]:
+    total = sum(sizes)
+    if not metric.weight_by_size or total == 0:
+        return [1.0 / len(sizes)] * len(sizes)
+    return [size / total for size in sizes]
+
+
+def _value(metric: GroupMetric, values: Sequence[float], sizes: Sequence[int]) -> float:
+    if metric.aggregation == "mean":
+        return math.fsum(weight * value for weight, value in zip(_weights(metric, sizes), values, strict=True))
+    return float(_call(aggregation_named(metric.aggregation), values, sizes, metric.weight_by_size))
+
+
+def _stderr(
+    metric: GroupMetric, values: Sequence[float], sizes: Sequence[int], errors: Sequence[float]
+) -> float | None:
+    """sqrt(sum of the squares of what each member's error changes the result by); exact for both kinds of mean."""
+    if metric.aggregation == "mean":
+        changes = [weight * error for weight, error in zip(_weights(metric, sizes), errors, strict=True)]
+    else:
+        changes = []
+        for i, error in enumerate(errors):
+            up, down = list(values), list(values)
+            up[i] += error
+            down[i] -= error
+            changes.append((_value(metric, up, sizes) - _value(metric, down, sizes)) / 2)
+    result = math.sqrt(math.fsum(change**2 for change in changes))
+    return result if math.isfinite(result) else None
+
+
+def _call(function: Callable[..., Any], values: Sequence[float], sizes: Sequence[int], weight_by_size: bool) -> Any:
+    """The function with as many of (values, sizes, weight_by_size) as it must have; lm-eval's took all three."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return function(values)
+    needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return function(*(list(values), list(sizes), weight_by_size)[: max(1, len(needed))])
+
+
+def _keys_of(members: Mapping[str, Member], metric: GroupMetric) -> list[MetricKey]:
+    """The keys that an entry selects, in order of first appearance."""
+    found: dict[MetricKey, None] = {}
+    for member in members.values():
+        for text in member.numbers:
+            key = MetricKey.parse(text)
+            if key is None or key.is_stderr or metric.metric not in (key.metric, key.parent_metric):
+                continue
+            if metric.filter_list is None or key.scorer in metric.filter_list:
+                found[key] = None
+    return list(found)
+
+
+def _absent(members: Mapping[str, Member], metric: GroupMetric) -> str:
+    wanted = metric.metric if metric.filter_list is None else f"{metric.metric} with {', '.join(metric.filter_list)}"
+    keys = [MetricKey.parse(text) for member in members.values() for text in member.numbers]
+    known = {key.metric if metric.filter_list is None else str(key) for key in keys if key and not key.is_stderr}
+    return f"No member has {wanted}. {did_you_mean(metric.metric, known)}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
