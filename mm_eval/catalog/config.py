@@ -1,0 +1,359 @@
+"""What a task file and a group file say, checked: TaskConfig and GroupConfig.
+
+Nothing is imported to make one: a `!function` stays a FunctionRef until `resolved()`. Every error names file and line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, cast
+
+from mm_eval.catalog import schema
+from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
+from mm_eval.catalog.functions import FunctionRef
+from mm_eval.catalog.located import LocatedDict, LocatedList, located, shown_path, without
+from mm_eval.errors import ConfigError
+from mm_eval.types import OutputType
+
+NOT_ALLOWED_IN_NAMES = ("::", ",", "\n", "\r", "*", "?", "[", "#")
+DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
+SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer")
+METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TaskConfig:
+    """One task: its data, its prompt and its scoring, with a format applied.
+
+    name: the short name. path: the identity under which answers are kept, with groups and format ("g::t@mcqa").
+    source: the merged keys as written, before the format; it knows their lines.
+    format: the layout that made the doc_to_* fields; format_asked: the name after the @, where there was one.
+    task_class, class_arguments: `class: !function task.Qasper`, and the keys that mm-eval doesn't know beside it.
+    prompt_kwargs: the blocks of model_specific_prompt_kwargs.
+    """
+
+    name: str
+    path: str
+    source: LocatedDict = field(repr=False)
+    file: Path | None = None
+    task_alias: str | None = None
+    tag: tuple[str, ...] = ()
+    format: Format | None = None
+    format_asked: str | None = None
+    task_class: Any = None
+    class_arguments: Mapping[str, Any] = field(default_factory=dict)
+    dataset_path: str | None = None
+    dataset_name: str | None = None
+    dataset_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    dataset_revision: str | None = None
+    custom_dataset: Any = None
+    training_split: str | None = None
+    validation_split: str | None = None
+    test_split: str | None = None
+    fewshot_split: str | None = None
+    process_docs: Any = None
+    output_type: OutputType = "generate_until"
+    doc_to_visual: Any = None
+    doc_to_text: Any = None
+    doc_to_target: Any = None
+    doc_to_choice: Any = None
+    description: Any = ""
+    target_delimiter: str = " "
+    fewshot_delimiter: str = "\n\n"
+    gen_prefix: str | None = None
+    num_fewshot: int = 0
+    fewshot_config: Mapping[str, Any] = field(default_factory=dict)
+    fewshot_as_multiturn: bool | None = None
+    process_results: Any = None
+    process_results_use_image: bool = False
+    generation_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    metric_list: list[Any] = field(default_factory=list)
+    filter_list: list[Any] = field(default_factory=list)
+    scorer: str | Mapping[str, Any] | None = None
+    repeats: int = 1
+    batch_size: int | str | None = None
+    prompt_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    multiple_inputs: bool = False
+    multiple_targets: bool = False
+    cluster_key: str | list[str] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_mapping(
+        cls,
+        config: Mapping[str, Any],
+        *,
+        file: Path | None = None,
+        path: str | None = None,
+        format_asked: str | None = None,
+    ) -> TaskConfig:
+        """A checked config from the merged keys of a task.
+
+        path: the identity, the task's name where none is given. format_asked: `task@format`; a name with @ says the same.
+        Errors: ConfigError with file:line on an unknown key, a wrong type, a missing function, or a missing key.
+        """
+        source = schema.canonical_keys(located(config))
+        name, _, in_name = str(source.get("task") or "").partition("@")
+        _check_name(source.get("task"), name, source.where("task"))
+        asked = format_asked or in_name or None
+        has_class = source.get("class") is not None
+        schema.check_keys(source, schema.TASK_KEYS, f"task {name!r}", extra=has_class)
+        _check_fewshot(source)
+        _check_prompt_kwargs(source)
+        schema.check_pipelines(source)
+        for reference in schema.functions_in(source):
+            reference.check()
+        values = {key: source[key] for key in _FIELDS if source.get(key) is not None}
+        values.update(
+            tag=tuple(dict.fromkeys(schema.texts(source.get("tag")) + schema.texts(source.get("group")))),
+            metadata=schema.one_mapping(source.get("metadata")),
+            prompt_kwargs=source.get("model_specific_prompt_kwargs") or {},
+            task_class=source.get("class"),
+            class_arguments={k: v for k, v in source.items() if _is_argument(k)} if has_class else {},
+        )
+        layout = select_format(
+            source.get("formats"), asked, where=source.where("formats") if "formats" in source else ""
+        )
+        if layout is not None:
+            values = _formatted(values, source, layout, asked)
+        made = cls(
+            name=name,
+            path=path or name + (f"@{asked}" if asked else ""),
+            source=source,
+            file=file,
+            format=layout,
+            format_asked=asked,
+            **values,
+        )
+        made._check_complete()
+        return made
+
+    def _check_complete(self) -> None:
+        if self.task_class is not None:
+            return
+        if self.dataset_path is None and self.custom_dataset is None:
+            raise ConfigError(f"task {self.name!r} has no dataset_path.", where=self.where("task"))
+        if self.test_split is None and self.validation_split is None:
+            what = f"task {self.name!r} has neither test_split nor validation_split."
+            raise ConfigError(what, where=self.where("task"))
+        if self.doc_to_text is None and self.output_type != "loglikelihood_rolling":
+            raise ConfigError(f"task {self.name!r} has no doc_to_text.", where=self.where("task"))
+        if self.output_type == "multiple_choice" and self.doc_to_choice is None:
+            what = f"task {self.name!r} is multiple_choice and has no doc_to_choice."
+            raise ConfigError(what, where=self.where("output_type"))
+        if self.source.get("unsafe_code"):
+            raise ConfigError("unsafe_code: mm-eval runs no code that a model wrote.", where=self.where("unsafe_code"))
+
+    @property
+    def task(self) -> str:
+        """The short name, as lm-eval calls it."""
+        return self.name
+
+    @property
+    def display_name(self) -> str:
+        """The row's name in a table: the alias, or the name with the format that was asked for."""
+        return (self.task_alias or self.name) + (f"@{self.format_asked}" if self.format_asked else "")
+
+    @property
+    def version(self) -> Any:
+        """`metadata.version`, None where there is none."""
+        return self.metadata.get("version")
+
+    @property
+    def shown_num_fewshot(self) -> int:
+        """The n-shot of a table: `metadata.num_fewshot` (examples that are part of the prompt's text), else num_fewshot."""
+        return cast(int, self.metadata.get("num_fewshot", self.num_fewshot))
+
+    @property
+    def file_name(self) -> str:
+        """The YAML file as people read it."""
+        return shown_path(self.file) if self.file else "a config without a file"
+
+    def where(self, key: str) -> str:
+        """`file:line` of a key, or of the task where the key isn't written."""
+        written = next((k for k, v in _RENAMED.items() if v == key), key)
+        if written in self.source:
+            return self.source.where(written)
+        return self.source.where("task") if "task" in self.source.places else self.file_name
+
+    def pipelines(self) -> list[dict[str, Any]]:
+        """The scoring in one form: for each filter pipeline its name, steps and metrics.
+
+        {"name", "filter": [{"function", "kwargs"}], "metric_list": [{"metric", "aggregation", "higher_is_better",
+        "reduction", "kwargs"}]}; what isn't stated is None. Without a filter_list there is one pipeline, "none". A
+        pipeline without metrics of its own has the task's. The mappings are LocatedDicts: `.where()` is file:line.
+        """
+        stated = self.filter_list or [LocatedDict({"name": "none", "filter": []}, located(self.source).place)]
+        return [_pipeline(entry, self.metric_list) for entry in stated]
+
+    def resolved(self) -> TaskConfig:
+        """The same with every function imported; ConfigError with file:line where one can't be."""
+        found = {
+            f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("source", "file", "path", "name")
+        }
+        return replace(self, **{key: resolve(value) for key, value in found.items()})
+
+    def digest(self) -> str:
+        """sha256 over all that the config says and the source of every function file that it refers to.
+
+        How it is shown (alias, tags) and where the file lies are not in it.
+        """
+        return digest_of({"name": self.name, **self._canonical(_with_source, hide=DISPLAY_KEYS)})
+
+    def identity(self) -> str:
+        """sha256 that two equal tasks at different places share: the digest and how the task is shown."""
+        return digest_of([self.digest(), self.display_name, list(self.tag)])
+
+    def to_json(self) -> dict[str, Any]:
+        """The config for results.json: what was written, functions by name."""
+        return {"task": self.name, **self._canonical(str)}
+
+    def _canonical(self, function: Callable[[FunctionRef], Any], hide: tuple[str, ...] = ()) -> dict[str, Any]:
+        stated = without(self.source, (*hide, *schema.HARMLESS, *schema.UNSUPPORTED, "task", "formats"))
+        stated["output_type"] = self.output_type
+        stated["metadata"] = dict(self.metadata) or None
+        if self.format is not None:
+            stated["formats"] = self.format.to_json()
+            dropped = [key for key in SCORING_KEYS if key in stated and not getattr(self, key)]
+            stated = without(stated, dropped)
+        return cast(dict[str, Any], to_json({k: v for k, v in stated.items() if v is not None}, function))
+
+
+_FIELDS = tuple(
+    f.name for f in fields(TaskConfig) if f.name in schema.TASK_KEYS and f.name not in ("tag", "metadata", "task_class")
+)
+_RENAMED = {"class": "task_class", "model_specific_prompt_kwargs": "prompt_kwargs", "task": "name"}
+
+
+def _is_argument(key: str) -> bool:
+    return key not in schema.TASK_KEYS and key not in schema.HARMLESS and key not in schema.UNSUPPORTED
+
+
+def _formatted(values: dict[str, Any], source: LocatedDict, layout: Format, asked: str | None) -> dict[str, Any]:
+    """The fields with a format's laid over them.
+
+    A format chosen with @ that answers in another way than the task (or scores by itself, where the task doesn't state
+    it) leaves the task's own scoring behind: it was written for other answers.
+    """
+    formats = source.get("formats")
+    own = select_format(formats, None)
+    own_type = own.output_type if own else values.get("output_type", "generate_until")
+    chosen = asked is not None and asked != (own.type if own else None)
+    stated = names_format(formats, asked) if asked else True
+    replaced = chosen and (layout.output_type != own_type or not stated and layout.scorer is not None)
+    kept = {key: value for key, value in values.items() if not (replaced and key in SCORING_KEYS)}
+    if values.get("output_type", layout.output_type) != layout.output_type and not chosen:
+        what = f"output_type is {values['output_type']!r}, but the format {layout.type!r} is {layout.output_type!r}."
+        raise ConfigError(what, where=source.where("output_type"), hint="Leave output_type out.")
+    inputs: dict[str, Any] = {
+        "question": layout.question if layout.question is not None else values.get("doc_to_text", "question"),
+        "choices": layout.choices if layout.choices is not None else values.get("doc_to_choice"),
+        "answer": layout.answer if layout.answer is not None else values.get("doc_to_target", "answer"),
+    }
+    kept.update(layout.overrides())
+    kept["doc_to_text"] = FormatField("text", layout, **inputs)
+    kept["doc_to_target"] = FormatField("target", layout, **inputs)
+    if layout.choice_labels or layout.is_choice or inputs["choices"] is not None:
+        kept["doc_to_choice"] = FormatField("choices", layout, **inputs)
+    return kept
+
+
+def _check_name(stated: Any, name: str, where: str) -> None:
+    if not isinstance(stated, str) or not name.strip() or name != name.strip():
+        raise ConfigError(f"a task needs a name under `task`, not {stated!r}.", where=where)
+    if any(part in name for part in NOT_ALLOWED_IN_NAMES) or not name.isprintable() or len(name) > 200:
+        raise ConfigError(
+            f"{name!r} can't be a name: {' '.join(map(repr, NOT_ALLOWED_IN_NAMES))} mean other things.", where=where
+        )
+
+
+def _check_fewshot(source: LocatedDict) -> None:
+    settings = source.get("fewshot_config")
+    if isinstance(settings, Mapping):
+        schema.check_keys(located(settings), schema.FEWSHOT_KEYS, "fewshot_config")
+
+
+def _check_prompt_kwargs(source: LocatedDict) -> None:
+    key = "model_specific_prompt_kwargs"
+    blocks = located(source.get(key) or {})
+    for name, block in blocks.items():
+        if block is not None and not isinstance(block, Mapping):
+            hint = "Each block is a mapping; what holds for all models stands under `default:`."
+            raise ConfigError(f"the prompt block {name!r} is {block!r:.60}.", where=blocks.where(name), hint=hint)
+
+
+def _pipeline(entry: Mapping[str, Any], metrics: list[Any]) -> LocatedDict:
+    own = entry.get("metric_list")
+    made = LocatedDict(located(entry))
+    made["filter"] = [_split(step, ("function",)) for step in entry.get("filter") or ()]
+    made["metric_list"] = [_split(metric, METRIC_KEYS) for metric in (metrics if own is None else own)]
+    return made
+
+
+def _split(entry: Mapping[str, Any], known: tuple[str, ...]) -> LocatedDict:
+    """An entry with its known keys, all others under `kwargs`, as lm-eval lets them be written beside each other."""
+    made = LocatedDict({key: entry.get(key) for key in known}, located(entry).place)
+    flat = {key: value for key, value in entry.items() if key not in (*known, "kwargs")}
+    made["kwargs"] = {**flat, **(entry.get("kwargs") or {})}
+    made.places = dict(located(entry).places)
+    return made
+
+
+def resolve(value: Any) -> Any:
+    """A value with its FunctionRefs replaced by functions; places are kept."""
+    if isinstance(value, FunctionRef):
+        return value.resolve()
+    if isinstance(value, LocatedDict):
+        copy = LocatedDict(value)
+        copy.update({key: resolve(item) for key, item in value.items()})
+        return copy
+    if isinstance(value, Mapping):
+        return {key: resolve(item) for key, item in value.items()}
+    if isinstance(value, list):
+        items = [resolve(item) for item in value]
+        return LocatedList(items, value.places) if isinstance(value, LocatedList) else items
+    if isinstance(value, FormatField):
+        parts = ("format", "question", "choices", "answer")
+        return replace(value, **{part: resolve(getattr(value, part)) for part in parts})
+    if isinstance(value, Format):
+        return replace(value, scorer=resolve(value.scorer))
+    return value
+
+
+def to_json(value: Any, function: Callable[[FunctionRef], Any] = str) -> Any:
+    """A value of a config as JSON: functions as `function` says, keys as texts."""
+    if isinstance(value, FunctionRef):
+        return function(value)
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item, function) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_json(item, function) for item in value]
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if callable(value):
+        name = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
+        return [name, _source_of(value)] if function is _with_source else name
+    return str(value)
+
+
+def _with_source(reference: FunctionRef) -> list[str]:
+    return [reference.name, reference.digest()]
+
+
+def _source_of(function: Any) -> str:
+    """A digest of the source of a function given in Python, as far as there is one."""
+    try:
+        return hashlib.sha256(inspect.getsource(function).encode()).hexdigest()
+    except (OSError, TypeError):
+        return ""
+
+
+def digest_of(value: Any) -> str:
+    """sha256 of the canonical JSON of a value."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,220 @@
+"""`!function utils.f`: a reference to a function, read without importing it and resolved only when a run needs it.
+
+What may be named is `<file>.<function>`, the file standing beside the YAML that names it, or something of `mm_eval`.
+Each file is loaded once a process under a private name, so two tasks' `utils.py` never meet. Such a file imports one
+beside it as `from .helpers import x`; `from helpers import x` is not supported, since that would need its folder on
+`sys.path`, where it would shadow other modules.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from mm_eval.catalog.located import Place, shown_path
+from mm_eval.errors import ConfigError, did_you_mean
+
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+\Z", re.ASCII)
+_LOCK = threading.RLock()
+_LOADED: dict[Path, tuple[tuple[int, int], ModuleType]] = {}
+
+HINT = "Only <file>.<function> beside the YAML file, or a function of mm_eval, can be named."
+
+
+@dataclass(frozen=True)
+class FunctionRef:
+    """A function named in a YAML file. name: as written; file, line: where."""
+
+    name: str
+    file: Path
+    line: int
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def where(self) -> str:
+        return str(Place(self.file, self.line))
+
+    @property
+    def function(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    @property
+    def of_mm_eval(self) -> bool:
+        return self.name.startswith("mm_eval.")
+
+    def source(self) -> Path:
+        """The Python file that defines it. ConfigError where the name is not allowed or there is no such file."""
+        if not _NAME.match(self.name):
+            raise ConfigError(f"!function {self.name!r} is no name of a function.", where=self.where, hint=HINT)
+        if self.of_mm_eval:
+            return self._source_in_mm_eval()
+        module, _, rest = self.name.partition(".")
+        if "." in rest:
+            raise ConfigError(f"!function {self.name!r} has too many parts.", where=self.where, hint=HINT)
+        folder = self.file.parent
+        path = folder / f"{module}.py"
+        if path.is_symlink():
+            raise ConfigError(
+                f"{shown_path(path)} is a symbolic link; it is not followed.", where=self.where, hint=HINT
+            )
+        if not path.is_file():
+            beside = sorted(p.stem for p in folder.glob("*.py") if p.stem != "__init__")
+            hint = did_you_mean(module, beside) if beside else HINT
+            raise ConfigError(f"!function {self.name!r}: there is no {shown_path(path)}.", where=self.where, hint=hint)
+        return path
+
+    def _source_in_mm_eval(self) -> Path:
+        import mm_eval
+
+        parts = self.name.split(".")[1:-1]
+        for root in map(Path, mm_eval.__path__):
+            for path in (root.joinpath(*parts).with_suffix(".py"), root.joinpath(*parts, "__init__.py")):
+                if parts and path.is_file():
+                    return path
+        raise ConfigError(f"!function {self.name!r}: mm_eval has no such module.", where=self.where, hint=HINT)
+
+    def check(self) -> None:
+        """ConfigError if the file, or a function of that name in it, is missing. Imports nothing."""
+        path = self.source()
+        if self.of_mm_eval:
+            return
+        names = _names_defined(path, _stamp(path))
+        if names is not None and self.function not in names:
+            hint = did_you_mean(self.function, names)
+            raise ConfigError(f"{shown_path(path)} has no function {self.function!r}.", where=self.where, hint=hint)
+
+    def resolve(self) -> Callable[..., Any]:
+        """The function itself; imports its file. ConfigError where that fails."""
+        self.check()
+        try:
+            module = importlib.import_module(self.name.rpartition(".")[0]) if self.of_mm_eval else _load(self.source())
+        except Exception as error:  # the task's own code: whatever it raises is a fault of the config
+            beside = isinstance(error, ModuleNotFoundError) and (self.file.parent / f"{error.name}.py").is_file()
+            hint = f"Write `from .{error.name} import ...` for a file beside it." if beside else ""  # type: ignore[attr-defined]
+            what = f"importing the file of !function {self.name} failed: {type(error).__name__}: {error}"
+            raise ConfigError(what, where=self.where, hint=hint) from error
+        found = getattr(module, self.function, None)
+        if not callable(found):
+            what = f"!function {self.name!r} is {'missing' if found is None else 'no function'}."
+            hint = did_you_mean(self.function, [n for n, v in vars(module).items() if callable(v) and n[0] != "_"])
+            raise ConfigError(what, where=self.where, hint=hint)
+        function: Callable[..., Any] = found
+        return function
+
+    def digest(self) -> str:
+        """sha256 over the source of its file and of those that this one imports from beside it."""
+        path = self.source()
+        return _digest(path, tuple((file, _stamp(file)) for file in _with_siblings(path)))
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+def _load(path: Path) -> ModuleType:
+    """The module of a file, loaded once a process, or again when the file has changed."""
+    with _LOCK:
+        stamp = _stamp(path)
+        known = _LOADED.get(path)
+        if known and known[0] == stamp:
+            return known[1]
+        package = _package(path.parent)
+        name = f"{package}.{path.stem}"
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{path} can't be loaded")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
+        _LOADED[path] = (stamp, module)
+        return module
+
+
+def _package(folder: Path) -> str:
+    """A private package that stands for a folder, so that its files can import each other as `from .x import y`."""
+    name = f"_mm_eval_task_{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
+    if name not in sys.modules:
+        package = ModuleType(name)
+        package.__path__ = [str(folder)]
+        sys.modules[name] = package
+    return name
+
+
+@lru_cache(maxsize=4096)
+def _parse(path: Path, stamp: tuple[int, int]) -> ast.Module | None:
+    """The syntax tree of a file; None when it has errors, which the import will tell better."""
+    try:
+        return ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _names_defined(path: Path, stamp: tuple[int, int]) -> frozenset[str] | None:
+    """The names at the top level of a file, read and not imported; None where only running it would tell."""
+    tree = _parse(path, stamp)
+    if tree is None:
+        return None
+    names: set[str] = set()
+    for node in _top_level(tree.body):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        else:
+            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return None if names & {"*", "__getattr__"} or "globals()" in ast.unparse(tree) else frozenset(names)
+
+
+def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that run when a module is loaded, those inside `if`, `try` and `with` included."""
+    for node in body:
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            for block in ("body", "orelse", "finalbody"):
+                yield from _top_level(getattr(node, block, []))
+            for handler in getattr(node, "handlers", []):
+                yield from _top_level(handler.body)
+
+
+def _with_siblings(path: Path) -> list[Path]:
+    """A file and those beside it that it imports, and so on."""
+    found, waiting = [], [path]
+    while waiting:
+        file = waiting.pop()
+        if file in found:
+            continue
+        found.append(file)
+        tree = _parse(file, _stamp(file))
+        for node in ast.walk(tree) if tree else ():
+            if isinstance(node, ast.ImportFrom) and node.level == 1:
+                stems = [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
+                waiting += [beside for stem in stems if (beside := file.parent / f"{stem}.py").is_file()]
+    return sorted(found)
+
+
+@lru_cache(maxsize=4096)
+def _digest(path: Path, files: tuple[tuple[Path, tuple[int, int]], ...]) -> str:
+    digest = hashlib.sha256()
+    for file, _ in files:
+        digest.update(f"{file.name}\0".encode())
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()

@@ -1,0 +1,232 @@
+"""Which tasks, groups and tags there are, without importing or executing anything.
+
+Each folder's files are read once; what they declare is kept in the user's cache folder, by path, time and size, so that
+listing 2,000 files reads none of them. The warm path does not even import the YAML library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from mm_eval.catalog.located import shown_path
+from mm_eval.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+CACHE_FORMAT = 1
+"""Raise it when what `read_declaration` gives changes: older caches are then read over."""
+
+ENTRY_POINTS = "mm_eval.tasks"
+Kind = Literal["task", "group", "tag", "broken"]
+
+
+@dataclass
+class Entry:
+    """One name of the catalogue.
+
+    file: where it is declared, None for a tag. members: the names that a tag selects. about: one line of meaning.
+    error: what is wrong with the file of a broken entry. rivals: other files of the same source that declare the name.
+    inline: a group's own members, as ["g::t", kind, tags].
+    """
+
+    name: str
+    kind: Kind
+    file: Path | None = None
+    tags: list[str] = field(default_factory=list)
+    members: list[str] = field(default_factory=list)
+    about: str = ""
+    error: str = ""
+    rivals: list[Path] = field(default_factory=list)
+    inline: list[list[Any]] = field(default_factory=list)
+
+
+def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool = True) -> dict[str, Entry]:
+    """All names: built-in ones, those of installed packages, and those of the user's folders.
+
+    A name in a later source takes the place of the same name in an earlier one, and the log says so. Two files of one
+    source with the same name make an entry with rivals, which is an error when it is asked for.
+    """
+    sources = [default_folders(), entry_point_folders()] if include_defaults else []
+    for given in include_path:
+        folder = Path(given).expanduser()
+        if not folder.is_dir():
+            raise ConfigError(f"--include_path {os.fspath(given)!r} is no folder.")
+        sources.append([Path(os.path.abspath(folder))])
+    entries: dict[str, Entry] = {}
+    for folders in sources:
+        found: dict[str, Entry] = {}
+        for folder in folders:
+            _add_folder(found, folder)
+        for name, entry in found.items():
+            if name in entries and entry.file and entries[name].file != entry.file:
+                log.warning("%r of %s takes the place of %s", name, entry.file, entries[name].file)
+            entries[name] = entry
+    _add_tags(entries)
+    return entries
+
+
+def default_folders() -> list[Path]:
+    """The folders of the package `mm_eval.tasks`, found without importing it."""
+    import mm_eval
+
+    return [folder for root in mm_eval.__path__ if (folder := Path(root) / "tasks").is_dir()]
+
+
+def entry_point_folders() -> list[Path]:
+    """The folders of the packages that other distributions name under the entry point group "mm_eval.tasks"."""
+    folders = []
+    for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        top, _, rest = point.value.partition(":")[0].partition(".")
+        spec = importlib.util.find_spec(top)
+        roots = list(spec.submodule_search_locations or ()) if spec else []
+        found = [folder for root in roots if (folder := Path(root, *rest.split("."))).is_dir()]
+        if not found:
+            log.warning("the entry point %s = %s names no folder of tasks", point.name, point.value)
+        folders += found
+    return folders
+
+
+def _add_folder(entries: dict[str, Entry], folder: Path) -> None:
+    for file, record in _declarations(folder):
+        kind, name = record["kind"], record.get("name")
+        if kind == "none" or not name:
+            continue
+        known = entries.get(name)
+        if kind == "broken" and known is not None:
+            name, known = shown_path(file), None
+        if known is not None and known.kind != "broken":
+            known.rivals.append(file)
+        else:
+            if known is not None and known.file is not None:
+                entries[shown_path(known.file)] = known
+            optional = {key: record[key] for key in ("about", "error", "inline") if key in record}
+            entries[name] = Entry(name, kind, file, record["tags"], **optional)
+
+
+def _add_tags(entries: dict[str, Entry]) -> None:
+    """A tag for each one that a task or group belongs to; its members are in alphabetical order."""
+    tagged: dict[str, list[str]] = {}
+    for entry in list(entries.values()):
+        for tag in entry.tags:
+            tagged.setdefault(tag, []).append(entry.name)
+        for path, _, tags in entry.inline:
+            for tag in tags:
+                tagged.setdefault(tag, []).append(path)
+    for tag, members in tagged.items():
+        if tag in entries:
+            entries[tag].members = sorted(members) if entries[tag].kind == "tag" else []
+            log.debug("the tag %r has the name of a %s, which is meant", tag, entries[tag].kind)
+        else:
+            entries[tag] = Entry(tag, "tag", members=sorted(members), about=f"tag of {len(members)}")
+
+
+def _declarations(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """(file, record) of each YAML file below a folder, from the cache where the file is as it was."""
+    store = _cache_file(folder)
+    cached, fresh, stamps = _read_cache(store), {}, dict(_yaml_files(os.fspath(folder), ""))
+    changed = len(cached) != len(stamps)
+    others: dict[str, list[int] | None] = {}
+    for name in sorted(stamps):
+        known = cached.get(name)
+        if (
+            known
+            and known["stamp"] == stamps[name]
+            and all(_stamp(path, others) == stamp for path, stamp in known["needs"].items())
+        ):
+            fresh[name] = known
+        else:
+            from mm_eval.catalog.declared import read_declaration
+
+            record, needs = read_declaration(folder / name)
+            needed = {os.fspath(path): _stamp(os.fspath(path), others) for path in needs}
+            fresh[name] = {"stamp": stamps[name], "needs": needed, "record": record}
+            changed = True
+            if record["kind"] == "broken":  # what it needs is unknown, so it is read anew each time
+                fresh[name]["stamp"] = None
+        yield folder / name, fresh[name]["record"]
+    if changed:
+        _write_cache(store, fresh)
+
+
+def _yaml_files(root: str, below: str) -> Iterator[tuple[str, list[int]]]:
+    """(relative path, stamp) of the YAML files below a folder, hidden and cache folders left out."""
+    try:
+        found = list(os.scandir(os.path.join(root, below)))
+    except OSError as error:
+        log.warning("%s can't be listed: %s", os.path.join(root, below), error.strerror)
+        return
+    for item in found:
+        name = os.path.join(below, item.name)
+        if item.name.endswith((".yaml", ".yml")):
+            if item.is_file():
+                status = item.stat()
+                yield name, [status.st_mtime_ns, status.st_size]
+        elif item.name[0] != "." and item.name != "__pycache__" and item.is_dir(follow_symlinks=False):
+            yield from _yaml_files(root, name)
+
+
+def _stamp(path: str, seen: dict[str, list[int] | None]) -> list[int] | None:
+    if path not in seen:
+        try:
+            status = os.stat(path)
+            seen[path] = [status.st_mtime_ns, status.st_size]
+        except OSError:
+            seen[path] = None
+    return seen[path]
+
+
+def _cache_file(folder: Path) -> Path | None:
+    """Where the records of a folder are kept; None where there is no place for them."""
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    if not os.path.isabs(root):
+        return None
+    name = hashlib.sha256(os.fspath(folder).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    return Path(root, "mm_eval", f"tasks-{CACHE_FORMAT}-{name}.json")
+
+
+def _read_cache(store: Path | None) -> dict[str, Any]:
+    """What was kept; nothing where it is missing or damaged, since it can be made again."""
+    try:
+        kept = json.loads(store.read_bytes()) if store else {}
+        files = kept.get("files", {})
+        sound = isinstance(files, dict) and all(
+            {"stamp", "needs", "record"} <= entry.keys() for entry in files.values()
+        )
+        return files if sound else {}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def _write_cache(store: Path | None, files: dict[str, Any]) -> None:
+    """Replaces the records in one step; a folder that can't be written costs only time."""
+    if store is None:
+        return
+    temporary = None
+    try:
+        store.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=store.parent, prefix=store.name)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump({"files": files}, file, separators=(",", ":"))
+        os.replace(temporary, store)
+    except (OSError, ValueError):
+        log.debug("the index can't be kept at %s", store)
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def entry_error(entry: Entry) -> ConfigError | None:
+    """Why an entry can't be loaded, if the index knows already: several files of one source declare it."""
+    if not entry.rivals or entry.file is None:
+        return None
+    files = ", ".join(shown_path(file) for file in (entry.file, *entry.rivals))
+    return ConfigError(f"{entry.name!r} is declared by several files: {files}.", hint="Rename all but one.")

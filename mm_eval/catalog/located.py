@@ -1,0 +1,107 @@
+"""Mappings and lists that know where they were written, so that an error can name the file and the line.
+
+They are plain dicts and lists to everyone else; a place is lost only where somebody copies them into a plain one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Place(NamedTuple):
+    """A line of a file, counted from 1; without a file, what was said on the command line or in Python."""
+
+    file: Path | None = None
+    line: int = 0
+
+    def __str__(self) -> str:
+        if self.file is None:
+            return "overrides"
+        return f"{shown_path(self.file)}:{self.line}" if self.line else shown_path(self.file)
+
+
+NOWHERE = Place()
+
+
+def shown_path(file: Path) -> str:
+    """A path as people read it: relative to the working directory where it lies in it."""
+    try:
+        return file.relative_to(Path.cwd()).as_posix()
+    except (ValueError, OSError):
+        return os.fspath(file)
+
+
+class LocatedDict(dict[Any, Any]):
+    """A mapping from a file. places: the place of each key; place: its own."""
+
+    def __init__(self, items: Mapping[Any, Any] | None = None, place: Place = NOWHERE) -> None:
+        super().__init__(items or {})
+        self.place = place
+        self.places: dict[Any, Place] = {}
+        if isinstance(items, LocatedDict):
+            self.place = items.place if place is NOWHERE else place
+            self.places = dict(items.places)
+
+    def where(self, key: Any = None) -> str:
+        """`file:line` of a key, or of the mapping itself where the key isn't in it."""
+        if key in self and key not in self.places:
+            return str(NOWHERE)
+        return str(self.places.get(key, self.place))
+
+    def put(self, key: Any, value: Any, place: Place) -> None:
+        """Sets a key with its place."""
+        self[key] = value
+        self.places[key] = place
+
+
+class LocatedList(list[Any]):
+    """A list from a file, with the place of each item."""
+
+    def __init__(self, items: Iterable[Any] = (), places: Iterable[Place] = ()) -> None:
+        super().__init__(items)
+        self.places = list(places)
+
+    def where(self, index: int) -> str:
+        return str(self.places[index]) if index < len(self.places) else str(NOWHERE)
+
+
+def where_item(items: Any, index: int, fallback: str) -> str:
+    """`file:line` of an item of a list, or `fallback` for a plain list."""
+    return items.where(index) if isinstance(items, LocatedList) and items.places else fallback
+
+
+def located(mapping: Mapping[Any, Any]) -> LocatedDict:
+    """A mapping as a LocatedDict: itself if it is one, else a copy without places."""
+    return mapping if isinstance(mapping, LocatedDict) else LocatedDict(mapping)
+
+
+def merge(base: Mapping[Any, Any], over: Mapping[Any, Any]) -> LocatedDict:
+    """`over` laid on `base`: mappings are merged in depth, everything else is replaced.
+
+    A mapping that names another `type` than the one below it (a scorer, a format) replaces it: their options differ.
+    """
+    merged = LocatedDict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        if isinstance(below, Mapping) and isinstance(value, Mapping) and below.get("type") == value.get("type"):
+            value = merge(below, value)
+        merged[key] = value
+        if isinstance(over, LocatedDict) and key in over.places:
+            merged.places[key] = over.places[key]
+        else:
+            merged.places.pop(key, None)
+    if isinstance(over, LocatedDict) and over.place.file is not None:
+        merged.place = over.place
+    return merged
+
+
+def without(mapping: Mapping[Any, Any], keys: Iterable[Any]) -> LocatedDict:
+    """A copy without some keys."""
+    left = LocatedDict(mapping)
+    for key in keys:
+        left.pop(key, None)
+        left.places.pop(key, None)
+    return left

@@ -1,0 +1,190 @@
+"""TaskManager: finds tasks, groups and tags by name, and loads what a run asks for.
+
+loaded = TaskManager(include_path="my_tasks").load(["mme", "mmlu::mmlu_stem", "arc_easy@cloze"])
+loaded.tasks["mme"], loaded.groups["mmlu_stem"], loaded.group_map["mmlu_stem"], loaded.roots
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mm_eval.catalog.config import TaskConfig, digest_of, to_json
+from mm_eval.catalog.expand import Context, Expander, Node, Runtime, TaskNode, inline_paths
+from mm_eval.catalog.group import GroupConfig
+from mm_eval.catalog.index import Entry, build_index
+from mm_eval.errors import ConfigError
+
+Spec: TypeAlias = str | Path | Mapping[str, Any]
+
+
+@dataclass
+class Loaded:
+    """What a run is about. A task or group has one key in all of these: its short name, or its path where two share that.
+
+    tasks: every task. groups: every group, inner ones too. group_map: the members of each group, in the YAML's order.
+    roots: what was asked for, in that order. `loaded["tasks"]` is `loaded.tasks`.
+    """
+
+    tasks: dict[str, TaskConfig] = field(default_factory=dict)
+    groups: dict[str, GroupConfig] = field(default_factory=dict)
+    group_map: dict[str, list[str]] = field(default_factory=dict)
+    roots: list[str] = field(default_factory=list)
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in ("tasks", "groups", "group_map", "roots"):
+            raise KeyError(key)
+        return getattr(self, key)
+
+
+class TaskManager:
+    """The catalogue of tasks.
+
+    include_path: folders with tasks of your own; a task there takes the place of a built-in one of its name.
+    include_defaults: whether the built-in tasks, and those of installed packages, are there.
+    """
+
+    def __init__(
+        self, include_path: str | Path | Sequence[str | Path] | None = None, include_defaults: bool = True
+    ) -> None:
+        self.include_path = [include_path] if isinstance(include_path, (str, Path)) else list(include_path or ())
+        self.include_defaults = include_defaults
+        if not include_defaults or self.include_path:
+            _ = self.entries  # a folder that isn't there is told at once
+
+    @cached_property
+    def entries(self) -> dict[str, Entry]:
+        """Every name that is declared somewhere."""
+        return build_index(self.include_path, self.include_defaults)
+
+    @property
+    def all_tasks(self) -> list[str]:
+        """The names of all tasks, those that a group defines for itself included."""
+        return self._names("task")
+
+    @property
+    def all_groups(self) -> list[str]:
+        """The names of all groups, those that a group defines for itself included."""
+        return self._names("group")
+
+    @property
+    def all_tags(self) -> list[str]:
+        """The names of all tags."""
+        return self._names("tag")
+
+    @property
+    def broken(self) -> dict[str, str]:
+        """The files that can't be read, by the name they seem to declare, with what is wrong."""
+        return {e.name: f"{e.file}: {e.error}" for e in self.entries.values() if e.kind == "broken"}
+
+    def _names(self, kind: str) -> list[str]:
+        """Names that can be asked for; the path of a group's own member where its short name is another's too."""
+        names = {entry.name for entry in self.entries.values() if entry.kind == kind}
+        for name, paths in self._inline_paths.items():
+            names |= {name if len(paths) == 1 else path for path in paths if self._inline_kinds[path] == kind}
+        return sorted(names)
+
+    @cached_property
+    def _inline_paths(self) -> dict[str, list[str]]:
+        return inline_paths(self.entries)
+
+    @cached_property
+    def _inline_kinds(self) -> dict[str, str]:
+        return {path: what for entry in self.entries.values() for path, what, _ in entry.inline}
+
+    def summary(self, name: str) -> str:
+        """One line about a name."""
+        entry = self.entries.get(name)
+        if entry is None:
+            paths = self._inline_paths.get(name, [name])
+            return f"member of {paths[0].rpartition('::')[0]}" if "::" in paths[0] else ""
+        if entry.kind == "broken":
+            return f"BROKEN {entry.error}"
+        tags = f" [{', '.join(entry.tags)}]" if entry.tags else ""
+        if entry.rivals:
+            return f"DECLARED {1 + len(entry.rivals)} TIMES {entry.about}{tags}"
+        return f"{entry.about}: {', '.join(entry.members[:6])}" if entry.kind == "tag" else f"{entry.about}{tags}"
+
+    def load(self, specs: Spec | Iterable[Spec], overrides: Mapping[str, Any] | None = None) -> Loaded:
+        """The configs that specs mean.
+
+        specs: names of tasks, groups and tags; paths `group::member`; globs; YAML files; `name@format`; several of these
+            with commas between them; or mappings: a config, or `{"task": name, key: value}` to override some keys.
+        overrides: keys for all tasks (`{"num_fewshot": 5}`) or by name (`{"arc_easy": {"num_fewshot": 5}}`), over
+            everything that a file says.
+        Errors: ConfigError on anything unknown or wrong, with file, line and a suggestion; nothing is imported.
+        """
+        runtime = Runtime(overrides)
+        expander = Expander(self.entries, runtime)
+        listed: list[Spec] = [specs] if isinstance(specs, (str, Path, Mapping)) else list(specs)
+        asked = [part for spec in listed for part in _parts(spec)]
+        if not asked:
+            raise ConfigError("no task is named.")
+        nodes = [node for spec in asked for node in expander.spec(spec, Context())]
+        loaded = _collect(nodes)
+        runtime.check_used([*loaded.tasks, *loaded.groups])
+        return loaded
+
+
+def _parts(spec: Spec) -> list[Spec]:
+    """A text with commas as its parts; the name of an existing file is one part."""
+    if not isinstance(spec, str) or Path(spec).is_file():
+        return [spec]
+    return [part.strip() for part in spec.split(",") if part.strip()]
+
+
+def _collect(nodes: list[Node]) -> Loaded:
+    """The trees as one catalogue, where what is equal at two places is one entry."""
+    first: dict[str, Node] = {}
+    identities: dict[int, str] = {}
+    for node in nodes:
+        _identify(node, identities, first)
+    keys = _keys(first)
+    loaded = Loaded()
+
+    def add(node: Node) -> str:
+        identity = identities[id(node)]
+        key, path = keys[identity]
+        if isinstance(node, TaskNode):
+            loaded.tasks.setdefault(key, replace(first[identity].config, path=path))
+        elif key not in loaded.groups:
+            loaded.groups[key] = replace(first[identity].config, path=path)
+            loaded.group_map[key] = list(dict.fromkeys(add(child) for child in node.children))
+        return key
+
+    loaded.roots = list(dict.fromkeys([add(node) for node in nodes]))
+    return loaded
+
+
+def _identify(node: Node, identities: dict[int, str], first: dict[str, Node]) -> str:
+    """A digest that two nodes share exactly if they mean the same, wherever they stand."""
+    if isinstance(node, TaskNode):
+        identity = node.config.identity()
+    else:
+        members = [_identify(child, identities, first) for child in node.children]
+        about = {key: value for key, value in node.config.source.items() if key not in ("task", "include")}
+        identity = digest_of([node.config.name, to_json(about), members])
+    identities[id(node)] = identity
+    first.setdefault(identity, node)
+    return identity
+
+
+def _keys(nodes: Mapping[str, Node]) -> dict[str, tuple[str, str]]:
+    """For each identity its key and its path: the short name if it is the only one, else the path.
+
+    Of those that share even the path, the one that is as its file says keeps it; the others differ by what was
+    overridden, and have a digest of all that they are: "t#1f2e3d4c".
+    """
+    names = Counter(node.config.name for node in nodes.values())
+    paths = Counter(node.path for node in nodes.values())
+    plain = Counter(node.path for node in nodes.values() if not node.overridden)
+    keys = {}
+    for identity, node in nodes.items():
+        kept = paths[node.path] == 1 or not node.overridden and plain[node.path] == 1
+        path = node.path if kept else f"{node.path}#{identity[:8]}"
+        keys[identity] = (node.config.name if names[node.config.name] == 1 else path, path)
+    return keys

@@ -1,0 +1,259 @@
+"""A strict reader of YAML files: plain data and `!function`, each value with its line.
+
+It refuses what PyYAML's safe loader lets pass (duplicate keys, alias bombs, depth that overflows the C stack) and every
+tag but `!function`, whose functions it names and does not import. Values are built from libyaml's events, since its
+composer recurses in C without a limit (measured: 100,000 nested lists end the process).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mm_eval.catalog.functions import FunctionRef
+from mm_eval.catalog.located import LocatedDict, LocatedList, Place, located, merge, without
+from mm_eval.catalog.schema import canonical_keys
+from mm_eval.errors import ConfigError, did_you_mean
+
+__all__ = ["FunctionRef", "LocatedDict", "load_config", "load_file", "load_text"]
+
+MAX_BYTES = 4_000_000
+MAX_DEPTH = 40
+MAX_ALIASED = 10_000
+"""How many values a file may gain by its aliases."""
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_STANDARD = "tag:yaml.org,2002:"
+_NULLS, _MERGE = _STANDARD + "null", _STANDARD + "merge"
+_KEPT_AS_TEXT = {_STANDARD + "str", _STANDARD + "timestamp", _STANDARD + "value"}
+
+
+def load_config(path: Path) -> tuple[LocatedDict, list[Path]]:
+    """A file with what it includes: its own keys over the included ones, in depth; and all files that were read.
+
+    `include` is a path or a list of paths, relative to the file that writes it; later ones lie over earlier ones. A
+    group file keeps its `include`, since there it holds the defaults of the members. The same file may be included on
+    two ways, but not in a circle.
+    """
+    files: list[Path] = []
+    return _with_includes(path, (), files), files
+
+
+def included(path: Path) -> tuple[LocatedDict, list[Path]]:
+    """The defaults that a group's `include` names: the file's keys without those that name a task or group."""
+    config, files = load_config(path)
+    return without(config, ("task", "group", "tag")), files
+
+
+def _with_includes(path: Path, chain: tuple[Path, ...], files: list[Path]) -> LocatedDict:
+    if path in chain:
+        circle = " -> ".join(p.name for p in (*chain[chain.index(path) :], path))
+        raise ConfigError(f"include goes in a circle: {circle}.", where=str(Place(chain[-1], 0)))
+    config = canonical_keys(load_file(path))
+    if path not in files:
+        files.append(path)
+    if "include" not in config or is_group(config):
+        return config
+    merged = LocatedDict(place=config.place)
+    for below in include_paths(config, path.parent):
+        merged = merge(merged, _with_includes(below, (*chain, path), files))
+    return merge(merged, without(config, ["include"]))
+
+
+def is_group(config: Mapping[str, Any]) -> bool:
+    """Whether a mapping defines a group: it has members under `task`, as a list, or as one name and nothing of a task."""
+    if "group" not in config:
+        return False
+    if isinstance(config.get("task"), list) or "group_alias" in config or "aggregate_metric_list" in config:
+        return True
+    definition = {"include", "class", "dataset_path", "custom_dataset", "output_type"}
+    return isinstance(config.get("group"), str) and not any(k in definition or k.startswith("doc_to") for k in config)
+
+
+def include_paths(config: LocatedDict, folder: Path) -> list[Path]:
+    """The files that `include` names; ConfigError where one is missing."""
+    value = config["include"]
+    names = value if isinstance(value, list) else [value]
+    paths = []
+    for name in names:
+        if not isinstance(name, str):
+            what = f"include must name a file or a list of files, not {name!r}."
+            raise ConfigError(what, where=config.where("include"))
+        path = Path(os.path.normpath(folder / name))
+        if not path.is_file():
+            beside = [p.name for p in folder.iterdir() if "yaml" in p.name or "yml" in p.name]
+            hint = did_you_mean(name, beside)
+            raise ConfigError(f"include: there is no {name!r}.", where=config.where("include"), hint=hint)
+        paths.append(path)
+    return paths
+
+
+def load_file(path: Path) -> LocatedDict:
+    """One file, without its includes."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ConfigError(f"the file has more than {MAX_BYTES:,} bytes.", where=str(Place(path)))
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"can't be read: {error.strerror}.", where=str(Place(path))) from error
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError("the file is not UTF-8.", where=str(Place(path, line))) from error
+    return load_text(text, path)
+
+
+def load_text(text: str, path: Path) -> LocatedDict:
+    """YAML text as it stands in a file `path`; ConfigError with file and line on whatever is wrong with it."""
+    loader = _LOADER(text)
+    try:
+        value = _Builder(loader, path).document()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = " ".join(part for part in (error.context, error.problem) if part)
+        raise ConfigError(f"no valid YAML: {what}.", where=str(Place(path, mark.line + 1 if mark else 0))) from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"no valid YAML: {str(error).splitlines()[0]}.", where=str(Place(path))) from error
+    finally:
+        loader.dispose()
+    if not isinstance(value, LocatedDict):
+        found = "is empty" if value is None else f"holds {value!r:.60}"
+        raise ConfigError(f"the file {found}; a mapping of keys is needed.", where=str(Place(path, 1)))
+    return value
+
+
+class _Builder:
+    """Builds the value of one document from the parser's events, in one pass."""
+
+    def __init__(self, loader: Any, path: Path) -> None:
+        self.loader, self.path = loader, path
+        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.size = self.aliased = 0
+
+    def document(self) -> Any:
+        """The value of the only document, None for an empty file."""
+        self.loader.get_event()  # the start of the stream
+        if self.loader.check_event(yaml.StreamEndEvent):
+            return None
+        self.loader.get_event()  # the start of the document
+        value = self.value(self.loader.get_event(), 0)
+        self.loader.get_event()  # its end
+        event = self.loader.get_event()
+        if not isinstance(event, yaml.StreamEndEvent):
+            raise self.error("the file holds more than one document", event)
+        return value
+
+    def error(self, what: str, event: Any, hint: str = "") -> ConfigError:
+        return ConfigError(f"{what}.", where=str(self.place(event)), hint=hint)
+
+    def place(self, event: Any) -> Place:
+        return Place(self.path, event.start_mark.line + 1)
+
+    def value(self, event: Any, depth: int) -> Any:
+        if isinstance(event, yaml.AliasEvent):
+            return self.alias(event)
+        before = self.size
+        self.size += 1
+        if depth > MAX_DEPTH:
+            raise self.error(f"nested deeper than {MAX_DEPTH} levels", event)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = (None, -1)  # an alias inside its own value would go in a circle
+        value: Any
+        if isinstance(event, yaml.ScalarEvent):
+            value = self.scalar(event)
+        elif event.tag not in (None, "!", _STANDARD + "seq", _STANDARD + "map"):
+            raise self.refused_tag(event)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            value = LocatedList()
+            for item in self.events(yaml.SequenceEndEvent):
+                value.places.append(self.place(item))
+                value.append(self.value(item, depth + 1))
+        else:
+            value = self.mapping(event, depth)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = (value, self.size - before)
+        return value
+
+    def events(self, end: type) -> Iterator[Any]:
+        while not isinstance(event := self.loader.get_event(), end):
+            yield event
+
+    def alias(self, event: Any) -> Any:
+        if event.anchor not in self.anchors:
+            raise self.error(f"alias {event.anchor!r} has no anchor", event)
+        value, size = self.anchors[event.anchor]
+        if size < 0:
+            raise self.error(f"alias {event.anchor!r} stands inside its own anchor", event)
+        self.size += size
+        self.aliased += size
+        if self.aliased > MAX_ALIASED:
+            raise self.error(f"aliases add more than {MAX_ALIASED:,} values to this file", event)
+        return value
+
+    def mapping(self, start: Any, depth: int) -> LocatedDict:
+        mapping = LocatedDict(place=self.place(start))
+        below: list[LocatedDict] = []
+        for event in self.events(yaml.MappingEndEvent):
+            if isinstance(event, yaml.ScalarEvent) and self.tag(event) == _MERGE:
+                below += self.merged(self.loader.get_event(), depth)
+                continue
+            key = self.value(event, depth + 1)
+            if isinstance(key, (dict, list, FunctionRef)):
+                raise self.error("a key must be a plain text or number", event)
+            if key in mapping:
+                where = mapping.where(key).rpartition(":")[2]
+                raise self.error(f"the key {key!r} is written twice (first on line {where})", event)
+            mapping.put(key, self.value(self.loader.get_event(), depth + 1), self.place(event))
+        for source in below:
+            for key, value in source.items():
+                if key not in mapping:
+                    mapping.put(key, value, source.places.get(key, source.place))
+        return mapping
+
+    def merged(self, event: Any, depth: int) -> list[LocatedDict]:
+        """The mappings that `<<:` lays under this one."""
+        value = self.value(event, depth + 1)
+        values = value if isinstance(value, list) else [value]
+        if not all(isinstance(item, dict) for item in values):
+            raise self.error("<<: needs a mapping or a list of mappings", event)
+        return [located(item) for item in values]
+
+    def tag(self, event: Any) -> str:
+        if event.tag == "!":
+            return _STANDARD + "str"
+        if event.tag is None:
+            return str(self.loader.resolve(yaml.ScalarNode, event.value, event.implicit))
+        return str(event.tag)
+
+    def scalar(self, event: Any) -> Any:
+        tag, text = self.tag(event), event.value
+        if tag == "!function":
+            return FunctionRef(text.strip(), self.path, event.start_mark.line + 1)
+        if tag in _KEPT_AS_TEXT:  # a date stays the text that was written
+            return text
+        if tag == _NULLS:
+            return None
+        try:
+            if tag == _STANDARD + "bool":
+                return yaml.SafeLoader.bool_values[text.lower()]
+            if tag == _STANDARD + "int":
+                return (
+                    text if ":" in text else self.number("construct_yaml_int", event)
+                )  # 12:30 is no number of minutes
+            if tag == _STANDARD + "float":
+                return text if ":" in text else self.number("construct_yaml_float", event)
+        except (ValueError, KeyError) as error:
+            raise self.error(f"{text!r} is no {tag.removeprefix(_STANDARD)}", event) from error
+        raise self.refused_tag(event)
+
+    def number(self, constructor: str, event: Any) -> Any:
+        return getattr(self.loader, constructor)(yaml.ScalarNode(event.tag, event.value))
+
+    def refused_tag(self, event: Any) -> ConfigError:
+        tag = str(event.tag).replace(_STANDARD, "!!")
+        return self.error(f"the tag {tag} is refused", event, hint="Only !function, with a name, is allowed.")
