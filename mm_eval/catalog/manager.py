@@ -147,13 +147,13 @@ def _collect(nodes: list[Node]) -> Loaded:
     loaded = Loaded()
 
     def add(node: Node) -> str:
-        identity = identities[id(node)]
-        key, path = keys[identity]
-        if isinstance(node, TaskNode):
-            loaded.tasks.setdefault(key, replace(first[identity].config, path=path))
+        key, path = keys[identities[id(node)]]
+        original = first[identities[id(node)]]
+        if isinstance(original, TaskNode):
+            loaded.tasks.setdefault(key, replace(original.config, path=path))
         elif key not in loaded.groups:
-            loaded.groups[key] = replace(first[identity].config, path=path)
-            loaded.group_map[key] = list(dict.fromkeys(add(child) for child in node.children))
+            loaded.groups[key] = replace(original.config, path=path)
+            loaded.group_map[key] = list(dict.fromkeys(add(child) for child in original.children))
         return key
 
     loaded.roots = list(dict.fromkeys([add(node) for node in nodes]))
