@@ -180,7 +180,9 @@ def _notes(plan: Plan, state: JournalState, outcome: Outcome) -> list[str]:
     if outcome.reused and not outcome.asked:
         notes.append(f"all {outcome.reused} answers were in the run folder already; nothing was asked")
     elif outcome.reused:
-        notes.append(f"{outcome.reused} answers were there already, {outcome.asked} were asked")
+        notes.append(f"went on with an earlier launch: {outcome.reused} answers were there, {outcome.asked} were asked")
+    if outcome.shared:
+        notes.append(f"{outcome.shared} requests equal another one of this run and were not asked twice")
     if state.damaged:
         notes.append(f"{state.damaged} damaged journal lines were skipped; what they held was asked again")
     return notes

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.catalog.manager import Loaded, TaskManager
 from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, DataError, did_you_mean
-from mm_eval.scorers import Scorer, scorers_of
+from mm_eval.scorers import Scorer
+from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.dataset import DataSource, sample_configs
 from mm_eval.task.prompt import PromptBlock, choose_block
 from mm_eval.task.task import PromptStyle, Task
@@ -202,8 +203,19 @@ def _open(
         plan.tasks[name] = task
         plan.doc_ids[name] = task.select(request.limit, ids)
     if left_out:
-        plan.notes.append(f"the sample data lacks {len(left_out)} of {len(resolved)} tasks; they are left out")
+        plan.notes.append(_left_out_note(loaded, left_out))
     return plan
+
+
+def _left_out_note(loaded: Loaded, left_out: set[str]) -> str:
+    """Which groups are measured in part, by their outermost names."""
+
+    def below(name: str) -> set[str]:
+        return {leaf for member in loaded.group_map.get(name, ()) for leaf in below(member)} or {name}
+
+    parts = [(name, below(name)) for name in loaded.roots if below(name) & left_out]
+    shown = ", ".join(f"{len(tasks - left_out)} of the {len(tasks)} tasks of {name}" for name, tasks in parts)
+    return f"the sample data has {shown}; the others are left out"
 
 
 def _without_sample(loaded: Loaded, resolved: Mapping[str, TaskConfig], source: DataSource) -> set[str]:

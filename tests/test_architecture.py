@@ -47,7 +47,9 @@ def test_import_arrows(path: Path) -> None:
                 assert ORDER.index(target) <= ORDER.index(mine), line
             assert not (mine == "scorers" and name.startswith("mm_eval.engine")), line
             if mine in ("catalog", "cli", *LEAVES) and id(node) in top:
-                lazy = path.name == "yaml.py"  # the one catalog file that parses YAML; imported only for files that changed
+                lazy = (
+                    path.name == "yaml.py"
+                )  # the one catalog file that parses YAML; imported only for files that changed
                 assert lazy or head not in HEAVY, f"{line}: this would make --help and ls slow"
             assert not (id(node) in top and head in {"torch", "transformers", "datasets"}), line
         elif head == "mm_eval" and rest:

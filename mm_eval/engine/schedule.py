@@ -27,12 +27,14 @@ log = logging.getLogger(__name__)
 class Outcome:
     """What one pass over the instances came to.
 
-    reused: slots whose answer was there already. asked: requests that went to the model.
+    reused: slots that were answered by an earlier launch. asked: requests that went to the model. shared: slots that a
+        request for another slot filled, since the question was the same.
     stopped: the error that ended the run early. interrupted: the user did.
     """
 
     reused: int = 0
     asked: int = 0
+    shared: int = 0
     answered: int = 0
     failed: int = 0
     stopped: MMEvalError | None = None
@@ -121,6 +123,7 @@ class Asker:
             if self.model.function_of_key:
                 if key in self._pending:
                     self._pending[key].append(instance)
+                    self.outcome.shared += 1
                     continue
                 if key in self.state.answers:
                     self._share(key, instance)
@@ -149,7 +152,7 @@ class Asker:
     def _share(self, key: str, instance: Instance) -> None:
         """One more slot for an answer that is on disk: the key's answer record stays the only one."""
         known = self.state.answers[key]
-        self.outcome.reused += 1
+        self.outcome.shared += 1
         self.journal.put(slots_record(key, [instance.slot]), lambda: self.tick(1, 0))
         self.state.slots[instance.slot] = known
 

@@ -33,6 +33,7 @@ class Progress:
             miniters=1,
             ncols=None if self._live else 100,
             leave=self._live,
+            delay=0 if self._live else 30,
         )
 
     def tick(self, done: int, failed: int) -> None:

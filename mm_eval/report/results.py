@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mm_eval import __version__
-from mm_eval.scorers.groups import aggregate_groups
+from mm_eval.scorers.groups import GroupMetric, Member, aggregate_group
 from mm_eval.scorers.score_task import TaskScores
 
 if TYPE_CHECKING:
@@ -24,20 +24,17 @@ def assemble(plan: Plan, scores: Mapping[str, TaskScores]) -> tuple[dict[str, An
     Everything here is a function of the spec and the answers, so that equal runs give equal bytes.
     """
     rows = {name: task_row(plan.tasks[name].config.display_name, score) for name, score in scores.items()}
-    members = {
-        name: [member for member in found if member in rows or member in plan.loaded.groups]
-        for name, found in plan.loaded.group_map.items()
-    }
-    groups = aggregate_groups(plan.loaded.groups, members, rows)
+    members = _with_leaves(plan.loaded.group_map, rows)
+    groups = {name: group_row(plan, name, members, scores) for name in members}
     order = list(_ordered(plan.loaded.roots, members, rows, groups))
     shots = {name: plan.tasks[name].config.shown_num_fewshot for name in rows}
-    for name in reversed(list(groups)):
-        below = {shots[member] for member in members[name] if member in shots}
+    for name in groups:
+        below = {shots[leaf] for leaf in _leaves(name, members)}
         if len(below) == 1:
             shots[name] = below.pop()
     better = {name: score.higher_is_better for name, score in scores.items()}
     for name in groups:
-        better[name] = {metric: up for leaf in _leaves(name, members) for metric, up in better.get(leaf, {}).items()}
+        better[name] = {metric: up for leaf in _leaves(name, members) for metric, up in better[leaf].items()}
     names = [name for name, _ in order]
     results = {
         "results": {name: groups.get(name) or rows[name] for name in names},
@@ -58,9 +55,31 @@ def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
     """One task's numbers and counts."""
     row: dict[str, Any] = {"alias": alias, **scores.numbers}
     row.update(n=scores.n, failed=scores.failed, unparsed=scores.unparsed, truncated=scores.truncated)
-    row.update({f"unparsed,{name}": count for name, count in scores.unparsed_by.items() if len(scores.unparsed_by) > 1})
+    if len(scores.unparsed_by) > 1:
+        row["unparsed_by_filter"] = dict(scores.unparsed_by)
     if scores.notes:
         row["notes"] = list(scores.notes)
+    return row
+
+
+def group_row(
+    plan: Plan, name: str, members: Mapping[str, list[str]], scores: Mapping[str, TaskScores]
+) -> dict[str, Any]:
+    """One group's numbers over its leaf tasks, and their counts added up."""
+    leaves = {leaf: scores[leaf] for leaf in _leaves(name, members)}
+    config = plan.loaded.groups[name]
+    result = aggregate_group(
+        {leaf: Member(score.numbers, score.n - score.failed) for leaf, score in leaves.items()},
+        [
+            GroupMetric(m.metric, m.aggregation, m.weight_by_size, m.filter_list, m.higher_is_better)
+            for m in config.resolved().aggregate_metric_list
+        ],
+    )
+    row: dict[str, Any] = {"alias": config.display_name, **result.numbers}
+    for count in ("n", "failed", "unparsed", "truncated"):
+        row[count] = sum(getattr(score, count) for score in leaves.values())
+    if result.notes:
+        row["notes"] = list(result.notes)
     return row
 
 
@@ -110,5 +129,17 @@ def _ordered(
     return list(dict.fromkeys(order))
 
 
+def _with_leaves(group_map: Mapping[str, list[str]], rows: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The groups that have a task with a row below them, and of their members those that have one."""
+
+    def has_leaf(name: str) -> bool:
+        return name in rows or any(has_leaf(member) for member in group_map.get(name, ()))
+
+    return {name: [m for m in found if has_leaf(m)] for name, found in group_map.items() if has_leaf(name)}
+
+
 def _leaves(name: str, members: Mapping[str, list[str]]) -> list[str]:
-    return [leaf for member in members.get(name, []) for leaf in (_leaves(member, members) or [member])]
+    """The tasks below a group, or the task itself, each once."""
+    if name not in members:
+        return [name]
+    return list(dict.fromkeys(leaf for member in members[name] for leaf in _leaves(member, members)))

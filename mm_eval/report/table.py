@@ -68,6 +68,7 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[s
     counts = [str(row[count]) for count in ("n", "failed", "unparsed")]
     shots = str(results["n-shot"].get(name, ""))
     better = results["higher_is_better"].get(name, {})
+    digits = _digits(row)
     keys = [key for text in row if (key := MetricKey.parse(text)) and not key.is_stderr]
     if not keys:
         yield [label, shots, "", "", "", "", "", "", *counts]
@@ -80,20 +81,24 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[s
             key.scorer,
             key.metric,
             ARROWS[better.get(key.metric)],
-            number_text(row[str(key)]),
+            number_text(row[str(key)], digits),
             "±" if stderr is not None else "",
-            number_text(stderr) if stderr is not None else "",
+            number_text(stderr, digits) if stderr is not None else "",
             *(counts if first else [""] * 3),
         ]
 
 
-def number_text(value: Any) -> str:
-    """Fractions to four places, points to two; what has no value is a dash."""
+def _digits(row: Mapping[str, Any]) -> int:
+    """Four places for a row of fractions, two for points."""
+    numbers = [value for key, value in row.items() if MetricKey.parse(key) and isinstance(value, (int, float))]
+    return 2 if any(abs(value) >= 2 for value in numbers) else 4
+
+
+def number_text(value: Any, digits: int = 4) -> str:
+    """A number to some places; what has no value is a dash."""
     if value is None:
         return "-"
-    if not isinstance(value, (int, float)):
-        return str(value)
-    return f"{value:.2f}" if abs(value) >= 10 else f"{value:.4f}"
+    return f"{value:.{digits}f}" if isinstance(value, (int, float)) else str(value)
 
 
 def _footer(results: Mapping[str, Any]) -> Iterator[str]:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError
 from mm_eval.scorers.base import Scorer
 from mm_eval.scorers.build import build_scorer
+
+MISSPELT = {"mme_percetion_score": "mme_perception_score"}
+"""Metric names that lmms-eval's task guide misspells, so that YAMLs written after it work with either spelling."""
 
 
 def scorers_of(config: TaskConfig) -> list[Scorer]:
@@ -14,13 +21,34 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
     Errors: ConfigError with file:line for an unknown or senseless filter, metric, aggregation or scorer.
     """
     scorers = []
+    process_results = None if config.process_results is None else _well_spelt(config.process_results)
     for pipeline in config.pipelines():
+        for metric in pipeline["metric_list"]:
+            if isinstance(metric["metric"], str):
+                metric["metric"] = MISSPELT.get(metric["metric"], metric["metric"])
         try:
             scorer = build_scorer(
-                pipeline, config.output_type, config.scorer, process_results=config.process_results
+                pipeline,
+                config.output_type,
+                config.scorer if process_results is None else None,
+                process_results=process_results,
+                context={"multiple_targets": True} if config.multiple_targets else {},
             )
             scorer.check_repeats(config.repeats)
         except ConfigError as error:
             raise error.located(config.where("filter_list" if config.filter_list else "metric_list")) from error
         scorers.append(scorer)
     return scorers
+
+
+def _well_spelt(process_results: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with misspelt names in its results put right."""
+
+    @wraps(process_results)
+    def spelt(*args: Any, **kwargs: Any) -> Any:
+        returned = process_results(*args, **kwargs)
+        if not isinstance(returned, Mapping):
+            return returned
+        return {MISSPELT.get(name, name): value for name, value in returned.items()}
+
+    return spelt

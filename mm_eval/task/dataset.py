@@ -7,6 +7,7 @@ text of a doc, which never decodes a picture, and the whole doc, decoded for as 
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -122,7 +123,8 @@ def load_docs(
     fingerprint = _fingerprint(rows)
     if process is not None:
         try:
-            rows = process(rows)
+            with _no_progress_bar():
+                rows = process(rows)
         except Exception as error:  # the task's own code: whatever it raises is a fault of the config
             raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
     if not len(rows):
@@ -195,12 +197,12 @@ def _no_progress_bar() -> Iterator[None]:
     """Reading a file that is here already is no download to watch."""
     import datasets
 
-    shown = datasets.are_progress_bars_enabled()
+    hidden = datasets.are_progress_bars_disabled()
     datasets.disable_progress_bars()
     try:
         yield
     finally:
-        if shown:
+        if not hidden:
             datasets.enable_progress_bars()
 
 
@@ -226,19 +228,20 @@ def _fingerprint(rows: Any) -> str:
     """sha256 of the rows' content, pictures included, whatever path or cache they were read from."""
     import pyarrow as pa
 
-    class Sink:
-        closed = False
+    class Hash(io.RawIOBase):
+        """A file that only remembers the digest of what was written."""
 
-        def __init__(self) -> None:
-            self.digest = hashlib.sha256()
+        digest: Any = None
+
+        def writable(self) -> bool:
+            return True
 
         def write(self, data: Any) -> int:
             self.digest.update(data)
             return len(memoryview(data))
 
-        def flush(self) -> None: ...
-
-    sink = Sink()
+    sink = Hash()
+    sink.digest = hashlib.sha256()
     table = rows.data.table if hasattr(rows.data, "table") else rows.data
     with pa.PythonFile(sink, mode="w") as file, pa.ipc.new_stream(file, table.schema.remove_metadata()) as writer:
         for batch in table.to_batches():

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from mm_eval.catalog.formats import FormatField
 from mm_eval.errors import ConfigError, DataError, did_you_mean
 from mm_eval.types import Doc, Message, Target
 
@@ -65,11 +66,17 @@ def _prompt_keyword(function: Callable[..., Any]) -> str | None:
 def evaluate_field(value: Any, doc: Doc, block: PromptBlock, *, what: str, where: str) -> Any:
     """What a `doc_to_*` entry says about one doc.
 
-    value: a function, a column name, a Jinja template, or a plain value.
+    value: a function, a column name, a Jinja template, a format's field, or a plain value.
     A text that could be a column name has to be one, so that a misspelt column is an error and never a prompt.
     A template that is one `{{ expression }}` gives the expression's own type: `{{choices.text}}` a list, `{{label}}` an int.
     Errors: DataError naming the doc when the column is missing or the function or template fails.
     """
+    if isinstance(value, FormatField):
+        return value.evaluate(
+            doc,
+            lambda entry, of_doc, name: evaluate_field(entry, dict(of_doc), block, what=name, where=where),
+            lambda entry: choices_of(entry, doc, block, where),
+        )
     if callable(value):
         try:
             return call(value, doc, block)

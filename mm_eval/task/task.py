@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.catalog.config import TaskConfig
+from mm_eval.catalog.formats import FormatField
 from mm_eval.errors import ConfigError, DataError, MMEvalError
 from mm_eval.task.dataset import DataSource, Docs, load_docs
 from mm_eval.task.fewshot import Example, ExamplePool
@@ -269,7 +270,7 @@ class Task:
             if entry("doc_to_target") is None
             else evaluate_field(entry("doc_to_target"), doc, block, what="doc_to_target", where=where)
         )
-        choices = None if entry("doc_to_choice") is None else choices_of(entry("doc_to_choice"), doc, block, where)
+        choices = self._choices(entry("doc_to_choice"), doc, block, where)
         if config.output_type == "multiple_choice":
             if choices is None:
                 raise ConfigError("multiple_choice needs doc_to_choice.", where=config.where("output_type"))
@@ -279,6 +280,12 @@ class Task:
         else:
             answer = str(target[0] if isinstance(target, list) and target else "" if target is None else target)
         return Question(text, target, choices, answer)
+
+    def _choices(self, entry: Any, doc: Doc, block: PromptBlock, where: str) -> list[str] | None:
+        """The choices of a doc, None where the task or its format has none."""
+        if isinstance(entry, FormatField):
+            entry = evaluate_field(entry, doc, block, what="doc_to_choice", where=where)
+        return None if entry is None else choices_of(entry, doc, block, where)
 
     def _loaders(
         self, doc_id: int, examples: list[Example], style: PromptStyle, where: str

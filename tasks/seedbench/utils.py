@@ -6,8 +6,6 @@ Source: Li et al. 2023, arXiv:2307.16125.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters import find_letter
-
 LETTERS = "ABCD"
 
 
@@ -44,8 +42,12 @@ def only_pictures(dataset: Any) -> Any:
     return dataset.filter(lambda data_type: data_type == "image", input_columns="data_type")
 
 
+def seed_image_process_results(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
+    """One question's score."""
+    return {"seed_image": float(results[0] == doc["answer"])}
+
+
 def seed_process_results(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
     """One question's score, under its kind of data and under all."""
-    letter, rule = find_letter(results[0] or "", seed_doc_to_choice(doc))
-    score = float(letter == doc["answer"])
-    return {f"seed_{doc['data_type']}": score, "seed_all": score, "__rule__": rule}
+    score = float(results[0] == doc["answer"])
+    return {f"seed_{doc['data_type']}": score, "seed_all": score}

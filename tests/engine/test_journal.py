@@ -98,7 +98,12 @@ def test_a_flipped_bit_costs_its_own_line_only(tmp_path: Path) -> None:
 
 def test_an_error_never_replaces_an_answer_and_is_asked_again(tmp_path: Path) -> None:
     failure = error_record("key0", [Slot("t", 0)], asked(0), ModelError("the server is down"))
-    write(tmp_path, record(0), failure, error_record("key1", [Slot("t", 1)], asked(1), ModelError("down", where="t doc 1")))
+    write(
+        tmp_path,
+        record(0),
+        failure,
+        error_record("key1", [Slot("t", 1)], asked(1), ModelError("down", where="t doc 1")),
+    )
     state = read_journal(tmp_path)
     assert state.answer(Slot("t", 0)).output == "yes"
     assert state.answer(Slot("t", 1)) is None

@@ -113,7 +113,9 @@ def test_an_adapter_that_raises_keeps_what_was_answered(tmp_path: Path) -> None:
         (lambda batch: [(i, Response(None)) for i in batch], "must be text"),
     ],
 )
-def test_too_few_too_many_or_malformed_answers_are_model_errors_not_shifted_ones(tmp_path: Path, answer, message) -> None:
+def test_too_few_too_many_or_malformed_answers_are_model_errors_not_shifted_ones(
+    tmp_path: Path, answer, message
+) -> None:
     outcome = ask(tmp_path, Scripted(answer), questions(4))
     state = read_journal(tmp_path)
     said = [str(found.error) for found in state.slots.values() if found.error] + [str(outcome.stopped)]
@@ -166,5 +168,7 @@ def test_the_request_key_changes_with_everything_that_decides_the_answer() -> No
         key(continuation="z"),
     ]
     assert len({base, *different}) == 10
-    same = key(generation_kwargs={"max_gen_toks": 5, "until": ["x"], "timeout": 3, "max_retries": 9, "num_concurrent": 4})
+    same = key(
+        generation_kwargs={"max_gen_toks": 5, "until": ["x"], "timeout": 3, "max_retries": 9, "num_concurrent": 4}
+    )
     assert same == base

@@ -87,7 +87,9 @@ def test_choices_from_lists_mappings_templates_and_text() -> None:
 
 def test_a_block_states_only_what_differs() -> None:
     blocks = {"default": {"pre": "p", "post": "d"}, "qwen_vl": {"post": "q"}, "qwen2_vl": {"post": "q2"}}
-    assert choose_block(blocks, ("qwen2_5_vl", "qwen2_vl", "qwen_vl")) == PromptBlock("qwen2_vl", {"pre": "p", "post": "q2"})
+    assert choose_block(blocks, ("qwen2_5_vl", "qwen2_vl", "qwen_vl")) == PromptBlock(
+        "qwen2_vl", {"pre": "p", "post": "q2"}
+    )
     assert choose_block(blocks, ("llava",)) == PromptBlock("default", {"pre": "p", "post": "d"})
     assert choose_block(blocks, ("llava",), "qwen_vl").kwargs == {"pre": "p", "post": "q"}
     assert choose_block({"qwen_vl": {"post": "q"}}, ("llava",)).kwargs == {}, "a task without default is fine"

@@ -1,0 +1,75 @@
+"""What many tests use: the command line in this process, and the recorded answers of a published evaluation."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mm_eval.cli import main
+
+ROOT = Path(__file__).parent.parent
+RECORDED = ROOT.parent / "shared" / "papers" / "mme_lavin.jsonl"
+
+
+@dataclass
+class Ran:
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+    folder: Path
+
+    @property
+    def results(self) -> dict[str, Any]:
+        return json.loads((self.folder / "results.json").read_text(encoding="utf-8"))
+
+    def samples(self, task: str) -> list[dict[str, Any]]:
+        lines = (self.folder / "samples" / f"{task}.jsonl").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines]
+
+
+@pytest.fixture
+def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """Runs a command in this process; `--output_path` is a folder of the test unless one is given."""
+
+    def run(*arguments: object) -> Ran:
+        words = [str(argument) for argument in arguments]
+        folder = tmp_path / "run"
+        if "--output_path" in words:
+            folder = Path(words[words.index("--output_path") + 1])
+        elif words and words[0].startswith("-") and "--tasks" in words:
+            words += ["--output_path", str(folder)]
+        capsys.readouterr()
+        code = main(words)
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err, folder)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def lavin(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """(data root with MME's 2,374 questions on 1x1 pictures, replay file with LaVIN-13B's recorded answers)."""
+    if not RECORDED.exists():
+        pytest.skip(f"the recorded answers are not at {RECORDED}")
+    from datasets import Dataset, Image
+    from PIL import Image as Pillow
+
+    rows = [json.loads(line) for line in RECORDED.read_text(encoding="utf-8").splitlines()]
+    root = tmp_path_factory.mktemp("lavin")
+    answers = root / "answers.jsonl"
+    answers.write_text(
+        "".join(
+            json.dumps({"task": "mme", "doc_id": n, "resps": [row["response"]]}) + "\n" for n, row in enumerate(rows)
+        )
+    )
+    columns = {name: [row[name] for row in rows] for name in ("question_id", "question", "answer", "category")}
+    columns["image"] = [Pillow.new("RGB", (1, 1))] * len(rows)
+    data = root / "lmms-lab" / "MME" / "data"
+    data.mkdir(parents=True)
+    Dataset.from_dict(columns).cast_column("image", Image()).to_parquet(data / "test-00000-of-00001.parquet")
+    return root, answers

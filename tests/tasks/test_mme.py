@@ -1,0 +1,148 @@
+"""MME's numbers are the benchmark's own, to the last digit, and each has a standard error."""
+
+import json
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+
+PERCEPTION, COGNITION = 963.6114445778311, 249.64285714285714
+
+
+def test_the_papers_numbers_come_out_of_recorded_answers(cli, lavin) -> None:
+    root, answers = lavin
+    ran = cli("--tasks", "mme", "--model", "replay", "--model_args", f"path={answers}", "--data_root", root)
+    row = ran.results["results"]["mme"]
+    assert ran.code == 0, ran.err
+    assert row["mme_perception_score,none"] == pytest.approx(PERCEPTION, abs=1e-9)
+    assert row["mme_cognition_score,none"] == pytest.approx(COGNITION, abs=1e-9)
+    assert (row["n"], row["failed"], row["truncated"]) == (2374, 0, 0)
+    unread = sum(
+        1
+        for sample in ran.samples("mme")
+        if not any(label in sample["resps"][0].strip().lower()[:4] for label in ("yes", "no"))
+    )
+    assert row["unparsed"] == unread > 0, "what no rule can read is counted, not hidden"
+    categories = [key for key in row if key.endswith(",none") and "_stderr" not in key and "mme_" not in key]
+    assert len([key for key in categories if not key.startswith("unparsed")]) == 14
+    assert sum(row[key] for key in categories) == pytest.approx(PERCEPTION + COGNITION)
+    assert "963.61" in ran.out and "249.64" in ran.out
+
+
+def test_every_mme_number_has_a_standard_error_that_a_bootstrap_confirms(cli, lavin) -> None:
+    root, answers = lavin
+    ran = cli("--tasks", "mme", "--model", "replay", "--model_args", f"path={answers}", "--data_root", root)
+    row = ran.results["results"]["mme"]
+    for key in [
+        key for key in row if key.endswith(",none") and "_stderr" not in key and not key.startswith("unparsed")
+    ]:
+        metric, _, pipeline = key.partition(",")
+        assert isinstance(row[f"{metric}_stderr,{pipeline}"], float), key
+    pictures: dict[str, dict[str, list[float]]] = {}
+    for sample in ran.samples("mme"):
+        doc, score = sample["doc"], sample["scores"].get("mme_cognition_score,none")
+        if score is not None:
+            pictures.setdefault(doc["category"], {}).setdefault(doc["question_id"], []).append(score["score"])
+    draw, totals = random.Random(0), []
+    for _ in range(2000):  # pictures drawn within each category, as the score groups by it
+        total = 0.0
+        for of_category in pictures.values():
+            drawn = draw.choices(list(of_category.values()), k=len(of_category))
+            scores = [score for picture in drawn for score in picture]
+            total += 100 * sum(scores) / len(scores) + 100 * sum(map(all, drawn)) / len(drawn)
+        totals.append(total)
+    mean = sum(totals) / len(totals)
+    bootstrap = math.sqrt(sum((total - mean) ** 2 for total in totals) / (len(totals) - 1))
+    assert row["mme_cognition_score_stderr,none"] == pytest.approx(bootstrap, rel=0.1)
+
+
+def test_a_run_scores_the_same_from_its_own_samples(cli, lavin, tmp_path: Path) -> None:
+    root, answers = lavin
+    first = cli("--tasks", "mme", "--model", "replay", "--model_args", f"path={answers}", "--data_root", root)
+    again = cli(
+        *("--tasks", "mme", "--model", "replay", "--model_args", f"path={first.folder / 'samples' / 'mme.jsonl'}"),
+        *("--data_root", root, "--output_path", tmp_path / "again"),
+    )
+    one, other = first.results, again.results
+    one.pop("run"), other.pop("run")
+    assert json.dumps(one) == json.dumps(other)
+
+
+GUIDE_YAML = """
+dataset_path: lmms-lab/MME
+dataset_kwargs:
+  token: True
+task: "mme_guide"
+test_split: test
+output_type: generate_until
+doc_to_visual: !function utils.mme_doc_to_visual
+doc_to_text: !function utils.mme_doc_to_text
+doc_to_target: "answer"
+generation_kwargs:
+  max_new_tokens: 16
+  temperature: 0
+  top_p: 0
+  num_beams: 1
+  do_sample: false
+# The return value of process_results will be used by metrics
+process_results: !function utils.mme_process_results
+# Note that the metric name can be either a registed metric function (such as the case for GQA) or a key name
+metric_list:
+  - metric: mme_percetion_score
+    aggregation: !function utils.mme_aggregate_results
+    higher_is_better: true
+  - metric: mme_cognition_score
+    aggregation: !function utils.mme_aggregate_results
+    higher_is_better: true
+model_specific_prompt_kwargs:
+  default:
+    pre_prompt: ""
+    post_prompt: "\\nAnswer the question using a single word or phrase."
+  qwen_vl:
+    pre_prompt: ""
+    post_prompt: " Answer:"
+metadata:
+  - version: 0.0
+"""
+
+
+def test_the_task_guides_yaml_loads_unchanged_with_its_misspelt_metric(cli, lavin, tmp_path: Path) -> None:
+    root, answers = lavin
+    folder = tmp_path / "guide"
+    folder.mkdir()
+    (folder / "mme.yaml").write_text(GUIDE_YAML)
+    utils = Path(__file__).parents[2] / "tasks" / "mme" / "utils.py"
+    (folder / "utils.py").write_text(utils.read_text())
+    recorded = tmp_path / "recorded.jsonl"
+    recorded.write_text(answers.read_text().replace('"task": "mme"', '"task": "mme_guide"'))
+    ran = cli(
+        *("--tasks", "mme_guide", "--include_path", folder, "--model", "replay", "--model_args", f"path={recorded}"),
+        *("--data_root", root),
+    )
+    assert ran.code == 0, ran.err
+    assert ran.results["results"]["mme_guide"]["mme_perception_score,none"] == pytest.approx(PERCEPTION)
+    assert ran.results["versions"]["mme_guide"] == 0.0
+
+
+def test_a_category_without_docs_is_left_out_and_odd_pictures_still_score(cli, tmp_path: Path) -> None:
+    ran = cli("--tasks", "mme", "--model", "dummy", "--sample", "--limit", "3")
+    row = ran.results["results"]["mme"]
+    assert "existence,none" in row and "color,none" not in row
+    assert row["n"] == 3
+
+
+@pytest.mark.parametrize("key", ["qwen_vl", None])
+def test_the_prompt_of_each_model_family(cli, key: str | None) -> None:
+    extra = ["--prompt_key", key] if key else []
+    ran = cli("show", "mme", "--sample", "--model", "dummy", "--doc", "0", *extra)
+    assert ran.code == 0
+    assert "Please answer yes or no" not in ran.out
+    ending = " Answer:" if key else "\nAnswer the question using a single word or phrase."
+    assert f"?{ending}\n" in ran.out
+
+
+def test_an_unknown_prompt_key_is_an_error(cli) -> None:
+    ran = cli("--tasks", "mme", "--model", "dummy", "--sample", "--prompt_key", "qwen_v")
+    assert ran.code == 2 and "Did you mean 'qwen_vl'?" in ran.err
