@@ -27,7 +27,6 @@ from .hf_runtime import Runtime
 
 NOT_FOR_TRANSFORMERS = frozenset({"image_aspect_ratio"})
 """Options of other adapters that tasks in the field carry along; they have no meaning here."""
-_SAMPLING = ("temperature", "top_p", "top_k", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h")
 
 
 @dataclass(frozen=True)
@@ -119,13 +118,10 @@ def _seeded(runtime: Runtime, seed: int | None) -> Iterator[None]:
 
 def _generation_config(runtime: Runtime, options: GenerationOptions, cap: int, stop_tokens: list[int]) -> Any:
     config = copy.deepcopy(runtime.model.generation_config)
-    for name in _SAMPLING:
-        if hasattr(config, name):
-            setattr(config, name, None)
     if options.do_sample:
         config.temperature, config.top_p, config.top_k = options.temperature, options.top_p or 1.0, options.top_k or 0
     config.do_sample, config.num_beams = options.do_sample, options.num_beams
-    config.max_new_tokens, config.max_length, config.min_length = cap, None, None
+    config.max_new_tokens = cap
     config.pad_token_id, config.eos_token_id = runtime.pad_token, stop_tokens
     config.return_dict_in_generate, config.num_return_sequences = False, 1
     for name, value in options.extra.items():

@@ -23,6 +23,10 @@ Answer = TypeVar("Answer")
 
 TOKENS_ON_CPU, TOKENS_ON_DEVICE, MOST_ROWS = 4096, 16384, 64
 """`--batch_size auto`: padded tokens of a batch to begin with, and rows at most."""
+_OWN_SAMPLING = (
+    "temperature", "top_p", "top_k", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h", "max_length", "min_length",
+    "max_new_tokens", "min_new_tokens", "num_beams", "num_return_sequences",
+)  # fmt: skip
 
 
 def choose_device(arguments: Arguments, asked: str | None) -> str:
@@ -88,6 +92,7 @@ class Runtime:
 
     def __init__(self, model: Any, family: Family, tokenizer: Any, batch_size: int | str) -> None:
         self.model, self.family, self.tokenizer = model, family, tokenizer
+        _without_own_sampling(model.generation_config)
         self.device, self.dtype = model.device, model.dtype
         takes = inspect.signature(model.forward).parameters
         recurrent = bool(getattr(model, "_is_stateful", False))
@@ -171,6 +176,18 @@ class Runtime:
 
     def _picture(self, value: Any) -> Any:
         return value.to(self.device, self.dtype) if value.is_floating_point() else value.to(self.device)
+
+
+def _without_own_sampling(config: Any) -> None:
+    """Takes a checkpoint's sampling defaults and lengths out of its generation config.
+
+    transformers fills each value that a call leaves open from there, so that Qwen2-VL's top_k=1 would make every sampled
+    answer greedy. Penalties stay.
+    """
+    for name in _OWN_SAMPLING:
+        if hasattr(config, name):
+            setattr(config, name, None)
+    config.do_sample = False
 
 
 def joined(parts: Sequence[Any]) -> Any:

@@ -77,7 +77,7 @@ def score(runtime: Runtime, rows: Sequence[Continuation]) -> list[LLOutput]:
         sources = [place[id(row.prompt)] for row in rows]
         tokens = torch.tensor([row.ids[0] for row in rows], device=runtime.device)
         first = prefix.first[sources]
-        totals = first.gather(1, tokens[:, None])[:, 0].double().tolist()
+        totals = first.gather(1, tokens[:, None])[:, 0].tolist()
         greedy = (first.argmax(-1) == tokens).tolist()
         longer = [i for i, row in enumerate(rows) if len(row.ids) > 1]
         size = max(EXTENDED_ROWS, runtime.limit or 0)
@@ -103,7 +103,8 @@ def prefill(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
         **batch, past_key_values=DynamicCache(config=runtime.model.config), use_cache=True, logits_to_keep=1
     )
     shift = runtime.model.model.rope_deltas if computes_positions else torch.zeros_like(mask[:, :1])
-    return Prefix(torch.log_softmax(output.logits[:, -1].float(), -1), output.past_key_values, mask, shift.clone())
+    first = torch.log_softmax(output.logits[:, -1].float(), -1).to(runtime.device)
+    return Prefix(first, output.past_key_values, mask, shift.to(runtime.device).clone())
 
 
 def extend(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]]) -> list[LLOutput]:
@@ -152,7 +153,7 @@ def _total(logits: Any, ids: list[int]) -> LLOutput:
     """Sum of log-probabilities of ids under logits of shape (len(ids), vocabulary), and whether ids are the argmax."""
     chosen = torch.tensor(ids, device=logits.device)
     probabilities = torch.log_softmax(logits.float(), -1)
-    total = probabilities.gather(1, chosen[:, None])[:, 0].double().sum().item()
+    total = sum(probabilities.gather(1, chosen[:, None])[:, 0].tolist())
     return total, bool((probabilities.argmax(-1) == chosen).all())
 
 

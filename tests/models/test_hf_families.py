@@ -77,10 +77,11 @@ def _by_hand(model: Any, prompt: str, continuation: str, images: list[Any]) -> t
     return total, greedy
 
 
+@pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
-def test_loglikelihood_equals_a_whole_forward_in_nats(adapter: Callable[..., Any], kind: str) -> None:
+def test_loglikelihood_equals_a_whole_forward_in_nats(adapter: Callable[..., Any], kind: str, count: int) -> None:
     model = adapter_of(adapter, kind)
-    images = [] if kind == "llama" else [picture(90, 60, 1)]
+    images = [] if kind == "llama" else [picture(90, 60, 1), picture(56, 112, 2)][:count]
     rows = [instance("What is shown?", images, continuation=text, choice=n) for n, text in enumerate(CHOICES)]
     prompt = model.writer.write(rows[0]).text
     for key, (total, greedy) in outputs(model.loglikelihood(rows)).items():
@@ -108,6 +109,7 @@ def test_another_picture_changes_the_loglikelihood(adapter: Callable[..., Any], 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_generated_text_is_greedy_under_the_loglikelihood(adapter: Callable[..., Any], kind: str) -> None:
     """The two ways to ask agree: scoring the model's own greedy tokens says that they are greedy."""
+    import torch
     from mm_eval.models.hf_score import Continuation, score
 
     model = adapter_of(adapter, kind)
@@ -119,8 +121,15 @@ def test_the_generated_text_is_greedy_under_the_loglikelihood(adapter: Callable[
         own = tokens[0, length:].tolist()
         [(total, greedy)] = score(model.runtime, [Continuation(row, prompt, own)])
         assert greedy and total < 0
-        [(_, other)] = score(model.runtime, [Continuation(row, prompt, [*own[:-1], (own[-1] + 1) % 400])])
-        assert not other
+        changed = (own[0] + 1) % 400
+        longer = model.runtime.collate([prompt]) | {"input_ids": torch.tensor([[*prompt.ids, changed]])}
+        longer |= {name: torch.nn.functional.pad(longer[name], (0, 1)) for name in prompt.types}
+        longer["attention_mask"] = torch.ones_like(longer["input_ids"])
+        after = model.runtime.model.generate(**longer, max_new_tokens=4, min_new_tokens=4, do_sample=False)
+        first_is_not, last_is_not = [changed, *after[0, length + 1 :].tolist()], [*own[:-1], (own[-1] + 1) % 400]
+        for ids in (first_is_not, last_is_not):
+            [(_, is_greedy)] = score(model.runtime, [Continuation(row, prompt, ids)])
+            assert not is_greedy
 
 
 @pytest.mark.parametrize("kind", ["qwen2_vl", "qwen2_5_vl", "qwen3_vl"])

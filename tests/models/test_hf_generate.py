@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -119,15 +122,19 @@ def test_sampling_leaves_the_callers_random_state_alone(adapter: Adapter) -> Non
     assert torch.equal(torch.rand(1), expected)
 
 
-def test_a_checkpoints_own_sampling_defaults_do_not_leak(adapter: Adapter) -> None:
+def test_a_checkpoints_own_sampling_defaults_do_not_leak(
+    adapter: Adapter, checkpoint: Callable[[str], Path], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """generation_config.json of Qwen2-VL says do_sample, top_k=1: greedy stays greedy, and sampling really samples."""
-    model, plain = adapter("llama"), adapter("llama")
-    own = model.runtime.model.generation_config
-    own.do_sample, own.temperature, own.top_k, own.top_p = True, 5.0, 1, 0.001
+    folder = shutil.copytree(checkpoint("llama"), tmp_path / "own_defaults")
+    own = {"do_sample": True, "temperature": 5.0, "top_k": 1, "top_p": 0.001, "min_p": 0.999, "max_length": 3}
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": 2, **own}))
+    model, plain = adapter("llama", pretrained=str(folder)), adapter("llama")
     greedy = instance("The quick", chat=False, **_steps(8, min_new_tokens=8))
     assert outputs(model.generate([greedy])) == outputs(plain.generate([greedy]))
     sampled = [instance("The quick", chat=False, repeat=n, doc_id=n, **_steps(8, temperature=1.0)) for n in range(4)]
     assert len(set(outputs(model.generate(sampled)).values())) > 1
+    assert "generation flags" not in capfd.readouterr().err
 
 
 def test_the_checkpoints_repetition_penalty_holds(adapter: Adapter) -> None:
@@ -142,6 +149,38 @@ def test_beams(adapter: Adapter) -> None:
     rows = mixed(**_steps(6, num_beams=3))
     alone = outputs(adapter("llava").generate(rows))
     assert outputs(adapter("llava", batch_size=5).generate(rows)) == alone
+
+
+@pytest.mark.parametrize("batch_size", [2, "auto"])
+def test_answers_come_as_they_complete_and_batches_stay_small(adapter: Adapter, batch_size: int | str) -> None:
+    """The first answer needs no more questions than one batch, and memory does not grow with the number of docs."""
+    model = adapter("llama", batch_size=batch_size)
+    model.runtime.budget = 60
+    sizes: list[tuple[int, int]] = []
+    collate = model.runtime.collate
+
+    def counted(prompts: Any) -> Any:
+        sizes.append((len(prompts), max(len(prompt.ids) for prompt in prompts)))
+        return collate(prompts)
+
+    model.runtime.collate = counted
+    for fields, ask in (
+        ({"generation_kwargs": {"max_new_tokens": 3}}, model.generate),
+        ({"continuation": " a"}, model.loglikelihood),
+    ):
+        taken: list[int] = []
+
+        def questions(fields: dict[str, Any] = fields, taken: list[int] = taken) -> Any:
+            for n in range(12):
+                taken.append(n)
+                yield instance(f"The quick brown fox {n}", chat=False, doc_id=n, **fields)
+
+        answers = ask(questions())
+        next(answers)
+        assert len(taken) <= 8
+        assert len(list(answers)) == 11
+    assert max(rows for rows, _ in sizes) <= (2 if batch_size == 2 else 60 // min(length for _, length in sizes))
+    assert max(rows for rows, _ in sizes) > 1
 
 
 def test_an_unknown_option_is_named(adapter: Adapter) -> None:
