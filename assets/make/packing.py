@@ -1,7 +1,7 @@
 """Many questions behind one image prefix: the loss of ten questions for the price of one picture.
 
-A block mask lets each question see the pictures and itself, and its positions go on from the prefix. The logits equal
-those of the stock forward, which one_by_one_difference measures.
+Each question sees the pictures and itself (block_attention.py), and its positions go on from the prefix. The logits
+equal those of the stock forward, which one_by_one_difference measures.
 """
 
 import random
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
+from block_attention import blocks_of, packed_attention
 from drawing import CELL, COLORS, GRID, SHAPES, SIZE, WORDS, Picture
 from pictures import ACTS, FACES, LANDMARKS, LOCATIONS, SPANISH, STATES, STYLES, TITLES
 from PIL import Image
@@ -169,19 +170,19 @@ class Packer:
         at = is_image[None].expand(rows, -1)[..., None]
         prefix = prefix.masked_scatter(at, features.to(prefix.dtype))
         x = torch.cat([prefix, embed(batch.ids)], 1)
-        question = torch.cat([torch.zeros(rows, len(ids), dtype=torch.long), batch.question], 1)
-        seen = (question[:, None, :] == 0) | (question[:, None, :] == question[:, :, None])
-        seen = seen & torch.ones(x.shape[1], x.shape[1]).tril().bool()
-        bias = torch.zeros(rows, 1, x.shape[1], x.shape[1]).masked_fill_(~seen[:, None], -1e9)
         position = torch.cat([places[:, None].expand(3, rows, -1), batch.position[None].expand(3, -1, -1)], 2)
-        hidden = self.model.model.language_model(
-            inputs_embeds=x,
-            attention_mask=bias,
-            position_ids=position[0] if self.arch == "llava" else position,
-            use_cache=False,
-        ).last_hidden_state[:, len(ids) :]
+        language_model = self.model.model.language_model
+        with packed_attention(language_model.config, blocks_of(batch.question, len(ids))):
+            hidden = language_model(
+                inputs_embeds=x,
+                # Four dimensions are taken as they are; packed_attention needs no mask.
+                attention_mask=torch.zeros(1, 1, 1, 1),
+                position_ids=position[0] if self.arch == "llava" else position,
+                use_cache=False,
+            ).last_hidden_state[:, len(ids) :]
         answers = batch.target >= 0
-        return features, self.model.lm_head(hidden[answers]), answers
+        with torch.autocast("cpu", enabled=False):
+            return features, self.model.lm_head(hidden[answers].float()), answers
 
     def auxiliary_loss(self, features: Tensor, pictures: list[Picture]) -> tuple[Tensor, list[float]]:
         """The loss of naming what lies under each image token, and the accuracy where something does, by head."""
