@@ -272,6 +272,6 @@ def _filter_of(step: FilterFactory | Filter) -> Filter:
 
 def _filter_error(name: str, instance: Instance, error: Exception) -> MMEvalError:
     where = f"{instance.task}, doc {instance.doc_id}"
-    if isinstance(error, ScoringError):
+    if isinstance(error, MMEvalError):
         return error.located(where)
     return ScoringError(f"A filter of {name!r} raised {type(error).__name__}: {error}.", where=where)

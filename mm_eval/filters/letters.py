@@ -7,7 +7,7 @@ import string
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mm_eval.errors import ConfigError
+from mm_eval.errors import ConfigError, DataError, did_you_mean
 from mm_eval.filters.base import Filter, is_unread, register_filter
 from mm_eval.filters.extraction import unread
 from mm_eval.filters.reading import AFTER, BEFORE, Level, boxed, decide, lines_of, plain, unwrapped
@@ -91,7 +91,7 @@ class McqLetterFilter(Filter):
         fields = [self.choices] if isinstance(self.choices, str) else list(self.choices)
         missing = [field for field in fields if field not in doc]
         if missing:
-            raise ConfigError(f"mcq_letter: the doc has no field {missing[0]!r}.")
+            raise DataError(f"mcq_letter: the doc has no field {missing[0]!r}.", hint=did_you_mean(missing[0], map(str, doc)))
         values = doc[fields[0]] if len(fields) == 1 else [doc[field] for field in fields]
         if isinstance(values, Mapping):
             values = values.get("text", list(values.values()))
@@ -196,12 +196,10 @@ class LetterReader:
 
     def _leading(self) -> list[str]:
         """A letter that begins the answer: "B. dog", "(B) since", "B because"; several where the options are repeated."""
-        begins = re.compile(
-            rf"\(?({self.upper})(?:[).:]+(?=\s|$|[^\W\d_])|\s*[-–—]\s|\s*$|,(?=\s)|(?=\s+{_REASON})){AFTER}"
-        )
+        follows = rf"[).:]+(?=\s|$|[a-z]{{2}}|[^\x00-\x7f])|\s*[-–—]\s|\s*$|,(?=\s)|(?=\s+{_REASON})"
         lines = lines_of(self.text)
-        first = begins.match(lines[0]) if lines else None
-        if not first or (first[1] == "I" and lines[0].startswith(("I,", "I "))):
+        first = re.match(rf"\(?({self.upper})(?:{follows})", lines[0]) if lines else None
+        if not first or lines[0].startswith(("I,", "I ")) or _REJECTED.match(lines[0], first.end()):
             return []
         others = [match[1] for line in lines[1:] if (match := re.match(rf"[-•]?\s*\(?({self.upper})[).:]\s", line))]
         joined = self._joined(lines[0][first.end(1) :])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +47,8 @@ def _weighted_medians(values: Sequence[float], weights: NDArray[Any]) -> NDArray
 @not_smooth
 def median(arr: Sequence[float]) -> float:
     """The middle value, or the mean of the two middle ones."""
-    return float(statistics.median(arr))
+    ordered = sorted(arr)
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 def _exp(value: float) -> float:

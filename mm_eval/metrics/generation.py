@@ -127,7 +127,7 @@ def relaxed_accuracy(references: Any, predictions: Sequence[Any], tolerance: flo
     def close(target: str, answer: str) -> int:
         wanted, given = number_of(target), number_of(answer)
         if wanted and given is not None:
-            return int(abs(given - wanted) <= tolerance * abs(wanted))
+            return int(abs(given - wanted) / abs(wanted) <= tolerance)
         return int((wanted is not None and wanted == given) or target.strip().lower() == answer.strip().lower())
 
     return best_over_targets(references, predictions, close, multiple_targets=True)

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DEFAULT_SEED = 1234
-MOST_REPLICATES = 1000
-"""Above so many clusters the jackknife deletes several at a time."""
+MOST_REPLICATES, LEAST_REPLICATES, JACKKNIFE_VALUES = 1000, 200, 5_000_000
+"""With more clusters than it may have replicates, the jackknife deletes several clusters at a time: at most 1000 replicates,
+fewer (but 200 at least, which is within 5%) where they would visit more than 5 million values."""
 _CELLS = 4_000_000
 """Numbers held at a time by a bootstrap."""
 
@@ -90,12 +91,12 @@ def stderr_for_metric(
 ) -> Callable[[Sequence[Any]], float | None] | None:
     """The function that gives the standard error of an aggregation's value; None where bootstrap_iters is 0.
 
-    metric: an aggregation function, or a Metric, whose aggregation is meant.
+    metric: an aggregation function, or a Metric or CorpusMetric, whose aggregation is meant.
     """
     if bootstrap_iters <= 0:
         return None
-    aggregation = getattr(metric, "aggregation", None) if hasattr(metric, "higher_is_better") else metric
-    chosen: Callable[..., Any] = aggregation or metric
+    own = getattr(metric, "aggregation", None)
+    chosen: Callable[..., Any] = own if callable(own) else metric
     return lambda xs: standard_error(chosen, xs, clusters, bootstrap_iters=bootstrap_iters, seed=seed).value
 
 
@@ -141,7 +142,8 @@ def _by_kind(
     if sums is None and traits.smooth:
         from mm_eval.metrics.jackknife import jackknife_stderr
 
-        return jackknife_stderr(aggregation, values, members, traits.stratum, most=MOST_REPLICATES, seed=seed)
+        most = max(LEAST_REPLICATES, min(MOST_REPLICATES, JACKKNIFE_VALUES // len(values)))
+        return jackknife_stderr(aggregation, values, members, traits.stratum, most=most, seed=seed)
     if iters < 2:
         return StandardError(None, f"bootstrap_iters is {iters}: no standard error.")
     draws = _sum_draws(sums, members, iters, seed) if sums else _draws(aggregation, values, members, iters, seed)
@@ -255,4 +257,5 @@ class _Chunks:
 def _spread(draws: NDArray[Any]) -> float | None:
     import numpy as np
 
-    return float(np.std(draws, ddof=1)) if len(draws) > 1 else None
+    with np.errstate(invalid="ignore"):
+        return float(np.std(draws, ddof=1)) if len(draws) > 1 else None

@@ -140,13 +140,18 @@ class Scorer:
         by_doc: dict[int, list[Instance]] = {}
         for instance in instances:
             by_doc.setdefault(instance.doc_id, []).append(instance)
+        failed = {doc_id: _failure(self, doc_id, group) for doc_id, group in by_doc.items()}
+        whole = {doc_id: group for doc_id, group in by_doc.items() if failed[doc_id] is None}
         try:
-            scored = self.score_instances(by_doc)
-        except Exception as error:  # a batch that fails as a whole is tried doc by doc
-            scored = {}
-            for doc_id, group in by_doc.items():
-                scored.update(self._alone(doc_id, group, error))
-        self.set_results({i: self._with_rules(scored[i], by_doc[i]) for i in by_doc if i in scored})
+            scored = self.score_instances(whole)
+        except Exception:  # a batch that fails as a whole is tried doc by doc
+            scored = {doc_id: self._alone(doc_id, group) for doc_id, group in whole.items()}
+        missing = ScoringError("the scorer gave no result for this doc.")
+        results = {}
+        for doc_id, group in by_doc.items():
+            doc = failed[doc_id] or scored.get(doc_id)
+            results[doc_id] = self._with_rules(doc, group) if doc is not None else _failed(doc_id, group, missing)
+        self.set_results(results)
         return self.raw_docs
 
     def apply_filter(self, instances: Sequence[Instance]) -> None:
@@ -163,16 +168,15 @@ class Scorer:
 
     def _guarded(self, doc_id: int, instances: list[Instance]) -> ScoredDoc:
         try:
-            failed = _failure(self, doc_id, instances)
-            return failed or self._with_rules(self.score_doc(doc_id, instances), instances)
+            return _failure(self, doc_id, instances) or self.score_doc(doc_id, instances)
         except Exception as error:
             return _failed(doc_id, instances, error)
 
-    def _alone(self, doc_id: int, instances: list[Instance], error: Exception) -> dict[int, ScoredDoc]:
+    def _alone(self, doc_id: int, instances: list[Instance]) -> ScoredDoc:
         try:
-            return {doc_id: _failure(self, doc_id, instances) or self.score_instances({doc_id: instances})[doc_id]}
-        except Exception as own_error:
-            return {doc_id: _failed(doc_id, instances, own_error)}
+            return self.score_instances({doc_id: instances})[doc_id]
+        except Exception as error:
+            return _failed(doc_id, instances, error)
 
     def _with_rules(self, doc: ScoredDoc, instances: list[Instance]) -> ScoredDoc:
         """The doc with the rules that found its answers, where its scorer did not say."""
@@ -258,6 +262,7 @@ class Scorer:
         except Exception as error:
             self.notes.append(f"{key}: the aggregation raised {type(error).__name__}: {error}.")
             return None, None
+        value = value.item() if hasattr(value, "item") else value
         clusters = None if self.clusters is None else [self.clusters.get(i, ("doc", i)) for i in of_docs]
         if isinstance(value, float) and math.isnan(value):
             self.notes.append(f"{key}: the number is NaN, so it has no standard error.")

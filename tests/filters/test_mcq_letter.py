@@ -1,0 +1,117 @@
+"""mcq_letter: what an answer to a multiple-choice question means, and when it means nothing."""
+
+import pytest
+
+from mm_eval.errors import ConfigError, DataError
+from mm_eval.filters import Extracted, build_filter_ensemble, rule_of
+
+READ = [
+    ("A", "A", "letter"), ("b", "B", "letter"), ("(A)", "A", "letter"), ("A.", "A", "letter"), ("(c).", "C", "letter"),
+    ("'B'", "B", "letter"), ("**B**", "B", "letter"), ("$B$", "B", "letter"), ("\\(B\\)", "B", "letter"),
+    ("\\text{B}", "B", "letter"), ("I", "I", "letter"), ("Option B", "B", "letter"), ("`D`", "D", "letter"),
+    ("Ｂ", "B", "letter"), ("（C）", "C", "letter"), ("選項B", "B", "letter"), ("B。", "B", "letter"),
+    ("\\boxed{A}", "A", "boxed"), ("So it is $\\boxed{\\text{(C)}}$", "C", "boxed"), ("\\boxed{B. dog}", "B", "boxed"),
+    ("First \\boxed{A}, no: \\boxed{B}", "B", "boxed"), ("<answer>B</answer>", "B", "boxed"),
+    ("<think-free> <answer>D. fox</answer>", "D", "boxed"), ("<|begin_of_box|>C<|end_of_box|>", "C", "boxed"),
+    ("Answer: A", "A", "answer_is"), ("answer: b", "B", "answer_is"), ("ANSWER - C", "C", "answer_is"),
+    ("The answer is (B).", "B", "answer_is"), ("the answer is a.", "A", "answer_is"),
+    ("The answer is A because it is red.", "A", "answer_is"), ("**Answer:** C", "C", "answer_is"),
+    ("**Answer: C. cat**", "C", "answer_is"), ("### Answer\nC", "C", "answer_is"), ("Answer:\n\nC", "C", "answer_is"),
+    ("The correct option is D.", "D", "answer_is"), ("Option B is correct.", "B", "answer_is"),
+    ("B is the best answer", "B", "answer_is"), ("Therefore, the best answer is B: dog", "B", "answer_is"),
+    ("The final answer is: $\\boxed{D}$.", "D", "boxed"), ("The answer is A. Wait, no: the answer is B.", "B", "answer_is"),
+    ("A. cat\nB. dog\nAnswer: B", "B", "answer_is"), ("A cat. Answer: (D)", "D", "answer_is"),
+    ("答案：B", "B", "answer_is"), ("答案是B。", "B", "answer_is"), ("正确答案是C，因为", "C", "answer_is"),
+    ("故选D", "D", "answer_is"), ("选B", "B", "answer_is"), ("정답: B", "B", "answer_is"), ("正解はBです", "B", "answer_is"),
+    ("Réponse : C", "C", "answer_is"), ("Ответ: B", "B", "answer_is"), ("La respuesta es: D", "D", "answer_is"),
+    ("Let me think.\n\nB", "B", "last_line"), ("It shows a dog.\n**B**", "B", "last_line"),
+    ("B. dog", "B", "first"), ("(B) dog", "B", "first"), ("B) dog", "B", "first"), ("B: dog", "B", "first"),
+    ("B - dog", "B", "first"), ("B because it is red", "B", "first"), ("D, since it is round", "D", "first"),
+    ("B\n\nThe picture shows a dog", "B", "first"),
+    ("The dog, so **C** it must be", "C", "bold"), ("We see **D. a fox** here", "D", "bold"),
+    ("I would choose C.", "C", "chosen"), ("It's B", "B", "chosen"), ("I'd go with option D", "D", "chosen"),
+    ("The dog is shown in (B)", "B", "bracketed"),
+]  # fmt: skip
+
+UNREAD = [
+    "", " ", "None of these", "A cat", "A cat is sitting on B", "I think it is a cat", "I am not sure", "I'm unsure",
+    "A or B", "A, B and C", "A/B", "(A) and (B)", "Both A and B", "The answer is A or B", "Answer: A, C", "ABC", "AC", "K",
+    "The answer is a cat", "The answer is A cat", "I choose A cat", "The answer is not A", "I don't think the answer is A",
+    "Not (A)", "Option B is incorrect.", "(B) is wrong", "A is wrong", "Vitamin A", "Plan B", "B-52", "B's dog",
+    "A. cat\nB. dog\nC. fox", "**A** and **B** look alike", "answer is I think unclear", "Because of this", "Edward", "C'est bon",
+]  # fmt: skip
+
+
+def read(answer, doc=None, **kwargs):
+    return build_filter_ensemble("x", [("mcq_letter", kwargs)]).chain([[answer]], [doc or {}])[0][0]
+
+
+@pytest.mark.parametrize(("answer", "letter", "rule"), READ)
+def test_an_answer_is_read_by_the_strictest_rule_that_sees_it(answer, letter, rule):
+    found = read(answer)
+    assert found == letter
+    assert isinstance(found, Extracted) and found.rule == f"mcq_letter:{rule}"
+
+
+@pytest.mark.parametrize("answer", UNREAD)
+def test_what_is_no_answer_is_unparsed_never_a_guess(answer):
+    found = read(answer)
+    assert found is None
+    assert rule_of(found) == "unparsed"
+
+
+DOC = {"a": "cat", "b": "a dog", "c": "red panda", "d": "panda"}
+FIELDS = {"choices": ["a", "b", "c", "d"]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "letter", "rule"),
+    [
+        ("cat", "A", "text"), ("A dog.", "B", "text"), ("The red panda", "C", "text"), ("panda", "D", "text"),
+        ("C. red panda", "C", "text"), ("\\boxed{red panda}", "C", "boxed"), ("The answer is a dog", "B", "answer_is"),
+        ("The answer is A dog", "B", "answer_is"), ("It is a red panda.", "C", "text_within"),
+    ],
+)  # fmt: skip
+def test_the_words_of_exactly_one_option_are_an_answer(answer, letter, rule):
+    found = read(answer, DOC, **FIELDS)
+    assert (found, found.rule) == (letter, f"mcq_letter:{rule}")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["category", "a panda and a cat", "It's not a cat", "It's not a cat, it is a dog", "C. cat", "E", "(E)", "The answer is E"],
+)
+def test_other_words_negations_and_letters_without_an_option_are_no_answer(answer):
+    assert read(answer, DOC, **FIELDS) is None
+
+
+def test_options_may_be_a_list_and_empty_ones_at_the_end_do_not_count():
+    assert read("green", {"options": ["red", "green", None, ""]}, choices="options") == "B"
+    assert read("C", {"options": ["red", "green", None, ""]}, choices="options") is None
+
+
+def test_two_options_with_the_same_words_are_told_apart_by_letter_only():
+    doc = {"options": ["x", "same", "same"]}
+    assert read("same", doc, choices="options") is None
+    assert read("C. same", doc, choices="options") == "C"
+
+
+def test_strict_only_reads_no_mere_mentions():
+    assert read("The dog is shown in (B)", lenient=False) is None
+    assert read("Answer: B", lenient=False) == "B"
+
+
+def test_the_fallback_and_the_letters_are_configurable():
+    fallback = read("nothing", fallback="Z")
+    assert (fallback, fallback.rule) == ("Z", "unparsed")
+    assert read("E", letters="ABCD") is None
+    assert read(None) is None and read(3) is None
+
+
+def test_bad_arguments_are_errors_before_any_answer():
+    with pytest.raises(ConfigError, match="capital letters"):
+        build_filter_ensemble("x", [("mcq_letter", {"letters": "abc"})])
+    with pytest.raises(ConfigError, match="choices"):
+        build_filter_ensemble("x", [("mcq_letter", {"choices": 3})])
+    with pytest.raises(DataError, match=r"no field 'e'"):
+        read("cat", DOC, choices=["a", "e"])

@@ -1,0 +1,49 @@
+"""yes_no: whether an answer says yes or no, and when it says neither."""
+
+import pytest
+
+from mm_eval.filters import build_filter_ensemble, rule_of
+
+READ = [
+    ("Yes", "yes", "word"), ("no.", "no", "word"), ("YES!", "yes", "word"), ("**Yes**", "yes", "word"), ("y", "yes", "word"),
+    ("N", "no", "word"), ("Ｙｅｓ", "yes", "word"), ("是", "yes", "word"), ("否", "no", "word"), ("不是。", "no", "word"),
+    ("没有", "no", "word"), ("はい", "yes", "word"), ("いいえ", "no", "word"), ("아니요", "no", "word"), ("Sí", "yes", "word"),
+    ("Oui.", "yes", "word"), ("Nein", "no", "word"), ("Нет", "no", "word"),
+    ("$\\boxed{\\text{No}}$", "no", "boxed"), ("<answer>no</answer>", "no", "boxed"),
+    ("The answer is yes", "yes", "answer_is"), ("Answer: No", "no", "answer_is"), ("**Answer:** yes, it is", "yes", "answer_is"),
+    ("答案：是", "yes", "answer_is"), ("答案：否", "no", "answer_is"), ("Antwort: Nein", "no", "answer_is"),
+    ("At first the answer is yes. But the answer is no.", "no", "answer_is"),
+    ("Yes, there is a dog", "yes", "first"), ("No, there isn't.", "no", "first"), ("no it is not", "no", "first"),
+    ("Yes - it is", "yes", "first"), ("Yes there is", "yes", "first"), ("是的，有一只狗", "yes", "first"),
+    ("Yes, no dogs are visible", "yes", "first"), ("No, I know that", "no", "first"),
+    ("The picture shows a cat.\n\nYes", "yes", "last_line"), ("I looked.\n**No**", "no", "last_line"),
+    ("I think yes", "yes", "within"), ("I would say no.", "no", "within"),
+]  # fmt: skip
+
+UNREAD = [
+    "", "nothing", "Norway", "I know", "I don't know", "not sure", "I'm not sure, maybe yes", "yes or no", "Yes/No", "Yes and no",
+    "No. Yes.", "No dogs are visible", "No one is there", "No idea", "No doubt, yes", "There is no dog, so yes",
+    "It is a no-brainer", "The answer is not yes", "eyes", "Yesterday", "是一只狗", "There is a dog", "I cannot tell: yes?",
+]  # fmt: skip
+
+
+def read(answer, **kwargs):
+    return build_filter_ensemble("x", [("yes_no", kwargs)]).chain([[answer]], [{}])[0][0]
+
+
+@pytest.mark.parametrize(("answer", "word", "rule"), READ)
+def test_an_answer_is_read_by_the_strictest_rule_that_sees_it(answer, word, rule):
+    found = read(answer)
+    assert (found, rule_of(found)) == (word, f"yes_no:{rule}")
+
+
+@pytest.mark.parametrize("answer", UNREAD)
+def test_what_says_neither_is_unparsed_never_a_guess(answer):
+    assert read(answer) is None
+
+
+def test_strict_only_and_fallback():
+    assert read("I think yes", lenient=False) is None
+    fallback = read("hm", fallback="no")
+    assert (fallback, fallback.rule) == ("no", "unparsed")
+    assert read(None) is None

@@ -1,0 +1,160 @@
+"""Corpus metrics: right numbers, and the same numbers from their sums."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from mm_eval.errors import ConfigError, ScoringError
+from mm_eval.metrics import (
+    F1,
+    MCC,
+    BitsPerByte,
+    Bleu,
+    BytePerplexity,
+    Chrf,
+    CorpusMetric,
+    Likelihood,
+    LLResults,
+    Metric,
+    Perplexity,
+    Ter,
+    WordPerplexity,
+)
+
+WORDS = "the a cat dog sat ran on under mat tree quickly . ,".split()
+
+
+def texts(count, seed=0):
+    generator = random.Random(seed)
+    items = []
+    for i in range(count):
+        reference = [generator.choice(WORDS) for _ in range(generator.randint(1, 12))]
+        answer = [word if generator.random() < 0.7 else generator.choice(WORDS) for word in reference]
+        other = [" ".join(reversed(reference))] if i % 3 == 0 else []
+        items.append(([" ".join(reference), *other], [" ".join(answer)]))
+    return items
+
+
+def rolling(ll, text):
+    return LLResults([], 0, choices=[text], lls=np.array([ll]), is_greedy=[False])
+
+
+@pytest.mark.parametrize("metric", [Bleu(), Chrf(), Ter(), Bleu(lowercase=True), Chrf(word_order=2), Bleu(smooth_method="floor")])
+def test_the_score_of_any_docs_from_their_sums_is_sacrebleus_own(metric):
+    items = texts(60)
+    sums = metric.sums(items)
+    for chosen in (slice(0, 60), slice(0, 7), slice(3, 4), slice(5, 6)):
+        part = sums.rows[chosen].sum(axis=0, keepdims=True)
+        assert sums.score(part)[0] == pytest.approx(metric.aggregation(items[chosen]), abs=1e-9)
+
+
+def test_the_whole_corpus_is_scored_as_sacrebleu_does_with_different_numbers_of_references():
+    import sacrebleu
+
+    items = texts(40)
+    references = [[refs[k] if k < len(refs) else None for refs, _ in items] for k in range(2)]
+    answers = [answers[0] for _, answers in items]
+    assert Bleu().aggregation(items) == pytest.approx(sacrebleu.corpus_bleu(answers, references).score)
+    assert Chrf().aggregation(items) == pytest.approx(sacrebleu.corpus_chrf(answers, references).score)
+    assert Ter().aggregation(items) == pytest.approx(sacrebleu.corpus_ter(answers, references).score)
+
+
+@pytest.mark.parametrize("metric", [Bleu(), Chrf(), Ter()])
+def test_fault_bleu_chrf_and_ter_reduce_without_a_crash(metric):
+    items = [metric(["a b c d"], ["a b c d"]), metric(["a b c d"], ["x"])]
+    assert metric.reduce(["a b c d"], items) == items[0]
+    assert isinstance(metric.aggregation([items[0]]), float)
+
+
+def test_texts_may_be_missing_nested_or_plain():
+    assert Bleu()(None, [None]) == ([""], [""])
+    assert Bleu()([["a", "b"]], ["c"]) == (["a", "b"], ["c"])
+    assert Bleu().aggregation([("the cat sat on", "the cat sat on")]) == pytest.approx(100.0)
+
+
+def test_options_of_sacrebleu_are_arguments_in_yaml():
+    metric = Metric.from_dict({"metric": "bleu", "lowercase": True}, "generate_until")
+    assert metric.aggregate([(["The Cat Sat On"], ["the cat sat on"])]) == pytest.approx(100.0)
+    with pytest.raises(ConfigError, match="Did you mean 'tokenize'"):
+        Metric.from_dict({"metric": "bleu", "tokenise": "zh"})
+
+
+def test_perplexities():
+    assert Perplexity().aggregation([-1.0, -3.0]) == pytest.approx(math.exp(2))
+    items = [WordPerplexity()(0, rolling(-6.0, "one two three")), WordPerplexity()(None, rolling(-2.0, "one"))]
+    assert items == [(-6.0, 3), (-2.0, 1)]
+    assert WordPerplexity().aggregation(items) == pytest.approx(math.exp(2))
+    assert BytePerplexity()(0, rolling(-6.0, "é")) == (-6.0, 2)
+    assert BytePerplexity().aggregation([(-6.0, 2)]) == pytest.approx(math.exp(3))
+    assert BitsPerByte().aggregation([(-6.0, 2)]) == pytest.approx(3 / math.log(2))
+    assert Perplexity().aggregation([-1e6]) == math.inf
+
+
+def test_perplexity_of_choices_is_that_of_the_right_one_and_nan_is_an_error():
+    doc = LLResults([], 1, choices=["a", "b"], lls=np.array([-1.0, -2.0]), is_greedy=[False, False])
+    assert Perplexity()(1, doc) == -2.0
+    assert Likelihood()(1, doc) == (1, (-1.0, -2.0))
+    assert Likelihood().aggregation([(1, (-1.0, -2.0)), (0, (-4.0, -2.0))]) == -3.0
+    with pytest.raises(ScoringError, match="NaN"):
+        WordPerplexity()(0, rolling(math.nan, "x"))
+
+
+LABELS = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 0), (2, 2), (1, 2)]
+
+
+def test_f1_averages():
+    hit, right, chosen = np.array([1, 2, 1]), np.array([2, 3, 2]), np.array([2, 3, 2])
+    each = 2 * hit / (right + chosen)
+    assert F1("macro").aggregation(LABELS) == pytest.approx(each.mean())
+    assert F1("micro").aggregation(LABELS) == pytest.approx(4 / 7)
+    assert F1("weighted").aggregation(LABELS) == pytest.approx((each * right).sum() / 7)
+    assert F1().aggregation([(1, 1), (1, 0), (0, 1), (0, 0)]) == pytest.approx(0.5)
+    assert F1(pos_label="yes").aggregation([("yes", "yes"), ("no", "yes")]) == pytest.approx(2 / 3)
+    assert F1().aggregation([(0, 0)]) == 0.0
+
+
+def test_binary_f1_says_what_to_set_for_other_labels():
+    with pytest.raises(ScoringError, match="average: macro"):
+        F1().aggregation(LABELS)
+    with pytest.raises(ScoringError, match="pos_label"):
+        F1().aggregation([("yes", "no")])
+    with pytest.raises(ConfigError, match="binary, macro"):
+        F1("binry")
+
+
+def test_mcc_is_the_correlation_of_two_labels_and_zero_for_a_constant():
+    generator = np.random.default_rng(0)
+    right = generator.integers(0, 2, 200)
+    chosen = np.where(generator.random(200) < 0.7, right, 1 - right)
+    pairs = list(zip(right.tolist(), chosen.tolist(), strict=True))
+    assert MCC().aggregation(pairs) == pytest.approx(np.corrcoef(right, chosen)[0, 1])
+    assert MCC().aggregation([(0, 0), (0, 1)]) == 0.0
+
+
+def test_labels_come_from_choices_or_from_texts():
+    doc = LLResults([], 1, choices=["a", "b"], lls=np.array([-1.0, -2.0]), is_greedy=[False, False])
+    assert F1()(1, doc) == (1, 0)
+    assert F1()([0, 1], doc) == (0, 0)
+    assert MCC()(["yes"], ["no"]) == ("yes", "no")
+    assert MCC()(["yes"], [None]) == ("yes", "")
+    with pytest.raises(ScoringError, match="right label"):
+        F1()(-100, doc)
+
+
+def test_a_corpus_metric_of_ones_own_needs_two_functions():
+    class Longest(CorpusMetric):
+        """The longest answer."""
+
+        def __call__(self, references, predictions):
+            return len(predictions[0])
+
+        def aggregation(self, items):
+            return float(max(items))
+
+    metric = Metric.from_dict({"metric": Longest})
+    assert metric.name == "Longest"
+    assert metric.aggregate([metric.compute(["x"], ["abc"]), metric.compute(["x"], ["a"])]) == 3.0
+    assert metric.reduction(None, [3, 1]) == 3
+    assert metric.fn.sums([3]) is None

@@ -1,0 +1,214 @@
+"""Metric: how configs, names and arguments become one; aggregations and reductions."""
+
+import math
+
+import pytest
+
+from mm_eval.errors import ConfigError
+from mm_eval.metrics import (
+    AGGREGATIONS,
+    DEFAULT_METRICS,
+    METRIC_KEYS,
+    METRICS,
+    REDUCTIONS,
+    AggregationFn,
+    Bleu,
+    Metric,
+    MetricFn,
+    ReductionFn,
+    aggregation,
+    bits_per_byte,
+    bypass_agg,
+    filter_kwargs,
+    mean,
+    median,
+    metric,
+    nanmean,
+    pass_at_k,
+    perplexity,
+    reduction,
+    register_aggregation,
+    register_metric,
+    register_reduction,
+    take_first,
+    weighted_mean,
+    weighted_perplexity,
+)
+
+METRIC_NAMES = """acc acc_norm acc_bytes acc_mutual_info exact_match_mc bpb logprob brier_score choice_logprob choice_prob_norm
+choice_logprob_norm likelihood exact_match anls relaxed_accuracy vqa_accuracy perplexity word_perplexity byte_perplexity
+bits_per_byte bleu chrf ter f1 mcc bypass""".split()
+
+
+@pytest.mark.parametrize(
+    ("registry", "names"),
+    [
+        (METRICS, METRIC_NAMES),
+        (AGGREGATIONS, "mean median nanmean weighted_mean perplexity weighted_perplexity bits_per_byte bypass".split()),
+        (REDUCTIONS, "take_first mean max majority pass@k".split()),
+    ],
+)
+def test_every_name_is_registered_with_a_line_of_meaning(registry, names):
+    assert set(names) <= set(registry.names())
+    for name in names:
+        assert len(registry.summary(name)) > 10, name
+
+
+@pytest.mark.parametrize("kind", sorted(DEFAULT_METRICS))
+def test_default_metrics_fit_their_output_type(kind):
+    made = [Metric.from_dict({"metric": name}, kind) for name in DEFAULT_METRICS[kind]]
+    assert [one.name for one in made] == list(DEFAULT_METRICS[kind])
+
+
+def test_a_flat_yaml_entry_and_a_normalised_one_are_the_same():
+    flat = Metric.from_dict({"metric": "exact_match", "ignore_case": True, "aggregation": "median", "higher_is_better": False})
+    nested = Metric.from_dict(
+        {"metric": "exact_match", "kwargs": {"ignore_case": True}, "aggregation": median, "higher_is_better": False,
+         "reduction": None}
+    )  # fmt: skip
+    assert flat == nested
+    assert flat.compute(["A"], ["a"]) == {"exact_match": [1]}
+    assert set(METRIC_KEYS) == {"metric", "aggregation", "higher_is_better", "reduction", "kwargs"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"metric": "exact_mach"}, "Did you mean 'exact_match'"),
+        ({"metric": "exact_match", "ignore_cse": True}, "Did you mean 'ignore_case'"),
+        ({"metric": "acc", "aggregation": "maen"}, "Did you mean 'mean'"),
+        ({"metric": "acc", "reduction": "tak_first"}, "Did you mean 'take_first'"),
+        ({"metric": "exact_match", "reduction": {"function": "pass@k", "kk": 1}}, "no argument 'kk'"),
+        ({"aggregation": "mean"}, "needs `metric`"),
+        ({"metric": 3}, "a registered name or a function"),
+        ({"metric": "acc", "aggregation": 3}, "a name or a function"),
+        ({"metric": "acc", "reduction": 3}, "a name or a function"),
+    ],
+)
+def test_an_unknown_name_or_argument_is_a_config_error_with_a_suggestion(entry, message):
+    with pytest.raises(ConfigError, match=message):
+        Metric.from_dict(entry)
+
+
+def test_a_metric_that_does_not_fit_the_output_type_is_an_error_that_names_those_that_do():
+    with pytest.raises(ConfigError, match="Fitting: .*exact_match"):
+        Metric.from_dict({"metric": "acc"}, "generate_until")
+
+
+@pytest.mark.parametrize("name", ["a,b", "acc_stderr", "f(x", "x)(", "", " a", "a\nb"])
+def test_a_name_that_would_not_be_read_back_is_refused_at_registration(name):
+    for register in (metric, register_metric, aggregation, register_reduction):
+        with pytest.raises(ConfigError, match="can't be a metric's name"):
+            register(name)(lambda references, predictions: 0)
+    with pytest.raises(ConfigError, match="can't be a metric's name"):
+        Metric(name, lambda references, predictions: 0)
+
+
+def test_decorators_register_functions_under_names():
+    @aggregation("test_widest")
+    def widest(values):
+        """The widest gap."""
+        return float(max(values) - min(values))
+
+    @reduction("test_last")
+    def last(references, predictions):
+        """The last score."""
+        return predictions[-1]
+
+    @metric("test_length", aggregation="test_widest", reduction="test_last", higher_is_better=False)
+    def length(references, predictions, offset=0):
+        """How long the answers are."""
+        return [len(answer) + offset for answer in predictions]
+
+    made = Metric.from_dict({"metric": "test_length", "offset": 1}, "generate_until")
+    assert made.compute([""], ["ab", "abc"], unknown="is left out") == [3, 4]
+    assert made.reduction(None, [3, 4]) == 4
+    assert made.aggregate([3, 4, 9]) == 6.0
+    assert not made.higher_is_better
+    assert METRICS.summary("test_length") == "How long the answers are."
+    assert Metric.from_dict({"metric": length}).reduction is last, "!function of a decorated function keeps what it declared"
+
+
+def test_the_register_forms_and_lm_evals_keyword_work_too():
+    @register_metric(metric="test_half", output_type=["multiple_choice"], aggregation="mean")
+    def half(items, **kwargs):
+        """Half of it."""
+        return items / 2
+
+    register_aggregation("test_sum")(sum)
+    register_reduction("test_min")(lambda references, predictions: min(predictions))
+    made = Metric.from_dict({"metric": "test_half", "aggregation": "test_sum", "reduction": "test_min"}, "multiple_choice")
+    assert (made.aggregate([1, 2]), made.reduction(None, [2, 1])) == (3, 1)
+
+
+def test_a_plain_function_is_a_metric_and_keeps_its_name():
+    def closeness(references, predictions):
+        return 1.0
+
+    made = Metric.from_dict({"metric": closeness, "aggregation": "mean"}, "generate_until")
+    assert (made.name, made.fn, made.aggregation) == ("closeness", closeness, mean)
+    fn: MetricFn[float] = closeness
+    combine: AggregationFn[float] = mean
+    reduce: ReductionFn[float, float] = take_first
+    assert (fn([], []), combine([1.0]), reduce(None, [2.0])) == (1.0, 1.0, 2.0)
+
+
+def test_corpus_aggregations_are_found_by_the_metrics_name():
+    assert Metric.from_dict({"metric": lambda references, predictions: None, "aggregation": "mcc"}).aggregate([(0, 0), (1, 1)]) == 1
+    made = Metric.from_dict({"metric": "bleu", "aggregation": "bleu", "lowercase": True})
+    assert isinstance(made.fn, Bleu) and made.aggregation.__self__ is made.fn
+
+
+def test_without_an_aggregation_aggregate_says_so():
+    with pytest.raises(ConfigError, match="no aggregation"):
+        Metric("x", lambda references, predictions: 0).aggregate([1])
+    with pytest.raises(ConfigError, match="must be a function"):
+        Metric("x", "not one")
+
+
+def test_only_the_arguments_that_a_function_takes_are_passed():
+    assert filter_kwargs(lambda a, *, b: 0, {"a": 1, "b": 2, "c": 3}) == {"a": 1, "b": 2}
+    assert filter_kwargs(lambda **kwargs: 0, {"c": 3}) == {"c": 3}
+
+
+def test_aggregations():
+    assert mean([1, 0, 1, 1]) == 0.75
+    assert median([4, 1, 3]) == 3 and median([4, 1, 3, 2]) == 2.5
+    assert nanmean([1.0, math.nan, 3.0]) == 2.0 and math.isnan(nanmean([math.nan]))
+    assert weighted_mean([(3.0, 1), (1.0, 3)]) == 1.0
+    assert perplexity([-1.0, -3.0]) == pytest.approx(math.exp(2))
+    assert weighted_perplexity([(-6.0, 2)]) == pytest.approx(math.exp(3))
+    assert bits_per_byte([(-6.0, 2)]) == pytest.approx(3 / math.log(2))
+    assert bypass_agg([-1]) == 999
+
+
+def test_reductions():
+    scores = [0, 1, 1]
+    reduced = {name: REDUCTIONS.get(name)(None, scores) for name in ("take_first", "mean", "max", "majority")}
+    assert reduced == {"take_first": 0, "mean": pytest.approx(2 / 3), "max": 1, "majority": 1}
+
+
+def test_pass_at_k_is_the_unbiased_estimate():
+    n, passed = 6, 2
+    for k in (1, 2, 5):
+        exact = 1 - math.comb(n - passed, k) / math.comb(n, k)
+        assert pass_at_k(None, [1] * passed + [0] * (n - passed), k=k) == {f"pass@{k}": pytest.approx(exact)}
+
+
+def test_fault_pass_at_k_above_n_has_no_estimate():
+    assert pass_at_k(None, [1, 0], k=[1, 3]) == {"pass@1": 0.5}
+    assert pass_at_k(None, [1, 0], k=3) == {}
+
+
+@pytest.mark.parametrize("entry", [{"k": [1, 2]}, {"reduction": "pass@k", "k": [1, 2]}, {"reduction": {"function": "pass@k", "k": [1, 2]}}])
+def test_k_comes_from_yaml(entry):
+    made = Metric.from_dict({"metric": "exact_match", **entry})
+    assert set(made.reduction(None, [1, 0, 0])) == {"pass@1", "pass@2"}
+
+
+def test_pass_at_5_is_a_name():
+    made = Metric.from_dict({"metric": "exact_match", "reduction": "pass@5"})
+    assert set(made.reduction(None, [1] * 9)) == {"pass@5"}
+    for k in (0, 1.5, True, "2"):
+        with pytest.raises(ConfigError, match="at least 1"):
+            pass_at_k(None, [1], k=k)

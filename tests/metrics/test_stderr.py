@@ -1,0 +1,231 @@
+"""Standard errors: each way gives what it must, and where there is none it says why."""
+
+import math
+import random
+import time
+
+import numpy as np
+import pytest
+
+from mm_eval.metrics import (
+    F1,
+    MCC,
+    Bleu,
+    CorpusMetric,
+    Metric,
+    StandardError,
+    bootstrap_stderr,
+    mean,
+    mean_stderr,
+    median,
+    nanmean,
+    not_smooth,
+    perplexity,
+    pop_stddev,
+    sample_stddev,
+    standard_error,
+    stderr_for_metric,
+    stratified_by,
+    weighted_mean,
+)
+from mm_eval.metrics.jackknife import jackknife_stderr
+
+
+def numbers(count, seed=0):
+    return [random.Random(seed + i).gauss(3, 2) for i in range(count)]
+
+
+def test_a_mean_of_single_docs_has_the_textbook_error():
+    values = numbers(50)
+    expected = sample_stddev(values) / math.sqrt(50)
+    assert mean_stderr(values) == pytest.approx(expected, rel=1e-12)
+    assert mean_stderr(values, clusters=list(range(50))) == pytest.approx(expected, rel=1e-12)
+    assert standard_error(mean, values, bootstrap_iters=0) == StandardError(pytest.approx(expected))
+    assert sample_stddev(values) == pytest.approx(np.std(values, ddof=1)) and pop_stddev(values) == pytest.approx(np.std(values))
+
+
+def test_docs_on_one_picture_count_as_one_draw():
+    values = numbers(40)
+    doubled, clusters = [value for value in values for _ in range(2)], [i for i in range(40) for _ in range(2)]
+    assert mean_stderr(doubled, clusters) == pytest.approx(mean_stderr(values), rel=1e-9)
+    assert mean_stderr(doubled) < 0.75 * mean_stderr(values)
+
+
+def test_the_clustered_error_is_the_spread_of_clusters_drawn_anew():
+    generator = random.Random(1)
+    clusters = [i for i in range(60) for _ in range(generator.randint(1, 4))]
+    level = [generator.gauss(0, 1) for _ in range(60)]
+    values = [level[c] + generator.gauss(0, 0.3) for c in clusters]
+    drawn = bootstrap_stderr(mean, values, 4000, clusters=clusters)
+    assert mean_stderr(values, clusters) == pytest.approx(drawn, rel=0.06)
+
+
+@pytest.mark.parametrize("clusters", [None, [0] * 5])
+@pytest.mark.parametrize("aggregation", [mean, nanmean, median, perplexity, MCC().aggregation, lambda values: 1.0])
+def test_fewer_than_two_clusters_have_none_and_a_note(aggregation, clusters):
+    values = [(0, 1)] * 5 if aggregation == MCC().aggregation else [1.0] * 5
+    values = values[:1] if clusters is None else values
+    found = standard_error(aggregation, values, clusters)
+    assert found.value is None and "no standard error" in found.note
+    assert mean_stderr([1.0]) is None and sample_stddev([1.0]) is None and bootstrap_stderr(mean, [1.0], 10) is None
+    assert mean_stderr([1.0, 2.0], ["a", "a"]) is None
+
+
+def test_nanmean_is_of_the_docs_that_have_a_number():
+    values = numbers(20)
+    assert standard_error(nanmean, [*values, math.nan, math.nan]).value == pytest.approx(mean_stderr(values))
+
+
+def test_bootstrap_iterations_are_exactly_honoured():
+    calls = []
+
+    @not_smooth
+    def counted(values):
+        calls.append(len(values))
+        return float(sorted(values)[len(values) // 2])
+
+    assert bootstrap_stderr(counted, numbers(10), 37) > 0
+    assert calls == [10] * 37
+    calls.clear()
+    assert standard_error(counted, numbers(10), bootstrap_iters=53).value > 0
+    assert len(calls) == 53
+
+
+@pytest.mark.parametrize("aggregation", [Bleu().aggregation, median, perplexity])
+def test_without_iterations_a_bootstrap_has_none_and_says_so(aggregation):
+    values = [(["a b"], ["a b"]), (["a c"], ["a b"])] if aggregation.__name__ == "aggregation" else [1.0, 2.0]
+    found = standard_error(aggregation, values, bootstrap_iters=0)
+    assert found.value is None and "bootstrap_iters is 0" in found.note
+
+
+def test_stderr_for_metric_is_none_at_zero_and_takes_metrics_too():
+    assert stderr_for_metric(mean, 0) is None
+    values = numbers(30)
+    assert stderr_for_metric(mean, 10)(values) == pytest.approx(mean_stderr(values))
+    assert stderr_for_metric(Metric.from_dict({"metric": "acc"}), 10)(values) == pytest.approx(mean_stderr(values))
+    pairs = [(i % 2, (i // 2) % 2) for i in range(31)]
+    assert stderr_for_metric(MCC(), 500)(pairs) > 0
+    assert stderr_for_metric(median, 500)(values) > 0
+
+
+def plain_bootstrap(f, xs, iters, clusters=None, seed=5):
+    """The definition: draw clusters, call f on their docs, take the spread."""
+    groups = {}
+    for i, x in enumerate(xs):
+        groups.setdefault(i if clusters is None else clusters[i], []).append(x)
+    members, generator = list(groups.values()), random.Random(seed)
+    draws = [f([x for group in generator.choices(members, k=len(members)) for x in group]) for _ in range(iters)]
+    return np.std(draws, ddof=1)
+
+
+PAIRS = [(i % 2, (i % 2) if i % 5 else 1 - i % 2) for i in range(150)]
+WEIGHTED = [(-float(i % 7) - 1, 1 + i % 3) for i in range(120)]
+SENTENCES = [(["the cat sat on the mat"], ["the cat sat on the mat" if i % 3 else f"a cat on mat {i}"]) for i in range(40)]
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize(
+    ("aggregation", "values"),
+    [
+        (MCC().aggregation, PAIRS), (F1().aggregation, PAIRS), (F1("macro").aggregation, [(i % 3, (i * i) % 3) for i in range(90)]),
+        (weighted_mean, WEIGHTED), (perplexity, [a for a, _ in WEIGHTED]), (median, numbers(61)), (median, numbers(60)),
+        (Bleu().aggregation, SENTENCES), (mean, numbers(50)),
+    ],
+)  # fmt: skip
+def test_the_bootstrap_from_sums_agrees_with_the_plain_one(aggregation, values, clustered):
+    clusters = [i // 2 for i in range(len(values))] if clustered else None
+    fast = bootstrap_stderr(aggregation, values, 3000, clusters=clusters)
+    plain = plain_bootstrap(aggregation, values, 600, clusters)
+    assert fast == pytest.approx(plain, rel=0.15)
+
+
+def test_a_seed_gives_the_same_error_and_another_seed_another():
+    first, again, other = (bootstrap_stderr(MCC().aggregation, PAIRS, 200, seed=seed) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_fault_bootstrapping_corpus_metrics_costs_minutes():
+    """lm-eval: 113 CPU seconds for BLEU of 1000 docs x 1000 draws, 349 for F1 of 2000 x 100,000 (benchmarks/bootstrap.py)."""
+    labels = [(i % 2, (i % 2) if i % 5 else 1 - i % 2) for i in range(2000)]
+    started = time.process_time()
+    assert standard_error(F1().aggregation, labels, bootstrap_iters=100_000).value > 0
+    assert time.process_time() - started < 2.0
+
+
+def test_the_jackknife_of_a_mean_is_its_closed_form():
+    values, clusters = numbers(30), [i // 3 for i in range(30)]
+    members = [[3 * i, 3 * i + 1, 3 * i + 2] for i in range(10)]
+    found = jackknife_stderr(mean, values, members)
+    assert found.value == pytest.approx(mean_stderr(values, clusters), rel=1e-9)
+
+
+def score_per_category(values):
+    """The sum of each category's mean, as MME's score is."""
+    by_category = {}
+    for value in values:
+        by_category.setdefault(value["category"], []).append(value["score"])
+    return sum(mean(scores) for scores in by_category.values())
+
+
+CATEGORIES = [{"category": "abc"[i % 3], "score": random.Random(i).random() + i % 3} for i in range(90)]
+
+
+def test_fault_custom_aggregations_have_a_standard_error():
+    declared = stratified_by(lambda value: value["category"])(lambda values: score_per_category(values))
+    found = standard_error(declared, CATEGORIES)
+    by_category = [[v["score"] for v in CATEGORIES if v["category"] == c] for c in "abc"]
+    assert found.value == pytest.approx(math.sqrt(sum(mean_stderr(scores) ** 2 for scores in by_category)), rel=1e-6)
+    assert found.note == ""
+    named = stratified_by("category")(lambda values: score_per_category(values))
+    assert standard_error(named, CATEGORIES) == found
+    assert standard_error(score_per_category, CATEGORIES).value == pytest.approx(found.value, rel=0.35), "undeclared: rougher"
+
+
+def test_many_clusters_are_left_out_in_groups():
+    values = numbers(3000)
+    calls = []
+
+    def slow(values):
+        calls.append(1)
+        return mean(values)
+
+    found = standard_error(slow, values)
+    assert found.value == pytest.approx(mean_stderr(values), rel=0.12)
+    assert 500 <= len(calls) <= 1001
+
+
+def test_a_stratum_with_one_cluster_stays_and_is_noted():
+    calls = []
+
+    @stratified_by("category")
+    def declared(values):
+        calls.append({value["category"] for value in values})
+        return score_per_category(values)
+
+    lone = [*CATEGORIES, {"category": "lone", "score": 1.0}]
+    found = standard_error(declared, lone)
+    assert found.value > 0 and "1 of 4 strata" in found.note
+    assert all("lone" in categories for categories in calls)
+    assert standard_error(declared, lone[-1:] + [{"category": "other", "score": 0.0}]).value is None
+
+
+def test_a_function_that_fails_on_a_part_of_the_docs_has_none_and_advice():
+    def needs_all(values):
+        return 1.0 / (len(values) == 4)
+
+    found = standard_error(needs_all, [1.0, 2.0, 3.0, 4.0])
+    assert found.value is None
+    assert "ZeroDivisionError" in found.note and "@stratified_by" in found.note
+    assert standard_error(lambda values: math.inf if len(values) < 4 else 1.0, [1.0] * 4).value is None
+
+
+def test_a_corpus_metric_that_changes_the_number_but_not_the_sums_is_not_trusted():
+    class Halved(Bleu):
+        """Half of BLEU."""
+
+        def aggregation(self, items):
+            return super().aggregation(items) / 2
+
+    half = standard_error(Halved().aggregation, SENTENCES).value
+    assert half == pytest.approx(standard_error(Bleu().aggregation, SENTENCES, bootstrap_iters=2000).value / 2, rel=0.2)
+    assert issubclass(Halved, CorpusMetric)
