@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mm_eval.catalog.manager import Loaded, TaskManager
 from mm_eval.engine.model import MODELS, Model, ModelSettings
@@ -21,9 +21,6 @@ from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.dataset import DataSource, sample_configs
 from mm_eval.task.prompt import PromptBlock, choose_block
 from mm_eval.task.task import PromptStyle, Task
-
-if TYPE_CHECKING:
-    from mm_eval.catalog.config import TaskConfig
 
 log = logging.getLogger(__name__)
 
@@ -190,11 +187,9 @@ def _open(
     resolved = {name: config.resolved() for name, config in loaded.tasks.items()}
     scorers = {name: scorers_of(config) for name, config in resolved.items()}
     progress("data")
-    source = DataSource(Path(request.data_root) if request.data_root else None, sample, request.offline)
-    if source.data_root is not None and not source.data_root.is_dir():
-        raise ConfigError(f"--data_root {request.data_root!r} is no folder.")
+    source = _source(request, sample)
     plan = Plan(request, loaded, {}, {}, scorers, {}, sample)
-    left_out = _without_sample(loaded, resolved, source) if sample else set()
+    left_out = without_sample(loaded, request) if sample else set()
     for name, config in resolved.items():
         if name in left_out:
             continue
@@ -218,15 +213,22 @@ def _left_out_note(loaded: Loaded, left_out: set[str]) -> str:
     return f"the sample data has {shown}; the others are left out"
 
 
-def _without_sample(loaded: Loaded, resolved: Mapping[str, TaskConfig], source: DataSource) -> set[str]:
+def without_sample(loaded: Loaded, request: RunRequest) -> set[str]:
     """The members of groups whose subset the bundled sample does not have; a task asked for by name is never left out."""
+    source = _source(request, sample=True)
     missing = set()
-    for name, config in resolved.items():
+    for name, config in loaded.tasks.items():
         if name not in loaded.roots and config.dataset_name is not None and config.dataset_path is not None:
             names = sample_configs(config.dataset_path, source)
             if names and config.dataset_name not in names:
                 missing.add(name)
-    return missing if len(missing) < len(resolved) else set()
+    return missing if len(missing) < len(loaded.tasks) else set()
+
+
+def _source(request: RunRequest, sample: bool) -> DataSource:
+    if request.data_root is not None and not Path(request.data_root).is_dir():
+        raise ConfigError(f"--data_root {request.data_root!r} is no folder.")
+    return DataSource(Path(request.data_root) if request.data_root else None, sample, request.offline)
 
 
 def _styles(plan: Plan, model_keys: Sequence[str], chat: bool) -> dict[str, PromptStyle]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mm_eval.errors import MMEvalError
-from mm_eval.preparation import Plan, RunRequest, load_configs, prepare_without_model
+from mm_eval.preparation import Plan, RunRequest, load_configs, prepare_without_model, without_sample
 from mm_eval.scorers.score_task import TaskScoring
 from mm_eval.task.task import Task
 from mm_eval.types import Instance, Slot
@@ -41,13 +41,19 @@ class GoldAnswer:
 
 def validate(request: RunRequest) -> Iterator[Finding]:
     """One finding a task. ConfigError only when the tasks can't even be named."""
-    for name in load_configs(request).tasks:
+    loaded = load_configs(request)
+    unchecked = without_sample(loaded, request) if request.sample else set()
+    for name in loaded.tasks:
+        if name in unchecked:
+            continue
         try:
             plan = prepare_without_model(request, only=name)
             for task_name, task in plan.tasks.items():
                 yield check_task(plan, task_name, task)
         except MMEvalError as error:
             yield Finding(name, False, f"{error.owner} error: {error}")
+    if unchecked:
+        yield Finding(", ".join(loaded.roots), True, f"{len(unchecked)} tasks have no sample data and were not checked")
 
 
 def check_task(plan: Plan, name: str, task: Task) -> Finding:

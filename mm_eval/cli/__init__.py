@@ -29,12 +29,9 @@ class Parser(argparse.ArgumentParser):
     """An argument parser that raises what is wrong, so that every mistake is printed in one form."""
 
     def error(self, message: str) -> None:  # type: ignore[override]
-        known = [option for action in self._actions for option in action.option_strings]
-        hint = ""
-        if message.startswith("unrecognized arguments: "):
-            word = message.split(": ", 1)[1].split()[0].split("=")[0]
-            hint = did_you_mean(word, known) if word.startswith("-") else "Separate task names with commas."
-        raise ConfigError(f"{message}.", hint=hint or f"See {self.prog} --help.")
+        extra = message.startswith("unrecognized arguments: ")
+        hint = "Separate names with commas." if extra else f"See {self.prog} --help."
+        raise ConfigError(f"{message}.", hint=hint)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -78,6 +75,10 @@ def _dispatch(words: list[str]) -> int:
         help="DEBUG, INFO, WARNING (default) or ERROR",
     )
     module.add_arguments(parser)
+    known = [option for action in parser._actions for option in action.option_strings]
+    for word in rest:
+        if word.startswith("--") and word.split("=")[0] not in known:  # before "required" hides a misspelt option
+            raise ConfigError(f"unknown option {word.split('=')[0]!r}.", hint=did_you_mean(word.split("=")[0], known))
     args = parser.parse_args(rest)
     if args.verbosity not in ("DEBUG", "INFO", "WARNING", "ERROR"):
         raise ConfigError(f"--verbosity {args.verbosity!r} is no level.", hint="Use DEBUG, INFO, WARNING or ERROR.")

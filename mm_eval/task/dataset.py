@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
+import socket
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from mm_eval.errors import ConfigError, DataError, did_you_mean
 from mm_eval.types import Doc
@@ -117,7 +121,7 @@ def load_docs(
     """The docs of a split, after the task's `process_docs`.
 
     where: file:line or task name, for errors.
-    Errors: ConfigError when the data is nowhere to be found; DataError when it is empty or `process_docs` fails.
+    Errors: ConfigError when the data is nowhere to be found, when it is empty, or when `process_docs` fails.
     """
     rows = _load(dataset_path, dataset_name, split, source, dict(kwargs or {}), where)
     fingerprint = _fingerprint(rows)
@@ -128,9 +132,7 @@ def load_docs(
         except Exception as error:  # the task's own code: whatever it raises is a fault of the config
             raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
     if not len(rows):
-        raise DataError(
-            f"split {split!r} of {dataset_path!r} has no docs.", where=where, hint="Nothing can be measured."
-        )
+        raise _no_docs(dataset_path, split, where)
     return Docs(rows, where=where, fingerprint=fingerprint)
 
 
@@ -166,16 +168,52 @@ def _load(path: str, name: str | None, split: str, source: DataSource, kwargs: d
         return _read(path, name, split, options, where, [path])
     looked += [f"hub: {hub_id}" for hub_id in hub_ids(path)]
     failures = []
-    for hub_id in hub_ids(path):
-        try:
-            return _read(hub_id, name, split, {**options, **_token(kwargs)}, where, looked)
-        except DataError as error:
-            failures.append(error.what)
+    reachable = not source.offline and hub_answers()
+    with nullcontext() if reachable else hub_cache_only():
+        for hub_id in hub_ids(path):
+            try:
+                return _read(hub_id, name, split, {**options, **_token(kwargs)}, where, looked)
+            except DataError as error:
+                failures.append(error.what)
+    why = failures[0] if reachable else "the hub is not reached, and its local cache does not hold it."
     raise ConfigError(
-        f"dataset {path!r}{f' ({name})' if name else ''} can't be loaded: {failures[0]} Looked at: {', '.join(looked)}.",
+        f"dataset {path!r}{f' ({name})' if name else ''} can't be loaded: {why} Looked at: {', '.join(looked)}.",
         where=where,
         hint="Use --sample for the bundled sample data, or --data_root DIR with the data at DIR/org/name.",
     )
+
+
+@lru_cache(maxsize=1)
+def hub_answers() -> bool:
+    """Whether a connection to the hub opens within 3 s; behind a proxy it is taken for granted.
+
+    Asked once a process: without a network the hub's own client tries for 25 s an id before it says so.
+    """
+    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
+        return True
+    endpoint = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
+    try:
+        socket.create_connection((endpoint.hostname or "", endpoint.port or 443), timeout=3).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def hub_cache_only() -> Iterator[None]:
+    """Inside, the hub's client opens no connection and reads its local cache alone."""
+    import datasets
+    import huggingface_hub
+
+    switches = [(huggingface_hub.constants, "HF_HUB_OFFLINE"), (datasets.config, "HF_HUB_OFFLINE")]
+    before = [getattr(module, name) for module, name in switches]
+    for module, name in switches:
+        setattr(module, name, True)
+    try:
+        yield
+    finally:
+        for (module, name), value in zip(switches, before, strict=True):
+            setattr(module, name, value)
 
 
 def _read(path: str, name: str | None, split: str, options: dict[str, Any], where: str, looked: list[str]) -> Any:
@@ -185,6 +223,8 @@ def _read(path: str, name: str | None, split: str, options: dict[str, Any], wher
         return datasets.load_dataset(path, name, split=split, **options)
     except (OSError, ValueError, KeyError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         message = str(error).strip().split("\n")[0]
+        if "corresponds to no data" in message:
+            raise _no_docs(path, split, where) from error
         if "Unknown split" in message or "BuilderConfig" in message and "not found" in message:
             raise ConfigError(f"{path!r}: {message}", where=where) from error
         raise DataError(
@@ -204,6 +244,10 @@ def _no_progress_bar() -> Iterator[None]:
     finally:
         if not hidden:
             datasets.enable_progress_bars()
+
+
+def _no_docs(path: str, split: str, where: str) -> ConfigError:
+    return ConfigError(f"split {split!r} of {path!r} has no docs.", where=where, hint="Nothing can be measured.")
 
 
 def _token(kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -246,7 +290,7 @@ def _fingerprint(rows: Any) -> str:
     with pa.PythonFile(sink, mode="w") as file, pa.ipc.new_stream(file, table.schema.remove_metadata()) as writer:
         for batch in table.to_batches():
             writer.write_batch(batch.replace_schema_metadata(None))
-    return sink.digest.hexdigest()
+    return str(sink.digest.hexdigest())
 
 
 def require_column(doc: Doc, column: str, what: str, where: str) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.formats import FormatField
-from mm_eval.errors import ConfigError, DataError, MMEvalError
+from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.task.dataset import DataSource, Docs, load_docs
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.media import PictureCache, picture_digest, visuals_of
@@ -369,8 +369,9 @@ class Task:
             if names:
                 if missing := [name for name in names if name not in doc]:
                     raise DataError(
-                        f"cluster_key names the column {missing[0]!r}, which the doc lacks.",
-                        where=f"{self.path} doc {doc_id}",
+                        f"cluster_key names the column {missing[0]!r}, which doc {doc_id} lacks.",
+                        where=self.config.where("cluster_key"),
+                        hint=did_you_mean(missing[0], doc),
                     )
                 found[doc_id] = tuple(str(doc[name]) for name in names)
             else:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-
 PERCEPTION, COGNITION = 963.6114445778311, 249.64285714285714
 
 

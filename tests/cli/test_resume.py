@@ -1,0 +1,136 @@
+"""The same command goes on where it stopped: after kill -9, after an interrupt, on the second run."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SCRIPT = Path(__file__).with_name("slow_model.py")
+TASKS = ("--tasks", "mme,seedbench", "--model", "slow", "--sample", "--limit", "60")
+IN_FLIGHT = 4
+REQUESTS = 120
+
+
+def start(log: Path, folder: Path, *more: str) -> subprocess.Popen:
+    command = [sys.executable, str(SCRIPT), str(log), *TASKS, "--output_path", str(folder), *more]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def calls(log: Path) -> int:
+    return len(log.read_text().splitlines()) if log.exists() else 0
+
+
+def wait_for_calls(log: Path, child: subprocess.Popen, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while calls(log) < count and child.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+def results(folder: Path) -> dict:
+    content = json.loads((folder / "results.json").read_text())
+    content.pop("run")
+    return content
+
+
+def test_kill_9_and_repeat_asks_only_what_is_owed_and_gives_the_same_bytes(tmp_path: Path) -> None:
+    whole = start(tmp_path / "whole.log", tmp_path / "whole")
+    assert whole.wait(timeout=120) == 0, whole.stderr.read()
+    assert calls(tmp_path / "whole.log") == REQUESTS
+    log, folder, draw = tmp_path / "log", tmp_path / "run", random.Random(1)
+    kills = 2
+    for _ in range(kills):
+        child = start(log, folder)
+        wait_for_calls(log, child, calls(log) + draw.randrange(8, 40))
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        assert not (folder / "results.json").exists()
+    last = start(log, folder)
+    out, err = last.communicate(timeout=120)
+    assert last.returncode == 0, err
+    assert "went on with an earlier launch" in out
+    assert REQUESTS <= calls(log) <= REQUESTS + kills * IN_FLIGHT
+    assert json.dumps(results(folder)) == json.dumps(results(tmp_path / "whole"))
+    again = start(log, folder)
+    out, err = again.communicate(timeout=120)
+    assert again.returncode == 0 and "nothing was asked" in out, err
+    assert calls(log) <= REQUESTS + kills * IN_FLIGHT
+    assert json.dumps(results(folder)) == json.dumps(results(tmp_path / "whole"))
+
+
+def test_one_interrupt_keeps_every_finished_answer_and_exits_130(tmp_path: Path) -> None:
+    log, folder = tmp_path / "log", tmp_path / "run"
+    child = start(log, folder)
+    wait_for_calls(log, child, 20)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert child.returncode == 130, err
+    asked = calls(log)
+    assert 20 <= asked < REQUESTS
+    second = start(log, folder)
+    second.communicate(timeout=120)
+    assert second.returncode == 0 and calls(log) == REQUESTS, "no finished answer was asked again"
+
+
+def test_another_spec_in_the_same_folder_is_refused_with_the_difference(cli, tmp_path: Path) -> None:
+    arguments = ("--tasks", "mme", "--model", "dummy", "--sample", "--output_path", tmp_path / "run")
+    assert cli(*arguments, "--limit", "4").code == 0
+    other = cli(*arguments, "--limit", "8")
+    assert other.code == 2 and "tasks.mme.docs.count was 4 and is 8" in other.err
+
+
+def test_a_changed_task_is_a_changed_spec(cli, tmp_path: Path) -> None:
+    task = tmp_path / "tasks" / "colours"
+    task.mkdir(parents=True)
+    (task / "colours.yaml").write_text(
+        "task: colours\ndataset_path: lmms-lab/MME\ntest_split: test\ndoc_to_text: !function utils.text\n"
+        "doc_to_target: answer\nmetric_list: [{metric: exact_match}]\n"
+    )
+    (task / "utils.py").write_text("def text(doc):\n    return doc['question']\n")
+    arguments = ("--tasks", "colours", "--include_path", task, "--model", "dummy", "--sample", "--limit", "4")
+    assert cli(*arguments).code == 0
+    script = [sys.executable, "-m", "mm_eval", *map(str, arguments), "--output_path", str(tmp_path / "run")]
+    (task / "utils.py").write_text("def text(doc):\n    return doc['question'] + '!'\n")
+    changed = subprocess.run(script, capture_output=True, text=True)
+    assert changed.returncode == 2 and "tasks.colours.config was" in changed.stderr
+
+
+def test_score_needs_no_model_and_gives_the_same_numbers(cli, tmp_path: Path) -> None:
+    first = cli("--tasks", "mme,seedbench_ppl,gsm8k", "--model", "dummy", "--sample", "--limit", "12")
+    before = results(first.folder)
+    (first.folder / "results.json").unlink()
+    again = cli("score", first.folder)
+    assert again.code == 0, again.err
+    assert json.dumps(results(first.folder)) == json.dumps(before)
+
+
+def test_results_do_not_depend_on_hash_seeds(tmp_path: Path) -> None:
+    import os
+
+    found = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        command = [
+            sys.executable,
+            "-m",
+            "mm_eval",
+            "--tasks",
+            "mme,mmlu",
+            "--model",
+            "dummy",
+            "--sample",
+            "--limit",
+            "10",
+        ]
+        done = subprocess.run(
+            [*command, "--output_path", str(folder)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        found.append(json.dumps(results(folder)))
+    assert found[0] == found[1]
