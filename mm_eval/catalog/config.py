@@ -6,7 +6,6 @@ Nothing is imported to make one: a `!function` stays a FunctionRef until `resolv
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -347,6 +346,8 @@ def _with_source(reference: FunctionRef) -> list[str]:
 
 def _source_of(function: Any) -> str:
     """A digest of the source of a function given in Python, as far as there is one."""
+    import inspect
+
     try:
         return hashlib.sha256(inspect.getsource(function).encode()).hexdigest()
     except (OSError, TypeError):

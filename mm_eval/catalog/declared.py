@@ -43,16 +43,17 @@ def _task_or_group(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _inline(members: Any, path: tuple[str, ...]) -> list[list[Any]]:
-    """[path, kind, tags] of the members that a group may define itself; whether they do is known when it is loaded."""
+    """[path, kind, tags] of the members that a group defines itself, unless their name is registered elsewhere."""
     found: list[list[Any]] = []
     for member in members if isinstance(members, list) else ():
         if not isinstance(member, Mapping):
             continue
-        name = member.get("group", member.get("task"))
-        if not isinstance(name, str):
+        kind = "group" if is_group(member) else "task"
+        name = member.get(kind)
+        defined = "task" in member if kind == "group" else schema.defines_task(member)
+        if not isinstance(name, str) or not defined:
             continue
         inner = (*path, name.partition("@")[0])
-        kind = "group" if "group" in member else "task"
         found.append(["::".join(inner), kind, [tag for tag in schema.texts(member.get("tag")) if isinstance(tag, str)]])
         if kind == "group":
             found += _inline(member.get("task"), inner)

@@ -27,9 +27,6 @@ from mm_eval.errors import ConfigError, did_you_mean
 ABOUT_A_GROUP = ("group_alias", "aggregate_metric_list", "metadata", "tag", "task_alias")
 """Keys that, said about a group, are about the group and not about its members."""
 
-DEFINES = ("dataset_path", "dataset_name", "custom_dataset", "class", "include", "test_split", "validation_split")
-"""Keys that make a member with a name nobody knows a task of its own; without one the name is a typo."""
-
 
 @dataclass
 class TaskNode:
@@ -65,7 +62,9 @@ class Context:
 
     path: the path of the group around it.
     around, trail: every name by which a runtime override may mean the groups around it, or what is met here.
-    defaults, overrides: what the groups around it say, under and over the config. format: asked for with @.
+    defaults, overrides: what the groups around it say, under and over the config. wide: what the nearest of them says
+    of all its members, over the config of one that is defined elsewhere and under one that is defined in the group.
+    format: asked for with @.
     open_files: the groups being opened, to find a group within itself. where: file:line of the name.
     """
 
@@ -74,9 +73,14 @@ class Context:
     trail: tuple[str, ...] = ()
     defaults: LocatedDict = field(default_factory=LocatedDict)
     overrides: LocatedDict = field(default_factory=LocatedDict)
+    wide: LocatedDict = field(default_factory=LocatedDict)
     format: str | None = None
     open_files: tuple[Path, ...] = ()
     where: str = ""
+
+    def saying(self, said: LocatedDict) -> Context:
+        """This context for a member that is defined elsewhere, with what its group says about it."""
+        return replace(self, overrides=merge(merge(self.wide, said), self.overrides), wide=LocatedDict())
 
     def below(self, name: str) -> str:
         return f"{self.path}::{name}" if self.path else name
@@ -133,6 +137,7 @@ class Expander:
     def __init__(self, entries: Mapping[str, Entry], runtime: Runtime) -> None:
         self.entries, self.runtime = entries, runtime
         self._files: dict[Path, LocatedDict] = {}
+        self._opened: dict[tuple[str, str | None], list[Node]] = {}
 
     @cached_property
     def inline_paths(self) -> dict[str, list[str]]:
@@ -154,6 +159,8 @@ class Expander:
         if isinstance(spec, Path) or text not in self.entries and _is_file(text):
             return [self.file(Path(text).expanduser().absolute(), context)]
         context = replace(context, trail=(*context.trail, text))
+        if "::" in text and "@" in text and (found := self._walk(text.split("::"), context, optional=True)):
+            return found  # a member that is written with this format in its group
         name, _, asked = text.rpartition("@") if "@" in text.rpartition("::")[2] else (text, "", "")
         if asked:
             context = replace(context, format=context.format or asked, trail=(*context.trail, name))
@@ -197,11 +204,12 @@ class Expander:
         hint = "Say " + " or ".join(map(repr, inline)) + "." if inline else did_you_mean(name, self.names())
         return ConfigError(f"unknown task, group or tag {name!r}.", where=context.where, hint=hint)
 
-    def _walk(self, parts: list[str], context: Context) -> list[Node]:
+    def _walk(self, parts: list[str], context: Context, *, optional: bool = False) -> list[Node]:
         """The members that a path means. Each part is a name or a glob among the members of the part before, or, where
         none of those match, among all that is below them: "mmlu::mmlu_anatomy" for "mmlu::mmlu_stem::mmlu_anatomy".
+        optional: no such member is no error.
         """
-        nodes = self.spec(parts[0], context)
+        nodes = self._roots(parts[0], context)
         for depth, part in enumerate(parts[1:], 1):
             outer = "::".join(parts[:depth])
             groups = [node for node in nodes if isinstance(node, GroupNode)]
@@ -209,6 +217,8 @@ class Expander:
                 raise ConfigError(f"{outer!r} is no group, so it has no member {part!r}.", where=context.where)
             nodes = _members(groups, part)
             if not nodes:
+                if optional:
+                    return []
                 below = [child.config.name for group in groups for child in descendants(group)]
                 hint = did_you_mean(part, below)
                 raise ConfigError(f"{outer!r} has no member {part!r}.", where=context.where, hint=hint)
@@ -216,6 +226,15 @@ class Expander:
                 named = " or ".join(repr(node.path) for node in nodes)
                 raise ConfigError(f"{outer!r} has several members {part!r}.", where=context.where, hint=f"Say {named}.")
         return nodes
+
+    def _roots(self, name: str, context: Context) -> list[Node]:
+        """What the first part of a path means; opened once for all paths that are asked for outside of a group."""
+        if context.around or context.overrides or self.runtime.by_name:
+            return self.spec(name, context)
+        key = (name, context.format)
+        if key not in self._opened:
+            self._opened[key] = self.spec(name, context)
+        return self._opened[key]
 
     # ---------------------------------------------------------------- members
 
@@ -271,7 +290,8 @@ class Expander:
             around=(*context.around, *names),
             trail=(),
             defaults=merge(context.defaults, self._defaults(made)),
-            overrides=merge(made.overrides, without(context.overrides, ABOUT_A_GROUP)),
+            overrides=without(context.overrides, ABOUT_A_GROUP),
+            wide=merge(context.wide, made.overrides),
         )
         node = GroupNode(made, overridden=bool(said))
         for index, member in enumerate(made.members):
@@ -280,7 +300,7 @@ class Expander:
             if isinstance(member, Mapping):
                 node.children += self.member(located(member), at, outside=False, file=path)
             else:
-                node.children += self.spec(str(member), at)
+                node.children += self.spec(str(member), at.saying(LocatedDict()))
         return node
 
     def member(self, member: LocatedDict, context: Context, *, outside: bool, file: Path | None = None) -> list[Node]:
@@ -299,16 +319,15 @@ class Expander:
         if key == "group" and "task" in member:
             return [self.group(member, file, context)]
         base = name.rpartition("@")[0] or name
-        defines = any(key in member for key in DEFINES)
+        defines = schema.defines_task(member)
         if base in self.entries or "::" in base or base in self.inline_paths and not defines:
             said = schema.canonical_keys(without(member, [key]))
             _check_override(said, base)
-            return self.spec(name, replace(context, overrides=merge(said, context.overrides)))
+            return self.spec(name, context.saying(said))
         if key == "task" and defines:
-            own = without(member, ["include"])
-            if "include" in member:
-                own = merge(self._included(member, file), own)
-            return [self.task(own, file, context)]
+            below = self._included(member, file) if "include" in member else LocatedDict()
+            own = merge(merge(context.wide, below), without(member, ["include"]))
+            return [self.task(own, file, replace(context, wide=LocatedDict()))]
         error = self._unknown(base, context)
         if outside:
             error.hint = f"{error.hint} A config of your own needs dataset_path."

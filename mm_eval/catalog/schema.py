@@ -164,6 +164,24 @@ AGGREGATE_KEYS: dict[str, Rule] = {
 }
 
 
+DEFINING_KEYS = (
+    "dataset_path",
+    "dataset_name",
+    "custom_dataset",
+    "class",
+    "include",
+    "training_split",
+    "validation_split",
+    "test_split",
+)
+"""Keys that make a group's member with a name nobody knows a task of its own; without one the name is a typo."""
+
+
+def defines_task(member: Mapping[Any, Any]) -> bool:
+    """Whether a member of a group can be a task that is defined there."""
+    return any(key in member for key in DEFINING_KEYS)
+
+
 def canonical_keys(config: Mapping[Any, Any]) -> LocatedDict:
     """The mapping with other spellings replaced, and `metadata` one mapping; two spellings of one key are an error."""
     canonical = LocatedDict(config)

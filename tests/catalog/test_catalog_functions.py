@@ -1,0 +1,116 @@
+"""`!function`: what may be named, what is imported when, and how files of one name are kept apart (faults 35 and 36)."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mm_eval.catalog.functions import FunctionRef
+from mm_eval.errors import ConfigError
+
+Write = Callable[..., Path]
+
+
+def reference(folder: Path, name: str) -> FunctionRef:
+    return FunctionRef(name, folder / "t.yaml", 7)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["os.system", "sys.exit", "subprocess.run", "../x.f", "../../utils.f", "/tmp/x.f", "utils", ".utils.f", "..utils.f",
+     "utils.f()", "sub/utils.f", "utils.Class.method", "", "mm_eval.registry.importlib.import_module", "mm_evil.f.g",
+     "mm_eval.f", "utils.f\n"],
+)  # fmt: skip
+def test_only_a_function_beside_the_yaml_or_of_mm_eval_can_be_named(tmp_path: Path, write: Write, name: str) -> None:
+    write("sub/utils.py", "def f(): ...\n")
+    write("nested/utils.py", "def f(): ...\n")
+    loaded = set(sys.modules)
+    for act in (FunctionRef.check, FunctionRef.resolve, FunctionRef.digest):
+        with pytest.raises(ConfigError) as caught:
+            act(reference(tmp_path / "nested" / "deeper", name))
+        assert caught.value.where.endswith("t.yaml:7")
+    assert not {module for module in set(sys.modules) - loaded if module.startswith("_mm_eval_task")}
+
+
+def test_a_symlinked_file_is_refused(tmp_path: Path, write: Write) -> None:
+    write("elsewhere/real.py", "def f(): return 'stolen'\n")
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "utils.py").symlink_to(tmp_path / "elsewhere" / "real.py")
+    with pytest.raises(ConfigError, match="symbolic link"):
+        reference(tmp_path / "here", "utils.f").resolve()
+
+
+def test_a_missing_function_is_found_without_an_import_and_the_closest_is_named(tmp_path: Path, write: Write) -> None:
+    write("utils.py", "def doc_to_text(doc): ...\nif True:\n    def late(): ...\nraise SystemExit('imported')\n")
+    with pytest.raises(ConfigError, match=r"t\.yaml:7: .*no function 'doc_to_txt'.*'doc_to_text'"):
+        reference(tmp_path, "utils.doc_to_txt").check()
+    reference(tmp_path, "utils.late").check()
+    with pytest.raises(ConfigError, match=r"there is no .*util\.py.*'utils'"):
+        reference(tmp_path, "util.doc_to_text").check()
+
+
+def test_names_that_only_running_the_file_would_tell_are_not_called_missing(tmp_path: Path, write: Write) -> None:
+    write("utils.py", "from math import *\n")
+    assert reference(tmp_path, "utils.sqrt").resolve()(9) == 3
+    write("made.py", "for name in ('a', 'b'):\n    globals()[name] = lambda: name\n")
+    assert callable(reference(tmp_path, "made.a").resolve())
+
+
+def test_each_file_is_loaded_once_a_process_under_a_name_of_its_own(tmp_path: Path, write: Write) -> None:
+    for folder in ("a", "b"):
+        write(
+            f"{folder}/utils.py", f"LOADS = []\nLOADS.append(1)\ndef f(): return {folder!r}, len(LOADS)\ndef g(): ...\n"
+        )
+    references = [reference(tmp_path / folder, name) for folder in "ab" for name in ("utils.f", "utils.g", "utils.f")]
+    found = [function.resolve() for function in references]
+    assert found[0]() == ("a", 1) and found[2] is found[0] and found[3]() == ("b", 1)
+    assert found[0].__module__ != found[3].__module__
+    assert "utils" not in sys.modules and str(tmp_path) not in sys.path
+
+
+def test_a_changed_file_is_loaded_again(tmp_path: Path, write: Write) -> None:
+    write("utils.py", "def f(): return 'first'\n")
+    assert reference(tmp_path, "utils.f").resolve()() == "first"
+    write("utils.py", "def f(): return 'the second'\n")
+    assert reference(tmp_path, "utils.f").resolve()() == "the second"
+
+
+def test_a_file_imports_another_beside_it_by_a_relative_import_only(tmp_path: Path, write: Write) -> None:
+    write("helpers.py", "def g(): return 'help'\n")
+    write("utils.py", "from .helpers import g\ndef f(): return g()\n")
+    assert reference(tmp_path, "utils.f").resolve()() == "help"
+    write("plain.py", "from helpers import g\ndef f(): return g()\n")
+    with pytest.raises(ConfigError, match=r"No module named 'helpers'.*`from \.helpers import"):
+        reference(tmp_path, "plain.f").resolve()
+
+
+def test_a_file_that_fails_to_import_names_the_yaml_and_the_reason(tmp_path: Path, write: Write) -> None:
+    write("utils.py", "def f(): ...\n1 / 0\n")
+    with pytest.raises(ConfigError, match=r"t\.yaml:7: .*ZeroDivisionError"):
+        reference(tmp_path, "utils.f").resolve()
+    assert not [name for name in sys.modules if name.endswith(".utils") and "_mm_eval_task" in name and
+                getattr(sys.modules[name], "__file__", "") == str(tmp_path / "utils.py")]  # fmt: skip
+
+
+def test_what_is_no_function_is_refused(tmp_path: Path, write: Write) -> None:
+    write("utils.py", "VALUE = 3\n")
+    with pytest.raises(ConfigError, match="is no function"):
+        reference(tmp_path, "utils.VALUE").resolve()
+
+
+def test_a_function_of_mm_eval_can_be_named(tmp_path: Path) -> None:
+    function = reference(tmp_path, "mm_eval.errors.did_you_mean")
+    function.check()
+    assert function.resolve()("a", ["b"]).startswith("Known") and len(function.digest()) == 64
+
+
+def test_the_digest_follows_the_file_and_what_it_imports_from_beside_it(tmp_path: Path, write: Write) -> None:
+    write("helpers.py", "def g(): return 1\n")
+    write("utils.py", "from .helpers import g\ndef f(): return g()\n")
+    write("unrelated.py", "def h(): return 1\n")
+    first = reference(tmp_path, "utils.f").digest()
+    write("unrelated.py", "def h(): return 22\n")
+    assert reference(tmp_path, "utils.f").digest() == first
+    write("helpers.py", "def g(): return 22\n")
+    assert reference(tmp_path, "utils.f").digest() != first
