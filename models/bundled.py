@@ -29,6 +29,7 @@ class TinyLlava(Llava):
     """The bundled LLaVA model (1.2 M parameters) for the bundled sample data."""
 
     bundled = True
+    bundled_stand_in = None
 
     def _read_arguments(self) -> Arguments:
         return _arguments(self.args, "tiny-llava")
@@ -39,6 +40,7 @@ class TinyQwen2VL(QwenVL):
     """The bundled Qwen2-VL model (1.4 M parameters) for the bundled sample data."""
 
     bundled = True
+    bundled_stand_in = None
 
     def _read_arguments(self) -> Arguments:
         return _arguments(self.args, "tiny-qwen2-vl")

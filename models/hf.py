@@ -316,7 +316,7 @@ class Llava(HuggingFace):
 class QwenVL(HuggingFace):
     """Qwen-VL checkpoints (qwen2_vl, qwen2_5_vl, qwen3_vl) under the prompt key `qwen_vl`."""
 
-    bundled_stand_in = "tiny-qwen2-vl"
+    bundled_stand_in: ClassVar[str | None] = "tiny-qwen2-vl"
     own_key = "qwen_vl"
 
 

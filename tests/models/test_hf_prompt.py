@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -96,8 +97,6 @@ def test_a_text_model_refuses_pictures(adapter: Adapter) -> None:
 
 
 def test_messages_without_a_template_name_the_model(adapter: Adapter, checkpoint: Any, tmp_path: Path) -> None:
-    import shutil
-
     bare = shutil.copytree(checkpoint("llama"), tmp_path / "bare")
     (bare / "chat_template.jinja").unlink()
     from mm_eval.engine.model import MODELS, ModelSettings
@@ -150,3 +149,23 @@ def test_spaces_at_the_end_of_a_context_belong_to_the_continuation(adapter: Adap
     writer = adapter("llama").writer
     split = [writer.split(writer.write(instance(c, chat=False)), t) for c, t in (("A: ", "dog"), ("A:", " dog"))]
     assert split[0][0].ids == split[1][0].ids and split[0][1] == split[1][1]
+
+
+@pytest.mark.parametrize("kind", ["llama", "llava"])
+def test_an_eos_that_the_tokenizer_appends_is_neither_read_nor_scored(
+    adapter: Adapter, kind: str, checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    from tokenizers import Tokenizer, processors
+
+    folder = shutil.copytree(checkpoint(kind), tmp_path / "with_eos")
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    model, plain = adapter(kind, pretrained=str(folder)), adapter(kind)
+    pictures = [] if kind == "llama" else [picture(28, 28)]
+    assert model.writer.tokenizer("a")["input_ids"][-1] == 2
+    row = instance("What?", pictures, chat=False, continuation=" a dog")
+    assert model.writer.write(row).ids == plain.writer.write(row).ids
+    assert outputs(model.loglikelihood([row])) == outputs(plain.loglikelihood([row]))
