@@ -89,6 +89,7 @@ class Run:
     def save(self) -> None:
         """Writes the checkpoint beside itself and moves it into place, so that a kill leaves the old one."""
         state = {
+            "tokenizer": self.tokenizer.backend_tokenizer.to_str(),
             "model": self.model.state_dict(),
             "auxiliary": self.packer.auxiliary.state_dict(),
             "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
@@ -105,6 +106,9 @@ class Run:
     def resume(self) -> None:
         """Goes on from the checkpoint, at the share of the schedule that it had reached."""
         state = torch.load(self.checkpoint, weights_only=False)
+        mine = self.tokenizer.backend_tokenizer.to_str()
+        if state.get("tokenizer", mine) != mine:
+            raise ValueError(f"{self.checkpoint} was trained with another tokenizer: the questions have changed since")
         self.model.load_state_dict(state["model"])
         self.packer.auxiliary.load_state_dict(state["auxiliary"])
         for optimizer, kept in zip(self.optimizers, state["optimizers"], strict=True):
