@@ -91,7 +91,9 @@ class McqLetterFilter(Filter):
         fields = [self.choices] if isinstance(self.choices, str) else list(self.choices)
         missing = [field for field in fields if field not in doc]
         if missing:
-            raise DataError(f"mcq_letter: the doc has no field {missing[0]!r}.", hint=did_you_mean(missing[0], map(str, doc)))
+            raise DataError(
+                f"mcq_letter: the doc has no field {missing[0]!r}.", hint=did_you_mean(missing[0], map(str, doc))
+            )
         values = doc[fields[0]] if len(fields) == 1 else [doc[field] for field in fields]
         if isinstance(values, Mapping):
             values = values.get("text", list(values.values()))

@@ -14,22 +14,23 @@ from mm_eval.scorers.base import Scorer, accepts, register_scorer
 from mm_eval.types import Instance, ScoredDoc
 
 
-class OneOrMany(list[Any]):
-    """The answers of a doc as metric functions get them: a list; where it holds one, it can be used as that one too.
+class One(list[Any]):
+    """A list of one value that can be used as that value too.
 
-    lm-eval's documents write metrics both ways: `predictions[0].strip()` and `predictions.strip()`, `float(references)`.
+    A metric function gets its reference and its answer so, because lm-eval's documents write metrics both ways:
+    `predictions[0].strip()` and `predictions.strip()`, `float(references)`.
     """
 
     def __getattr__(self, name: str) -> Any:
-        if len(self) != 1 or name.startswith("__"):
+        if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self[0], name)
 
     def __float__(self) -> float:
-        return float(self[0]) if len(self) == 1 else float("".join(self))
+        return float(self[0])
 
     def __str__(self) -> str:
-        return str(self[0]) if len(self) == 1 else super().__str__()
+        return str(self[0])
 
 
 @register_scorer("generate_until", "gen")
@@ -74,44 +75,32 @@ class GenScorer(Scorer):
 def _scores_of_repeats(
     metric: Metric[Any, Any], reference: Any, predictions: Sequence[Any], context: Mapping[str, Any]
 ) -> dict[str, list[Any]]:
-    """One score a repeat, under the metric's name or those that it returns.
+    """One score a repeat, under the metric's name or those that it returns; each answer is scored by itself.
 
     An answer that no rule could read scores 0 where higher is better; else the metric is asked about None.
     """
-    corpus = isinstance(metric.fn, CorpusMetric)
-    unread_is_zero = metric.higher_is_better and not corpus
-    read = [answer for answer in predictions if not (answer is None and unread_is_zero)]
-    if len(read) < len(predictions):
-        scored = _scores_of_repeats(metric, reference, read, context) if read else {metric.name: []}
-        return {name: _spread(values, predictions) for name, values in scored.items()}
-    if not corpus:
-        named = _named(metric, metric.compute(OneOrMany([reference]), OneOrMany(predictions), **context))
-        if all(isinstance(values, list) and len(values) == len(predictions) for values in named.values()):
-            return named
-        if len(predictions) == 1:
-            return {name: [value] for name, value in named.items()}
-    each = [_named(metric, metric.compute(OneOrMany([reference]), OneOrMany([p]), **context)) for p in predictions]
-    return {
-        name: [
-            only[0] if isinstance(only := one[name], list) and len(only) == 1 and not corpus else only for one in each
-        ]
-        for name in each[0]
-    }
+    unread_is_zero = metric.higher_is_better and not isinstance(metric.fn, CorpusMetric)
+    scored = [
+        None
+        if answer is None and unread_is_zero
+        else _named(metric, metric.compute(One([reference]), One([answer]), **context))
+        for answer in predictions
+    ]
+    names = next((list(one) for one in scored if one is not None), [metric.name])
+    return {name: [0 if one is None else one[name] for one in scored] for name in names}
 
 
 def _named(metric: Metric[Any, Any], value: Any) -> dict[str, Any]:
     """A metric function's result as {name: value}; a metric used under another name reports under that one."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if not isinstance(value, dict):
+    if isinstance(metric.fn, CorpusMetric):
         return {metric.name: value}
-    if len(value) == 1 and metric.name not in value:
-        own = getattr(getattr(metric.fn, "registered_metric", None), "name", None)
-        return {metric.name if name == own else name: part for name, part in value.items()}
-    return dict(value)
+    if not isinstance(value, dict):
+        return {metric.name: _only(value)}
+    own = getattr(getattr(metric.fn, "registered_metric", None), "name", None)
+    return {metric.name if len(value) == 1 and name == own else name: _only(part) for name, part in value.items()}
 
 
-def _spread(values: list[Any], predictions: Sequence[Any]) -> list[Any]:
-    """Scores of the answers that could be read, with 0 for the others."""
-    scores = iter(values)
-    return [0 if answer is None else next(scores) for answer in predictions]
+def _only(value: Any) -> Any:
+    """The value itself, or the only one of a list or array."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return value[0] if isinstance(value, list) and len(value) == 1 else value

@@ -36,9 +36,22 @@ def test_a_wrong_case_an_unknown_kind_and_a_missing_error_fail(tmp_path):
     cases = [
         {"kind": "aggregation", "name": "mean", "params": {}, "inputs": {"items": [1, 2]}, "expected": 2},
         {"kind": "dance", "name": "x", "params": {}, "inputs": {}, "expected": 2},
-        {"kind": "aggregation", "name": "mean", "params": {}, "inputs": {"items": [1]}, "expected": {"$raises": "Error"}},
+        {
+            "kind": "aggregation",
+            "name": "mean",
+            "params": {},
+            "inputs": {"items": [1]},
+            "expected": {"$raises": "Error"},
+        },
         {"kind": "aggregation", "name": "maen", "params": {}, "inputs": {"items": [1]}, "expected": 1},
-        {"kind": "aggregation", "name": "mean", "params": {}, "inputs": {"items": [1, 2]}, "expected": 2, "preferred": 1.5},
+        {
+            "kind": "aggregation",
+            "name": "mean",
+            "params": {},
+            "inputs": {"items": [1, 2]},
+            "expected": 2,
+            "preferred": 1.5,
+        },
     ]
     path = tmp_path / "cases.json"
     path.write_text(json.dumps({"cases": cases}), encoding="utf-8")

@@ -7,7 +7,8 @@ from mm_eval.filters import FILTERS, Completion, LLOutput, build_filter_ensemble
 from mm_eval.types import Instance
 
 NAMES = [
-    "custom", "format_span", "lowercase", "majority_vote", "map", "mcq_letter", "multi_choice_regex", "noop", "regex", "regex_pos",
+    "custom", "format_span", "lowercase", "majority_vote", "map", "mcq_letter", "multi_choice_regex", "noop",
+    "regex", "regex_pos",
     "remove_whitespace", "strip_thinking", "take_first", "take_first_k", "uppercase", "yes_no",
 ]  # fmt: skip
 ARGUMENTS = {"custom": {"filter_fn": lambda resps, docs: resps}, "take_first_k": {"k": 2}}
@@ -56,7 +57,14 @@ def test_regex_finds_selects_and_marks():
 
 
 def test_the_rule_survives_rewriting_voting_and_mapping():
-    steps = [("regex", {"regex_pattern": r"(\w+)!"}), "lowercase", "remove_whitespace", "uppercase", "majority_vote", "take_first"]
+    steps = [
+        ("regex", {"regex_pattern": r"(\w+)!"}),
+        "lowercase",
+        "remove_whitespace",
+        "uppercase",
+        "majority_vote",
+        "take_first",
+    ]
     found = chain(steps, [["Yes!", "no", "yes!"]])[0][0]
     assert (found, found.rule) == ("YES", "regex")
     number = one([*steps, ("map", {"mapping_dict": {"YES": 1}})], "yes!")
@@ -74,10 +82,18 @@ def test_majority_vote_takes_the_first_of_equals_and_may_skip_the_unparsed():
 
 @pytest.mark.parametrize(
     ("answer", "letter"),
-    [("category", "[invalid]"), ("a cat", "(A)"), ("see: Cats", "[invalid]"), ("it: B", "(B)"), ("concatenate", "[invalid]")],
+    [
+        ("category", "[invalid]"),
+        ("a cat", "(A)"),
+        ("see: Cats", "[invalid]"),
+        ("it: B", "(B)"),
+        ("concatenate", "[invalid]"),
+    ],
 )
 def test_fault_multi_choice_regex_matched_choices_inside_words(answer, letter):
-    assert one([("multi_choice_regex", {"regex_pattern": r"(\([A-Z]\))"})], answer, {"choices": ["cat", "dog"]}) == letter
+    assert (
+        one([("multi_choice_regex", {"regex_pattern": r"(\([A-Z]\))"})], answer, {"choices": ["cat", "dog"]}) == letter
+    )
 
 
 def test_multi_choice_regex_says_which_step_found_the_letter():
@@ -113,7 +129,10 @@ def test_no_extractor_reads_an_answer_that_is_still_thinking(extractor):
 
 
 def test_format_span_rewrites_labels_only():
-    assert one(["format_span"], "Person: Ann $$ location: Perth, Time square") == "per: ann $ loc: perth $ loc: time square"
+    assert (
+        one(["format_span"], "Person: Ann $$ location: Perth, Time square")
+        == "per: ann $ loc: perth $ loc: time square"
+    )
 
 
 def test_a_custom_function_is_a_filter():

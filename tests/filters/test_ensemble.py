@@ -11,7 +11,9 @@ from mm_eval.types import Instance
 
 def asked(doc_id, answers, **kwargs):
     kwargs.setdefault("doc", {"id": doc_id})
-    return [Instance("generate_until", "t", doc_id, repeat=i, resps=[answer], **kwargs) for i, answer in enumerate(answers)]
+    return [
+        Instance("generate_until", "t", doc_id, repeat=i, resps=[answer], **kwargs) for i, answer in enumerate(answers)
+    ]
 
 
 def test_repeats_are_joined_in_order_and_written_to_the_first():

@@ -79,7 +79,16 @@ def test_the_words_of_exactly_one_option_are_an_answer(answer, letter, rule):
 
 @pytest.mark.parametrize(
     "answer",
-    ["category", "a panda and a cat", "It's not a cat", "It's not a cat, it is a dog", "C. cat", "E", "(E)", "The answer is E"],
+    [
+        "category",
+        "a panda and a cat",
+        "It's not a cat",
+        "It's not a cat, it is a dog",
+        "C. cat",
+        "E",
+        "(E)",
+        "The answer is E",
+    ],
 )
 def test_other_words_negations_and_letters_without_an_option_are_no_answer(answer):
     assert read(answer, DOC, **FIELDS) is None

@@ -38,7 +38,12 @@ def test_what_no_rule_could_read_scores_zero(metric):
 
 
 def test_edit_distance():
-    assert [edit_distance(*pair) for pair in (("kitten", "sitting"), ("", "abc"), ("abc", "abc"), ("ab", "ba"))] == [3, 3, 0, 2]
+    assert [edit_distance(*pair) for pair in (("kitten", "sitting"), ("", "abc"), ("abc", "abc"), ("ab", "ba"))] == [
+        3,
+        3,
+        0,
+        2,
+    ]
 
 
 @pytest.mark.parametrize(

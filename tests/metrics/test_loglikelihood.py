@@ -74,7 +74,9 @@ def test_no_gold_is_matched_by_nothing(metric, gold):
     assert metric(gold, results([-1.0, -2.0])) == 0
 
 
-@pytest.mark.parametrize("metric", [logprob_fn, choice_logprob, choice_prob_norm, choice_logprob_norm, brier_score, bpb])
+@pytest.mark.parametrize(
+    "metric", [logprob_fn, choice_logprob, choice_prob_norm, choice_logprob_norm, brier_score, bpb]
+)
 def test_a_probability_of_the_right_choice_needs_one(metric):
     with pytest.raises(ScoringError, match="-100"):
         metric(-100, results([-1.0, -2.0]))
@@ -97,7 +99,9 @@ def test_of_several_right_choices_the_probability_is_their_sum_and_the_likelihoo
     assert logprob_fn([0, 2], doc) == pytest.approx(math.log(0.5))
 
 
-@pytest.mark.parametrize("metric", [acc, acc_norm, acc_bytes, exact_match_mc, bpb, logprob_fn, choice_logprob, brier_score])
+@pytest.mark.parametrize(
+    "metric", [acc, acc_norm, acc_bytes, exact_match_mc, bpb, logprob_fn, choice_logprob, brier_score]
+)
 def test_fault_nan_log_likelihood_wins_no_argmax(metric):
     with pytest.raises(ScoringError, match="NaN"):
         metric(0, results([-1.0, math.nan]))
@@ -121,7 +125,16 @@ def asked(choice, ll, greedy=False, text=None, unconditional=False, repeat=0):
     text = text or f"choice {choice}"
     metadata = {"choice_text": text, **({"acc_mutual_info": True} if unconditional else {})}
     made = Instance(
-        "loglikelihood", "t", 0, {}, context="Q", continuation=" " + text, choice=choice, repeat=repeat, target=1, metadata=metadata
+        "loglikelihood",
+        "t",
+        0,
+        {},
+        context="Q",
+        continuation=" " + text,
+        choice=choice,
+        repeat=repeat,
+        target=1,
+        metadata=metadata,
     )
     made.filtered_resps["none"] = [(ll, greedy)]
     return made

@@ -35,17 +35,54 @@ from mm_eval.metrics import (
     weighted_perplexity,
 )
 
-METRIC_NAMES = """acc acc_norm acc_bytes acc_mutual_info exact_match_mc bpb logprob brier_score choice_logprob choice_prob_norm
-choice_logprob_norm likelihood exact_match anls relaxed_accuracy vqa_accuracy perplexity word_perplexity byte_perplexity
-bits_per_byte bleu chrf ter f1 mcc bypass""".split()
+METRIC_NAMES = [
+    "acc",
+    "acc_norm",
+    "acc_bytes",
+    "acc_mutual_info",
+    "exact_match_mc",
+    "bpb",
+    "logprob",
+    "brier_score",
+    "choice_logprob",
+    "choice_prob_norm",
+    "choice_logprob_norm",
+    "likelihood",
+    "exact_match",
+    "anls",
+    "relaxed_accuracy",
+    "vqa_accuracy",
+    "perplexity",
+    "word_perplexity",
+    "byte_perplexity",
+    "bits_per_byte",
+    "bleu",
+    "chrf",
+    "ter",
+    "f1",
+    "mcc",
+    "bypass",
+]
 
 
 @pytest.mark.parametrize(
     ("registry", "names"),
     [
         (METRICS, METRIC_NAMES),
-        (AGGREGATIONS, "mean median nanmean weighted_mean perplexity weighted_perplexity bits_per_byte bypass".split()),
-        (REDUCTIONS, "take_first mean max majority pass@k".split()),
+        (
+            AGGREGATIONS,
+            [
+                "mean",
+                "median",
+                "nanmean",
+                "weighted_mean",
+                "perplexity",
+                "weighted_perplexity",
+                "bits_per_byte",
+                "bypass",
+            ],
+        ),
+        (REDUCTIONS, ["take_first", "mean", "max", "majority", "pass@k"]),
     ],
 )
 def test_every_name_is_registered_with_a_line_of_meaning(registry, names):
@@ -61,7 +98,9 @@ def test_default_metrics_fit_their_output_type(kind):
 
 
 def test_a_flat_yaml_entry_and_a_normalised_one_are_the_same():
-    flat = Metric.from_dict({"metric": "exact_match", "ignore_case": True, "aggregation": "median", "higher_is_better": False})
+    flat = Metric.from_dict(
+        {"metric": "exact_match", "ignore_case": True, "aggregation": "median", "higher_is_better": False}
+    )
     nested = Metric.from_dict(
         {"metric": "exact_match", "kwargs": {"ignore_case": True}, "aggregation": median, "higher_is_better": False,
          "reduction": None}
@@ -126,7 +165,9 @@ def test_decorators_register_functions_under_names():
     assert made.aggregate([3, 4, 9]) == 6.0
     assert not made.higher_is_better
     assert METRICS.summary("test_length") == "How long the answers are."
-    assert Metric.from_dict({"metric": length}).reduction is last, "!function of a decorated function keeps what it declared"
+    assert Metric.from_dict({"metric": length}).reduction is last, (
+        "!function of a decorated function keeps what it declared"
+    )
 
 
 def test_the_register_forms_and_lm_evals_keyword_work_too():
@@ -137,7 +178,9 @@ def test_the_register_forms_and_lm_evals_keyword_work_too():
 
     register_aggregation("test_sum")(sum)
     register_reduction("test_min")(lambda references, predictions: min(predictions))
-    made = Metric.from_dict({"metric": "test_half", "aggregation": "test_sum", "reduction": "test_min"}, "multiple_choice")
+    made = Metric.from_dict(
+        {"metric": "test_half", "aggregation": "test_sum", "reduction": "test_min"}, "multiple_choice"
+    )
     assert (made.aggregate([1, 2]), made.reduction(None, [2, 1])) == (3, 1)
 
 
@@ -154,7 +197,12 @@ def test_a_plain_function_is_a_metric_and_keeps_its_name():
 
 
 def test_corpus_aggregations_are_found_by_the_metrics_name():
-    assert Metric.from_dict({"metric": lambda references, predictions: None, "aggregation": "mcc"}).aggregate([(0, 0), (1, 1)]) == 1
+    assert (
+        Metric.from_dict({"metric": lambda references, predictions: None, "aggregation": "mcc"}).aggregate(
+            [(0, 0), (1, 1)]
+        )
+        == 1
+    )
     made = Metric.from_dict({"metric": "bleu", "aggregation": "bleu", "lowercase": True})
     assert isinstance(made.fn, Bleu) and made.aggregation.__self__ is made.fn
 
@@ -200,7 +248,9 @@ def test_fault_pass_at_k_above_n_has_no_estimate():
     assert pass_at_k(None, [1, 0], k=3) == {}
 
 
-@pytest.mark.parametrize("entry", [{"k": [1, 2]}, {"reduction": "pass@k", "k": [1, 2]}, {"reduction": {"function": "pass@k", "k": [1, 2]}}])
+@pytest.mark.parametrize(
+    "entry", [{"k": [1, 2]}, {"reduction": "pass@k", "k": [1, 2]}, {"reduction": {"function": "pass@k", "k": [1, 2]}}]
+)
 def test_k_comes_from_yaml(entry):
     made = Metric.from_dict({"metric": "exact_match", **entry})
     assert set(made.reduction(None, [1, 0, 0])) == {"pass@1", "pass@2"}

@@ -41,7 +41,9 @@ def test_a_mean_of_single_docs_has_the_textbook_error():
     assert mean_stderr(values) == pytest.approx(expected, rel=1e-12)
     assert mean_stderr(values, clusters=list(range(50))) == pytest.approx(expected, rel=1e-12)
     assert standard_error(mean, values, bootstrap_iters=0) == StandardError(pytest.approx(expected))
-    assert sample_stddev(values) == pytest.approx(np.std(values, ddof=1)) and pop_stddev(values) == pytest.approx(np.std(values))
+    assert sample_stddev(values) == pytest.approx(np.std(values, ddof=1)) and pop_stddev(values) == pytest.approx(
+        np.std(values)
+    )
 
 
 def test_docs_on_one_picture_count_as_one_draw():
@@ -120,14 +122,17 @@ def plain_bootstrap(f, xs, iters, clusters=None, seed=5):
 
 PAIRS = [(i % 2, (i % 2) if i % 5 else 1 - i % 2) for i in range(150)]
 WEIGHTED = [(-float(i % 7) - 1, 1 + i % 3) for i in range(120)]
-SENTENCES = [(["the cat sat on the mat"], ["the cat sat on the mat" if i % 3 else f"a cat on mat {i}"]) for i in range(40)]
+SENTENCES = [
+    (["the cat sat on the mat"], ["the cat sat on the mat" if i % 3 else f"a cat on mat {i}"]) for i in range(40)
+]
 
 
 @pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize(
     ("aggregation", "values"),
     [
-        (MCC().aggregation, PAIRS), (F1().aggregation, PAIRS), (F1("macro").aggregation, [(i % 3, (i * i) % 3) for i in range(90)]),
+        (MCC().aggregation, PAIRS), (F1().aggregation, PAIRS),
+        (F1("macro").aggregation, [(i % 3, (i * i) % 3) for i in range(90)]),
         (weighted_mean, WEIGHTED), (perplexity, [a for a, _ in WEIGHTED]), (median, numbers(61)), (median, numbers(60)),
         (Bleu().aggregation, SENTENCES), (mean, numbers(50)),
     ],
@@ -178,7 +183,9 @@ def test_fault_custom_aggregations_have_a_standard_error():
     assert found.note == ""
     named = stratified_by("category")(lambda values: score_per_category(values))
     assert standard_error(named, CATEGORIES) == found
-    assert standard_error(score_per_category, CATEGORIES).value == pytest.approx(found.value, rel=0.35), "undeclared: rougher"
+    assert standard_error(score_per_category, CATEGORIES).value == pytest.approx(found.value, rel=0.35), (
+        "undeclared: rougher"
+    )
 
 
 def test_many_clusters_are_left_out_in_groups():
