@@ -145,6 +145,9 @@ class TaskConfig:
         if self.output_type == "multiple_choice" and self.doc_to_choice is None:
             what = f"task {self.name!r} is multiple_choice and has no doc_to_choice."
             raise ConfigError(what, where=self.where("output_type"))
+        if self.source.get("scorer") is not None and self.source.get("process_results") is not None:
+            hint = "Write one of them, or null for the other."
+            raise ConfigError("scorer and process_results are both given.", where=self.where("scorer"), hint=hint)
         if self.source.get("unsafe_code"):
             raise ConfigError("unsafe_code: mm-eval runs no code that a model wrote.", where=self.where("unsafe_code"))
 

@@ -26,6 +26,10 @@ FORMATS: Registry[Callable[[], Format]] = Registry("format", entry_points="mm_ev
 register_format = FORMATS.register
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+OWN_PROMPT = "none"
+"""The name that stands for the prompt a task writes itself."""
+
 _VARIABLE = re.compile(r"\{\{\s*(_num_choices|_choice_labels|_choice_list_and|_choice_list_or)\s*\}\}")
 
 
@@ -311,10 +315,11 @@ def select_format(formats: Any, selected: str | None, *, where: str = "") -> For
     """The format of a task: the one asked for with `task@name`, else the YAML's, else the first of several; None for none.
 
     formats: the YAML's `formats`: a name, `{type: ...}`, or `{name: fields or null, ...}`. A format that the YAML doesn't
-    state is taken as it is registered, and reads the same columns as the first one stated.
+    state is taken as it is registered, and reads the same columns as the first one stated. The name `none` stands for the
+    prompt that the task writes itself, so that `none: {question: ..., choices: ..., answer: ...}` only says what formats read.
     """
     if not formats:
-        return build_format(selected, where=where) if selected else None
+        return build_format(selected, where=where) if selected and selected != OWN_PROMPT else None
     if isinstance(formats, str) or "type" in formats:
         stated = {formats if isinstance(formats, str) else formats["type"]: formats}
     else:
@@ -322,14 +327,33 @@ def select_format(formats: Any, selected: str | None, *, where: str = "") -> For
     first = next(iter(stated))
     name = selected or first
     place = formats.where(name) if isinstance(formats, LocatedDict) else where
-    if name in stated:
-        return _stated_format(name, stated[name], place)
-    columns = _stated_format(first, stated[first], where)
-    return replace(build_format(name, where=where), **{key: getattr(columns, key) for key in _SOURCES})
+    if name in stated or name == OWN_PROMPT:
+        return _stated_format(name, stated.get(name), place)
+    return replace(build_format(name, where=where), **_columns(first, stated[first], where))
 
 
-def _stated_format(name: str, stated: Any, where: str) -> Format:
+def _columns(name: str, stated: Any, where: str) -> dict[str, Any]:
+    """What the format stated first reads from a doc."""
+    layout = _own_prompt(stated, where) if name == OWN_PROMPT else _stated_format(name, stated, where)
+    return {key: getattr(layout, key) for key in _SOURCES}
+
+
+def _own_prompt(stated: Any, where: str) -> Format:
+    """The columns under `none`; ConfigError where more is said there."""
+    fields_stated = dict(stated or {})
+    for key, value in fields_stated.items():
+        if key not in _SOURCES:
+            hint = did_you_mean(str(key), _SOURCES)
+            raise ConfigError(f"the format {OWN_PROMPT!r} has no field {key!r}.", where=where, hint=hint)
+        _check_field(OWN_PROMPT, key, value, where)
+    return Format(**fields_stated)
+
+
+def _stated_format(name: str, stated: Any, where: str) -> Format | None:
     """A format from its entry under `formats`: null, another format's name, or fields."""
+    if name == OWN_PROMPT:
+        _own_prompt(stated, where)
+        return None
     if stated is None or isinstance(stated, str):
         return build_format(stated or name, where=where)
     if not isinstance(stated, Mapping):

@@ -123,10 +123,7 @@ def _add_tags(entries: dict[str, Entry]) -> None:
             for tag in tags:
                 tagged.setdefault(tag, []).append(path)
     for tag, members in tagged.items():
-        if tag in entries:
-            entries[tag].members = sorted(members) if entries[tag].kind == "tag" else []
-            log.debug("the tag %r has the name of a %s, which is meant", tag, entries[tag].kind)
-        else:
+        if tag not in entries:  # lmms-eval's tasks often have a tag of their own name: the task is meant
             entries[tag] = Entry(tag, "tag", members=sorted(members), about=f"tag of {len(members)}")
 
 

@@ -19,7 +19,7 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         if self.file is None:
-            return "overrides"
+            return "given at run time"
         return f"{shown_path(self.file)}:{self.line}" if self.line else shown_path(self.file)
 
 

@@ -256,6 +256,8 @@ def check_metrics(metrics: Any, fallback: str) -> None:
         if not (isinstance(metric, str) and metric) and not is_function(metric):
             raise ConfigError(f"each entry of metric_list needs a `metric`, not {metric!r}.", where=where)
         name = metric if isinstance(metric, str) else getattr(metric, "function", getattr(metric, "__name__", "metric"))
+        if "," in name:
+            raise ConfigError(f"the name of a metric holds no comma: {name!r}.", where=where)
         if name in seen:
             raise ConfigError(f"the metric {name!r} is listed twice, so one would hide the other.", where=where)
         seen.add(name)

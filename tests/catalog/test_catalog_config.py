@@ -141,6 +141,14 @@ def test_other_spellings_of_keys_are_understood(write: Write) -> None:
         ("model_specific_prompt_kwargs: {pre_prompt: a}\n", "t.yaml:10: the prompt block 'pre_prompt' is 'a'."),
         ("use_prompt: a\n", "t.yaml:10: 'use_prompt' is not supported: promptsource"),
         ("doc_to_audio: a\n", "t.yaml:10: 'doc_to_audio' is not supported"),
+        (
+            "scorer: x\nprocess_results: !function mm_eval.errors.did_you_mean\n",
+            "t.yaml:10: scorer and process_results are",
+        ),
+        (
+            "filter_list: [{name: a, filter: [], metric_list: [{metric: 'a,b'}]}]\n",
+            "t.yaml:10: the name of a metric holds no",
+        ),
         ("unsafe_code: true\n", "t.yaml:10: unsafe_code: mm-eval runs no code that a model wrote."),
         ("process_docs: !function utils.f\n", "t.yaml:10: !function 'utils.f': there is no"),
         ("tag: [a, 1]\n", "t.yaml:10: 'tag' must be a text or a list of texts"),

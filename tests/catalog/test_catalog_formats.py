@@ -223,6 +223,19 @@ class TestOnTasks:
         assert fields(loaded.tasks["t"], doc) == ("Question: Q\nA. x\nB. y\nAnswer:", ["A", "B"], 1)
         assert fields(loaded.tasks["t@cloze"], doc) == ("Question: Q\nAnswer:", ["x", "y"], 1)
 
+    def test_a_task_keeps_its_own_prompt_and_says_what_formats_read(self, manager: Manager, write: Write) -> None:
+        write("utils.py", "def own(doc): return 'own prompt'\ndef options(doc): return [doc['a'], doc['b']]\n")
+        text = "task: t\ndataset_path: d\ntest_split: test\ndoc_to_text: !function utils.own\nformats:\n"
+        write("t.yaml", text + "  none: {question: stem, choices: !function utils.options, answer: gold}\n")
+        doc = {"stem": "Q", "a": "x", "b": "y", "gold": "B"}
+        loaded = manager().load("t,t@mcqa")
+        assert loaded.tasks["t"].format is None and loaded.tasks["t"].output_type == "generate_until"
+        assert evaluate(loaded.tasks["t"].resolved().doc_to_text, doc, "text") == "own prompt"
+        assert fields(loaded.tasks["t@mcqa"].resolved(), doc) == ("Question: Q\nA. x\nB. y\nAnswer:", ["A", "B"], 1)
+        write("t.yaml", text + "  none: {questoin: stem}\n")
+        with pytest.raises(ConfigError, match="'none' has no field 'questoin'. Did you mean 'question'"):
+            manager().load("t")
+
     def test_a_format_decides_the_output_type(self, manager: Manager, write: Write) -> None:
         write("t.yaml", "formats: generate\n", task="t")
         with pytest.raises(ConfigError, match="output_type is 'multiple_choice', but the format 'generate'"):

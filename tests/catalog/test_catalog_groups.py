@@ -269,7 +269,9 @@ class TestPrecedence:
     def test_a_runtime_override_that_means_nothing_is_refused(self, manager: Manager) -> None:
         assert "an override names 'bb'" in refused(manager, "ab", overrides={"bb": {"num_fewshot": 1}})
         assert "unknown key 'num_fewshto'" in refused(manager, "ab", overrides={"num_fewshto": 1})
-        assert refused(manager, "a", overrides={"num_fewshot": "x"}).startswith("overrides: 'num_fewshot' must be")
+        assert refused(manager, "a", overrides={"num_fewshot": "x"}).startswith(
+            "given at run time: 'num_fewshot' must be"
+        )
 
 
 @pytest.mark.usefixtures("catalogue")

@@ -188,3 +188,9 @@ def test_every_built_in_file_is_sound_and_loads(tmp_path: Path) -> None:
     loaded = found.load([*found.all_tasks, *found.all_groups])
     assert {"mme", "seedbench", "mmlu_anatomy"} <= set(loaded.tasks)
     assert os.fspath(tmp_path) not in json.dumps([config.to_json() for config in loaded.tasks.values()])
+
+
+def test_a_tag_with_the_name_of_a_task_is_the_task(manager: Manager, write: Write) -> None:
+    """lmms-eval's habit: `group: mme` within the task mme."""
+    write("mme.yaml", "group: mme\n", task="mme")
+    assert manager().load("mme").roots == ["mme"] and manager().all_tags == []
