@@ -36,7 +36,7 @@ from mm_eval.types import Instance, Response
 
 from .hf_arguments import WHERE, Arguments
 from .hf_checkpoint import Checkpoint
-from .hf_families import FAMILIES, family_of
+from .hf_families import FAMILIES, UNKNOWN, family_of
 from .hf_prompt import Prompt, PromptWriter
 
 if TYPE_CHECKING:
@@ -99,8 +99,17 @@ class HuggingFace(Model):
         tokenizer = processor.tokenizer if processor is not None else load_tokenizer(folder, self.arguments)
         named = self.settings.chat_template if isinstance(self.settings.chat_template, str) else None
         family = family_of(self.checkpoint.model_type, self._image_text)
-        name = self.arguments.pretrained
-        return PromptWriter(name, family, tokenizer, processor, self.arguments, self.template or named)
+        config = self.checkpoint.config
+        image_token_id = config.get("image_token_id", config.get("image_token_index"))
+        return PromptWriter(
+            self.arguments.pretrained,
+            family,
+            tokenizer,
+            processor,
+            self.arguments,
+            template=self.template or named,
+            image_token_id=image_token_id,
+        )
 
     @cached_property
     def _image_text(self) -> bool:
@@ -136,7 +145,7 @@ class HuggingFace(Model):
         model = load_model(self.checkpoint.folder, self.arguments, self._image_text, device, dtype)
         self._runtime = Runtime(model, self.writer.family, self.writer.tokenizer, self.settings.batch_size)
         logger.info("%s: %s on %s.", self.arguments.pretrained, dtype, device)
-        if not self.writer.family.batched:
+        if self.writer.family is UNKNOWN:
             logger.warning(
                 "Model type %r has not been checked for batches: one prompt at a time.", self.checkpoint.model_type
             )

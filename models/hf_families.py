@@ -19,6 +19,7 @@ class Family:
     mrope: rotary positions in three dimensions; the shift that pictures cause is kept by the model as `rope_deltas`.
     batched: prompts with 0, 1 and several pictures of different sizes may share a left-padded batch.
     prefix_cache: a continuation may be run on the cached keys and values of its prompt.
+    answer_type: what `token_type_ids` are for the tokens of an answer; paligemma reads a prompt both ways, an answer one way.
     """
 
     prompt_keys: tuple[str, ...] = ()
@@ -26,6 +27,7 @@ class Family:
     mrope: bool = False
     batched: bool = True
     prefix_cache: bool = True
+    answer_type: int = 0
 
 
 _QWEN = Family(("qwen_vl",), placeholder="<|vision_start|><|image_pad|><|vision_end|>", mrope=True)
@@ -42,6 +44,7 @@ FAMILIES: dict[str, Family] = {
     "qwen2_vl": _qwen("qwen2_vl"),
     "qwen2_5_vl": _qwen("qwen2_5_vl", "qwen2_vl"),
     "qwen3_vl": _qwen("qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
+    "paligemma": Family(("paligemma",), batched=False, prefix_cache=False, answer_type=1),
 }
 
 TEXT = Family()

@@ -60,15 +60,25 @@ class PromptWriter:
 
     processor: None for a model of text.
     template: Jinja source, a template's name, or None for the checkpoint's own.
+    image_token_id: the token that the model replaces by a picture's features; the processor's where config.json has none.
     """
 
     def __init__(
-        self, name: str, family: Family, tokenizer: Any, processor: Any, arguments: Arguments, template: str | None
+        self,
+        name: str,
+        family: Family,
+        tokenizer: Any,
+        processor: Any,
+        arguments: Arguments,
+        *,
+        template: str | None = None,
+        image_token_id: int | None = None,
     ) -> None:
         self.name, self.family, self.tokenizer, self.processor = name, family, tokenizer, processor
         self.add_bos, self.template = arguments.add_bos_token, template
         self.image_token = str(getattr(processor, "image_token", "") or "")
-        self.image_token_id = getattr(processor, "image_token_id", None)
+        own_id = getattr(processor, "image_token_id", None)
+        self.image_token_id = own_id if image_token_id is None else image_token_id
         bare = self._tokens("a", special=False)
         framed = tokenizer("a", add_special_tokens=True)["input_ids"]
         start = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), len(framed) - len(bare))

@@ -142,7 +142,8 @@ def _rows_of(cache: Any, index: Any) -> Any:
 def _whole(runtime: Runtime, row: Continuation) -> LLOutput:
     """One whole forward for one continuation, positions left to the model: right for every causal model."""
     ids = row.prompt.ids + row.ids[:-1]
-    types = {name: values + [0] * (len(row.ids) - 1) for name, values in row.prompt.types.items()}
+    answer = {"token_type_ids": runtime.family.answer_type}
+    types = {name: values + [answer.get(name, 0)] * (len(row.ids) - 1) for name, values in row.prompt.types.items()}
     batch = runtime.collate([Prompt(ids, types=types, pictures=row.prompt.pictures)])
     keep = {"logits_to_keep": len(row.ids)} if runtime.keeps_logits else {}
     logits = runtime.model(**batch, use_cache=False, **keep).logits[0]

@@ -168,13 +168,32 @@ def _idefics() -> tuple[Any, Any, Any]:
     return tf.Idefics3ForConditionalGeneration(config), processor, made
 
 
+def _paligemma() -> tuple[Any, Any, Any]:
+    made = tokenizer(*(f"<loc{number:04}>" for number in range(4)), image_token="<image>")
+    config = tf.PaliGemmaConfig(
+        text_config=tf.GemmaConfig(**TEXT, head_dim=16, tie_word_embeddings=False),
+        vision_config=tf.SiglipVisionConfig(**VISION, projection_dim=32, vision_use_head=False),
+        projection_dim=64,
+        tie_word_embeddings=False,
+        **_ids(made, image_token_id="<image>"),
+    )
+    images = tf.SiglipImageProcessorPil(size={"height": 28, "width": 28})
+    images.image_seq_length = 4
+    template = TEMPLATE.replace("IMAGE", "<image>")
+    return (
+        tf.PaliGemmaForConditionalGeneration(config),
+        tf.PaliGemmaProcessor(image_processor=images, tokenizer=made, chat_template=template),
+        made,
+    )
+
+
 FAMILIES = ("llava", "llava_next", "llava_onevision", "qwen2_vl", "qwen2_5_vl", "qwen3_vl")
 
 
 def save(kind: str, folder: Path) -> Path:
     """Writes the checkpoint of a model type into a folder, and returns the folder."""
     torch.manual_seed(0)
-    makers = {"llava_onevision": _onevision, "llama": _llama, "idefics3": _idefics}
+    makers = {"llava_onevision": _onevision, "llama": _llama, "idefics3": _idefics, "paligemma": _paligemma}
     if kind in makers:
         model, processor, _ = makers[kind]()
     else:
