@@ -1,0 +1,55 @@
+"""README is true: its lines run as they stand, its commands are those that CI runs, and what it says of options exists."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_ci_installs_and_tests_as_the_readme_says() -> None:
+    [_, tests] = blocks("bash")[:2]
+    install, test = tests.strip().split(" && ")
+    script = (ROOT / ".ci" / "run").read_text()
+    assert install.replace("pip install ", "") in script and f"\n{test}\n" in script
+
+
+def test_the_contributing_lines_run(tmp_path: Path) -> None:
+    [task] = blocks("yaml")
+    metric, model = blocks("python")
+    folder = tmp_path / "my_tasks"
+    folder.mkdir()
+    rows = [{"country": "France", "capital": "Paris"}, {"country": "Peru", "capital": "Lima"}]
+    (folder / "capitals.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    second = task.replace("task: capitals", "task: capitals_close")
+    second = re.sub(r"metric_list: .*", "metric_list: [{metric: !function utils.close_enough}]", second)
+    (folder / "capitals.yaml").write_text(task)
+    (folder / "capitals_close.yaml").write_text(second)
+    (folder / "utils.py").write_text(metric)
+    script = tmp_path / "shouting.py"
+    script.write_text(model + "\nimport sys\nfrom mm_eval.cli import main\nsys.exit(main(sys.argv[1:]))\n")
+    command = [sys.executable, str(script), "--tasks", "capitals,capitals_close", "--include_path", "my_tasks"]
+    done = subprocess.run(
+        [*command, "--model", "shouting", "--output_path", "out"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "out" / "results.json").read_text())["results"]
+    assert results["capitals"]["exact_match,none"] == 0 and results["capitals_close"]["close_enough,none"] == 0
+
+
+@pytest.mark.parametrize("verb", ["run", "ls", "show", "validate", "score"])
+def test_every_option_that_the_readme_names_is_one_of_a_verb(verb: str) -> None:
+    shown = subprocess.run([sys.executable, "-m", "mm_eval", verb, "--help"], capture_output=True, text=True).stdout
+    assert f"usage: mm-eval {verb}" in shown
+    if verb == "run":
+        for option in set(re.findall(r"(?<![\w-])(--[a-z_]+)", README)) - {"--help", "--doc"}:
+            assert option in shown, option
