@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import string
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,14 +28,15 @@ _REJECTED = re.compile(
 )
 
 _ANSWER = r"(?:answer|ans|antwort|respuesta|réponse|resposta|risposta|ответ|jawaban|cevap|đáp án)"
-_IS = r"(?:\s+(?:is|are|was|would\s+be|should\s+be|must\s+be|will\s+be|ist|es|est|é|è)|\s*(?::|=|-+|–|—|→|->))"
+_IS = r"(?:\s+(?:is|are|was|would\s+be|should\s+be|must\s+be|will\s+be|ist|es|est|é|è)\b|\s*(?::|=|-+|–|—|→|->))"
+_QUALIFIED = r"choice|option|letter|to\s+the\s+question|to\s+this\s+question|correcta|correcte|corretta|correta"
 _FILLER = r"(?:\s*(?:clearly|therefore|thus|most\s+likely|probably|likely|definitely|simply|indeed))?\s*:?"
 _KIND = r"(?:\s*(?:the\s+)?(?:option|choice|letter|answer|opción|lettre|буква|вариант))?\s*:?"
 _OPEN = r"\s*[\(\[\{<\"'“‘]*\s*"
 _DECLARED = (
-    rf"{BEFORE}{_ANSWER}(?:\s+(?:choice|option|letter|to\s+the\s+question|to\s+this\s+question))?{_IS}{_FILLER}{_KIND}{_OPEN}",
+    rf"{BEFORE}{_ANSWER}(?:\s+(?:{_QUALIFIED}))?{_IS}{_FILLER}{_KIND}{_OPEN}",
     rf"{BEFORE}(?:correct|right|best|most\s+appropriate)\s+(?:option|choice|letter|one|statement){_IS}{_FILLER}{_OPEN}",
-    r"(?:答案|正解|答え|정답|答案选项|选项)\s*(?:应该|应)?(?:是|为|為|は|은|는|选|選)?\s*[:：]?\s*(?:选项|選項|选|選)?"
+    r"(?:答案|正解|答え|정답|答案选项|选项)\s*】?\s*(?:应该|应)?(?:是|为|為|は|은|는|选|選)?\s*[:：]?\s*(?:选项|選項|选|選)?"
     + _OPEN,
     r"(?:故选|应选|应该选|因此选|所以选|故選|應選|我选|选择|選擇|正确的?选项是|正确的?选项为|选)\s*[:：]?\s*" + _OPEN,
     rf"^{_ANSWER}\s+{_OPEN}",
@@ -97,7 +99,7 @@ class McqLetterFilter(Filter):
         values = doc[fields[0]] if len(fields) == 1 else [doc[field] for field in fields]
         if isinstance(values, Mapping):
             values = values.get("text", list(values.values()))
-        texts = [values] if isinstance(values, str) else list(values)
+        texts = _as_list(values) if len(fields) == 1 else values
         while texts and (texts[-1] is None or str(texts[-1]).strip() in ("", "nan")):
             texts.pop()
         return ["" if text is None else str(text) for text in texts]
@@ -198,14 +200,14 @@ class LetterReader:
 
     def _leading(self) -> list[str]:
         """A letter that begins the answer: "B. dog", "(B) since", "B because"; several where the options are repeated."""
-        follows = rf"[).:]+(?=\s|$|[a-z]{{2}}|[^\x00-\x7f])|\s*[-–—]\s|\s*$|,(?=\s)|(?=\s+{_REASON})"
+        follows = rf"[).:]+(?=\s|$|[a-z]{{2}}|[^\x00-\x7f])|、|\s*[-–—]\s|\s*$|,(?=\s)|(?=\s+{_REASON})"
         lines = lines_of(self.text)
         first = re.match(rf"\(?({self.upper})(?:{follows})", lines[0]) if lines else None
         if not first or lines[0].startswith(("I,", "I ")) or _REJECTED.match(lines[0], first.end()):
             return []
         others = [match[1] for line in lines[1:] if (match := re.match(rf"[-•]?\s*\(?({self.upper})[).:]\s", line))]
-        joined = self._joined(lines[0][first.end(1) :])
-        return [first[1], *joined, *others]
+        beside = re.findall(rf"(?:[(\[]|(?<=\s))({self.upper})[)\]]", lines[0][first.end() :])
+        return [first[1], *self._joined(lines[0][first.end(1) :]), *beside, *others]
 
     def _bold(self) -> list[str]:
         """The letters that the answer prints in bold."""
@@ -264,6 +266,18 @@ class LetterReader:
             for start, end, letter in places
             if not any(s <= start and end <= e and (s, e) != (start, end) for s, e, _ in places)
         ]
+
+
+def _as_list(values: Any) -> list[Any]:
+    """The option texts of one field, which may hold the list as text (MMMU's does); DataError where it is no list."""
+    if isinstance(values, str):
+        try:
+            values = ast.literal_eval(values)
+        except (ValueError, SyntaxError):
+            values = None
+    if not isinstance(values, (list, tuple)):
+        raise DataError(f"mcq_letter: the field of the choices holds no list: {values!r:.80}.")
+    return list(values)
 
 
 def _words(text: str) -> str:

@@ -18,10 +18,12 @@ _LATIN = {
 }  # fmt: skip
 _OTHER = {
     "是的": "yes", "是": "yes", "对": "yes", "對": "yes", "有的": "yes", "はい": "yes", "예": "yes", "네": "yes",
-    "不是": "no", "否": "no", "不对": "no", "不對": "no", "没有": "no", "沒有": "no", "いいえ": "no", "아니요": "no",
+    "不是": "no", "否": "no", "不对": "no", "不對": "no", "不": "no", "没有": "no", "沒有": "no", "いいえ": "no", "아니요": "no",
     "아니오": "no", "아니": "no",
 }  # fmt: skip
 _SAYS = {**_LATIN, **_OTHER}
+_STARTS_SENTENCES = frozenset({"是", "对", "對", "不", "没有", "沒有", "有的"})
+"""Words that also begin a sentence which says something else ("是一只狗")."""
 _WORD = rf"(?:{BEFORE}(?:{'|'.join(_LATIN)})(?!\w)(?!['’-]\w)|{'|'.join(sorted(_OTHER, key=len, reverse=True))})"
 _ANSWER_IS = re.compile(
     rf"(?:{BEFORE}(?:answer|response|antwort|respuesta|réponse|ответ)(?:\s+(?:is|would\s+be|should\s+be|must\s+be)|\s*[:=])"
@@ -31,7 +33,7 @@ _ANSWER_IS = re.compile(
 _DOUBT = re.compile(
     r"(?:n['’]t|not)\s+(?:think|believe|sure|say)(?:\s+(?:that|if|whether))?\s*(?:the\s+)?$", re.IGNORECASE
 )
-_ENDS = r"\s*(?:$|[\n,.;:!。，、；：！)\]\"'”–—-])"
+_ENDS = r"\s*(?:$|\.(?!\s*\d)|[(\n,;:!。，、；：！)\]\"'”–—-])"
 _BOTH = re.compile(
     rf"\s*,?\s*(?:/|-?or\b-?|-?and\b-?|und\b|ou\b|或|和)\s*({_WORD})|\s*[,.;!]\s*({_WORD})(?={_ENDS})", re.IGNORECASE
 )
@@ -101,7 +103,7 @@ def _leading(text: str) -> list[str]:
     word, after = _meaning(match[1]), text[match.end() :]
     if word == "no" and match[1].lower() == "no" and not re.match(f"{_ENDS}|{_GOES_ON}", after, re.IGNORECASE):
         return []
-    if match[1] in ("是", "对", "對") and not re.match(_ENDS, after):
+    if match[1] in _STARTS_SENTENCES and not re.match(_ENDS, after):
         return []
     return _with_other(text, match.end(), match[1])
 

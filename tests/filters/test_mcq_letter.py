@@ -31,6 +31,10 @@ READ = [
     ("The dog, so **C** it must be", "C", "bold"), ("We see **D. a fox** here", "D", "bold"),
     ("I would choose C.", "C", "chosen"), ("It's B", "B", "chosen"), ("I'd go with option D", "D", "chosen"),
     ("The dog is shown in (B)", "B", "bracketed"),
+    ("【答案】B", "B", "answer_is"), ("A、苹果", "A", "first"), ("La réponse est B", "B", "answer_is"),
+    ("La respuesta correcta es B", "B", "answer_is"), ("Die richtige Antwort ist C", "C", "answer_is"),
+    ("The answer is B and not C", "B", "answer_is"), ("Answer: Option (D)", "D", "answer_is"), ("答案应该是B", "B", "answer_is"),
+    ("The correct answer is **B. 4**.", "B", "answer_is"), ("Thus, (B) is the correct answer.", "B", "answer_is"),
 ]  # fmt: skip
 
 UNREAD = [
@@ -38,7 +42,10 @@ UNREAD = [
     "A or B", "A, B and C", "A/B", "(A) and (B)", "Both A and B", "The answer is A or B", "Answer: A, C", "ABC", "AC", "K",
     "The answer is a cat", "The answer is A cat", "I choose A cat", "The answer is not A", "I don't think the answer is A",
     "Not (A)", "Option B is incorrect.", "(B) is wrong", "A is wrong", "Vitamin A", "Plan B", "B-52", "B's dog",
-    "A. cat\nB. dog\nC. fox", "**A** and **B** look alike", "answer is I think unclear", "Because of this", "Edward", "C'est bon",
+    "A. cat\nB. dog\nC. fox", "**A** and **B** look alike", "answer is I think unclear", "Because of this",
+    "(A) cat (B) dog (C) fox",
+    "A) cat B) dog", "The letter in the picture is on B", "The answer cannot be determined", "answer: none",
+    "Neither A nor B", "Edward", "C'est bon",
 ]  # fmt: skip
 
 
@@ -97,6 +104,13 @@ def test_other_words_negations_and_letters_without_an_option_are_no_answer(answe
 def test_options_may_be_a_list_and_empty_ones_at_the_end_do_not_count():
     assert read("green", {"options": ["red", "green", None, ""]}, choices="options") == "B"
     assert read("C", {"options": ["red", "green", None, ""]}, choices="options") is None
+
+
+def test_options_may_be_written_as_text_and_what_is_no_list_is_a_data_error():
+    assert read("green", {"options": "['red', 'green']"}, choices="options") == "B"
+    assert read("green", {"options": {"text": ["red", "green"]}}, choices="options") == "B"
+    with pytest.raises(DataError, match="no list"):
+        read("green", {"options": "red or green"}, choices="options")
 
 
 def test_two_options_with_the_same_words_are_told_apart_by_letter_only():

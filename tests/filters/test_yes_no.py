@@ -18,12 +18,16 @@ READ = [
     ("Yes, no dogs are visible", "yes", "first"), ("No, I know that", "no", "first"),
     ("The picture shows a cat.\n\nYes", "yes", "last_line"), ("I looked.\n**No**", "no", "last_line"),
     ("I think yes", "yes", "within"), ("I would say no.", "no", "within"),
+    ("不，图中没有", "no", "first"), ("No (it is blue)", "no", "first"), ("**No**, there are none", "no", "first"),
+    ("Yes\n\nExplanation: no dogs", "yes", "first"), ("Oui, il y a", "yes", "first"),
 ]  # fmt: skip
 
 UNREAD = [
-    "", "nothing", "Norway", "I know", "I don't know", "not sure", "I'm not sure, maybe yes", "yes or no", "Yes/No", "Yes and no",
+    "", "nothing", "Norway", "I know", "I don't know", "not sure", "I'm not sure, maybe yes", "yes or no", "Yes/No",
+    "Yes and no",
     "No. Yes.", "No dogs are visible", "No one is there", "No idea", "No doubt, yes", "There is no dog, so yes",
-    "It is a no-brainer", "The answer is not yes", "eyes", "Yesterday", "是一只狗", "There is a dog", "I cannot tell: yes?",
+    "It is a no-brainer", "The answer is not yes", "eyes", "Yesterday", "是一只狗", "没有狗", "No. 5 is visible", "True",
+    "There is a dog", "I cannot tell: yes?",
 ]  # fmt: skip
 
 

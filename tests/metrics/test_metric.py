@@ -1,5 +1,6 @@
 """Metric: how configs, names and arguments become one; aggregations and reductions."""
 
+import importlib.metadata
 import math
 
 import pytest
@@ -262,3 +263,27 @@ def test_pass_at_5_is_a_name():
     for k in (0, 1.5, True, "2"):
         with pytest.raises(ConfigError, match="at least 1"):
             pass_at_k(None, [1], k=k)
+
+
+def test_a_metric_of_another_package_is_found_by_its_entry_point(tmp_path, monkeypatch):
+    (tmp_path / "their_metrics.py").write_text(
+        "from mm_eval.metrics import metric\n"
+        "@metric('their_score', higher_is_better=False)\n"
+        "def score(references, predictions):\n"
+        "    '''Their score.'''\n"
+        "    return 7.0\n"
+        "def plain(references, predictions):\n"
+        "    return 8.0\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    points = [
+        importlib.metadata.EntryPoint("their_score", "their_metrics:score", "mm_eval.metrics"),
+        importlib.metadata.EntryPoint("their_plain", "their_metrics:plain", "mm_eval.metrics"),
+    ]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points if group == "mm_eval.metrics" else [])
+    monkeypatch.setattr(METRICS, "_scanned", False)
+    monkeypatch.setattr(METRICS, "_objects", dict(METRICS._objects))
+    made = Metric.from_dict({"metric": "their_score"}, "generate_until")
+    assert (made.name, made.higher_is_better, made.compute([], [])) == ("their_score", False, 7.0)
+    assert Metric.from_dict({"metric": "their_plain"}, "generate_until").name == "their_plain"

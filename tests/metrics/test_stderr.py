@@ -151,9 +151,12 @@ def test_a_seed_gives_the_same_error_and_another_seed_another():
 
 def test_fault_bootstrapping_corpus_metrics_costs_minutes():
     """lm-eval: 113 CPU seconds for BLEU of 1000 docs x 1000 draws, 349 for F1 of 2000 x 100,000 (benchmarks/bootstrap.py)."""
+    words = ["the", "cat", "sat", "on", "a", "mat", "under", "one", "tree"]
+    texts = [([" ".join(words[i % 5 :])], [" ".join(words[i % 3 :])]) for i in range(1000)]
     labels = [(i % 2, (i % 2) if i % 5 else 1 - i % 2) for i in range(2000)]
     started = time.process_time()
     assert standard_error(F1().aggregation, labels, bootstrap_iters=100_000).value > 0
+    assert standard_error(Bleu().aggregation, texts, bootstrap_iters=1000).value > 0
     assert time.process_time() - started < 2.0
 
 
