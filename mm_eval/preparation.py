@@ -185,6 +185,7 @@ def _open(
 ) -> Plan:
     """The plan with its functions imported, its scorers built and its data open, but no prompts yet."""
     resolved = {name: config.resolved() for name, config in loaded.tasks.items()}
+    loaded.groups = {name: group.resolved() for name, group in loaded.groups.items()}
     scorers = {name: scorers_of(config) for name, config in resolved.items()}
     progress("data")
     source = _source(request, sample)

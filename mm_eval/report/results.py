@@ -29,9 +29,10 @@ def assemble(plan: Plan, scores: Mapping[str, TaskScores]) -> tuple[dict[str, An
     order = list(_ordered(plan.loaded.roots, members, rows, groups))
     shots = {name: plan.tasks[name].config.shown_num_fewshot for name in rows}
     for name in groups:
+        stated = plan.loaded.groups[name].shown_num_fewshot
         below = {shots[leaf] for leaf in _leaves(name, members)}
-        if len(below) == 1:
-            shots[name] = below.pop()
+        if stated is not None or len(below) == 1:
+            shots[name] = stated if stated is not None else below.pop()
     better = {name: score.higher_is_better for name, score in scores.items()}
     for name in groups:
         better[name] = {metric: up for leaf in _leaves(name, members) for metric, up in better[leaf].items()}
@@ -41,7 +42,9 @@ def assemble(plan: Plan, scores: Mapping[str, TaskScores]) -> tuple[dict[str, An
         "groups": {name: groups[name] for name in names if name in groups},
         "group_subtasks": {name: found for name, found in members.items() if name in groups},
         "configs": {name: plan.tasks[name].config.to_json() for name in rows},
-        "versions": {name: plan.tasks[name].config.version for name in rows},
+        "versions": {
+            name: (plan.loaded.groups[name] if name in groups else plan.tasks[name].config).version for name in names
+        },
         "n-shot": {name: shots[name] for name in names if name in shots},
         "higher_is_better": better,
         "n-samples": {
@@ -72,7 +75,7 @@ def group_row(
         {leaf: Member(score.numbers, score.n - score.failed) for leaf, score in leaves.items()},
         [
             GroupMetric(m.metric, m.aggregation, m.weight_by_size, m.filter_list, m.higher_is_better)
-            for m in config.resolved().aggregate_metric_list
+            for m in config.aggregate_metric_list
         ],
     )
     row: dict[str, Any] = {"alias": config.display_name, **result.numbers}

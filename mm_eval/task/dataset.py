@@ -136,6 +136,32 @@ def load_docs(
     return Docs(rows, where=where, fingerprint=fingerprint)
 
 
+def docs_of(
+    custom_dataset: Callable[..., Any],
+    metadata: Mapping[str, Any],
+    split: str,
+    where: str,
+    process: Callable[[Any], Any] | None = None,
+) -> Docs:
+    """The docs that a task's own function makes: `custom_dataset(**metadata)` gives {split: rows}.
+
+    rows: a `datasets.Dataset`, or a list of mappings.
+    """
+    import datasets
+
+    try:
+        splits = custom_dataset(**metadata)
+        rows = splits[split]
+        if not isinstance(rows, datasets.Dataset):
+            rows = datasets.Dataset.from_list(list(rows))
+        rows = process(rows) if process is not None else rows
+    except Exception as error:  # the task's own code
+        raise ConfigError(f"custom_dataset failed: {type(error).__name__}: {error}", where=where) from error
+    if not len(rows):
+        raise _no_docs("custom_dataset", split, where)
+    return Docs(rows, where=where, fingerprint=_fingerprint(rows))
+
+
 def sample_configs(dataset_path: str, source: DataSource) -> list[str]:
     """The subsets of a dataset that the folders on disk hold; empty when there is none."""
     import datasets

@@ -13,6 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import DataError, MMEvalError
+from mm_eval.task.dataset import require_column
+from mm_eval.task.prompt import PromptBlock, call
+from mm_eval.types import Doc
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -60,17 +63,13 @@ def picture_digest(picture: Image) -> str:
     return digest.hexdigest()
 
 
-def visuals_of(
-    doc_to_visual: Callable[..., Any] | str, doc: dict[str, Any], kwargs: dict[str, Any], where: str
-) -> list[Image]:
+def visuals_of(doc_to_visual: Callable[..., Any] | str, doc: Doc, block: PromptBlock, where: str) -> list[Image]:
     """The pictures of a whole doc: a column's, or what the task's function makes of it."""
-    if isinstance(doc_to_visual, str):
-        if doc_to_visual not in doc:
-            raise DataError(f"doc_to_visual names the column {doc_to_visual!r}, which the doc lacks.", where=where)
-        return to_pictures(doc[doc_to_visual], where)
+    if not callable(doc_to_visual):
+        return to_pictures(require_column(doc, doc_to_visual, "doc_to_visual", where), where)
     with decoding(where):
         try:
-            visuals = doc_to_visual(doc, **kwargs)
+            visuals = call(doc_to_visual, doc, block)
         except (MMEvalError, OSError, SyntaxError, ValueError):
             raise
         except Exception as error:  # the task's own code

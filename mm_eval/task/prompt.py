@@ -12,7 +12,7 @@ from typing import Any
 
 from mm_eval.catalog.formats import FormatField
 from mm_eval.errors import ConfigError, DataError, did_you_mean
-from mm_eval.types import Doc, Message, Target
+from mm_eval.types import Doc, Target
 
 PROMPT_KEYWORDS = ("model_specific_prompt_kwargs", "lmms_eval_specific_kwargs")
 """The two names under which a task's function may ask for the prompt block of the model."""
@@ -191,16 +191,3 @@ def choice_index(target: Target, choices: Sequence[str], where: str) -> int | li
             return index
     count = "several choices" if equal else "no choice"
     raise DataError(f"doc_to_target gave {target!r}, which equals {count} of {list(choices)!r}.", where=where)
-
-
-def user_message(text: str, pictures: int) -> Message:
-    """A user's turn: its pictures first, then the text."""
-    return {"role": "user", "content": [{"type": "image"}] * pictures + [{"type": "text", "text": text}]}
-
-
-def assistant_message(text: str) -> Message:
-    return {"role": "assistant", "content": [{"type": "text", "text": text}]}
-
-
-def system_message(text: str) -> Message:
-    return {"role": "system", "content": [{"type": "text", "text": text}]}

@@ -7,27 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.formats import FormatField
 from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
-from mm_eval.task.dataset import DataSource, Docs, load_docs
+from mm_eval.task.context import Layout, Turn, write_context
+from mm_eval.task.dataset import DataSource, Docs, docs_of, load_docs
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.media import PictureCache, picture_digest, visuals_of
 from mm_eval.task.prompt import (
     PromptBlock,
-    assistant_message,
-    call,
     choice_index,
     choices_of,
     evaluate_field,
     render,
-    system_message,
     text_of,
-    user_message,
 )
-from mm_eval.types import Context, Doc, Instance, Message, RequestType, Target
+from mm_eval.types import Context, Doc, Instance, RequestType, Target
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -62,7 +60,7 @@ class Question:
     answer: str
 
 
-@dataclass
+@dataclass(eq=False)
 class Task:
     """A resolved config with its docs.
 
@@ -77,7 +75,18 @@ class Task:
 
     @classmethod
     def load(cls, config: TaskConfig, source: DataSource, seed: int = 0) -> Task:
-        """Reads the docs (and the pool of examples) of a config whose functions are resolved."""
+        """Reads the docs (and the pool of examples) of a config whose functions are resolved.
+
+        A config with `class: !function task.Mine` is loaded by that class, a subclass of this one; what else its entry says is
+        in `config.class_arguments`.
+        """
+        if config.task_class is not None and config.task_class is not cls:
+            if not (isinstance(config.task_class, type) and issubclass(config.task_class, Task)):
+                hint = "Derive it from mm_eval.task.task.Task."
+                raise ConfigError(
+                    f"{config.task_class!r} is no task class.", where=config.where("task_class"), hint=hint
+                )
+            return config.task_class.load(config, source, seed)
         key, split = next(((key, split) for key in EVALUATION_SPLITS if (split := getattr(config, key))), (None, None))
         if split is None or key is None:
             raise ConfigError("neither test_split nor validation_split is given.", where=config.where("task"))
@@ -87,7 +96,12 @@ class Task:
         return task
 
     @staticmethod
-    def _load_split(config: TaskConfig, source: DataSource, split: str, key: str) -> Docs:
+    def _load_split(
+        config: TaskConfig, source: DataSource, split: str, key: str, process: Callable[[Any], Any] | None = None
+    ) -> Docs:
+        process = process or config.process_docs
+        if config.custom_dataset is not None:
+            return docs_of(config.custom_dataset, config.metadata, split, config.where("custom_dataset"), process)
         if config.dataset_path is None:
             raise ConfigError("dataset_path is missing.", where=config.where("task"))
         options = dict(config.dataset_kwargs or {})
@@ -100,34 +114,28 @@ class Task:
             source,
             where=config.where(key),
             kwargs=options,
-            process=config.process_docs,
+            process=process,
         )
         docs.where = config.path
         return docs
 
     def _example_pool(self, source: DataSource, split: str) -> ExamplePool:
-        config, settings = self.config, self.config.fewshot_config or {}
+        """The docs that `fewshot_config`, else the splits in their order of preference, give for examples."""
+        config, settings = self.config, self.config.fewshot_config
         common: dict[str, Any] = {
             "sampler": settings.get("sampler", "default"),
             "seed": self.seed,
             "where": config.where("fewshot_config"),
+            "indices": tuple(settings["fewshot_indices"]) if settings.get("fewshot_indices") else None,
         }
-        if indices := settings.get("fewshot_indices", settings.get("indices")):
-            common["indices"] = tuple(indices)
         if samples := settings.get("samples"):
             return ExamplePool(samples() if callable(samples) else samples, **common)
-        named = settings.get("split")
-        key, chosen = next(
-            (
-                (key, name)
-                for key in FEWSHOT_SPLITS
-                if (name := (named if key == "fewshot_split" and named else getattr(config, key)))
-            ),
-            ("test_split", split),
-        )
-        if chosen == split:
+        splits = {"fewshot_config": settings.get("split"), **{key: getattr(config, key) for key in FEWSHOT_SPLITS}}
+        key, chosen = next((key, name) for key, name in splits.items() if name)
+        process = settings.get("process_docs")
+        if chosen == split and process is None:
             return ExamplePool(self.docs, same_split=True, **common)
-        return ExamplePool(self._load_split(config, source, chosen, key), **common)
+        return ExamplePool(self._load_split(config, source, chosen, key, process), **common)
 
     @property
     def path(self) -> str:
@@ -244,7 +252,7 @@ class Task:
         instance.metadata["choice_text"] = option
         return instance
 
-    @property
+    @cached_property
     def needs_unconditional(self) -> bool:
         """Whether a metric compares each choice with its own likelihood without a question (acc_mutual_info)."""
         metrics = [metric["metric"] for pipeline in self.config.pipelines() for metric in pipeline["metric_list"]]
@@ -293,69 +301,32 @@ class Task:
         """For each turn, examples first, what loads its pictures."""
         if self.config.doc_to_visual is None:
             return []
-        full: list[tuple[object, Callable[[], Doc]]] = [((doc_id, n), e.full) for n, e in enumerate(examples)]
-        full.append((doc_id, lambda: self.docs.full(doc_id)))
+        own, shown = self.config.doc_to_visual, self.config.fewshot_config.get("doc_to_visual")
 
-        def loader(key: object, load: Callable[[], Doc]) -> Callable[[], list[Image]]:
-            return lambda: self._cache.get(key, lambda: self._visuals(load(), style.block, where))
+        def loader(key: object, load: Callable[[], Doc], visual: Any) -> Callable[[], list[Image]]:
+            return lambda: self._cache.get(key, lambda: visuals_of(visual, load(), style.block, where))
 
-        return [loader(key, load) for key, load in full]
-
-    def _visuals(self, doc: Doc, block: PromptBlock, where: str) -> list[Image]:
-        function: Any = self.config.doc_to_visual
-        if not callable(function):
-            return visuals_of(function, doc, {}, where)
-        return visuals_of(lambda whole: call(function, whole, block), doc, {}, where)
+        loaders = [loader((doc_id, n), example.full, shown or own) for n, example in enumerate(examples)]
+        return [*loaders, loader(doc_id, lambda: self.docs.full(doc_id), own)]
 
     def _context(
         self, doc: Doc, question: Question, examples: list[Example], style: PromptStyle, counts: list[int], where: str
     ) -> Context:
-        config, settings = self.config, self.config.fewshot_config or {}
+        config, settings = self.config, self.config.fewshot_config
         description = (
             str(render(config.description, doc, what="description", where=where)) if config.description else ""
         )
-        shots = [
-            self.question(example.doc, style.block, f"{where}, few-shot example", settings) for example in examples
-        ]
-        delimiter = settings.get("target_delimiter", config.target_delimiter)
-        gap = settings.get("fewshot_delimiter", config.fewshot_delimiter)
-        prefix = config.gen_prefix or ""
-        answers = [f"{prefix} {shot.answer}" if prefix else shot.answer for shot in shots]
-        if not style.chat:
-            shown = "".join(f"{shot.text}{delimiter}{answer}{gap}" for shot, answer in zip(shots, answers, strict=True))
-            lead = f"{style.system}\n\n" if style.system else ""
-            return f"{lead}{description}{shown}{question.text}{config.target_delimiter + prefix if prefix else ''}"
-        multiturn = next((m for m in (style.multiturn, config.fewshot_as_multiturn) if m is not None), True)
-        messages = self._turns(shots, answers, question, counts, multiturn, delimiter, gap)
-        if system := "\n\n".join(part for part in (style.system, description.strip()) if part):
-            messages.insert(0, system_message(system))
-        if prefix:
-            messages.append(assistant_message(prefix))
-        return messages
-
-    @staticmethod
-    def _turns(
-        shots: list[Question],
-        answers: list[str],
-        question: Question,
-        counts: list[int],
-        multiturn: bool,
-        delimiter: str,
-        gap: str,
-    ) -> list[Message]:
-        """Chat turns: each example its own exchange, or all of them in one user's turn, each behind its own pictures."""
-        if multiturn:
-            exchanges = zip(shots, answers, counts, strict=False)
-            turns = [
-                turn
-                for shot, answer, count in exchanges
-                for turn in (user_message(shot.text, count), assistant_message(answer))
-            ]
-            return [*turns, user_message(question.text, counts[len(shots)])]
-        parts: list[dict[str, Any]] = []
-        for shot, answer, count in zip(shots, answers, counts, strict=False):
-            parts += user_message(f"{shot.text}{delimiter}{answer}{gap}", count)["content"]
-        return [{"role": "user", "content": parts + user_message(question.text, counts[len(shots)])["content"]}]
+        asked = [self.question(e.doc, style.block, f"{where}, few-shot example", settings) for e in examples]
+        shots = [Turn(shot.text, count, shot.answer) for shot, count in zip(asked, counts, strict=False)]
+        layout = Layout(
+            config.target_delimiter,
+            settings.get("target_delimiter", config.target_delimiter),
+            settings.get("fewshot_delimiter", config.fewshot_delimiter),
+            config.gen_prefix or "",
+            settings.get("gen_prefix", config.gen_prefix) or "",
+            next((m for m in (style.multiturn, config.fewshot_as_multiturn) if m is not None), True),
+        )
+        return write_context(Turn(question.text, counts[-1]), shots, layout, description, style.system, style.chat)
 
     def clusters(self, docs: Mapping[int, Doc], digests: Mapping[int, tuple[str, ...]]) -> dict[int, object]:
         """For each doc the cluster it belongs to: the YAML's `cluster_key`, else its pictures, else itself.

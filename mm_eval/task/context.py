@@ -1,0 +1,89 @@
+"""Lays a question, its examples and its pictures out as plain text or as chat messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mm_eval.types import Context, Message
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A question and, for an example, its answer. pictures: how many stand before the text."""
+
+    text: str
+    pictures: int = 0
+    answer: str = ""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a task joins the parts of a prompt.
+
+    target_delimiter, gen_prefix: between a question and what begins its answer. shot_delimiter, shot_prefix: the same for
+        examples. gap: after each example.
+    multiturn: in a chat each example is an exchange of its own; else all stand in the user's turn.
+    """
+
+    target_delimiter: str = " "
+    shot_delimiter: str = " "
+    gap: str = "\n\n"
+    gen_prefix: str = ""
+    shot_prefix: str = ""
+    multiturn: bool = True
+
+    def answer(self, shot: Turn) -> str:
+        """An example's answer behind its prefix."""
+        return f"{self.shot_prefix} {shot.answer}" if self.shot_prefix else shot.answer
+
+    def example(self, shot: Turn) -> str:
+        """An example as running text."""
+        return f"{shot.text}{self.shot_delimiter}{self.answer(shot)}{self.gap}"
+
+
+def plain_context(question: Turn, shots: Sequence[Turn], layout: Layout, description: str, system: str | None) -> str:
+    """One text: system instruction, description, examples, question, and what begins the answer."""
+    lead = f"{system}\n\n" if system else ""
+    start = f"{layout.target_delimiter}{layout.gen_prefix}" if layout.gen_prefix else ""
+    return f"{lead}{description}{''.join(map(layout.example, shots))}{question.text}{start}"
+
+
+def chat_context(
+    question: Turn, shots: Sequence[Turn], layout: Layout, description: str, system: str | None
+) -> list[Message]:
+    """Chat messages; every example and the question stand behind their own pictures.
+
+    System instruction and description are the system message; what begins the answer is a last turn of the assistant.
+    """
+    messages: list[Message] = []
+    if lead := "\n\n".join(part for part in (system, description.strip()) if part):
+        messages.append({"role": "system", "content": [_text(lead)]})
+    if layout.multiturn:
+        for shot in shots:
+            messages.append({"role": "user", "content": _parts(shot.pictures, shot.text)})
+            messages.append({"role": "assistant", "content": [_text(layout.answer(shot))]})
+        messages.append({"role": "user", "content": _parts(question.pictures, question.text)})
+    else:
+        shown = [part for shot in shots for part in _parts(shot.pictures, layout.example(shot))]
+        messages.append({"role": "user", "content": shown + _parts(question.pictures, question.text)})
+    if layout.gen_prefix:
+        messages.append({"role": "assistant", "content": [_text(layout.gen_prefix)]})
+    return messages
+
+
+def write_context(
+    question: Turn, shots: Sequence[Turn], layout: Layout, description: str, system: str | None, chat: bool
+) -> Context:
+    """The context of an instance: chat messages, or one text."""
+    write = chat_context if chat else plain_context
+    return write(question, shots, layout, description, system)
+
+
+def _parts(pictures: int, text: str) -> list[dict[str, Any]]:
+    return [{"type": "image"}] * pictures + [_text(text)]
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
