@@ -33,7 +33,7 @@ class One(list[Any]):
         return str(self[0])
 
 
-@register_scorer("generate_until", "gen")
+@register_scorer("generate_until")
 @dataclass
 class GenScorer(Scorer):
     """Scores generated answers.

@@ -9,7 +9,7 @@ from mm_eval.scorers.base import Scorer, register_scorer
 from mm_eval.types import Instance, ScoredDoc
 
 
-@register_scorer("multiple_choice", "loglikelihood", "loglikelihood_rolling", "ll")
+@register_scorer("multiple_choice", "loglikelihood", "loglikelihood_rolling")
 @dataclass
 class LLScorer(Scorer):
     """Scores choices by their log-likelihoods; repeats do not matter here."""
