@@ -158,7 +158,7 @@ def _report(
     results, order = assemble(plan, scores)
     results["run"] = environment(plan, spec, started)
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
-    failed = sum(score.failed for score in scores.values())
+    failed = sum(score.failed + len(score.missing) for score in scores.values())
     code = 130 if outcome.interrupted else 3 if failed or outcome.stopped else 0
     return Report(results, folder.path, code, order, _notes(plan, state, outcome), _problems(scores, outcome))
 
@@ -195,6 +195,7 @@ def _problems(scores: dict[str, TaskScores], outcome: Outcome) -> list[str]:
         if task_scores.failed:
             shown.append(f"{name}: {task_scores.failed} of {task_scores.n} docs failed and are in no number:")
             shown += [f"  {error}" for error in task_scores.errors]
+        shown += [f"{name}: {key} has no value (see the notes)" for key in task_scores.missing]
     return shown
 
 

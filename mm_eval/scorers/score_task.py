@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from mm_eval.errors import MMEvalError, ModelError, ScoringError
 from mm_eval.scorers.base import Scorer
 from mm_eval.task.task import PromptStyle, Task
-from mm_eval.types import Instance, ReducedDoc, ScoredDoc, Slot
+from mm_eval.types import Instance, MetricKey, ReducedDoc, ScoredDoc, Slot
 
 CHUNK = 512
 
@@ -55,6 +55,11 @@ class TaskScores:
     higher_is_better: dict[str, bool] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+
+    @property
+    def missing(self) -> list[str]:
+        """The keys of numbers that could not be computed: an aggregation that raised."""
+        return [k for k, v in self.numbers.items() if v is None and (key := MetricKey.parse(k)) and not key.is_stderr]
 
 
 @dataclass
@@ -142,6 +147,7 @@ class TaskScoring:
     ) -> dict[str, Any]:
         scores, first = self.scores, instances[0]
         rules = {name: list(doc.rules) for name, (doc, _) in scored.items()}
+        truncated = truncated or any("truncated" in found for found in rules.values())
         blind = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
         scores.n += 1
         scores.failed += failure is not None

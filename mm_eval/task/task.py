@@ -219,6 +219,7 @@ class Task:
         }
         for instance in self._requests(question, context, template):
             instance.metadata["turn_pictures"] = counts
+            instance.metadata["choices"] = question.choices
             yield instance
 
     def _requests(self, question: Question, context: Context, template: dict[str, Any]) -> Iterator[Instance]:

@@ -1,0 +1,57 @@
+"""A task scored from its recorded answers: what is counted beside the numbers, and what ends a run with exit code 3."""
+
+import json
+from pathlib import Path
+
+TASK = """
+task: sums
+dataset_path: json
+dataset_kwargs: {data_files: {test: %s}}
+test_split: test
+doc_to_text: "{{question}}"
+doc_to_target: answer
+%s
+"""
+
+
+def task(tmp_path: Path, scoring: str) -> Path:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    rows = [{"question": f"1+{n}?", "answer": str(1 + n), "choices": ["1", "2"]} for n in range(3)]
+    (folder / "sums.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    (folder / "sums.yaml").write_text(TASK % (folder / "sums.jsonl", scoring))
+    (folder / "utils.py").write_text(
+        "def broken(values):\n    raise ZeroDivisionError('no')\n\n\n"
+        "def one_fails(doc, results):\n    return {'right': 1 / (int(doc['answer']) - 2)}\n"
+    )
+    return folder
+
+
+def run(cli, tmp_path: Path, scoring: str, answers: list[str]):
+    recorded = tmp_path / "answers.jsonl"
+    rows = [{"task": "sums", "doc_id": n, "resps": [answer]} for n, answer in enumerate(answers)]
+    recorded.write_text("\n".join(json.dumps(row) for row in rows))
+    folder = task(tmp_path, scoring)
+    return cli("--tasks", "sums", "--include_path", folder, "--model", "replay", "--model_args", f"path={recorded}")
+
+
+def test_an_unclosed_thought_is_truncated_and_scores_nothing(cli, tmp_path: Path) -> None:
+    answers = ["<think>1+0 is 1", "<think>easy</think>2", "3"]
+    ran = run(cli, tmp_path, "metric_list: [{metric: exact_match}]", answers)
+    row = ran.results["results"]["sums"]
+    assert row["truncated"] == 1 and row["exact_match,none"] == 2 / 3
+    assert [sample["status"] for sample in ran.samples("sums")] == ["truncated", "answered", "answered"]
+
+
+def test_a_doc_that_cannot_be_scored_is_failed_and_loses_nothing_else(cli, tmp_path: Path) -> None:
+    ran = run(cli, tmp_path, "process_results: !function utils.one_fails\nmetric_list: [{metric: right}]", ["1", "2", "3"])
+    row = ran.results["results"]["sums"]
+    assert ran.code == 3 and row["failed"] == 1 and row["right,none"] == 0
+    assert "sums" in ran.out and "doc 1" in ran.out and "ZeroDivisionError" in ran.out
+    assert ran.samples("sums")[1]["error"]["owner"] == "scoring"
+
+
+def test_an_aggregation_that_raises_is_no_silent_gap(cli, tmp_path: Path) -> None:
+    ran = run(cli, tmp_path, "metric_list: [{metric: exact_match, aggregation: !function utils.broken}]", ["1", "2", "3"])
+    assert ran.code == 3 and ran.results["results"]["sums"]["exact_match,none"] is None
+    assert "exact_match,none has no value" in ran.out and "ZeroDivisionError" in ran.out
