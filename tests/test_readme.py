@@ -24,8 +24,9 @@ def test_ci_installs_and_tests_as_the_readme_says() -> None:
 
 
 def test_the_contributing_lines_run(tmp_path: Path) -> None:
-    [task] = blocks("yaml")
-    metric, model = blocks("python")
+    task = next(block for block in blocks("yaml") if block.startswith("task: capitals"))
+    metric = next(block for block in blocks("python") if "@metric" in block)
+    model = next(block for block in blocks("python") if "@register_model" in block)
     folder = tmp_path / "my_tasks"
     folder.mkdir()
     rows = [{"country": "France", "capital": "Paris"}, {"country": "Peru", "capital": "Lima"}]
@@ -44,6 +45,57 @@ def test_the_contributing_lines_run(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "out" / "results.json").read_text())["results"]
     assert results["capitals"]["exact_match,none"] == 0 and results["capitals_close"]["close_enough,none"] == 0
+
+
+COLOURS = """
+dataset_path: json
+dataset_kwargs: {data_files: {test: my_tasks/colours.jsonl}}
+test_split: test
+doc_to_text: "{{question}}"
+doc_to_target: colour
+metric_list: [{metric: exact_match}]
+"""
+COLOUR_UTILS = """
+def only_red(docs):
+    return docs.filter(lambda doc: doc["colour"] == "red")
+
+
+def only_blue(docs):
+    return docs.filter(lambda doc: doc["colour"] == "blue")
+
+
+def brief(doc):
+    return doc["question"] + " In one word."
+"""
+
+
+def test_the_group_lines_run(tmp_path: Path) -> None:
+    group, nested = (block for block in blocks("yaml") if block.startswith("group:"))
+    folder = tmp_path / "my_tasks"
+    folder.mkdir()
+    rows = [{"question": f"Colour {n}?", "colour": "red" if n < 3 else "blue"} for n in range(4)]
+    (folder / "colours.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    (folder / "_colour.yaml").write_text(COLOURS)
+    (folder / "utils.py").write_text(COLOUR_UTILS)
+    (folder / "colours.yaml").write_text(group)
+    (folder / "both.yaml").write_text(nested)
+    answers = [{"task": task, "doc_id": n, "resps": ["red"]} for task in ("red", "blue") for n in range(3)]
+    (tmp_path / "answers.jsonl").write_text("\n".join(json.dumps(row) for row in answers))
+    command = [sys.executable, "-m", "mm_eval", "--include_path", "my_tasks", "--model", "replay"]
+    command += ["--model_args", "path=answers.jsonl", "--output_path"]
+    done = subprocess.run([*command, "one", "--tasks", "both"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "one" / "results.json").read_text())
+    rows_by_path = {name: row["exact_match,none"] for name, row in results["results"].items()}
+    macro = [value for name, value in rows_by_path.items() if name.rsplit("::", 1)[-1] == "colours"]
+    assert macro == [0.5, 0.5], "the mean over tasks, under each parent"
+    assert rows_by_path["both"] == pytest.approx(0.75), "the mean over docs"
+    assert len([name for name in rows_by_path if name.rsplit("::", 1)[-1] == "red"]) == 2, "two results of one task"
+    leaf = subprocess.run(
+        [*command, "two", "--tasks", "both::brief::red"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert leaf.returncode == 0, leaf.stderr
+    assert len(json.loads((tmp_path / "two" / "results.json").read_text())["results"]) == 1
 
 
 @pytest.mark.parametrize("verb", ["run", "ls", "show", "validate", "score"])
