@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mm_eval.engine.journal import Journal, JournalState, read_journal
+from mm_eval.engine.plan import planned
 from mm_eval.engine.run_folder import RunFolder
 from mm_eval.engine.schedule import Asker, Outcome, StopSignal
 from mm_eval.errors import ConfigError, MMEvalError
@@ -110,7 +111,7 @@ def _ask(plan: Plan, folder: RunFolder, state: JournalState, progress: Progress)
     progress.start("answering", sum(_per_doc(plan, name) * len(ids) for name, ids in plan.doc_ids.items()))
     with _journal(folder) as journal, StopSignal().listening() as stop:
         asker = Asker(plan.model, journal, state, stop, progress.tick)
-        outcome = asker.ask(_instances(plan))
+        outcome = asker.ask(planned(_instances(plan)))
     progress.stop()
     return outcome
 
