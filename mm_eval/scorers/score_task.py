@@ -113,7 +113,12 @@ class TaskScoring:
         docs = {doc_id: instances[0].doc for doc_id, instances in whole.items()}
         self._clusters.update(self.task.clusters(docs, digests))
         for doc_id, instances in by_doc.items():
-            yield self._row(doc_id, instances, scored.get(doc_id, {}), failures.get(doc_id), doc_id in truncated)
+            row = self._row(doc_id, instances, scored.get(doc_id, {}), failures.get(doc_id), doc_id in truncated)
+            if doc_id in self._clusters and self._clusters[doc_id] != doc_id:
+                row["cluster"] = self._clusters[doc_id]  # so that runs can be compared by what was drawn together
+            if digests.get(doc_id):
+                row["images"] = list(digests[doc_id])
+            yield row
 
     def _turn_pictures(self, doc_id: int) -> tuple[int, ...] | None:
         found = self.lookup(Slot(self.task.path, doc_id))

@@ -1,0 +1,177 @@
+"""Intervals and paired differences: they hold the truth as often as they say, and say when they do not."""
+
+import math
+import random
+
+import pytest
+from mm_eval.tasks.mme.utils import mme_aggregate_results
+
+from mm_eval.metrics import Bleu, mean, mean_stderr, median, stratified_by
+from mm_eval.metrics.paired import estimate, flips, paired_difference, right_or_wrong
+
+CATEGORIES = ("existence", "count", "position", "color", "OCR")
+
+
+def covered(simulated, count, truth):
+    """The share of `count` simulated evaluations whose 95% interval holds the truth."""
+    intervals = [simulated(random.Random(seed)).interval for seed in range(count)]
+    return sum(low <= truth <= high for low, high in intervals) / count
+
+
+def within(share, count):
+    """93% to 97%, and where fewer are simulated the play of chance beside it."""
+    slack = 0.0 if count >= 2000 else 3 * math.sqrt(0.05 * 0.95 / count)
+    return 0.93 - slack <= share <= 0.97 + slack
+
+
+def a_mean(pictures):
+    """Two questions a picture, whose difficulty they share: the chance of a right answer is uniform in [0.2, 1]."""
+
+    def simulate(generator):
+        chances = [generator.uniform(0.2, 1) for _ in range(pictures)]
+        values = [float(generator.random() < chance) for chance in chances for _ in range(2)]
+        return estimate(mean, values, [i // 2 for i in range(2 * pictures)])
+
+    return simulate, 0.6
+
+
+def a_paired_mean(pictures):
+    """Two runs on the same pictures; the second is better by 0.1 on each."""
+
+    def simulate(generator):
+        chances = [generator.uniform(0.1, 0.9) for _ in range(pictures) for _ in range(2)]
+        first = [float(generator.random() < chance) for chance in chances]
+        second = [float(generator.random() < chance + 0.1) for chance in chances]
+        return paired_difference(mean, first, second, [i // 2 for i in range(2 * pictures)])
+
+    return simulate, 0.1
+
+
+def mme_docs(generator, chances, added=0.0):
+    return [
+        {
+            "category": CATEGORIES[picture % len(CATEGORIES)],
+            "question_id": picture,
+            "score": float(generator.random() < chance + added),
+        }
+        for picture, chance in enumerate(chances)
+        for _ in range(2)
+    ]
+
+
+def an_mme_sum(pictures):
+    """Accuracy is E[p] = 0.6, accuracy+ E[p^2] = 0.4133, in each category, times 100."""
+
+    def simulate(generator):
+        docs = mme_docs(generator, [generator.uniform(0.2, 1) for _ in range(pictures)])
+        return estimate(mme_aggregate_results, docs, [doc["question_id"] for doc in docs])
+
+    return simulate, len(CATEGORIES) * 100 * (0.6 + (1 - 0.2**3) / (3 * 0.8))
+
+
+def an_mme_difference(pictures):
+    """The second run is better by 0.1 on each picture: accuracy rises by 0.1, accuracy+ by E[0.2 p + 0.01]."""
+
+    def simulate(generator):
+        chances = [generator.uniform(0.1, 0.9) for _ in range(pictures)]
+        first, second = mme_docs(generator, chances), mme_docs(generator, chances, 0.1)
+        return paired_difference(mme_aggregate_results, first, second, [doc["question_id"] for doc in first])
+
+    return simulate, len(CATEGORIES) * 100 * (0.1 + 0.2 * 0.5 + 0.01)
+
+
+CASES = {"mean": a_mean, "paired mean": a_paired_mean, "MME sum": an_mme_sum, "MME difference": an_mme_difference}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_intervals_hold_the_truth_as_often_as_they_say(case):
+    simulate, truth = CASES[case](60)
+    count = 2000 if "mean" in case else 200
+    assert within(covered(simulate, count, truth), count)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pictures", [60, 120])
+@pytest.mark.parametrize("case", CASES)
+def test_intervals_hold_the_truth_in_93_to_97_percent_of_2000_evaluations(case, pictures):
+    simulate, truth = CASES[case](pictures)
+    assert within(covered(simulate, 2000, truth), 2000)
+
+
+def test_too_few_clusters_are_said():
+    assert estimate(mean, [0.0, 1.0] * 20).few and not estimate(mean, [0.0, 1.0] * 30).few
+    assert estimate(mean, [1.0]).interval is None and estimate(mean, [1.0]).note
+    assert estimate(mean, [0.0, 1.0], ["a", "a"]).interval is None
+
+
+def test_a_paired_difference_is_tighter_than_two_runs_apart():
+    generator = random.Random(3)
+    hard = [generator.gauss(0, 1) for _ in range(100)]
+    first, second = [h + generator.gauss(0, 0.1) for h in hard], [h + generator.gauss(0.2, 0.1) for h in hard]
+    found = paired_difference(mean, first, second)
+    assert found.value == pytest.approx(mean(second) - mean(first))
+    assert found.stderr == pytest.approx(mean_stderr([b - a for a, b in zip(first, second, strict=True)]))
+    assert found.stderr < 0.2 * math.hypot(mean_stderr(first), mean_stderr(second))
+    assert found.p_value < 1e-6 and found.docs_needed < 100
+    assert found.detectable == pytest.approx(2.83 * found.stderr, rel=0.01)
+
+
+def test_no_change_is_no_difference():
+    values = [float(i % 3 == 0) for i in range(90)]
+    found = paired_difference(mean, values, values)
+    assert (found.value, found.stderr, found.p_value, found.docs_needed) == (0, 0, 1, None)
+
+
+def test_docs_needed_shrink_the_interval_to_the_difference():
+    changes = [1.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0] * 10
+    found = paired_difference(mean, [0.0] * 100, changes)
+    more = paired_difference(mean, [0.0] * found.docs_needed, (changes * 20)[: found.docs_needed])
+    assert more.value / more.stderr == pytest.approx(2.8, rel=0.05)
+
+
+def test_a_stratified_jackknife_of_pairs_equals_that_of_differences_where_it_must():
+    """A sum of category means is linear, so that pairing by function and pairing by value agree."""
+
+    @stratified_by("category")
+    def total(values):
+        found = {}
+        for value in values:
+            found.setdefault(value["category"], []).append(value["score"])
+        return sum(mean(scores) for scores in found.values())
+
+    generator = random.Random(5)
+    first = [{"category": "ab"[i % 2], "score": generator.gauss(0, 1)} for i in range(40)]
+    second = [{**value, "score": value["score"] + generator.gauss(0.5, 0.3)} for value in first]
+    apart = [{**b, "score": b["score"] - a["score"]} for a, b in zip(first, second, strict=True)]
+    by_value, by_function = estimate(total, apart), paired_difference(total, first, second)
+    assert by_function.value == pytest.approx(by_value.value)
+    assert by_function.stderr == pytest.approx(by_value.stderr)
+    assert by_function.freedom == 38
+
+
+def test_corpus_metrics_are_paired_by_their_sums():
+    texts = [
+        f"the {word} sat on the {thing} mat" for word in ("cat", "dog", "cow") for thing in ("red", "old", "wet", "big")
+    ]
+    pairs = [([text], text) for text in texts]
+    worse = [([text], text.replace("sat on", "was at")) for text in texts]
+    metric = Bleu()
+    found = paired_difference(metric.aggregation, pairs, worse)
+    assert found.value == pytest.approx(metric.aggregation(worse) - metric.aggregation(pairs))
+    assert found.stderr is not None and found.interval[1] < 0
+
+
+def test_a_median_is_drawn_anew_in_pairs():
+    first = [float(i) for i in range(41)]
+    found = paired_difference(median, first, [value + 1 for value in first])
+    assert found.value == 1 and found.stderr == pytest.approx(0, abs=1e-12)
+
+
+def test_flips_are_mcnemars_table():
+    first = {0: 1.0, 1: 1.0, 2: 0.0, 3: 0.0, 4: 0.0}
+    second = {0: 1.0, 1: 0.0, 2: 1.0, 3: 1.0, 4: 0.0, 9: 1.0}
+    found = flips(first, second)
+    assert (found.both_right, found.both_wrong, found.gained, found.lost) == (1, 1, (2, 3), (1,))
+    assert found.p_value == 1.0
+    assert flips({0: 0.5}, {0: 1.0}) is None and flips({}, {}) is None
+    assert right_or_wrong({"score": 1.0, "category": "x"}) is True and right_or_wrong("yes") is None
