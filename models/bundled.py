@@ -34,6 +34,10 @@ class TinyLlava(Llava):
     def _read_arguments(self) -> Arguments:
         return _arguments(self.args, "tiny-llava")
 
+    def describe(self) -> Mapping[str, Any]:
+        """The bundled model by name: where the package lies is no part of what was measured."""
+        return {**super().describe(), "pretrained": "tiny-llava"}
+
 
 @register_model("tiny-qwen2-vl")
 class TinyQwen2VL(QwenVL):
@@ -44,3 +48,7 @@ class TinyQwen2VL(QwenVL):
 
     def _read_arguments(self) -> Arguments:
         return _arguments(self.args, "tiny-qwen2-vl")
+
+    def describe(self) -> Mapping[str, Any]:
+        """The bundled model by name: where the package lies is no part of what was measured."""
+        return {**super().describe(), "pretrained": "tiny-qwen2-vl"}

@@ -1,4 +1,4 @@
-"""`python slow_model.py LOG ARGUMENTS...`: the command line with a model that answers in a few milliseconds and notes each call."""
+"""`python slow_model.py LOG ARGUMENTS...`: the command line with a model that takes its time and notes each call."""
 
 import hashlib
 import sys

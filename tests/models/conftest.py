@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +20,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
     made: dict[str, Path] = {}
 
     def build(kind: str) -> Path:
-        import tiny_random
+        from tests.models import tiny_random
 
         if kind not in made:
             made[kind] = tiny_random.save(kind, tmp_path_factory.mktemp(kind))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.resources import files
 
 import pytest
-from questions import instance, outputs, picture
 
 from mm_eval.engine.model import MODELS, ModelSettings
 from mm_eval.errors import ConfigError
+from tests.models.questions import instance, outputs, picture
 
 NAMES = {"tiny-llava": ("llava",), "tiny-qwen2-vl": ("qwen2_vl", "qwen_vl")}
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from questions import instance, mixed, outputs, picture
 
 from mm_eval.engine.model import MODELS, ModelSettings, request_key
 from mm_eval.errors import ConfigError
+from tests.models.questions import instance, mixed, outputs, picture
 
 Adapter = Callable[..., Any]
 HF = ("hf", "llava", "qwen_vl")
@@ -249,9 +249,8 @@ def test_half_precision_checkpoints_run_in_float32_on_a_cpu(tmp_path: Path, adap
 
 def test_a_normal_run_is_silent_and_changes_no_logger(checkpoint: Callable[[str], Path]) -> None:
     code = f"""
-import logging, sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-from questions import mixed, outputs
+import logging
+from tests.models.questions import mixed, outputs
 from mm_eval.engine.model import MODELS, ModelSettings
 import transformers
 level = transformers.utils.logging.get_verbosity()

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from questions import instance, mixed, outputs, picture
-from tiny_random import FAMILIES
+
+from tests.models.questions import instance, mixed, outputs, picture
+from tests.models.tiny_random import FAMILIES
 
 KINDS = (*FAMILIES, "llama", "idefics3")
 CHOICES = (" A", " the yellow bus", " a red car", " dog")

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from questions import instance, mixed, outputs, picture
 
 from mm_eval.errors import ConfigError, DataError, ModelError
 from mm_eval.types import Instance, Response
+from tests.models.questions import instance, mixed, outputs, picture
 
 Adapter = Callable[..., Any]
 

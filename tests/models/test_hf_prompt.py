@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from questions import instance, outputs, picture
 
 from mm_eval.errors import ConfigError, DataError, ModelError
+from tests.models.questions import instance, outputs, picture
 
 Adapter = Callable[..., Any]
 QWEN_PICTURE = "<|vision_start|><|image_pad|><|vision_end|>"

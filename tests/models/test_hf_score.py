@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from questions import instance, outputs, picture
 
 from mm_eval.errors import ModelError
+from tests.models.questions import instance, outputs, picture
 
 Adapter = Callable[..., Any]
 LONG = "The quick brown fox jumps over the lazy dog. Is there a person in the photo? " * 3

@@ -3,7 +3,6 @@
 import math
 
 import pytest
-from answered import choices, gen, generated
 
 from mm_eval.errors import ConfigError, ScoringError
 from mm_eval.scorers import (
@@ -14,6 +13,7 @@ from mm_eval.scorers import (
     build_scorer,
 )
 from mm_eval.types import Instance
+from tests.scorers.answered import choices, gen, generated
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,9 @@ def test_an_unclosed_thought_is_truncated_and_scores_nothing(cli, tmp_path: Path
 
 
 def test_a_doc_that_cannot_be_scored_is_failed_and_loses_nothing_else(cli, tmp_path: Path) -> None:
-    ran = run(cli, tmp_path, "process_results: !function utils.one_fails\nmetric_list: [{metric: right}]", ["1", "2", "3"])
+    ran = run(
+        cli, tmp_path, "process_results: !function utils.one_fails\nmetric_list: [{metric: right}]", ["1", "2", "3"]
+    )
     row = ran.results["results"]["sums"]
     assert ran.code == 3 and row["failed"] == 1 and row["right,none"] == 0
     assert "sums" in ran.out and "doc 1" in ran.out and "ZeroDivisionError" in ran.out
@@ -52,6 +54,8 @@ def test_a_doc_that_cannot_be_scored_is_failed_and_loses_nothing_else(cli, tmp_p
 
 
 def test_an_aggregation_that_raises_is_no_silent_gap(cli, tmp_path: Path) -> None:
-    ran = run(cli, tmp_path, "metric_list: [{metric: exact_match, aggregation: !function utils.broken}]", ["1", "2", "3"])
+    ran = run(
+        cli, tmp_path, "metric_list: [{metric: exact_match, aggregation: !function utils.broken}]", ["1", "2", "3"]
+    )
     assert ran.code == 3 and ran.results["results"]["sums"]["exact_match,none"] is None
     assert "exact_match,none has no value" in ran.out and "ZeroDivisionError" in ran.out

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pytest
-from answered import choices, gen, generated
 
 from mm_eval.errors import ConfigError, ModelError, ScoringError
 from mm_eval.metrics import metric, not_smooth
@@ -21,6 +20,7 @@ from mm_eval.scorers import (
     register_scorer,
 )
 from mm_eval.types import Instance
+from tests.scorers.answered import choices, gen, generated
 
 
 def test_answers_become_numbers_with_a_standard_error():
