@@ -19,7 +19,7 @@ from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.plan import planned
 from mm_eval.engine.run_folder import RunFolder
 from mm_eval.engine.schedule import Asker, Outcome, StopSignal
-from mm_eval.errors import ConfigError, MMEvalError
+from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.preparation import Plan, RunRequest, prepare, prepare_from_spec
 from mm_eval.report.results import assemble, environment
 from mm_eval.scorers.score_task import TaskScores, TaskScoring
@@ -68,6 +68,8 @@ def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:
     """
     progress = progress or Silent()
     started = time.time()
+    if request.output_path:
+        RunFolder(Path(request.output_path)).refuse_if_held()
     plan = prepare(request, progress.phase)
     assert plan.model is not None
     progress.phase("model")
@@ -76,7 +78,7 @@ def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:
     folder = RunFolder(Path(request.output_path or default_folder(request, spec)))
     with folder.locked():
         folder.claim(spec, request.to_json())
-        state = read_journal(folder.path)
+        state = _recorded(folder)
         outcome = _ask(plan, folder, state, progress)
         if request.predict_only:
             return _unscored(plan, folder, outcome)
@@ -114,6 +116,14 @@ def _ask(plan: Plan, folder: RunFolder, state: JournalState, progress: Progress)
         outcome = asker.ask(planned(_instances(plan)))
     progress.stop()
     return outcome
+
+
+def _recorded(folder: RunFolder) -> JournalState:
+    """What earlier launches recorded; what can't be read is told before anything is asked."""
+    try:
+        return read_journal(folder.path)
+    except StoreError as error:
+        raise ConfigError(error.what, where=error.where, hint=error.hint) from error
 
 
 @contextmanager

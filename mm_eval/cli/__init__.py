@@ -19,6 +19,7 @@ VERBS = {
     "ls": "list and search tasks, groups, tags, models, metrics, filters, scorers, formats",
     "show": "the prompt of a doc as a model gets it, without loading weights",
     "validate": "check task configs completely; the gold answers must score full marks",
+    "compare": "two runs or more, paired by doc: differences with intervals, and which docs flipped",
     "score": "score a run again from its journal, without the model",
 }
 
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _dispatch(words)
     except MMEvalError as error:
         print(f"mm-eval: {error.owner} error: {error}", file=sys.stderr)
-        return EXIT_USAGE
+        return EXIT_PARTIAL if error.owner == "store" else EXIT_USAGE  # a full disk stops a run that has answers
     except KeyboardInterrupt:
         print("mm-eval: interrupted; finished answers are kept.", file=sys.stderr)
         return EXIT_INTERRUPTED

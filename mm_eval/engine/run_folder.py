@@ -27,6 +27,17 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    def refuse_if_held(self) -> None:
+        """ConfigError when another launch holds the folder now; creates nothing, so that it can be asked before all else."""
+        try:
+            fd = os.open(self.path / "lock", os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return  # no lock, or no folder that can be read: `locked` tells
+        try:
+            self._take(fd)
+        finally:
+            os.close(fd)
+
     @contextmanager
     def locked(self) -> Iterator[RunFolder]:
         """Holds the folder for this launch, torn journal tails mended.
@@ -43,18 +54,21 @@ class RunFolder:
                 f"the run folder can't be written: {error.strerror}.", where=str(self.path), hint=hint
             ) from error
         try:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                holder = os.pread(fd, 4096, 0).decode(errors="replace").strip() or "another process"
-                hint = "Wait for it to end, or choose another --output_path."
-                raise ConfigError(f"the run folder is in use by {holder}.", where=str(self.path), hint=hint) from error
+            self._take(fd)
             os.ftruncate(fd, 0)
             write_whole(fd, f"pid {os.getpid()} on {socket.gethostname()}".encode())
             mend_torn_tails(self.path)
             yield self
         finally:
             os.close(fd)
+
+    def _take(self, fd: int) -> None:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.pread(fd, 4096, 0).decode(errors="replace").strip() or "another process"
+            hint = "Wait for it to end, or choose another --output_path."
+            raise ConfigError(f"the run folder is in use by {holder}.", where=str(self.path), hint=hint) from error
 
     def claim(self, spec: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
         """Writes run.json, or checks that the folder's spec is this one; returns whether the run goes on from an earlier one.
