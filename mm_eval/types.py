@@ -32,6 +32,9 @@ Message: TypeAlias = dict[str, Any]
 The n-th {"type": "image"} part over all messages stands for the n-th picture of the instance.
 """
 
+IMAGE_MARK = "<image>"
+"""Where a picture stands in a plain-text context whose examples have pictures too; an adapter puts its own token there."""
+
 Context: TypeAlias = str | list[Message]
 Target: TypeAlias = str | int | list[str] | list[int] | None
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from mm_eval.types import Context, Message
+from mm_eval.types import IMAGE_MARK, Context, Message
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,20 @@ class Layout:
 
 
 def plain_context(question: Turn, shots: Sequence[Turn], layout: Layout, description: str, system: str | None) -> str:
-    """One text: system instruction, description, examples, question, and what begins the answer."""
+    """One text: system instruction, description, examples, question, and what begins the answer.
+
+    Where examples have pictures each picture's place is marked with IMAGE_MARK; else the adapter puts a question's own
+    pictures in front.
+    """
+    if any(shot.pictures for shot in shots):
+        shots, question = [_marked(shot) for shot in shots], _marked(question)
     lead = f"{system}\n\n" if system else ""
     start = f"{layout.target_delimiter}{layout.gen_prefix}" if layout.gen_prefix else ""
     return f"{lead}{description}{''.join(map(layout.example, shots))}{question.text}{start}"
+
+
+def _marked(turn: Turn) -> Turn:
+    return replace(turn, text=f"{IMAGE_MARK}\n" * turn.pictures + turn.text)
 
 
 def chat_context(

@@ -111,6 +111,14 @@ def test_few_shot_in_one_turn_keeps_each_picture_before_its_own_question(root: P
     assert parts[2] == "test question 1?"
 
 
+def test_few_shot_in_plain_text_marks_where_each_picture_stands(root: Path) -> None:
+    [instance] = load(root, num_fewshot=1).instances([1], PLAIN)
+    example, question = instance.context.split("\n\n")
+    assert example.startswith("<image>\ntrain question") and question == "<image>\ntest question 1?"
+    [alone] = load(root).instances([1], PLAIN)
+    assert alone.context == "test question 1?"
+
+
 def test_scoring_builds_the_same_prompt_without_decoding(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = load(root, num_fewshot=1)
     asked = list(task.instances(range(6), CHAT))
