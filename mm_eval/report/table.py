@@ -121,3 +121,14 @@ def terminal_safe(text: str) -> str:
     return "".join(
         character if character.isprintable() or character == "\n" else f"\\x{ord(character):02x}" for character in text
     )
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Columns under a head and a rule, the first `left` of them flush left."""
+    widths = [max(len(cell) for cell in column) for column in zip(head, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = [c.ljust(w) if n < left else c.rjust(w) for n, (c, w) in enumerate(zip(cells, widths, strict=True))]
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([line(head), "-" * (sum(widths) + 2 * len(widths) - 2), *map(line, rows)])

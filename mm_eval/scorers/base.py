@@ -272,6 +272,10 @@ class Scorer:
             self.notes.append(f"{key}: {stderr.note}")
         return value, stderr.value
 
+    def aggregation_of(self, name: str) -> Callable[[Sequence[Any]], float]:
+        """The function that makes the number of a metric, or of a composite one."""
+        return self._aggregation_of(name, {})
+
     def _aggregation_of(self, name: str, overrides: Mapping[str, Any]) -> Callable[[Sequence[Any]], float]:
         metric = self._metric_of(name)
         chosen = overrides.get(name) or (metric.aggregation if metric is not None else None)

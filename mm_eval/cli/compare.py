@@ -1,0 +1,34 @@
+"""Compares runs with the first, paired by doc and clustered by picture: differences with 95% intervals, p-values, the docs that
+flipped.
+
+What was asked differently (data, task, prompt) is said before any number."""
+
+from __future__ import annotations
+
+import argparse
+
+from mm_eval.errors import ConfigError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; the first is the one to compare with")
+    parser.add_argument("--tasks", metavar="A,B", help="only these tasks (default: all that the runs share)")
+    parser.add_argument("--flips", type=int, default=10, metavar="N", help="flipped docs to list each way (default 10)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+
+
+def main(args: argparse.Namespace) -> int:
+    from mm_eval.cli.options import read_names
+    from mm_eval.report.comparison import compare
+    from mm_eval.report.comparison_table import as_json, render
+    from mm_eval.report.recorded import RecordedRun
+
+    if len(args.runs) < 2:
+        raise ConfigError("two runs at least are needed.", hint="mm-eval compare RUN_A RUN_B")
+    if args.flips < 0:
+        raise ConfigError(f"--flips {args.flips} is below 0.")
+    runs = [RecordedRun.read(folder) for folder in args.runs]
+    only = read_names(args.tasks) if args.tasks else None
+    compared = compare(runs, only)
+    print(as_json(runs[0], compared) if args.format == "json" else render(runs[0], compared, args.flips))
+    return 0

@@ -1,0 +1,156 @@
+"""A finished run as its folder tells it: numbers, docs with their values and clusters, and what was asked.
+
+Nothing here needs the model or the data: the task files are read again for the aggregation functions alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mm_eval.errors import ConfigError, MMEvalError, StoreError
+from mm_eval.metrics.aggregation import mean
+from mm_eval.metrics.paired import Estimate, estimate
+from mm_eval.types import MetricKey
+
+Aggregation = Callable[[Sequence[Any]], float]
+
+
+@dataclass
+class RecordedTask:
+    """The scored docs of one task of a run.
+
+    values: {"metric,filter": {doc_id: value}}. clusters: {doc_id: what it was drawn together with}.
+    docs: {doc_id: digest of the doc}. answers: {doc_id: the raw answers}. better: which way each metric is better.
+    """
+
+    name: str
+    values: dict[str, dict[int, Any]] = field(default_factory=dict)
+    clusters: dict[int, Hashable] = field(default_factory=dict)
+    docs: dict[int, str] = field(default_factory=dict)
+    answers: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    better: Mapping[str, bool] = field(default_factory=dict)
+    aggregations: Mapping[str, Aggregation] = field(default_factory=dict)
+
+    def aggregation(self, key: str) -> Aggregation | None:
+        """The function that makes the number of a key: the task's own, else the mean where the values are numbers."""
+        if key in self.aggregations:
+            return self.aggregations[key]
+        numbers = all(isinstance(value, (bool, int, float)) for value in self.values.get(key, {}).values())
+        return mean if numbers else None
+
+    def estimate(self, key: str) -> Estimate | None:
+        """The number of a key with its interval, None where its aggregation can't be had."""
+        function, of_docs = self.aggregation(key), self.values.get(key)
+        if function is None or not of_docs:
+            return None
+        return estimate(function, list(of_docs.values()), [self.clusters[doc_id] for doc_id in of_docs])
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """A run folder with a results.json."""
+
+    folder: Path
+    results: Mapping[str, Any]
+    spec: Mapping[str, Any]
+    request: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, folder: str | Path) -> RecordedRun:
+        """The run in a folder; ConfigError where there is none, or none that was scored."""
+        path = Path(folder)
+        found = {}
+        for name in ("run.json", "results.json"):
+            try:
+                found[name] = json.loads((path / name).read_text(encoding="utf-8"))
+            except OSError as error:
+                hint = "Give the folder of a run." if name == "run.json" else "Score it first: mm-eval score RUN."
+                raise ConfigError(f"there is no {name} in this folder.", where=str(path), hint=hint) from error
+            except ValueError as error:
+                raise StoreError(f"it is no JSON: {error}.", where=str(path / name)) from error
+        return cls(path, found["results.json"], found["run.json"]["spec"], found["run.json"]["request"])
+
+    @property
+    def model(self) -> str:
+        """The model as a table names it: what was loaded, else the adapter."""
+        run = self.results["run"]
+        args = self.request.get("model_args") or {}
+        named = args.get("pretrained") or args.get("model") or args.get("path")
+        return str(Path(str(named)).name if named else run.get("model_name"))
+
+    @property
+    def prompt_keys(self) -> dict[str, str]:
+        """The prompt block of each task."""
+        return {name: prompt["key"] for name, prompt in self.results["run"]["prompts"].items()}
+
+    def rows(self, task: str) -> Iterator[dict[str, Any]]:
+        """The rows of samples/<task>.jsonl."""
+        path = self.folder / "samples" / f"{sample_name(task)}.jsonl"
+        try:
+            with path.open(encoding="utf-8") as file:
+                for line in file:
+                    yield json.loads(line)
+        except FileNotFoundError as error:
+            raise ConfigError("the samples are missing.", where=str(path), hint="mm-eval score RUN") from error
+        except ValueError as error:
+            raise StoreError(f"a row is no JSON: {error}.", where=str(path)) from error
+
+    @cached_property
+    def tasks(self) -> dict[str, RecordedTask]:
+        """Every task with its docs."""
+        return {name: self._task(name) for name in self.spec["tasks"]}
+
+    def _task(self, name: str) -> RecordedTask:
+        task = RecordedTask(name, better=self.results["higher_is_better"].get(name, {}))
+        task.aggregations = self.aggregations.get(name, {})
+        for row in self.rows(name):
+            doc_id = row["doc_id"]
+            task.clusters[doc_id] = _hashable(row.get("cluster", ("doc", doc_id)))
+            task.docs[doc_id] = hashlib.sha256(json.dumps([row["doc"], row["target"]]).encode()).hexdigest()
+            task.answers[doc_id] = tuple(json.dumps(resp) for resp in row["resps"])
+            if row["status"] != "failed":
+                for key, value in row["scores"].items():
+                    task.values.setdefault(key, {})[doc_id] = value
+        order = list(self.results["results"].get(name, ()))  # as the table has them, not as docs came by
+        places = {key: order.index(key) if key in order else len(order) for key in task.values}
+        task.values = {key: task.values[key] for key in sorted(task.values, key=lambda key: places[key])}
+        return task
+
+    @cached_property
+    def aggregations(self) -> dict[str, dict[str, Aggregation]]:
+        """The aggregation functions of each task's keys; empty for a task whose files can't be read any more."""
+        from mm_eval.preparation import RunRequest, load_configs
+        from mm_eval.scorers.of_task import scorers_of
+
+        found: dict[str, dict[str, Aggregation]] = {}
+        try:
+            loaded = load_configs(RunRequest.from_json(self.request))
+            for name, config in loaded.tasks.items():
+                if name in self.spec["tasks"]:
+                    scorers = scorers_of(config.resolved())
+                    keys = [key for text in self.results["results"][name] if (key := MetricKey.parse(text))]
+                    by_name = {scorer.name: scorer for scorer in scorers}
+                    found[name] = {
+                        str(key): by_name[key.scorer].aggregation_of(key.metric)
+                        for key in keys
+                        if not key.is_stderr and key.scorer in by_name
+                    }
+        except MMEvalError:
+            return found
+        return found
+
+
+def sample_name(name: str) -> str:
+    """A row's name as a file name: `a::b@mcqa` keeps its meaning, a slash can't leave the folder."""
+    return re.sub(r"[^\w.@+-]+", "__", name)
+
+
+def _hashable(value: Any) -> Hashable:
+    return tuple(_hashable(item) for item in value) if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,109 @@
+"""`compare`: paired by doc, clustered by picture, and what was asked differently is said before any number."""
+
+import json
+
+import pytest
+
+from mm_eval.metrics import mean_stderr
+from mm_eval.report.comparison import compare, headline_keys, rounded, verdict
+from mm_eval.report.recorded import RecordedRun
+
+from .conftest import answers_with, ran
+
+
+def test_flips_and_differences_are_those_that_were_made(perfect, worse):
+    [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(worse)])
+    changes = {change.key: change for change in comparison.changes}
+    total = changes["mme_perception_score,none"]
+    assert total.flips.gained == tuple(range(10)) and total.flips.lost == tuple(range(20, 150))
+    results = [json.loads((folder / "results.json").read_text())["results"]["mme"] for folder in (perfect, worse)]
+    for key, change in changes.items():
+        assert change.first.value == pytest.approx(results[0][key]) and change.second.value == pytest.approx(
+            results[1][key]
+        )
+        assert change.difference.value == pytest.approx(results[1][key] - results[0][key])
+        assert change.first.stderr == pytest.approx(results[0][key.replace(",", "_stderr,")])
+    assert total.told_apart and total.difference.interval[1] < 0 and total.difference.clusters == 150
+    assert "worse" in verdict(total, "B", "A")
+    assert changes["mme_cognition_score,none"].difference.p_value == 1
+    assert "score the same" in verdict(changes["mme_cognition_score,none"], "B", "A")
+    assert comparison.differs == [] and comparison.answers == {"mme": (140, 420)}
+
+
+def test_the_difference_of_means_is_clustered_by_the_recorded_picture(dummy_run, base):
+    other = ran(base / "dummy-seed", "--tasks", "seedbench", "--model", "dummy", "--seed", "1")
+    [comparison] = compare([RecordedRun.read(dummy_run), RecordedRun.read(other)])
+    [change] = [change for change in comparison.changes if change.key == "seed_all,none"]
+    rows = [
+        [json.loads(line) for line in (f / "samples/seedbench.jsonl").read_text().splitlines()]
+        for f in (dummy_run, other)
+    ]
+    changed = [b["scores"]["seed_all,none"] - a["scores"]["seed_all,none"] for a, b in zip(*rows, strict=True)]
+    clusters = [json.dumps(row["cluster"]) for row in rows[0]]
+    assert len(set(clusters)) < len(clusters)
+    assert change.difference.stderr == pytest.approx(mean_stderr(changed, clusters))
+    assert [said for said in comparison.differs if "seed differs" in said]
+    assert any("mme is in one of the runs only" in said for said in comparison.differs)
+
+
+def test_what_was_asked_differently_stands_above_the_numbers(cli, dummy_run, base):
+    other = ran(
+        base / "dummy-qwen", "--tasks", "mme,seedbench", "--model", "dummy", "--prompt_key", "qwen_vl", "--limit", "100"
+    )
+    done = cli("compare", dummy_run, other)
+    assert done.code == 0
+    said, table = done.out.index("the prompt differs"), done.out.index("95% interval")
+    assert said < table and done.out.index("not the same docs") < table
+    assert "152 docs are not the same in both runs, or in one only" in done.out  # of SEED-Bench's 252
+    assert "about" in done.out and "would be needed" in done.out
+
+
+def test_docs_that_are_not_the_same_are_not_paired(perfect, worse, base):
+    """A doc id names a doc only within its data: row 3 of other data is another question."""
+    import shutil
+
+    changed = base / "changed"
+    shutil.copytree(worse, changed)
+    lines = (changed / "samples/mme.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    rows[30]["doc"]["question"] = "Another question?"
+    (changed / "samples/mme.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(changed)])
+    total = comparison.changes[0]
+    assert 30 not in total.flips.lost and len(total.flips.lost) == 129
+    assert any("1 docs are not the same" in said for said in comparison.differs)
+
+
+def test_several_runs_are_corrected_for_their_number(perfect, worse, mme_rows, base):
+    path = answers_with(base / "third.jsonl", mme_rows, set(range(22)))
+    third = ran(base / "third", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")
+    compared = compare([RecordedRun.read(folder) for folder in (perfect, worse, third)])
+    first, second = (comparison.changes[0] for comparison in compared)
+    assert first.corrected == pytest.approx(2 * first.difference.p_value)
+    assert second.corrected == pytest.approx(second.difference.p_value)
+
+
+def test_headlines_are_the_numbers_that_are_no_part_of_another(perfect, dummy_run):
+    assert headline_keys(RecordedRun.read(perfect).tasks["mme"]) == [
+        "mme_perception_score,none",
+        "mme_cognition_score,none",
+    ]
+    seed = headline_keys(RecordedRun.read(dummy_run).tasks["seedbench"])
+    assert seed == ["seed_image,none", "seed_video,none", "seed_all,none"]
+    assert [rounded(n) for n in (7, 93, 917, 1001)] == [7, 93, 920, 1100]
+
+
+def test_json_is_for_programs_and_text_links_into_the_report(cli, perfect, worse):
+    found = json.loads(cli("compare", perfect, worse, "--format", "json").out)
+    change = found["compared"][0]["changes"][0]
+    assert change["mcnemar"]["gained"] == list(range(10)) and change["difference"]["interval"][1] < 0
+    text = cli("compare", perfect, worse, "--flips", "2").out
+    assert "lost: 20, 21, ... (130)" in text and f"{worse}/report.html#mme/20" in text
+
+
+def test_mistakes_are_one_sentence(cli, perfect, dummy_run, tmp_path):
+    assert cli("compare", perfect).code == 2
+    missing = cli("compare", perfect, tmp_path)
+    assert missing.code == 2 and "run.json" in missing.err and str(tmp_path) in missing.err
+    unknown = cli("compare", perfect, dummy_run, "--tasks", "mne")
+    assert unknown.code == 2 and "Did you mean 'mme'?" in unknown.err
