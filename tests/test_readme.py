@@ -40,7 +40,11 @@ def test_the_contributing_lines_run(tmp_path: Path) -> None:
     script.write_text(model + "\nimport sys\nfrom mm_eval.cli import main\nsys.exit(main(sys.argv[1:]))\n")
     command = [sys.executable, str(script), "--tasks", "capitals,capitals_close", "--include_path", "my_tasks"]
     done = subprocess.run(
-        [*command, "--model", "shouting", "--output_path", "out"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [*command, "--model", "shouting", "--output_path", "out"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "out" / "results.json").read_text())["results"]
@@ -83,7 +87,9 @@ def test_the_group_lines_run(tmp_path: Path) -> None:
     (tmp_path / "answers.jsonl").write_text("\n".join(json.dumps(row) for row in answers))
     command = [sys.executable, "-m", "mm_eval", "--include_path", "my_tasks", "--model", "replay"]
     command += ["--model_args", "path=answers.jsonl", "--output_path"]
-    done = subprocess.run([*command, "one", "--tasks", "both"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [*command, "one", "--tasks", "both"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "one" / "results.json").read_text())
     rows_by_path = {name: row["exact_match,none"] for name, row in results["results"].items()}
