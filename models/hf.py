@@ -150,6 +150,11 @@ class HuggingFace(Model):
                 "Model type %r has not been checked for batches: one prompt at a time.", self.checkpoint.model_type
             )
 
+    def check_generation(self, kwargs: Mapping[str, Any]) -> None:
+        from .hf_generate import check_options
+
+        check_options(GenerationOptions.from_kwargs(kwargs))
+
     @cached_property
     def _constants(self) -> dict[str, Any]:
         """All that decides an answer and is the same for every question. The device and the batch are not in it."""

@@ -102,7 +102,7 @@ class TaskScoring:
             for instance in instances:
                 found = self.lookup(instance.slot)
                 if found is None or found.error is not None or instance.error is not None:
-                    failures[doc_id] = instance.error or (found and found.error) or ModelError("it was not answered.")
+                    failures[doc_id] = instance.error or (found and found.error) or self._unanswered(doc_id)
                     continue
                 instance.resps = [found.output]
                 digests[doc_id] = found.images
@@ -119,6 +119,9 @@ class TaskScoring:
             if digests.get(doc_id):
                 row["images"] = list(digests[doc_id])
             yield row
+
+    def _unanswered(self, doc_id: int) -> ModelError:
+        return ModelError("it was not answered.", where=f"{self.task.path} doc {doc_id}")
 
     def _turn_pictures(self, doc_id: int) -> tuple[int, ...] | None:
         found = self.lookup(Slot(self.task.path, doc_id))
