@@ -4,7 +4,7 @@ Source: Fu et al. 2023, arXiv:2306.13394, and the benchmark's own evaluation too
 """
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +17,15 @@ COGNITION = ("commonsense_reasoning", "numerical_calculation", "text_translation
 REPLACED = " Please answer yes or no."  # the prompt block says instead how to answer
 
 log = logging.getLogger(__name__)
+
+
+def mme_process_docs(dataset: Any) -> Any:
+    """All docs as they are; says when a picture has another number of questions than the benchmark's two."""
+    pictures = Counter(zip(dataset["category"], dataset["question_id"], strict=True))
+    odd = [picture for picture, questions in pictures.items() if questions != 2]
+    if odd:
+        log.warning("MME: %d pictures have other than two questions, such as %s; all count.", len(odd), odd[0])
+    return dataset
 
 
 def mme_doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:

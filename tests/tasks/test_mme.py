@@ -132,6 +132,19 @@ def test_a_category_without_docs_is_left_out_and_odd_pictures_still_score(cli, t
     assert row["n"] == 3
 
 
+def test_a_picture_with_another_number_of_questions_is_noted_and_counts(cli, tmp_path: Path, caplog) -> None:
+    from tests.cli.test_bad_input import data_root, picture
+
+    root = data_root(tmp_path, [picture()] * 3, question_id=["color/0.png"] * 3, answer=["Yes", "Yes", "No"])
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("\n".join(json.dumps({"task": "mme", "doc_id": n, "resps": ["Yes"]}) for n in range(3)))
+    ran = cli("--tasks", "mme", "--model", "replay", "--model_args", f"path={answers}", "--data_root", root)
+    assert ran.code == 0 and "1 pictures have other than two questions" in caplog.text
+    assert ran.results["results"]["mme"]["color,none"] == pytest.approx(200 / 3), (
+        "accuracy counts, accuracy+ needs all three"
+    )
+
+
 @pytest.mark.parametrize("key", ["qwen_vl", None])
 def test_the_prompt_of_each_model_family(cli, key: str | None) -> None:
     extra = ["--prompt_key", key] if key else []
