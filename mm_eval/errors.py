@@ -14,6 +14,8 @@ class MMEvalError(Exception):
     """What went wrong, where (file:line, or task and doc id), and what to do about it."""
 
     owner = "mm-eval"
+    attempts = 1
+    """How often it was tried before this was said."""
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(what)

@@ -12,9 +12,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import groupby
+from math import ceil
 from pathlib import Path
 from typing import Any, Protocol
 
+from mm_eval.engine.cache import AnswerCache
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.plan import planned
 from mm_eval.engine.run_folder import RunFolder
@@ -23,7 +27,7 @@ from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.preparation import Plan, RunRequest, prepare, prepare_from_spec
 from mm_eval.report.results import assemble, environment
 from mm_eval.scorers.score_task import TaskScores, TaskScoring
-from mm_eval.types import Instance
+from mm_eval.types import Instance, Slot
 
 __all__ = ["Progress", "Report", "RunRequest", "evaluate", "score"]
 
@@ -110,10 +114,12 @@ def default_folder(request: RunRequest, spec: dict[str, Any]) -> str:
 def _ask(plan: Plan, folder: RunFolder, state: JournalState, progress: Progress) -> Outcome:
     """Asks what is owed; every answer is on disk before it is counted."""
     assert plan.model is not None
-    progress.start("answering", sum(_per_doc(plan, name) * len(ids) for name, ids in plan.doc_ids.items()))
-    with _journal(folder) as journal, StopSignal().listening() as stop:
-        asker = Asker(plan.model, journal, state, stop, progress.tick)
-        outcome = asker.ask(planned(_instances(plan)))
+    total = sum(_per_doc(plan, name) * len(ids) for name, ids in plan.doc_ids.items())
+    fail_at = failure_limit(plan.request.fail_on_error, total)
+    progress.start("answering", total)
+    with _cache(plan) as cache, _journal(folder) as journal, StopSignal().listening() as stop:
+        asker = Asker(plan.model, journal, state, stop, progress.tick, fail_at, cache)
+        outcome = asker.ask(planned(_instances(plan, state)))
     progress.stop()
     return outcome
 
@@ -124,6 +130,30 @@ def _recorded(folder: RunFolder) -> JournalState:
         return read_journal(folder.path)
     except StoreError as error:
         raise ConfigError(error.what, where=error.where, hint=error.hint) from error
+
+def failure_limit(asked: bool | int | float, total: int) -> int | None:
+    """The number of failed requests that stops a run of `total`; a share is reached when at least so much has failed.
+
+    >>> failure_limit(0.07, 100), failure_limit(True, 100), failure_limit(False, 100)
+    (7, 1, None)
+    """
+    if asked is False:
+        return None
+    return max(1, ceil(Fraction(str(asked)) * total)) if isinstance(asked, float) else int(asked)
+
+
+@contextmanager
+def _cache(plan: Plan) -> Iterator[AnswerCache | None]:
+    assert plan.model is not None
+    if plan.request.use_cache is None:
+        yield None
+        return
+    cache = AnswerCache(Path(plan.request.use_cache), plan.model)
+    try:
+        yield cache
+    finally:
+        cache.close()
+
 
 
 @contextmanager
@@ -138,9 +168,25 @@ def _journal(folder: RunFolder) -> Iterator[Journal]:
         journal.close()
 
 
-def _instances(plan: Plan) -> Iterator[Instance]:
+def _instances(plan: Plan, state: JournalState) -> Iterator[Instance]:
+    """What the run asks, docs that are answered first and without decoding a picture: they are only counted."""
     for name, task in plan.tasks.items():
-        yield from task.instances(plan.doc_ids[name], plan.styles[name])
+        owed = []
+        for doc_id, instances in groupby(_begun(plan, name, state), key=lambda instance: instance.doc_id):
+            answered = list(instances)
+            if all(state.answer(instance.slot) for instance in answered):
+                yield from answered
+            else:
+                owed.append(doc_id)
+        owed += [doc_id for doc_id in plan.doc_ids[name] if state.answer(Slot(task.path, doc_id)) is None]
+        yield from task.instances(sorted(owed), plan.styles[name])
+
+
+def _begun(plan: Plan, name: str, state: JournalState) -> Iterator[Instance]:
+    """The instances, without pictures, of the docs whose first slot is answered."""
+    path = plan.tasks[name].path
+    known = {doc_id: found for doc_id in plan.doc_ids[name] if (found := state.answer(Slot(path, doc_id)))}
+    return plan.tasks[name].instances(list(known), plan.styles[name], lambda doc_id: known[doc_id].turn_pictures)
 
 
 def _per_doc(plan: Plan, name: str) -> int:
@@ -199,6 +245,8 @@ def _notes(plan: Plan, state: JournalState, outcome: Outcome) -> list[str]:
     return notes
 
 
+    if outcome.cached:
+        notes.append(f"{outcome.cached} answers came from --use_cache {plan.request.use_cache}")
 def _problems(scores: dict[str, TaskScores], outcome: Outcome) -> list[str]:
     stopped: list[MMEvalError] = [outcome.stopped] if outcome.stopped else []
     shown = [f"stopped early: {error.owner} error: {error}" for error in stopped]

@@ -59,6 +59,8 @@ class RunRequest:
 
     def to_json(self) -> dict[str, Any]:
         """For run.json, so that `mm-eval score` can build the tasks again."""
+    fail_on_error: bool | int | float = False
+    use_cache: str | None = None
         return asdict(self)
 
     @classmethod
@@ -237,7 +239,7 @@ def _styles(plan: Plan, model_keys: Sequence[str], chat: bool) -> dict[str, Prom
     request = plan.request
     blocks = {name: task.config.prompt_kwargs for name, task in plan.tasks.items()}
     asked = request.prompt_key
-    if asked and not any(asked in keys for keys in blocks.values()):
+    if asked and asked != "default" and not any(asked in keys for keys in blocks.values()):
         known = {key for keys in blocks.values() for key in keys}
         raise ConfigError(
             f"no task of this run has the prompt key {asked!r}.", where="--prompt_key", hint=did_you_mean(asked, known)

@@ -106,11 +106,13 @@ class Response:
     output: generated text, or (log-likelihood in nats, is_greedy).
     truncated: the token cap ended the generation, not the model.
     usage: token counts ("prompt_tokens", "completion_tokens", "image_tokens"), as far as known.
+    attempts: how often it was asked until it answered; 0 for an answer out of a cache.
     """
 
     output: Completion | LLOutput
     truncated: bool = False
     usage: Mapping[str, int] = field(default_factory=dict)
+    attempts: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,37 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_store_options(parser: argparse.ArgumentParser) -> None:
+    """Where answers are kept, and how many failures a run bears."""
+    parser.add_argument(
+        "--output_path", metavar="DIR", help="the run folder (default: a name made of the run, in ./runs)"
+    )
+    parser.add_argument(
+        "--use_cache", metavar="DIR", help="share greedy answers with other runs, by all that decides an answer"
+    )
+    parser.add_argument(
+        "--fail_on_error",
+        type=_failure_limit,
+        default=False,
+        metavar="LIMIT",
+        help="stop when so many requests have failed: true (the first), a count, or a share below 1 of all requests, "
+        "reached or passed; false (default): go on. Exit code 3 in any case, with the partial results",
+    )
+
+
+def _failure_limit(text: str) -> bool | int | float:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < 1 and (value < 1 or value != int(value)):
+        hint = "Give true, false, a count from 1, or a share between 0 and 1."
+        raise ConfigError(f"--fail_on_error {text!r} is no limit.", hint=hint)
+    return value if value < 1 else int(value)
+
+
 def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
     """The tasks and data that the options of `add_task_options` describe."""
     from mm_eval.preparation import RunRequest

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 
-from mm_eval.cli.options import add_model_options, add_task_options, read_request
+from mm_eval.cli.options import add_model_options, add_store_options, add_task_options, read_request
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,9 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_model_options(parser)
     add_task_options(parser)
-    parser.add_argument(
-        "--output_path", metavar="DIR", help="the run folder (default: a name made of the run, in ./runs)"
-    )
+    add_store_options(parser)
     parser.add_argument("--predict_only", action="store_true", help="ask and record, score nothing")
     parser.add_argument(
         "--bootstrap_iters", type=int, default=100_000, metavar="N", help="draws for corpus metrics; 0: none"
@@ -26,7 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     request = read_request(
-        args, output_path=args.output_path, predict_only=args.predict_only, bootstrap_iters=args.bootstrap_iters
+        args,
+        output_path=args.output_path,
+        predict_only=args.predict_only,
+        bootstrap_iters=args.bootstrap_iters,
+        fail_on_error=args.fail_on_error,
+        use_cache=args.use_cache,
     )
     from mm_eval.evaluate import evaluate
     from mm_eval.report.progress import Progress

@@ -82,9 +82,7 @@ class JournalState:
                 self.slots[slot] = recorded
 
 
-def answer_record(
-    key: str, slots: Iterable[Slot], instance: Instance, response: Response, attempts: int = 1
-) -> dict[str, Any]:
+def answer_record(key: str, slots: Iterable[Slot], instance: Instance, response: Response) -> dict[str, Any]:
     """The record of an answer that fills some slots."""
     output: dict[str, Any]
     if isinstance(response.output, str):
@@ -94,16 +92,14 @@ def answer_record(
         output = {"ll": _number(ll), "is_greedy": bool(is_greedy)}
     if response.truncated:
         output["truncated"] = True
-    record = _record("answer", key, slots, instance, attempts)
+    record = _record("answer", key, slots, instance, response.attempts)
     return {**record, "output": output, "usage": dict(response.usage)}
 
 
-def error_record(
-    key: str, slots: Iterable[Slot], instance: Instance, error: MMEvalError, attempts: int = 1
-) -> dict[str, Any]:
+def error_record(key: str, slots: Iterable[Slot], instance: Instance, error: MMEvalError) -> dict[str, Any]:
     """The record of a request that failed. Its text stands under `error`, never under `output`."""
     failure = {"owner": error.owner, "what": error.what, "where": error.where}
-    return {**_record("error", key, slots, instance, attempts), "error": failure}
+    return {**_record("error", key, slots, instance, error.attempts), "error": failure}
 
 
 def _record(kind: str, key: str, slots: Iterable[Slot], instance: Instance, attempts: int) -> dict[str, Any]:

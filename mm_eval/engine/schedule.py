@@ -15,6 +15,7 @@ from itertools import groupby
 from types import FrameType
 from typing import Any
 
+from mm_eval.engine.cache import AnswerCache
 from mm_eval.engine.journal import Journal, JournalState, answer_record, error_record, slots_record
 from mm_eval.engine.model import Answers, Model, request_key
 from mm_eval.errors import MMEvalError, ModelError
@@ -28,13 +29,14 @@ class Outcome:
     """What one pass over the instances came to.
 
     reused: slots that were answered by an earlier launch. asked: requests that went to the model. shared: slots that a
-        request for another slot filled, since the question was the same.
+        request for another slot filled, since the question was the same. cached: answers that another run had already.
     stopped: the error that ended the run early. interrupted: the user did.
     """
 
     reused: int = 0
     asked: int = 0
     shared: int = 0
+    cached: int = 0
     answered: int = 0
     failed: int = 0
     stopped: MMEvalError | None = None
@@ -43,14 +45,19 @@ class Outcome:
 
 @dataclass
 class StopSignal:
-    """SIGINT or SIGTERM: the first asks to stop after what is in flight, the second stops at once."""
+    """SIGINT or SIGTERM: the first asks to stop after what is in flight, the second stops at once.
+
+    tell: called at the first, for who waits for something that is in flight.
+    """
 
     requested: bool = False
+    tell: Callable[[], None] = lambda: None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self.requested:
             raise KeyboardInterrupt
         self.requested = True
+        self.tell()
         log.warning("Stopping: what is in flight is still recorded. Once more to stop at once.")
 
     @contextmanager
@@ -72,6 +79,8 @@ class Asker:
     """One model, one journal: asks each question once and puts its answer in every slot that it fills.
 
     tick: called with (answered, failed) counts of slots once they are on disk, from the journal's thread.
+    fail_at: the run stops when so many slots have failed (`--fail_on_error`); None: never.
+    cache: greedy answers of other runs (`--use_cache`).
     """
 
     model: Model
@@ -79,14 +88,24 @@ class Asker:
     state: JournalState
     stop: StopSignal = field(default_factory=StopSignal)
     tick: Callable[[int, int], None] = lambda answered, failed: None
+    fail_at: int | None = None
+    cache: AnswerCache | None = None
     outcome: Outcome = field(default_factory=Outcome)
-    _pending: dict[str, list[Instance]] = field(default_factory=dict)
-    _keys: dict[int, str] = field(default_factory=dict)
+    _waiting: dict[int, tuple[str, list[Instance]]] = field(default_factory=dict)
+    _shared: dict[str, list[Instance]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.stop.tell = self.model.stop_soon
+
+    @property
+    def halted(self) -> bool:
+        """No further question is asked; what is in flight is still recorded."""
+        return self.stop.requested or self.outcome.stopped is not None
 
     def ask(self, instances: Iterable[Instance]) -> Outcome:
         """Asks what has no answer yet. Errors of the model end up in the outcome, those of the store are raised."""
         for kind, group in groupby(instances, key=lambda instance: instance.request_type):
-            if self.outcome.stopped or self.stop.requested:
+            if self.halted:
                 break
             self._ask_kind(kind, group)
         self.journal.drain()
@@ -102,16 +121,16 @@ class Asker:
         with model_boundary(self.outcome):
             for instance, response in ways[kind](self._owed(group)):
                 self._take(instance, response)
-            for instance in [waiting[0] for waiting in self._pending.values()]:
-                if not self.stop.requested:
+            for instance in [waiting[0] for _, waiting in self._waiting.values()]:
+                if not self.halted:
                     self._take(instance, ModelError(f"{type(self.model).__name__} gave no answer to this request."))
-        self._pending.clear()
-        self._keys.clear()
+        self._waiting.clear()
+        self._shared.clear()
 
     def _owed(self, group: Iterable[Instance]) -> Iterator[Instance]:
         """The instances that the model has to see: not answered yet, and each question once."""
         for instance in group:
-            if self.stop.requested:
+            if self.halted:
                 return
             if self.state.answer(instance.slot) is not None:
                 self.outcome.reused += 1
@@ -120,34 +139,53 @@ class Asker:
                 self._fail([instance], "", instance.error)
                 continue
             key = request_key(self.model, instance)
-            if self.model.function_of_key:
-                if key in self._pending:
-                    self._pending[key].append(instance)
-                    self.outcome.shared += 1
-                    continue
-                if key in self.state.answers:
-                    self._share(key, instance)
-                    continue
-            self._pending[key] = [instance]
-            self._keys[id(instance)] = key
+            if self._known(key, instance):
+                continue
+            waiting = [instance]
+            self._waiting[id(instance)] = key, waiting
+            if self.model.shares(instance):
+                self._shared[key] = waiting
             self.outcome.asked += 1
             yield instance
 
+    def _known(self, key: str, instance: Instance) -> bool:
+        """Whether the answer is here or on its way: from this run, or from the cache."""
+        if self.model.shares(instance):
+            if key in self._shared:
+                self._shared[key].append(instance)
+                self.outcome.shared += 1
+                return True
+            if key in self.state.answers:
+                self._share(key, instance)
+                return True
+        found = self.cache.find(key, instance) if self.cache else None
+        if found is None:
+            return False
+        self.outcome.cached += 1
+        self._record_answer(key, [instance], found)
+        return True
+
     def _take(self, instance: Instance, response: Response | MMEvalError) -> None:
-        key = self._keys.pop(id(instance), None)
-        if key is None:
+        if id(instance) not in self._waiting:
             raise ModelError(f"{type(self.model).__name__} answered a request that it was not asked: {instance.slot}.")
-        waiting = self._pending.pop(key)
+        key, waiting = self._waiting.pop(id(instance))
+        self._shared.pop(key, None)
         if isinstance(response, Response) and (fault := _fault(response, instance)):
             response = ModelError(fault)
         if isinstance(response, MMEvalError):
             self._fail(waiting, key, response)
             return
+        record = self._record_answer(key, waiting, response)
+        if self.cache:
+            self.cache.put(record, instance)
+
+    def _record_answer(self, key: str, waiting: list[Instance], response: Response) -> dict[str, Any]:
         slots = [each.slot for each in waiting]
-        record = answer_record(key, slots, instance, response)
+        record = answer_record(key, slots, waiting[0], response)
         self.outcome.answered += len(slots)
         self.journal.put(record, lambda: self.tick(len(slots), 0))
         self.state.add(record)
+        return record
 
     def _share(self, key: str, instance: Instance) -> None:
         """One more slot for an answer that is on disk: the key's answer record stays the only one."""
@@ -164,6 +202,11 @@ class Asker:
         self.outcome.failed += len(waiting)
         self.journal.put(record, lambda: self.tick(0, len(waiting)))
         self.state.add(record)
+        if self.fail_at is not None and self.outcome.failed >= self.fail_at and self.outcome.stopped is None:
+            self.outcome.stopped = ModelError(
+                f"{self.outcome.failed} requests have failed, and --fail_on_error stops the run at {self.fail_at}.",
+                hint="What was answered is kept; the same command asks the rest again.",
+            )
 
 
 @contextmanager
