@@ -90,6 +90,17 @@ class Model:
     def prepare(self) -> None:
         """Loads what is needed to answer. Called once, before the first request."""
 
+    def shares(self, instance: Instance) -> bool:
+        """Whether this answer may fill other slots with an equal request key."""
+        return self.function_of_key
+
+    def stop_soon(self) -> None:
+        """The user interrupts: no further question comes, and what is in flight has a few seconds. Called by a signal."""
+
+    def check_generation(self, kwargs: Mapping[str, Any]) -> None:
+        """ConfigError where a task's generation_kwargs ask for what the model can't do; called before the first request."""
+        GenerationOptions.from_kwargs(kwargs)
+
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         """All that decides the answer to this instance, as JSON values. Its digest is the request key."""
         return {"adapter": type(self).__name__, "args": self.args, **question(instance, self.settings.seed)}
