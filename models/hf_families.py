@@ -19,6 +19,7 @@ class Family:
     mrope: rotary positions in three dimensions; the shift that pictures cause is kept by the model as `rope_deltas`.
     batched: prompts with 0, 1 and several pictures of different sizes may share a left-padded batch.
     prefix_cache: a continuation may be run on the cached keys and values of its prompt.
+    features: the vision tower's output may be computed before and handed over.
     answer_type: what `token_type_ids` are for the tokens of an answer; paligemma reads a prompt both ways, an answer one way.
     """
 
@@ -27,6 +28,7 @@ class Family:
     mrope: bool = False
     batched: bool = True
     prefix_cache: bool = True
+    features: bool = True
     answer_type: int = 0
 
 
@@ -50,7 +52,7 @@ FAMILIES: dict[str, Family] = {
 TEXT = Family()
 """Causal language models without pictures."""
 
-UNKNOWN = Family(batched=False, prefix_cache=False)
+UNKNOWN = Family(batched=False, prefix_cache=False, features=False)
 """Image-text types that nobody has checked."""
 
 

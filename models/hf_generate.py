@@ -1,7 +1,8 @@
-"""Generation: batches of prompts through transformers' `generate`, stop strings, sampling that no batch can change.
+"""Generation: what options mean, where an answer ends, sampling that no batch can change.
 
-Greedy rows share batches. Sampled rows are run one at a time, each with a generator seeded from its request key, so
-that an answer is the same alone, in any batch and on a repeated run; the price is that sampling does not batch.
+Greedy rows share batches and run in hf_decode. Sampled rows are run one at a time by transformers' `generate`, each with a
+generator seeded from its request key, so that an answer is the same alone, in any batch and on a repeated run; the price is
+that sampling does not batch. Beams and penalties run there too.
 
 Penalties that the checkpoint's generation_config.json names (repetition_penalty) hold as in transformers. Temperature,
 top_p and top_k come from the task alone: what it does not state is off.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -20,39 +21,26 @@ from transformers import StoppingCriteria
 
 from mm_eval.engine.model import GenerationOptions
 from mm_eval.errors import ConfigError, ModelError, did_you_mean
-from mm_eval.types import Instance, Response
+from mm_eval.types import Response
 
+from .hf_decode import Question, StopText, decode, is_plain
 from .hf_prompt import Prompt
 from .hf_runtime import Runtime
+
+__all__ = ["Question", "check_options", "fitted", "generate"]
 
 NOT_FOR_TRANSFORMERS = frozenset({"image_aspect_ratio"})
 """Options of other adapters that tasks in the field carry along; they have no meaning here."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """A prompt to be answered with at most `cap` tokens."""
-
-    instance: Instance
-    prompt: Prompt
-    cap: int
-    seed: int
-
-
 class StopStrings(StoppingCriteria):  # type: ignore[misc]
-    """Ends a row as soon as its new text holds one of the stop strings.
-
-    Only a tail of tokens is decoded a step: a stop string of n bytes can't span more than n tokens.
-    """
+    """Ends a row as soon as its new text holds one of the stop strings."""
 
     def __init__(self, tokenizer: Any, stops: Sequence[str], prompt_length: int) -> None:
-        self.tokenizer, self.stops, self.prompt_length = tokenizer, tuple(stops), prompt_length
-        self.window = max(len(stop.encode()) for stop in stops) + 4
+        self.ended, self.prompt_length = StopText(tokenizer, stops), prompt_length
 
     def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
-        tails = input_ids[:, max(self.prompt_length, input_ids.shape[1] - self.window) :]
-        texts = self.tokenizer.batch_decode(tails, skip_special_tokens=True)
-        found = [any(stop in text for stop in self.stops) for text in texts]
+        found = self.ended([row[self.prompt_length :] for row in input_ids.tolist()])
         return torch.tensor(found, dtype=torch.bool, device=input_ids.device)
 
 
@@ -78,18 +66,29 @@ def fitted(prompt: Prompt, cap: int, max_length: int) -> tuple[Prompt, int]:
 
 def generate(runtime: Runtime, questions: Sequence[Question], options: GenerationOptions) -> list[Response]:
     """Answers of one batch, in its order."""
-    batch = runtime.collate([question.prompt for question in questions])
-    length = batch["input_ids"].shape[1]
     stop_tokens, stops = _stop_tokens(runtime, options.until)
     config = _generation_config(runtime, options, max(question.cap for question in questions), stop_tokens)
-    criteria = [StopStrings(runtime.tokenizer, stops, length)] if stops else []
-    arguments = {**batch, "generation_config": config, "stopping_criteria": criteria}
-    seed = questions[0].seed if options.do_sample else None
-    with torch.inference_mode(), _seeded(runtime, seed):
-        output = runtime.model.generate(**arguments)
-    rows = output[:, length:].tolist()
-    ends = set(config.eos_token_id)
+    with torch.inference_mode():
+        if runtime.prefix_cache and is_plain(config):
+            rows = decode(runtime, questions, stop_tokens, stops, config.min_new_tokens or 0)
+        else:
+            rows = _by_transformers(runtime, questions, options, config, stops)
+    ends = set(stop_tokens)
     return [_response(runtime, q, row, ends, stops) for q, row in zip(questions, rows, strict=True)]
+
+
+def _by_transformers(
+    runtime: Runtime, questions: Sequence[Question], options: GenerationOptions, config: Any, stops: Sequence[str]
+) -> list[list[int]]:
+    """New tokens by transformers' own loop: sampling, beams, penalties, and families whose caches can't be shared."""
+    batch = runtime.collate([question.prompt for question in questions])
+    length = batch["input_ids"].shape[1]
+    criteria = [StopStrings(runtime.tokenizer, stops, length)] if stops else []
+    seed = questions[0].seed if options.do_sample else None
+    with _seeded(runtime, seed):
+        output = runtime.model.generate(**batch, generation_config=config, stopping_criteria=criteria)
+    new: list[list[int]] = output[:, length:].tolist()
+    return new
 
 
 def check_options(options: GenerationOptions) -> GenerationOptions:

@@ -36,6 +36,7 @@ class Prompt:
     types: other values a token ("mm_token_type_ids"), as long as ids.
     pictures: the processor's tensors for the pictures (pixel_values, image_grid_thw, ...).
     text: before expansion; special: whether special tokens were added to it.
+    picture_key: digests of the pictures, empty where they are not known. picture_end: tokens up to the last picture's last.
     """
 
     ids: list[int]
@@ -44,6 +45,8 @@ class Prompt:
     types: dict[str, list[int]] = field(default_factory=dict)
     pictures: dict[str, Any] = field(default_factory=dict, repr=False)
     image_tokens: int = 0
+    picture_key: tuple[str, ...] = ()
+    picture_end: int = 0
 
     def cut(self, keep: int) -> Prompt:
         """The first `keep` tokens."""
@@ -102,7 +105,9 @@ class PromptWriter:
             )
         chat = not isinstance(instance.context, str)
         text = self._chat(instance, len(pictures)) if chat else self._plain(str(instance.context), len(pictures))
-        return self._encode(text, pictures, special=self._special(text, chat))
+        prompt = self._encode(text, pictures, special=self._special(text, chat))
+        known = len(instance.image_digests) == len(pictures)
+        return replace(prompt, picture_key=instance.image_digests) if pictures and known else prompt
 
     def encode_text(self, text: str) -> list[int]:
         """Token ids of a text alone, without special tokens."""
@@ -199,6 +204,7 @@ class PromptWriter:
             types=per_token,
             pictures={name: value for name, value in encoded.items() if name not in left_out},
             image_tokens=ids.count(self.image_token_id),
+            picture_end=max((n + 1 for n, token in enumerate(ids) if token == self.image_token_id), default=len(ids)),
         )
         if pictures and self.image_token_id is not None and not prompt.image_tokens:
             raise ModelError(f"The prompt of {self.name!r} has no place for the {len(pictures)} pictures.")
@@ -209,7 +215,8 @@ class PromptWriter:
         bos = self.tokenizer.bos_token_id
         if not self.add_bos or bos is None or prompt.ids[:1] == [bos]:
             return prompt
-        return replace(prompt, ids=[bos, *prompt.ids], types={name: [0, *row] for name, row in prompt.types.items()})
+        types = {name: [0, *row] for name, row in prompt.types.items()}
+        return replace(prompt, ids=[bos, *prompt.ids], types=types, picture_end=prompt.picture_end + 1)
 
 
 def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from mm_eval.errors import ConfigError, MMEvalError, ModelError
 
 from .hf_arguments import WHERE, Arguments
 from .hf_families import Family
+from .hf_features import FeatureCache, side_by_side, supported
 from .hf_processor import LOAD_FAILURES, quiet
 from .hf_prompt import Prompt
 
@@ -87,19 +88,24 @@ class Runtime:
 
     batched: whether prompts of different lengths may share a batch.
     prefix_cache: whether continuations may run on the cache of their prompt.
+    holes: whether masked places may stand between real tokens; not with sliding windows or recurrent layers.
     limit: rows a batch, lowered when memory runs out; None where a budget of tokens decides.
+    kept_root: the last prefix that several prompts shared, under its pictures and tokens.
     """
 
     def __init__(self, model: Any, family: Family, tokenizer: Any, batch_size: int | str) -> None:
         self.model, self.family, self.tokenizer = model, family, tokenizer
         _without_own_sampling(model.generation_config)
         self.device, self.dtype = model.device, model.dtype
-        takes = inspect.signature(model.forward).parameters
+        self._takes = takes = inspect.signature(model.forward).parameters
         recurrent = bool(getattr(model, "_is_stateful", False))
         self.keeps_logits = "logits_to_keep" in takes
         self.batched = family.batched and not recurrent
         cacheable = {"past_key_values", "position_ids", "logits_to_keep"} <= set(takes)
         self.prefix_cache = family.prefix_cache and cacheable and not recurrent
+        self.holes = self.prefix_cache and _full_attention(model.config)
+        self.features = FeatureCache(model) if family.features and supported(model) else None
+        self.kept_root: tuple[Any, Any] | None = None
         self.limit = None if batch_size == "auto" else int(batch_size)
         self.budget = TOKENS_ON_CPU if self.device.type == "cpu" else TOKENS_ON_DEVICE
         if not self.batched:
@@ -140,8 +146,20 @@ class Runtime:
         for name in sorted({name for prompt in prompts for name in prompt.types}):
             values = [[0] * pad + prompt.types.get(name, [0] * len(prompt.ids)) for prompt, pad in rows]
             batch[name] = self._tensor(values)
-        for name in sorted({name for prompt in prompts for name in prompt.pictures}):
-            batch[name] = self._picture(joined([p.pictures[name] for p in prompts if name in p.pictures]))
+        batch.update(self._pictures([prompt for prompt in prompts if prompt.pictures]))
+        return batch
+
+    def _pictures(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
+        """What the model gets of the prompts' pictures: their features where they can be computed before, else pixels."""
+        names = sorted({name for prompt in prompts for name in prompt.pictures})
+        if self.features is not None:
+            names = [name for name in names if not name.startswith("pixel_") and name in self._takes]
+        batch = {n: self._picture(joined([p.pictures[n] for p in prompts if n in p.pictures])) for n in names}
+        if self.features is not None and prompts:
+            moved = ({n: self._picture(value) for n, value in prompt.pictures.items()} for prompt in prompts)
+            with torch.inference_mode():
+                made = [self.features.of(p.picture_key, own) for p, own in zip(prompts, moved, strict=True)]
+            batch["mm_encoder_outputs"] = {"image": side_by_side(made)}
         return batch
 
     def answered(
@@ -158,8 +176,8 @@ class Runtime:
             yield from zip(rows, answers, strict=True)
             return
         # Outside the handler, so that the traceback no longer holds the tensors of the failed batch.
-        if out_of_memory and self.device.type == "cuda":
-            torch.cuda.empty_cache()
+        if out_of_memory:
+            self._forget()
         if len(rows) == 1:
             advice = "Lower max_pixels or max_length, or use a smaller dtype." if out_of_memory else ""
             yield rows[0], ModelError(f"The model failed on this request ({failure}).", hint=advice)
@@ -171,11 +189,27 @@ class Runtime:
         yield from self.answered(rows[:half], run)
         yield from self.answered(rows[half:], run)
 
+    def _forget(self) -> None:
+        """Gives back the memory of what was only kept to be quick."""
+        self.kept_root = None
+        if self.features is not None:
+            self.features.clear()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
     def _tensor(self, values: list[list[int]]) -> Any:
         return torch.tensor(values, dtype=torch.long, device=self.device)
 
     def _picture(self, value: Any) -> Any:
         return value.to(self.device, self.dtype) if value.is_floating_point() else value.to(self.device)
+
+
+def _full_attention(config: Any) -> bool:
+    """Whether every layer sees all tokens before it."""
+    from transformers import DynamicCache
+    from transformers.cache_utils import DynamicLayer
+
+    return all(type(layer) is DynamicLayer for layer in DynamicCache(config=config).layers)
 
 
 def _without_own_sampling(config: Any) -> None:

@@ -1,15 +1,11 @@
 """Log-likelihoods: each prompt runs once, and its continuations run on the cached keys and values.
 
-    prefill (left-padded prompts, logits of the last token) -> first token of every continuation
-    extend  (cache rows repeated, continuations right-padded, explicit positions) -> the other tokens
-
-Positions are always stated, and the M-RoPE shift is read right after the prefill, because the model keeps it as state:
-a second prefill would silently change the positions of the first one's continuations.
+prefixes of the prompts (what they share runs once) -> first token of every continuation
+extend  (cache rows repeated, continuations right-padded, explicit positions) -> the other tokens
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +15,11 @@ import torch
 from mm_eval.errors import ModelError
 from mm_eval.types import Instance, LLOutput
 
+from .hf_prefix import Prefix, prefill, prefixes, run_on
 from .hf_prompt import Prompt
 from .hf_runtime import Runtime
+
+__all__ = ["Continuation", "boundary", "extend", "prefill", "score", "windows"]
 
 EXTENDED_ROWS = 8
 """Continuations that run side by side at least, whatever the batch size: each holds a copy of its prompt's cache."""
@@ -33,16 +32,6 @@ class Continuation:
     instance: Instance
     prompt: Prompt
     ids: list[int]
-
-
-@dataclass(frozen=True)
-class Prefix:
-    """What a prefill leaves: log-probabilities after each prompt, cache, mask, M-RoPE shift (0 without pictures)."""
-
-    first: Any
-    cache: Any
-    mask: Any
-    shift: Any
 
 
 def boundary(prompt: Prompt, ids: list[int], start_token: int, max_length: int) -> Prompt:
@@ -72,71 +61,39 @@ def score(runtime: Runtime, rows: Sequence[Continuation]) -> list[LLOutput]:
         if not runtime.prefix_cache:
             return [_whole(runtime, row) for row in rows]
         prompts = {id(row.prompt): row.prompt for row in rows}
-        place = {key: index for index, key in enumerate(prompts)}
-        prefix = prefill(runtime, list(prompts.values()))
-        sources = [place[id(row.prompt)] for row in rows]
-        tokens = torch.tensor([row.ids[0] for row in rows], device=runtime.device)
-        first = prefix.first[sources]
-        totals = first.gather(1, tokens[:, None])[:, 0].tolist()
-        greedy = (first.argmax(-1) == tokens).tolist()
-        longer = [i for i, row in enumerate(rows) if len(row.ids) > 1]
-        size = max(EXTENDED_ROWS, runtime.limit or 0)
-        for start in range(0, len(longer), size):
-            some = longer[start : start + size]
-            rest = extend(runtime, prefix, [sources[i] for i in some], [rows[i].ids for i in some])
-            for i, (total, is_greedy) in zip(some, rest, strict=True):
-                totals[i] += total
-                greedy[i] = greedy[i] and is_greedy
-        return list(zip(totals, greedy, strict=True))
+        by_prompt: dict[int, list[int]] = {}
+        for number, row in enumerate(rows):
+            by_prompt.setdefault(id(row.prompt), []).append(number)
+        answers: dict[int, LLOutput] = {}
+        groups = list(by_prompt.values())
+        for places, prefix in prefixes(runtime, list(prompts.values())):
+            numbers = [(number, line) for line, place in enumerate(places) for number in groups[place]]
+            scored = _continued(runtime, prefix, [line for _, line in numbers], [rows[n].ids for n, _ in numbers])
+            answers.update(zip((number for number, _ in numbers), scored, strict=True))
+        return [answers[number] for number in range(len(rows))]
 
 
-def prefill(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
-    """Runs prompts, each once, and keeps what continuations need."""
-    from transformers import DynamicCache
-
-    batch = runtime.collate(prompts)
-    mask = batch["attention_mask"]
-    computes_positions = runtime.family.mrope and any(prompt.pictures for prompt in prompts)
-    if not computes_positions:
-        batch["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
-    output = runtime.model(
-        **batch, past_key_values=DynamicCache(config=runtime.model.config), use_cache=True, logits_to_keep=1
-    )
-    shift = runtime.model.model.rope_deltas if computes_positions else torch.zeros_like(mask[:, :1])
-    first = torch.log_softmax(output.logits[:, -1].float(), -1).to(runtime.device)
-    return Prefix(first, output.past_key_values, mask, shift.to(runtime.device).clone())
+def _continued(runtime: Runtime, prefix: Prefix, sources: list[int], ids: list[list[int]]) -> list[LLOutput]:
+    """Scores of continuations, each after row `sources[i]` of a prefix: the first token costs nothing more."""
+    tokens = torch.tensor([row[0] for row in ids], device=runtime.device)
+    first = prefix.first[sources]
+    totals = first.gather(1, tokens[:, None])[:, 0].tolist()
+    greedy = (first.argmax(-1) == tokens).tolist()
+    longer = [i for i, row in enumerate(ids) if len(row) > 1]
+    size = max(EXTENDED_ROWS, runtime.limit or 0)
+    for start in range(0, len(longer), size):
+        some = longer[start : start + size]
+        rest = extend(runtime, prefix, [sources[i] for i in some], [ids[i] for i in some])
+        for i, (total, is_greedy) in zip(some, rest, strict=True):
+            totals[i] += total
+            greedy[i] = greedy[i] and is_greedy
+    return list(zip(totals, greedy, strict=True))
 
 
 def extend(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]]) -> list[LLOutput]:
     """Scores the tokens after the first of continuations, each on the cache of prompt `sources[i]`."""
-    index = torch.tensor(sources, device=runtime.device)
-    longest = max(len(row) for row in ids) - 1
-    shape = (len(ids), longest)
-    tokens = torch.full(shape, runtime.pad_token, device=runtime.device)
-    valid = torch.zeros(shape, dtype=prefix.mask.dtype, device=runtime.device)
-    for i, row in enumerate(ids):
-        tokens[i, : len(row) - 1] = torch.tensor(row[:-1], device=runtime.device)
-        valid[i, : len(row) - 1] = 1
-    mask = torch.cat([prefix.mask[index], valid], 1)
-    positions = (mask.cumsum(-1) - 1)[:, -longest:] + prefix.shift[index]
-    if runtime.family.mrope:
-        positions = positions[None].expand(3, -1, -1)
-    output = runtime.model(
-        input_ids=tokens,
-        attention_mask=mask,
-        position_ids=positions,
-        past_key_values=_rows_of(prefix.cache, index),
-        use_cache=True,
-    )
+    output, _, _ = run_on(runtime, prefix, sources, [row[:-1] for row in ids])
     return [_total(output.logits[i, : len(row) - 1], row[1:]) for i, row in enumerate(ids)]
-
-
-def _rows_of(cache: Any, index: Any) -> Any:
-    """A cache of the given rows. The original stays as it is: layers replace their tensors, never write into them."""
-    chosen = copy.copy(cache)
-    chosen.layers = [copy.copy(layer) for layer in cache.layers]
-    chosen.reorder_cache(index)
-    return chosen
 
 
 def _whole(runtime: Runtime, row: Continuation) -> LLOutput:
