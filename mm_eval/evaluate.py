@@ -124,13 +124,6 @@ def _ask(plan: Plan, folder: RunFolder, state: JournalState, progress: Progress)
     return outcome
 
 
-def _recorded(folder: RunFolder) -> JournalState:
-    """What earlier launches recorded; what can't be read is told before anything is asked."""
-    try:
-        return read_journal(folder.path)
-    except StoreError as error:
-        raise ConfigError(error.what, where=error.where, hint=error.hint) from error
-
 def failure_limit(asked: bool | int | float, total: int) -> int | None:
     """The number of failed requests that stops a run of `total`; a share is reached when at least so much has failed.
 
@@ -154,6 +147,13 @@ def _cache(plan: Plan) -> Iterator[AnswerCache | None]:
     finally:
         cache.close()
 
+
+def _recorded(folder: RunFolder) -> JournalState:
+    """What earlier launches recorded; what can't be read is told before anything is asked."""
+    try:
+        return read_journal(folder.path)
+    except StoreError as error:
+        raise ConfigError(error.what, where=error.where, hint=error.hint) from error
 
 
 @contextmanager
@@ -238,6 +238,8 @@ def _notes(plan: Plan, state: JournalState, outcome: Outcome) -> list[str]:
         notes.append(f"all {outcome.reused} answers were in the run folder already; nothing was asked")
     elif outcome.reused:
         notes.append(f"went on with an earlier launch: {outcome.reused} answers were there, {outcome.asked} were asked")
+    if outcome.cached:
+        notes.append(f"{outcome.cached} answers came from --use_cache {plan.request.use_cache}")
     if outcome.shared:
         notes.append(f"{outcome.shared} requests equal another one of this run and were not asked twice")
     if state.damaged:
@@ -245,8 +247,6 @@ def _notes(plan: Plan, state: JournalState, outcome: Outcome) -> list[str]:
     return notes
 
 
-    if outcome.cached:
-        notes.append(f"{outcome.cached} answers came from --use_cache {plan.request.use_cache}")
 def _problems(scores: dict[str, TaskScores], outcome: Outcome) -> list[str]:
     stopped: list[MMEvalError] = [outcome.stopped] if outcome.stopped else []
     shown = [f"stopped early: {error.owner} error: {error}" for error in stopped]

@@ -56,11 +56,11 @@ class RunRequest:
     output_path: str | None = None
     predict_only: bool = False
     bootstrap_iters: int = 100_000
+    fail_on_error: bool | int | float = False
+    use_cache: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """For run.json, so that `mm-eval score` can build the tasks again."""
-    fail_on_error: bool | int | float = False
-    use_cache: str | None = None
         return asdict(self)
 
     @classmethod
