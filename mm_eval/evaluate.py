@@ -24,7 +24,7 @@ from mm_eval.engine.plan import planned
 from mm_eval.engine.run_folder import RunFolder
 from mm_eval.engine.schedule import Asker, Outcome, StopSignal
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
-from mm_eval.preparation import Plan, RunRequest, prepare, prepare_from_spec
+from mm_eval.preparation import Plan, RunRequest, check_generation, prepare, prepare_from_spec
 from mm_eval.report.results import assemble, environment
 from mm_eval.scorers.score_task import TaskScores, TaskScoring
 from mm_eval.types import Instance, Slot
@@ -78,6 +78,13 @@ def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:
     assert plan.model is not None
     progress.phase("model")
     plan.model.prepare()
+    check_generation(plan)
+    return run(plan, progress, started)
+
+
+def run(plan: Plan, progress: Progress | None = None, started: float | None = None) -> Report:
+    """Asks what a plan still owes and scores it. Its model is prepared, so that several plans can share one."""
+    progress, started, request = progress or Silent(), started or time.time(), plan.request
     spec = plan.spec()
     folder = RunFolder(Path(request.output_path or default_folder(request, spec)))
     with folder.locked():

@@ -9,7 +9,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from mm_eval.errors import ConfigError, DataError, did_you_mean
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.dataset import DataSource, sample_configs
-from mm_eval.task.prompt import PromptBlock, choose_block
+from mm_eval.task.prompt import PromptBlock, check_prompt_keys, choose_block
 from mm_eval.task.task import PromptStyle, Task
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,8 @@ class RunRequest:
     """A run as the user asked for it; the command line's options under the same names.
 
     tasks: what `TaskManager.load` takes. model: None for the bundled tiny model on the bundled sample data.
+    fail_on_error: True, a count or a share of all requests at which failures stop the run.
+    prompt_blocks: prompt blocks of one's own, {key: block} for every task or {task: {key: block}}, beside those of the tasks.
     samples: {task: doc ids}. chat_template: True, False, a template's name, or None for the model's default.
     """
 
@@ -53,6 +55,7 @@ class RunRequest:
     sample: bool = False
     offline: bool = False
     prompt_key: str | None = None
+    prompt_blocks: Mapping[str, Any] | None = None
     output_path: str | None = None
     predict_only: bool = False
     bootstrap_iters: int = 100_000
@@ -237,7 +240,7 @@ def _source(request: RunRequest, sample: bool) -> DataSource:
 def _styles(plan: Plan, model_keys: Sequence[str], chat: bool) -> dict[str, PromptStyle]:
     """How each task is asked: the prompt block of the model, or the one that was asked for."""
     request = plan.request
-    blocks = {name: task.config.prompt_kwargs for name, task in plan.tasks.items()}
+    blocks = {name: prompt_blocks(plan, name) for name in plan.tasks}
     asked = request.prompt_key
     if asked and asked != "default" and not any(asked in keys for keys in blocks.values()):
         known = {key for keys in blocks.values() for key in keys}
@@ -255,6 +258,36 @@ def _styles(plan: Plan, model_keys: Sequence[str], chat: bool) -> dict[str, Prom
     }
 
 
+def check_generation(plan: Plan) -> None:
+    """ConfigError where the model can't do what a task's generation_kwargs ask for."""
+    assert plan.model is not None
+    for task in plan.tasks.values():
+        if task.config.output_type == "generate_until":
+            try:
+                plan.model.check_generation(task.config.generation_kwargs)
+            except ConfigError as error:
+                where = "--gen_kwargs" if plan.request.gen_kwargs else task.config.where("generation_kwargs")
+                raise ConfigError(error.what, where=where, hint=error.hint) from error
+
+
+def prompt_blocks(plan: Plan, name: str) -> dict[str, Any]:
+    """The prompt blocks of a task, the user's own over those of its YAML."""
+    own = plan.request.prompt_blocks or {}
+    common = {key: block for key, block in own.items() if key not in plan.tasks}
+    return {**plan.tasks[name].config.prompt_kwargs, **common, **(own.get(name) or {})}
+
+
+def asked_with(plan: Plan, prompt_key: str, output_path: str) -> Plan:
+    """The same tasks, docs and model, asked with another prompt block and recorded in another folder."""
+    assert plan.model is not None
+    request = replace(plan.request, prompt_key=prompt_key, output_path=output_path)
+    chat = next(iter(plan.styles.values())).chat
+    again = replace(plan, request=request, notes=list(plan.notes))
+    again.styles = _styles(again, plan.model.prompt_keys, chat)
+    _preflight(again)
+    return again
+
+
 def _preflight(plan: Plan) -> None:
     """Builds the first doc's question of each task: what is wrong there is wrong with the config, and nothing was asked."""
     for name, task in plan.tasks.items():
@@ -263,6 +296,7 @@ def _preflight(plan: Plan) -> None:
         where = f"{task.config.file_name}: {task.path} doc {doc_id}"
         try:
             task.question(doc, plan.styles[name].block, where)
+            check_prompt_keys(task, plan.doc_ids[name], plan.styles[name].block)
             task.clusters({doc_id: doc}, {})
             if task.pool is not None:
                 task.pool.draw(task.config.num_fewshot, doc_id, doc)

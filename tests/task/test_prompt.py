@@ -1,9 +1,20 @@
 """Columns, templates, targets and prompt blocks: the words of a question and its right answer."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from mm_eval.errors import ConfigError, DataError
-from mm_eval.task.prompt import PromptBlock, call, choice_index, choices_of, choose_block, evaluate_field, render
+from mm_eval.task.prompt import (
+    PromptBlock,
+    call,
+    check_prompt_keys,
+    choice_index,
+    choices_of,
+    choose_block,
+    evaluate_field,
+    render,
+)
 
 BLOCK = PromptBlock()
 DOC = {"question": "Why?", "answer": "42", "label": 1, "choices": {"text": ["x", "y"]}, "options": ["p", "q"]}
@@ -101,3 +112,51 @@ def test_a_function_gets_the_block_under_the_name_that_it_declares() -> None:
     assert call(lambda doc, model_specific_prompt_kwargs=None: model_specific_prompt_kwargs, {}, block) == {"post": "!"}
     assert call(lambda doc, lmms_eval_specific_kwargs=None: lmms_eval_specific_kwargs, {}, block) == {"post": "!"}
     assert call(lambda doc: "plain", {}, block) == "plain"
+
+
+class TaskOf:
+    """As much of a task as the check of prompt keys looks at."""
+
+    def __init__(self, doc_to_text, docs=({"kind": "a"}, {"kind": "b"})):
+        self.docs = self
+        self._docs = docs
+        self.config = SimpleNamespace(
+            path="mine", doc_to_text=doc_to_text, doc_to_target=None, doc_to_choice=None, doc_to_visual=None,
+            where=lambda key: "mine.yaml:7",
+        )  # fmt: skip
+
+    def text(self, doc_id):
+        return self._docs[doc_id]
+
+    def question(self, doc, block, where):
+        call(self.config.doc_to_text, doc, block)
+
+
+def checked(doc_to_text, **kwargs):
+    check_prompt_keys(TaskOf(doc_to_text), [0, 1], PromptBlock("default", kwargs))
+
+
+def test_a_key_that_no_function_reads_is_an_error_with_place_and_suggestion():
+    def doc_to_text(doc, lmms_eval_specific_kwargs=None):
+        return lmms_eval_specific_kwargs.get("post_prompt", "") + lmms_eval_specific_kwargs["pre_prompt"]
+
+    checked(doc_to_text, pre_prompt="", post_prompt="!")
+    with pytest.raises(ConfigError) as raised:
+        checked(doc_to_text, pre_prompt="", post_promtp="!")
+    assert "'post_promtp'" in str(raised.value) and "mine.yaml:7" in str(raised.value)
+    assert "Did you mean 'post_prompt'" in str(raised.value)
+
+
+def test_keys_read_for_some_docs_or_all_at_once_are_read():
+    def by_kind(doc, model_specific_prompt_kwargs):
+        return model_specific_prompt_kwargs[doc["kind"]]
+
+    def formatted(doc, model_specific_prompt_kwargs):
+        return "{a}{b}".format(**model_specific_prompt_kwargs)
+
+    def copied(doc, model_specific_prompt_kwargs):
+        return str({**model_specific_prompt_kwargs})
+
+    for function in (by_kind, formatted, copied):
+        checked(function, a="1", b="2")
+    checked(lambda doc: "nothing takes the block", a="1")
