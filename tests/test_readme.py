@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.cli import VERBS
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -104,10 +106,20 @@ def test_the_group_lines_run(tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "two" / "results.json").read_text())["results"]) == 1
 
 
-@pytest.mark.parametrize("verb", ["run", "ls", "show", "validate", "score"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_every_option_that_the_readme_names_is_one_of_a_verb(verb: str) -> None:
     shown = subprocess.run([sys.executable, "-m", "mm_eval", verb, "--help"], capture_output=True, text=True).stdout
     assert f"usage: mm-eval {verb}" in shown
-    if verb == "run":
-        for option in set(re.findall(r"(?<![\w-])(--[a-z_]+)", README)) - {"--help", "--doc"}:
+    for line in re.findall(rf"mm-eval {verb} (.*?)[`\n]", README):
+        for option in re.findall(r"(?<![\w-])(--[a-z_]+)", line):
             assert option in shown, option
+
+
+def test_every_option_that_the_readme_names_exists() -> None:
+    helps = [
+        subprocess.run([sys.executable, "-m", "mm_eval", verb, "--help"], capture_output=True, text=True)
+        for verb in VERBS
+    ]
+    shown = "".join(help.stdout for help in helps)
+    for option in set(re.findall(r"(?<![\w-])(--[a-z_]+)", README)) - {"--help"}:
+        assert option in shown, option

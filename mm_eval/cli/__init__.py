@@ -19,6 +19,7 @@ VERBS = {
     "ls": "list and search tasks, groups, tags, models, metrics, filters, scorers, formats",
     "show": "the prompt of a doc as a model gets it, without loading weights",
     "validate": "check task configs completely; the gold answers must score full marks",
+    "prompts": "which prompt suits a model: the same model under several prompt blocks, compared doc by doc",
     "compare": "two runs or more, paired by doc: differences with intervals, and which docs flipped",
     "score": "score a run again from its journal, without the model",
 }

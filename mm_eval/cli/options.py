@@ -34,12 +34,19 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offline", action="store_true", help="open no network connection")
 
 
-def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """Which model, and how it is asked."""
+def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Which model, and how it is asked. several: --model and --model_args may be given more than once, and are lists."""
+    action = "append" if several else "store"
     parser.add_argument(
-        "--model", metavar="NAME", help="see `mm-eval ls models`; without it the bundled tiny-llava runs"
+        "--model", action=action, metavar="NAME", help="see `mm-eval ls models`; without it the bundled tiny-llava runs"
     )
-    parser.add_argument("--model_args", default="", metavar="K=V,...", help="pretrained=...,dtype=...; or JSON")
+    parser.add_argument(
+        "--model_args",
+        action=action,
+        default=[] if several else "",
+        metavar="K=V,...",
+        help="pretrained=...,dtype=...; or JSON",
+    )
     parser.add_argument("--batch_size", default="auto", metavar="N", help="rows a batch, or auto (default)")
     parser.add_argument(
         "--device", metavar="DEVICE", help="cpu, cuda, cuda:1, mps (default: an accelerator if there is one)"

@@ -174,7 +174,7 @@ def verdict(change: Change, name: str, baseline: str) -> str:
     if change.told_apart:
         word = "better" if (found.value > 0) == change.better else "worse"
         amount = f"{signless(found.value)} ± {number(found.margin, found.value)}"
-        return f"{name} is {word} than {baseline} on {where} by {amount} (p = {p_text(change.corrected)})."
+        return f"{name} is {word} than {baseline} on {where} by {amount} (p {p_text(change.corrected, '= ')})."
     if found.value == 0:
         return f"{name} and {baseline} score the same on {where} with {found.docs} docs."
     needed = found.docs_needed
@@ -207,6 +207,6 @@ def signed(value: float, scale: float | None = None) -> str:
     return f"{'+' if value > 0 else '-' if value < 0 else ''}{number(abs(value), scale)}"
 
 
-def p_text(p: float | None) -> str:
+def p_text(p: float | None, equals: str = "") -> str:
     """A p-value in three places; what is smaller is said to be smaller."""
-    return "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+    return "-" if p is None else "<0.001" if p < 0.001 else f"{equals}{p:.3f}"

@@ -1,0 +1,122 @@
+"""`prompts`: the same model under several blocks, in one process, resumable, with a verdict."""
+
+import json
+
+import pytest
+from mm_eval.models.dummy import Dummy
+
+from mm_eval.report.prompts import PromptTrial, best_of, render
+
+from .conftest import answers_with, ran
+
+
+@pytest.fixture
+def mine(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text('mine: {post_prompt: " Say yes or no."}\nmme:\n  of_mme: {post_prompt: "!"}\n')
+    return path
+
+
+def test_every_block_is_asked_by_one_model_and_compared_with_the_first(cli, tmp_path, mine, monkeypatch):
+    prepared = []
+    monkeypatch.setattr(Dummy, "prepare", lambda self: prepared.append(self))
+    out = tmp_path / "trial"
+    words = [
+        "prompts",
+        "--tasks",
+        "mme,seedbench",
+        "--model",
+        "dummy",
+        "--sample",
+        "--prompt_file",
+        mine,
+        "--limit",
+        "60",
+    ]
+    done = cli(*words, "--output_path", out)
+    assert done.code == 0, done.err
+    assert len(prepared) == 1
+    asked = {
+        path.name: json.loads((path / "samples/mme.jsonl").read_text().splitlines()[0])
+        for path in (out / "dummy").iterdir()
+    }
+    assert asked.keys() == {"default", "qwen_vl", "mine", "of_mme"}
+    assert asked["mine"]["prompt"].endswith("? Say yes or no.") and asked["qwen_vl"]["prompt"].endswith("? Answer:")
+    assert asked["of_mme"]["prompt"].endswith("?!")
+    assert "of_mme (as default)" in done.out and "seedbench has no block 'of_mme'" in done.out
+    assert "vs default" in done.out and "p (Holm)" in done.out and "unparsed" in done.out
+    again = cli(*words, "--output_path", out)
+    assert again.out == done.out
+    assert all(len(list((folder / "journal").iterdir())) == 1 for folder in (out / "dummy").iterdir()), (
+        "nothing is asked twice"
+    )
+
+
+def test_json_holds_what_the_table_says(cli, tmp_path):
+    words = ["prompts", "--tasks", "mme", "--model", "dummy", "--sample", "--keys", "qwen_vl,default", "--limit", "40"]
+    done = cli(*words, "--output_path", tmp_path / "trial", "--format", "json")
+    [model] = json.loads(done.out)["models"]
+    assert model["baseline"] == "qwen_vl" and json.loads((tmp_path / "trial/prompts.json").read_text())["models"] == [
+        model
+    ]
+    [change] = [change for change in model["blocks"]["default"]["changes"] if change["metric"].startswith("mme_p")]
+    a, b = (model["blocks"][key]["numbers"]["mme"][change["metric"]]["value"] for key in ("qwen_vl", "default"))
+    assert change["difference"]["value"] == pytest.approx(b - a)
+
+
+def trial_of(folders):
+    """Recorded answers as if each run had been asked with the block that it is called by."""
+    trial = PromptTrial.read("recorded", folders)
+    for key, run in trial.runs.items():
+        run.results["run"]["prompts"]["mme"]["key"] = key
+    return trial
+
+
+def test_a_better_block_is_called_better(perfect, worse, base, mme_rows):
+    path = answers_with(base / "bit.jsonl", mme_rows, set(range(21)))
+    bit = ran(base / "bit", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")
+    trial = trial_of({"worse": worse, "perfect": perfect, "bit": bit})
+    text = render([trial, trial])
+    assert "perfect is better than worse on mme (mme_perception_score) by" in text and "(p <0.001)" in text
+    assert "perfect and worse score the same on mme (mme_cognition_score) with 120 docs." in text
+    assert best_of(trial, "mme", "mme_perception_score,none") == ["perfect"]
+    assert best_of(trial, "mme", "mme_cognition_score,none") == []
+    close = render([trial_of({"perfect": perfect, "bit": bit})])
+    assert "can be told apart with 300 docs; about" in close and "would be needed" in close
+
+
+def test_several_models_make_a_matrix(cli, tmp_path):
+    words = ["prompts", "--tasks", "mme", "--model", "dummy", "--model", "dummy", "--sample", "--limit", "30"]
+    done = cli(*words, "--output_path", tmp_path / "trial")
+    assert done.code == 0 and {path.name for path in (tmp_path / "trial").iterdir()} == {
+        "dummy",
+        "dummy_",
+        "prompts.json",
+    }
+    matrix = done.out[done.out.index("mme mme_perception_score") :]
+    assert matrix.splitlines()[2].startswith("dummy ") and matrix.splitlines()[3].startswith("dummy'")
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        (["--keys", "default,qwen_v"], "Did you mean 'qwen_vl'?"),
+        (["--keys", "default"], "two different prompt keys"),
+        (["--keys", "default,default"], "two different prompt keys"),
+        (["--prompt_key", "qwen_vl"], "--keys default,qwen_vl"),
+        (["--prompt_file", "nowhere.yaml"], "nowhere.yaml"),
+        (["--model_args", "a=1", "--model_args", "b=2"], "give one of each"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_asked(cli, tmp_path, extra, said):
+    done = cli("prompts", "--tasks", "mme", "--model", "dummy", "--sample", *extra, "--output_path", tmp_path / "trial")
+    assert done.code == 2 and said in done.err
+    assert not (tmp_path / "trial").exists()
+
+
+def test_a_misspelt_key_in_a_block_of_ones_own_is_an_error(cli, tmp_path):
+    (tmp_path / "mine.yaml").write_text('mine: {post_promtp: "!"}\n')
+    words = ["prompts", "--tasks", "mme", "--model", "dummy", "--sample", "--prompt_file", tmp_path / "mine.yaml"]
+    done = cli(*words, "--output_path", tmp_path / "trial")
+    assert done.code == 2 and "'post_promtp'" in done.err and "'post_prompt'" in done.err
+    assert not (tmp_path / "trial").exists()
