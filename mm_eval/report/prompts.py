@@ -168,8 +168,8 @@ def best_of(trial: PromptTrial, task: str, metric: str) -> list[str]:
         return []
     better = trial.runs[trial.baseline].tasks[task].better.get(metric.split(",")[0], True)
     best = max(values.values()) if better else min(values.values())
-    found = [key for key, value in values.items() if value == best]
-    return found if len(found) < len(values) else []
+    leading = [key for key, value in values.items() if value == best]
+    return leading if len(leading) < len(values) else []
 
 
 def as_json(trials: Sequence[PromptTrial]) -> str:
