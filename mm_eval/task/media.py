@@ -7,6 +7,7 @@ another file format is the same question, and one changed pixel is another one.
 from __future__ import annotations
 
 import hashlib
+import io
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -54,6 +55,45 @@ class decoding:
 
         if isinstance(error, (OSError, SyntaxError, ValueError, ArithmeticError, Image.DecompressionBombError)):
             raise DataError(f"a picture can't be decoded: {error}", where=self.where) from error
+
+
+def open_picture(content: bytes) -> Image:
+    """A picture from a file's bytes, turned upright where the file says so; of an animation the first frame.
+
+    The header is judged before a pixel is unpacked: beyond Pillow's limit (179 million pixels) it is refused, whatever the file's
+    size. 16 bits a channel are scaled to 8, where Pillow alone would clip them to white.
+    Raises what Pillow raises (see `decoding`).
+    """
+    from PIL import Image, ImageOps
+
+    picture: Image.Image = Image.open(io.BytesIO(content))
+    picture.load()
+    if picture.getexif().get(0x0112) is not None:
+        return ImageOps.exif_transpose(picture)
+    if picture.mode.startswith("I;16") or picture.mode == "I" and picture.format == "PNG":
+        return picture.convert("I").point(lambda value: value * (1 / 257)).convert("L")
+    if picture.format in MIME:
+        picture.info[_FILE] = (picture.format, content)
+    return picture
+
+
+MIME = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
+_FILE = "mm_eval.file"
+
+
+def encoded(picture: Image, digest: str) -> tuple[str, bytes]:
+    """(MIME type, file) of a picture: the file that it was read from where that shows exactly these pixels, else a PNG.
+
+    `info` travels with a picture through crops and resizes, so the file is only believed when its pixels have the digest.
+    """
+    known = picture.info.get(_FILE)
+    if known is not None and picture_digest(open_picture(known[1]).convert("RGB")) == digest:
+        return MIME[known[0]], known[1]
+    file = io.BytesIO()
+    clean = picture.copy()
+    clean.info.clear()
+    clean.save(file, "PNG", compress_level=1)
+    return MIME["PNG"], file.getvalue()
 
 
 def picture_digest(picture: Image) -> str:
