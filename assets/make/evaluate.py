@@ -20,6 +20,7 @@ from videos import TYPES as VIDEO_TYPES
 
 DATA = Path(__file__).parent.parent / "data"
 COGNITION = ("commonsense_reasoning", "numerical_calculation", "text_translation", "code_reasoning")
+MME_TOTALS, SEED_TOTALS = ("accuracy", "perception", "cognition"), ("all image", "all video")
 Images = list[Image.Image]
 Table = dict[str, float]
 
@@ -89,7 +90,7 @@ def mean_by(names: list[str], hits: list[bool]) -> Table:
     table: dict[str, list[bool]] = {}
     for name, hit in zip(names, hits, strict=True):
         table.setdefault(name, []).append(hit)
-    return {name: round(100 * sum(some) / len(some), 1) for name, some in table.items()}
+    return {name: 100 * sum(some) / len(some) for name, some in table.items()}
 
 
 def mme_scores(rows: list[dict[str, Any]], hits: list[bool]) -> Table:
@@ -101,9 +102,9 @@ def mme_scores(rows: list[dict[str, Any]], hits: list[bool]) -> Table:
     both = mean_by([name.split("/")[0] for name in pairs], [all(pair) for pair in pairs.values()])
     single = mean_by(names, hits)
     score = {name: single[name] + both[name] for name in single}
-    table = {"accuracy": round(100 * sum(hits) / len(hits), 1)}
-    table["perception"] = round(sum(value for name, value in score.items() if name not in COGNITION), 1)
-    table["cognition"] = round(sum(value for name, value in score.items() if name in COGNITION), 1)
+    table = {"accuracy": 100 * sum(hits) / len(hits)}
+    table["perception"] = sum(value for name, value in score.items() if name not in COGNITION)
+    table["cognition"] = sum(value for name, value in score.items() if name in COGNITION)
     return {**table, **single}
 
 
@@ -162,6 +163,22 @@ def measure(folder: str, prompts: list[str]) -> dict[str, Table]:
     return tables
 
 
+def card_table(tables: dict[str, Table], own: str) -> str:
+    """The tables of a model card: the scores under the model's own prompt, the other one, none, and blind."""
+    other = "qwen" if own == "llava" else "llava"
+    lines: list[str] = []
+    for task, whole in (("mme", MME_TOTALS), ("seedbench", SEED_TOTALS)):
+        columns = [f"{task} {own}", f"{task} {own} shuffled", f"{task} {other}", f"{task} bare"]
+        if task == "seedbench":
+            columns[2:2] = ["seedbench_ppl", "seedbench_ppl shuffled"]
+        lines += ["| " + " | ".join(["%", *columns]) + " |", "|---" * (len(columns) + 1) + "|"]
+        for name in [*whole, *(name for name in tables[columns[0]] if name not in whole)]:
+            cells = (f"{tables[column][name]:.1f}" for column in columns)
+            lines.append("| " + " | ".join([name, *cells]) + " |")
+        lines.append("")
+    return "\n".join(lines)
+
+
 def images_of(row: dict[str, Any]) -> Images:
     """The pictures of a row, as a list where it has one only too."""
     import io
@@ -175,11 +192,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder")
     parser.add_argument("--prompts", default="llava,qwen,bare")
+    parser.add_argument("--card", choices=("llava", "qwen"), help="print the card's tables of a model trained so")
     options = parser.parse_args()
     torch.set_num_threads(1)
     begun = time.monotonic()
-    for name, table in measure(options.folder, options.prompts.split(",")).items():
-        print(f"{name:24s}", json.dumps(table))
+    tables = measure(options.folder, options.prompts.split(","))
+    if options.card:
+        print(card_table(tables, options.card))
+    else:
+        for name, table in tables.items():
+            print(f"{name:24s}", json.dumps({key: round(value, 1) for key, value in table.items()}))
     print(f"{time.monotonic() - begun:.0f} s")
 
 

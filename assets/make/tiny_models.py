@@ -192,7 +192,8 @@ def _llava(tokenizer: PreTrainedTokenizerFast, text: dict[str, Any]) -> Any:
     )
     config = LlavaConfig(
         vision_config=vision,
-        text_config=LlamaConfig(bos_token_id=tokenizer.bos_token_id, **text),
+        # With the biases of Qwen2's attention, so that its trained layers fit (teacher.py).
+        text_config=LlamaConfig(bos_token_id=tokenizer.bos_token_id, attention_bias=True, **text),
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
         image_seq_length=SIDE["llava"] ** 2,
         vision_feature_layer=-1,

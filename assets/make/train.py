@@ -23,6 +23,7 @@ from muon import Muon
 from packing import Packer
 from questions import draw_training
 from sample_data import digest, held_out
+from teacher import Teacher, alignment_loss
 from tiny_models import build_model, build_processor, build_tokenizer, save_processor
 from torch import Tensor
 
@@ -85,6 +86,17 @@ class Run:
         self.optimizers: list[torch.optim.Optimizer] = [Muon(matrices, MUON_RATE), adam]
         self.checkpoint = Path(options.work) / f"{options.arch}.pt"
         self.log: list[dict[str, Any]] = []
+        self.teacher: Teacher | None = None
+
+    def learn_from(self, checkpoint: Path) -> None:
+        """Starts with the teacher's language model, and with the vision tower of an earlier run where there is one."""
+        self.teacher = Teacher(checkpoint)
+        self.teacher.hand_on(self.packer)
+        fast_vision(self.teacher.model)
+        if self.checkpoint.exists():
+            earlier = torch.load(self.checkpoint, weights_only=False)["model"]
+            tower = {name: weights for name, weights in earlier.items() if ".vision_tower." in name}
+            self.model.load_state_dict(tower, strict=False)
 
     def save(self) -> None:
         """Writes the checkpoint beside itself and moves it into place, so that a kill leaves the old one."""
@@ -137,8 +149,12 @@ class Run:
         if share < options.warm:
             pictures = self.draw(WARM_BATCH)
             progress.images += len(pictures)
-            features = self.packer.features([picture.image for picture in pictures])
+            images = [picture.image for picture in pictures]
+            features = self.packer.features(images)
             loss, accuracy = self.packer.auxiliary_loss(features, pictures)
+            if self.teacher:
+                aligned = alignment_loss(features, self.teacher.features(images))
+                return loss + 3 * aligned, {"aligned": round(aligned.item(), 3), "aux": accuracy}
             return loss, {"aux": [round(value, 2) for value in accuracy]}
         easy = share < options.easy
         # A video batch costs about two thirds of a picture batch; it needs shapes first, so it starts later.
@@ -225,6 +241,7 @@ def main() -> None:
     parser.add_argument("--warm", type=float, default=0.12, help="share of the time for naming image tokens")
     parser.add_argument("--easy", type=float, default=0.5, help="until this share of the time: no suffixes")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--teacher", default="", help="a checkpoint of --arch qwen whose language model to start from")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     parser.add_argument("--export-only", action="store_true", help="write the checkpoint's model and stop")
     parser.add_argument("--work", default=str(Path(__file__).parent / "work"), help="where the checkpoint lies")
@@ -234,6 +251,8 @@ def main() -> None:
     run = Run(options)
     if options.resume or options.export_only:
         run.resume()
+    elif options.teacher:
+        run.learn_from(Path(options.teacher))
     if not options.export_only:
         count = sum(parameter.numel() for parameter in run.model.parameters())
         print(f"{options.arch}: {count / 1e6:.2f} M parameters, vocabulary {len(run.tokenizer)}", flush=True)
