@@ -5,8 +5,12 @@
     hf_processor    tokenizer and processor
     hf_prompt       instance -> token ids and pictures
     hf_runtime      weights, batches, running out of memory
-    hf_generate     batches -> text
+    hf_ahead        prompts written by threads while the model computes
+    hf_features     what the vision tower makes of a picture, once a picture
+    hf_prefix       prompts -> caches, shared where prompts begin alike
+    hf_generate     batches -> text (hf_decode: the greedy loop)
     hf_score        prompts and continuations -> log-likelihoods
+    hf_check        which short cuts an unknown model type may take
 
 Nothing here imports torch or transformers until a prompt or an answer is asked for.
 """
@@ -34,9 +38,10 @@ from mm_eval.engine.model import (
 from mm_eval.errors import ConfigError, DataError, MMEvalError, ModelError
 from mm_eval.types import Instance, Response
 
+from .hf_ahead import written_ahead
 from .hf_arguments import WHERE, Arguments
 from .hf_checkpoint import Checkpoint
-from .hf_families import FAMILIES, UNKNOWN, family_of
+from .hf_families import FAMILIES, UNKNOWN, Family, family_of
 from .hf_prompt import Prompt, PromptWriter
 
 if TYPE_CHECKING:
@@ -143,17 +148,23 @@ class HuggingFace(Model):
         self.checkpoint.weights()
         device, dtype = self._device_and_dtype
         model = load_model(self.checkpoint.folder, self.arguments, self._image_text, device, dtype)
-        self._runtime = Runtime(model, self.writer.family, self.writer.tokenizer, self.settings.batch_size)
+        family = self.writer.family
+        if family is UNKNOWN:
+            family = self._self_checked(model)
+        self._runtime = Runtime(model, family, self.writer.tokenizer, self.settings.batch_size)
         logger.info("%s: %s on %s.", self.arguments.pretrained, dtype, device)
-        if self.writer.family is UNKNOWN:
-            logger.warning(
-                "Model type %r has not been checked for batches: one prompt at a time.", self.checkpoint.model_type
-            )
 
-    def check_generation(self, kwargs: Mapping[str, Any]) -> None:
-        from .hf_generate import check_options
+    def _self_checked(self, model: Any) -> Family:
+        """The short cuts that a type outside the table may take; said in one line of the log."""
+        from .hf_check import quickest
 
-        check_options(GenerationOptions.from_kwargs(kwargs))
+        family, reason = quickest(model, self.writer, self.chat)
+        kind = self.checkpoint.model_type
+        if family is UNKNOWN:
+            logger.warning("Model type %r runs one prompt at a time, without short cuts: %s.", kind, reason)
+        else:
+            logger.info("Model type %r is not in the table; its batches and caches agree with whole forwards.", kind)
+        return family
 
     @cached_property
     def _constants(self) -> dict[str, Any]:
@@ -200,13 +211,15 @@ class HuggingFace(Model):
         from .hf_generate import check_options
 
         pending: dict[str, tuple[GenerationOptions, list[Question]]] = {}
-        for instance in instances:
+        for instance, written in written_ahead(instances, self.writer.write, _has_pictures):
             key = json.dumps(instance.generation_kwargs, sort_keys=True, default=repr)
             if key not in pending:
                 pending[key] = check_options(GenerationOptions.from_kwargs(instance.generation_kwargs)), []
             options, questions = pending[key]
             try:
-                questions.append(self._question(instance, options))
+                if isinstance(written, MMEvalError):
+                    raise written
+                questions.append(self._question(instance, written, options))
             except (DataError, ModelError) as error:
                 yield instance, _located(error, instance)
                 continue
@@ -220,8 +233,13 @@ class HuggingFace(Model):
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         rows: list[Continuation] = []
-        for group in _sharing_a_prompt(instances):
-            for instance, made in self._continuations(group):
+        groups = written_ahead(
+            _sharing_a_prompt(instances),
+            lambda group: self.writer.write(group[0]),
+            lambda group: _has_pictures(group[0]),
+        )
+        for group, written in groups:
+            for instance, made in self._continuations(group, written):
                 if isinstance(made, MMEvalError):
                     yield instance, made
                 elif not made.ids:
@@ -260,10 +278,9 @@ class HuggingFace(Model):
     def _max_length(self) -> int:
         return self.arguments.max_length or self.runtime.max_length
 
-    def _question(self, instance: Instance, options: GenerationOptions) -> Question:
+    def _question(self, instance: Instance, prompt: Prompt, options: GenerationOptions) -> Question:
         from .hf_generate import Question, fitted
 
-        prompt = self.writer.write(instance)
         whole = len(prompt.ids)
         if not whole:
             prompt = Prompt([self.writer.start_token])
@@ -279,14 +296,14 @@ class HuggingFace(Model):
         for asked, answer in self.runtime.answered(list(questions), run):
             yield asked.instance, _located(answer, asked.instance)
 
-    def _continuations(self, group: list[Instance]) -> Iterator[tuple[Instance, Continuation | MMEvalError]]:
+    def _continuations(
+        self, group: list[Instance], written: Prompt | MMEvalError
+    ) -> Iterator[tuple[Instance, Continuation | MMEvalError]]:
         """One row an instance of a group with one context; equal prompts are one object, so that they run once."""
         from .hf_score import Continuation, boundary
 
-        try:
-            written = self.writer.write(group[0])
-        except (DataError, ModelError) as error:
-            yield from ((instance, _located(error, instance)) for instance in group)
+        if isinstance(written, MMEvalError):
+            yield from ((instance, _located(written, instance)) for instance in group)
             return
         shared: dict[tuple[int, ...], Prompt] = {}
         for instance in group:
@@ -332,6 +349,10 @@ class QwenVL(HuggingFace):
 
     bundled_stand_in: ClassVar[str | None] = "tiny-qwen2-vl"
     own_key = "qwen_vl"
+
+
+def _has_pictures(instance: Instance) -> bool:
+    return instance.images is not None
 
 
 def _sharing_a_prompt(instances: Iterable[Instance]) -> Iterator[list[Instance]]:

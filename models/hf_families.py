@@ -1,7 +1,11 @@
 """What the families of transformers models differ in, as data; the key is `model_type` of config.json.
 
+What a cache can tell by itself is not in the table: with sliding windows (gemma3, aya_vision) or recurrent layers (qwen3_5)
+no masked place may stand between tokens, so that prompts on one picture are shared where they are equally long.
+
 A family is listed once its tests pass: batch = single, prefix = full forward, and pictures that really condition the
-answer. An image-text type that is not listed runs by the plain way, which is right for every causal model: one prompt
+answer. An image-text type that is not listed checks itself at start-up (hf_check); if that
+fails it runs by the plain way, which is right for every causal model: one prompt
 at a time, one whole forward a continuation.
 """
 
@@ -15,7 +19,8 @@ class Family:
     """How prompts are written for a model type, and which short cuts give the same numbers.
 
     prompt_keys: keys of `model_specific_prompt_kwargs` from most to least specific.
-    placeholder: what stands for one picture in a plain-text prompt; None for the processor's own image token.
+    placeholder: what stands for one picture in a plain-text prompt; None for the processor's own image token, empty where
+        the processor writes it.
     mrope: rotary positions in three dimensions; the shift that pictures cause is kept by the model as `rope_deltas`.
     batched: prompts with 0, 1 and several pictures of different sizes may share a left-padded batch.
     prefix_cache: a continuation may be run on the cached keys and values of its prompt.
@@ -39,14 +44,37 @@ def _qwen(*keys: str) -> Family:
     return Family((*keys, *_QWEN.prompt_keys), placeholder=_QWEN.placeholder, mrope=True)
 
 
+def _plainest(*keys: str, placeholder: str | None = None, features: bool = False, answer_type: int = 0) -> Family:
+    """One prompt at a time and one whole forward a continuation: nothing quicker gives the same numbers."""
+    return Family(keys, placeholder, batched=False, prefix_cache=False, features=features, answer_type=answer_type)
+
+
 FAMILIES: dict[str, Family] = {
+    "aya_vision": Family(("aya_vision",)),
+    "blip-2": _plainest("blip2", placeholder=""),
+    "gemma3": Family(("gemma3",)),
+    "glm4v": Family(("glm4v",), placeholder="<|begin_of_image|><|image|><|end_of_image|>", mrope=True),
+    "idefics2": Family(("idefics2",)),
+    "idefics3": Family(("idefics3", "idefics2")),
+    "instructblip": _plainest("instructblip", placeholder=""),
+    "internvl": Family(("internvl",)),
+    "janus": Family(("janus",)),
+    "kosmos-2": _plainest("kosmos2", placeholder=""),
     "llava": Family(("llava",)),
     "llava_next": Family(("llava_next", "llava")),
     "llava_onevision": Family(("llava_onevision", "llava")),
+    "mistral3": Family(("mistral3",)),
+    "mllama": _plainest("mllama"),
+    "ovis2": Family(("ovis2",)),
+    "paligemma": _plainest("paligemma", features=True, answer_type=1),
     "qwen2_vl": _qwen("qwen2_vl"),
     "qwen2_5_vl": _qwen("qwen2_5_vl", "qwen2_vl"),
+    "qwen3_5": _qwen("qwen3_5", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
     "qwen3_vl": _qwen("qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
-    "paligemma": Family(("paligemma",), batched=False, prefix_cache=False, answer_type=1),
+    "qwen3_vl_moe": _qwen("qwen3_vl_moe", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
+    "smolvlm": Family(("smolvlm", "idefics3")),
+    "video_llama_3": Family(("video_llama_3",)),
+    "vipllava": Family(("vipllava", "llava")),
 }
 
 TEXT = Family()

@@ -8,9 +8,11 @@ is loaded without that part.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from mm_eval.errors import ConfigError
@@ -114,7 +116,18 @@ def _without_video(processor_class: Any) -> Any:
     def get_attributes(cls: Any) -> list[str]:
         return [name for name in processor_class.get_attributes() if "video" not in name]
 
-    return type(processor_class.__name__, (processor_class,), {"get_attributes": classmethod(get_attributes)})
+    methods: dict[str, Any] = {"get_attributes": classmethod(get_attributes)}
+    part = inspect.signature(processor_class.__init__).parameters.get("video_processor")
+    if part is not None and part.default is part.empty:  # smolvlm can't be made without naming one
+
+        def initialise(
+            self: Any, image_processor: Any, tokenizer: Any, image_seq_len: int = 169, **options: Any
+        ) -> None:
+            processor_class.__init__(self, image_processor, tokenizer, None, image_seq_len, **options)
+            type(self).video_processor = SimpleNamespace(num_frames=0, fps=0, video_sampling={})  # read, never used
+
+        methods["__init__"] = initialise
+    return type(processor_class.__name__, (processor_class,), methods)
 
 
 @contextlib.contextmanager

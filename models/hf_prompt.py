@@ -25,7 +25,7 @@ from mm_eval.types import Instance
 from .hf_arguments import Arguments
 from .hf_families import Family
 
-_PER_TOKEN = ("mm_token_type_ids", "token_type_ids")
+_PER_TOKEN = ("mm_token_type_ids", "token_type_ids", "image_embeds_position_mask")
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ class PromptWriter:
         return ids[: len(ids) - self.suffix] if special and self.suffix else ids
 
     def _plain(self, text: str, count: int) -> str:
-        placeholder = self.family.placeholder or self.image_token
-        if not count or (self.image_token and self.image_token in text):
+        placeholder = self.image_token if self.family.placeholder is None else self.family.placeholder
+        if not count or self.family.placeholder == "" or (self.image_token and self.image_token in text):
             return text
         if not placeholder:
             raise ModelError(

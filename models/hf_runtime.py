@@ -147,6 +147,8 @@ class Runtime:
             values = [[0] * pad + prompt.types.get(name, [0] * len(prompt.ids)) for prompt, pad in rows]
             batch[name] = self._tensor(values)
         batch.update(self._pictures([prompt for prompt in prompts if prompt.pictures]))
+        if "cross_attention_mask" in batch:
+            batch["cross_attention_mask"] = _as_long(batch["cross_attention_mask"], longest)
         return batch
 
     def _pictures(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
@@ -222,6 +224,12 @@ def _without_own_sampling(config: Any) -> None:
         if hasattr(config, name):
             setattr(config, name, None)
     config.do_sample = False
+
+
+def _as_long(mask: Any, length: int) -> Any:
+    """Which pictures a token sees, for `length` tokens: what follows the prompt sees what its last token saw (mllama)."""
+    missing = max(0, length - mask.shape[1])
+    return torch.cat([mask[:, :length], mask[:, -1:].expand(-1, missing, -1, -1)], 1)
 
 
 def joined(parts: Sequence[Any]) -> Any:

@@ -30,12 +30,19 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
 
 
 @pytest.fixture
-def adapter(checkpoint: Callable[[str], Path]) -> Callable[..., Any]:
+def adapter(checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """An `hf` adapter of a tiny checkpoint: adapter("llava", batch_size=4, max_length=64)."""
 
     def build(kind: str, name: str = "hf", batch_size: int | str = 1, seed: int = 0, **args: Any) -> Any:
         from mm_eval.engine.model import MODELS, ModelSettings
 
+        if kind in (
+            "mistral3",
+            "pixtral_llava",
+        ):  # loading this processor's class needs torchvision, the processor does not
+            from tests.models.tiny_more import MORE
+
+            monkeypatch.setattr("mm_eval.models.hf_processor.load_processor", lambda *_: MORE[kind]()[1])
         settings = ModelSettings(batch_size=batch_size, seed=seed, device="cpu")
         return MODELS.get(name).create({"pretrained": str(checkpoint(kind)), **args}, settings)
 

@@ -158,13 +158,62 @@ def test_positions_of_one_prompt_do_not_leak_into_another(adapter: Callable[...,
         assert kept.shift.item() < 0
 
 
-def test_an_unlisted_type_runs_alone_and_says_so_once(
-    adapter: Callable[..., Any], caplog: pytest.LogCaptureFixture
+@pytest.fixture
+def unlisted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """idefics3 and qwen2_vl as types that nobody has put into the table."""
+    from mm_eval.models.hf_families import FAMILIES
+
+    for kind in ("idefics3", "qwen2_vl"):
+        monkeypatch.delitem(FAMILIES, kind)
+
+
+def _warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+
+
+@pytest.mark.usefixtures("unlisted")
+@pytest.mark.parametrize("kind", ["idefics3", "qwen2_vl"])
+def test_an_unlisted_type_that_passes_its_check_is_quick(
+    adapter: Callable[..., Any], caplog: pytest.LogCaptureFixture, kind: str
 ) -> None:
+    model = adapter(kind, batch_size=8)
+    model.prepare()
+    assert model.runtime.prefix_cache and model.runtime.limit == 8 and model.runtime.features is not None
+    assert model.runtime.family.mrope == (kind == "qwen2_vl") and not _warnings(caplog)
+    asked = mixed(generation_kwargs=STEPS)
+    assert outputs(model.generate(asked)) == outputs(adapter(kind).generate(asked))
+
+
+@pytest.mark.usefixtures("unlisted")
+@pytest.mark.parametrize("broken", ["wrong", "raises"])
+def test_an_unlisted_type_that_fails_its_check_runs_alone_and_says_so_once(
+    adapter: Callable[..., Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """A short cut that is wrong by a few thousandths of a nat is found before the first question."""
+    import mm_eval.models.hf_score as scoring
+
+    run_on = scoring.run_on
+
+    def off(*args: Any, **kwargs: Any) -> Any:
+        if broken == "raises":
+            raise TypeError("no such argument")
+        output, mask, index = run_on(*args, **kwargs)
+        output.logits[..., 7] += 5e-2
+        return output, mask, index
+
+    monkeypatch.setattr(scoring, "run_on", off)
     model = adapter("idefics3", batch_size=8)
     model.prepare()
-    assert model.runtime.limit == 1 and not model.runtime.prefix_cache
-    assert [r.message for r in caplog.records if "idefics3" in r.message and r.levelname == "WARNING"] != []
+    assert model.runtime.limit == 1 and not model.runtime.prefix_cache and model.runtime.features is None
+    [said] = _warnings(caplog)
+    assert "idefics3" in said and "one prompt at a time" in said
+
+
+@pytest.mark.usefixtures("unlisted")
+def test_half_precision_can_not_check_itself(adapter: Callable[..., Any], caplog: pytest.LogCaptureFixture) -> None:
+    model = adapter("idefics3", batch_size=8, dtype="bfloat16")
+    model.prepare()
+    assert model.runtime.limit == 1 and "bfloat16" in _warnings(caplog)[0]
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,9 @@ def _ids(made: Any, **names: str) -> dict[str, int]:
 
 
 def _without_video(processor_class: Any) -> Any:
-    names = [name for name in processor_class.get_attributes() if "video" not in name]
-    return type(processor_class.__name__, (processor_class,), {"get_attributes": classmethod(lambda cls: names)})
+    from mm_eval.models.hf_processor import _without_video
+
+    return _without_video(processor_class)
 
 
 def _clip_like(kind: str) -> tuple[Any, Any, Any]:
@@ -190,19 +191,31 @@ def _paligemma() -> tuple[Any, Any, Any]:
 FAMILIES = ("llava", "llava_next", "llava_onevision", "qwen2_vl", "qwen2_5_vl", "qwen3_vl")
 
 
-def save(kind: str, folder: Path) -> Path:
-    """Writes the checkpoint of a model type into a folder, and returns the folder."""
-    torch.manual_seed(0)
+def _made(kind: str) -> tuple[Any, Any]:
+    """A model and its processor, in memory."""
+    from tests.models.tiny_more import MORE
+
+    if kind in MORE:
+        return MORE[kind]()
     makers = {"llava_onevision": _onevision, "llama": _llama, "idefics3": _idefics, "paligemma": _paligemma}
     if kind in makers:
         model, processor, _ = makers[kind]()
     else:
         model, processor, _ = _qwen(kind) if kind.startswith("qwen") else _clip_like(kind)
+    return model, processor
+
+
+def save(kind: str, folder: Path) -> Path:
+    """Writes the checkpoint of a model type into a folder, and returns the folder."""
+    torch.manual_seed(0)
+    model, processor = _made(kind)
     with torch.no_grad():
         for name, weights in model.named_parameters():
             if weights.dim() >= 2:
                 table = "embed" in name and weights.dim() == 2 and "proj" not in name and "patch" not in name
                 weights.normal_(0, 0.5 if table else weights[0].numel() ** -0.5)
+            elif "gate" in name and weights.numel() == 1:
+                weights.fill_(0.5)  # mllama adds pictures through gates that begin closed
     model.generation_config = tf.GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=0)
     model.save_pretrained(folder)
     processor.save_pretrained(folder)

@@ -1,0 +1,137 @@
+"""Every family of the table: together = alone = a whole forward written out, generation = transformers' own, pictures matter.
+
+The quick set holds one family of each sort (sliding window, recurrent, M-RoPE, tiles, a placeholder of its own, the plainest
+way); `pytest -m slow` runs them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.models.questions import instance, outputs, picture
+from tests.models.tiny_more import MORE
+
+Adapter = Callable[..., Any]
+QUICK = ("gemma3", "glm4v", "internvl", "qwen3_5", "mllama", "blip2", "kosmos2")
+SINGLE = ("blip2", "instructblip", "kosmos2")
+"""Types that take one picture in each prompt and have no chat template."""
+ALL = (*MORE, "idefics3", "paligemma")
+KINDS = [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in ALL]
+ASKED = ("What is shown?", "Is there a person in the photo?", "Which color?")
+CHOICES = (" A", " the yellow bus")
+STEPS = {"max_new_tokens": 5, "min_new_tokens": 5}
+
+
+def questions(kind: str, **fields: Any) -> list[Any]:
+    """Three questions on each of two pictures of different sizes; where the type takes them, 0 and 2 pictures as well."""
+    shown = [(text, [picture(90, 60, 1)]) for text in ASKED] + [(text, [picture(56, 112, 2)]) for text in ASKED]
+    if kind not in (*SINGLE, "paligemma"):
+        shown += [("Which of the two?", [picture(60, 60, 3), picture(90, 60, 1)]), ("Without any picture?", [])]
+    return [instance(text, p, chat=kind not in SINGLE, doc_id=n, **fields) for n, (text, p) in enumerate(shown)]
+
+
+def _inputs(model: Any, row: Any, continuation: str = "") -> Any:
+    """What the processor makes of prompt and continuation."""
+    written, pictures = model.writer.write(row).text, row.images() if row.images else []
+    images = {"images": [pictures]} if pictures else {}
+    return model.writer.processor(text=[written + continuation], return_tensors="pt", **images)
+
+
+def _by_hand(model: Any, row: Any) -> tuple[float, bool]:
+    """Log-likelihood in nats from one whole forward over prompt and continuation."""
+    import torch
+
+    scored = model.writer.tokenizer(row.continuation, add_special_tokens=False)["input_ids"]
+    if model.checkpoint.model_type in ("paligemma", "instructblip"):  # their processors would read it as the question
+        inputs = _inputs(model, row)
+        for name, more in (("input_ids", scored), ("attention_mask", [1] * 9), ("token_type_ids", [1] * 9)):
+            if name in inputs:
+                inputs[name] = torch.cat([inputs[name], torch.tensor([more[: len(scored)]])], 1)
+    else:
+        inputs = _inputs(model, row, row.continuation)
+    inputs.pop("labels", None)
+    assert inputs["input_ids"][0, -len(scored) :].tolist() == scored
+    with torch.no_grad():
+        logits = model.runtime.model(**inputs).logits[0, -len(scored) - 1 : -1].double()
+    chosen = torch.tensor(scored)
+    total = torch.log_softmax(logits, -1).gather(1, chosen[:, None]).sum()
+    return float(total), bool((logits.argmax(-1) == chosen).all())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_together_is_alone_is_a_whole_forward(adapter: Adapter, kind: str) -> None:
+    rows = [questions(kind, continuation=text, choice=n) for n, text in enumerate(CHOICES)]
+    scoring = [row for doc in zip(*rows, strict=True) for row in doc]
+    alone, together = adapter(kind, batch_size=1), adapter(kind, batch_size=16)
+    expected = {(row.doc_id, row.choice): _by_hand(alone, row) for row in scoring}
+    separate: dict[Any, Any] = {}
+    for row in scoring:
+        separate |= outputs(alone.loglikelihood([row]))
+    for found in (separate, outputs(together.loglikelihood(scoring)), outputs(alone.loglikelihood(scoring[::-1]))):
+        assert found.keys() == expected.keys()
+        for key, answer in found.items():
+            assert isinstance(answer, tuple), f"{key}: {answer}"
+            assert answer[0] < 0 and answer[0] == pytest.approx(expected[key][0], abs=1e-4), key
+            assert answer[1] == expected[key][1]
+    pictures = {doc_id: found[doc_id, 0][0] for doc_id in (0, 3)}
+    assert abs(pictures[0] - pictures[3]) > 1e-2, "the same question on another picture"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_generation_is_that_of_transformers(adapter: Adapter, kind: str) -> None:
+    import torch
+
+    generating = questions(kind, generation_kwargs=STEPS)
+    alone, together = adapter(kind, batch_size=1), adapter(kind, batch_size=16)
+    expected = {}
+    for row in generating:
+        inputs = _inputs(alone, row)
+        inputs.pop("labels", None)
+        with torch.no_grad():
+            new = alone.runtime.model.generate(**inputs, **STEPS, do_sample=False)[0, inputs["input_ids"].shape[1] :]
+        assert len(new) == STEPS["max_new_tokens"]
+        expected[row.doc_id, 0] = alone.writer.tokenizer.decode(new, skip_special_tokens=True)
+    separate: dict[Any, Any] = {}
+    for row in generating:
+        separate |= outputs(alone.generate([row]))
+    assert separate == expected
+    assert outputs(together.generate(generating)) == expected
+
+
+@pytest.mark.parametrize("kind", ["glm4v", pytest.param("qwen3_vl_moe", marks=pytest.mark.slow)])
+def test_positions_of_one_picture_do_not_leak_into_another(adapter: Adapter, kind: str) -> None:
+    """Prefill A, prefill B of another size, then go on with A: the model's own rope_deltas are B's by then."""
+    import torch
+    from mm_eval.models.hf_prefix import grown, prefill
+
+    model = adapter(kind)
+    runtime, writer = model.runtime, model.writer
+    one = writer.write(instance("What is shown?", [picture(112, 112, 1)]))
+    other = writer.write(instance("Is there a dog in it, or a cat?", [picture(56, 84, 2)]))
+    with torch.inference_mode():
+        clean = grown(runtime, prefill(runtime, [one]), [0], [[5, 6, 7]])
+        kept = prefill(runtime, [one])
+        prefill(runtime, [other])
+        assert not torch.equal(runtime.model.model.rope_deltas, kept.shift), "the trap is set"
+        assert torch.allclose(grown(runtime, kept, [0], [[5, 6, 7]]).logits, clean.logits, atol=1e-4)
+
+
+def test_the_table_lists_what_is_tested() -> None:
+    from mm_eval.models.hf_families import FAMILIES
+
+    from tests.models.tiny_random import FAMILIES as FIRST
+
+    renamed = {"blip2": "blip-2", "kosmos2": "kosmos-2", "pixtral_llava": "llava"}
+    tested = {renamed.get(kind, kind) for kind in (*FIRST, *ALL)}
+    assert set(FAMILIES) == tested and len(FAMILIES) >= 24
+
+
+@pytest.mark.parametrize("kind", ["gemma3", "aya_vision"])
+def test_sliding_windows_and_recurrent_layers_have_no_holes(adapter: Adapter, kind: str) -> None:
+    runtime = adapter(kind).runtime
+    assert runtime.prefix_cache and not runtime.holes
+    runtime = adapter("qwen3_5", batch_size=8).runtime
+    assert not runtime.prefix_cache and runtime.limit == 1
