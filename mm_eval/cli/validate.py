@@ -1,24 +1,56 @@
 """Checks task configs completely, without a model: every name and function, the data, each doc's prompt, and that the gold
-answers score full marks."""
+answers score full marks. With --model: asks some docs at batch 1, at the real batch and in two shards, and lists every answer
+that differs."""
 
 from __future__ import annotations
 
 import argparse
 
-from mm_eval.cli.options import add_task_options, read_task_request
+from mm_eval.cli.options import add_model_options, add_task_options, read_request, read_task_request
+from mm_eval.errors import ConfigError
+
+SAMPLES = 16
+"""Docs of each task that --model is asked when --limit says nothing."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tasks", metavar="TASKS", help="tasks or groups, with commas")
+    parser.add_argument("tasks", nargs="?", metavar="TASKS", help="tasks or groups, with commas")
+    parser.add_argument("--tasks", dest="named_tasks", metavar="TASKS", help="the same")
     add_task_options(parser)
-    parser.add_argument("--prompt_key", metavar="KEY", help="the block of model_specific_prompt_kwargs to check with")
+    add_model_options(parser)
 
 
 def main(args: argparse.Namespace) -> int:
+    if (args.tasks is None) == (args.named_tasks is None):
+        raise ConfigError("validate needs tasks, once.", hint="Write mm-eval validate mme,seedbench.")
+    args.tasks = args.tasks or args.named_tasks
+    return _invariance(args) if args.model or args.model_args else _gold(args)
+
+
+def _gold(args: argparse.Namespace) -> int:
     from mm_eval.validation import validate
 
     failed = 0
     for finding in validate(read_task_request(args, prompt_key=args.prompt_key)):
         failed += not finding.ok
         print(f"{'ok  ' if finding.ok else 'FAIL'}  {finding.task}: {finding.text}", flush=True)
+    return 2 if failed else 0
+
+
+def _invariance(args: argparse.Namespace) -> int:
+    from mm_eval.invariance import invariance
+
+    if args.limit is None and args.samples is None:
+        args.limit = SAMPLES
+    failed = 0
+    for found in invariance(read_request(args)):
+        count = len(found.differences)
+        failed += count
+        print(
+            f"{'FAIL' if count else 'ok  '}  {found.way}: {count} of {found.answers} answers differ from batch 1;"
+            f" log-likelihoods by at most {found.worst:.1e} nats",
+            flush=True,
+        )
+        for difference in found.differences:
+            print(f"      {difference}", flush=True)
     return 2 if failed else 0

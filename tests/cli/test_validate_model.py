@@ -1,0 +1,56 @@
+"""`mm-eval validate --model`: every answer that depends on the batch or on the shards is listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from mm_eval.cli import main
+from mm_eval.engine.model import Answers, Model, register_model
+from mm_eval.invariance import compare
+from mm_eval.types import Instance, Response, Slot
+
+
+@register_model("test-depends-on-batch")
+class DependsOnBatch(Model):
+    """Answers doc 3 with the size of its batch, everything else with itself."""
+
+    def generate(self, instances: Iterable[Instance]) -> Answers:
+        for instance in instances:
+            text = f"batch {self.settings.batch_size}" if instance.doc_id == 3 else str(instance.doc_id)
+            yield instance, Response(text)
+
+    def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
+        for place, instance in enumerate(instances):
+            yield instance, Response((-1.0 - 1e-3 * (place == 5 and self.settings.batch_size != 1), False))
+
+
+def test_an_invariant_model_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "--tasks", "mme,arc_easy", "--model", "dummy", "--sample", "--limit", "6"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("ok  ") == 2 and "in two shards: 0 of" in said and "at batch auto: 0 of" in said
+
+
+def test_every_answer_that_differs_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["validate", "mme", "--model", "test-depends-on-batch", "--sample", "--limit", "6", "--batch_size", "4"]
+    assert main(command) == 2
+    said = capsys.readouterr().out
+    assert "FAIL  at batch 4: 1 of 6 answers differ" in said
+    assert "mme doc 3: 'batch 1' at batch 1, 'batch 4' at batch 4" in said
+
+
+def test_log_likelihoods_are_compared_within_a_tolerance(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["validate", "arc_easy", "--model", "test-depends-on-batch", "--sample", "--limit", "6"]
+    assert main(command) == 2
+    said = capsys.readouterr().out
+    assert "FAIL  at batch auto: 1 of" in said and "1.0e-03 nats" in said
+    one, two = {Slot("t", 0): (-1.0, True)}, {Slot("t", 0): (-1.00005, True)}
+    assert not compare(one, two, "").differences
+    assert compare(one, {Slot("t", 0): (-1.0, False)}, "").differences
+    assert compare(one, {}, "").differences, "an answer that is missing differs"
+
+
+def test_tasks_are_named_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate"]) == 2 and "needs tasks" in capsys.readouterr().err
+    assert main(["validate", "mme", "--tasks", "mme"]) == 2
