@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mm_eval.engine.cache import AnswerCache
+from mm_eval.engine.distributed import Processes, Signs, all_have_read, launched, processes, wait_for_ranks
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.plan import planned
 from mm_eval.engine.run_folder import RunFolder
@@ -55,6 +56,7 @@ class Report:
     """What a run came to: results.json as a mapping, and what its reader should know.
 
     exit_code: 0 all was answered and scored, 3 some requests failed, 130 interrupted.
+    silent: this process is one of several and not the one that tells.
     """
 
     results: dict[str, Any]
@@ -63,6 +65,7 @@ class Report:
     order: list[tuple[str, int]]
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    silent: bool = False
 
 
 def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:
@@ -72,7 +75,7 @@ def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:
     """
     progress = progress or Silent()
     started = time.time()
-    if request.output_path:
+    if request.output_path and processes().leads:
         RunFolder(Path(request.output_path)).refuse_if_held()
     plan = prepare(request, progress.phase)
     assert plan.model is not None
@@ -87,10 +90,14 @@ def run(plan: Plan, progress: Progress | None = None, started: float | None = No
     progress, started, request = progress or Silent(), started or time.time(), plan.request
     spec = plan.spec()
     folder = RunFolder(Path(request.output_path or default_folder(request, spec)))
-    with folder.locked():
-        folder.claim(spec, request.to_json())
+    own = processes()
+    with launched(own, folder, lambda: folder.claim(spec, request.to_json())) as launch:
         state = _recorded(folder)
-        outcome = _ask(plan, folder, state, progress)
+        all_have_read(own)
+        outcome = _ask(plan, folder, state, progress if own.leads else Silent(), own, launch)
+        if not own.leads:
+            return Report({}, folder.path, 130 if outcome.interrupted else 0, [], silent=True)
+        state = state if own.count == 1 else _recorded(folder)
         if request.predict_only:
             return _unscored(plan, folder, outcome)
         return _report(plan, folder, state, outcome, spec, started, progress)
@@ -118,17 +125,38 @@ def default_folder(request: RunRequest, spec: dict[str, Any]) -> str:
     return f"runs/{re.sub(r'[^A-Za-z0-9_.-]+', '-', words)[:80]}-{digest}"
 
 
-def _ask(plan: Plan, folder: RunFolder, state: JournalState, progress: Progress) -> Outcome:
-    """Asks what is owed; every answer is on disk before it is counted."""
+def _ask(
+    plan: Plan, folder: RunFolder, state: JournalState, progress: Progress, own: Processes, launch: str
+) -> Outcome:
+    """Asks what this process owes; every answer is on disk before it is counted. Rank 0 then waits for the others."""
     assert plan.model is not None
-    total = sum(_per_doc(plan, name) * len(ids) for name, ids in plan.doc_ids.items())
+    shares = {name: _share(plan, name, state, own) for name in plan.tasks}
+    total = sum(_per_doc(plan, name) * len(ids) for name, ids in shares.items())
     fail_at = failure_limit(plan.request.fail_on_error, total)
     progress.start("answering", total)
-    with _cache(plan) as cache, _journal(folder) as journal, StopSignal().listening() as stop:
-        asker = Asker(plan.model, journal, state, stop, progress.tick, fail_at, cache)
-        outcome = asker.ask(planned(_instances(plan, state)))
-    progress.stop()
+    outcome = Outcome()
+    with StopSignal().listening() as stop:
+        with (
+            Signs(folder.path, launch, own, outcome.counts).given(),
+            _cache(plan) as cache,
+            _journal(folder) as journal,
+        ):
+            asker = Asker(plan.model, journal, state, stop, progress.tick, fail_at, cache, outcome)
+            asker.ask(planned(_instances(plan, shares, state)))
+        progress.stop()
+        if own.leads and own.count > 1:
+            dead, others = wait_for_ranks(folder.path, launch, own, lambda: stop.requested)
+            outcome.add(others, dead, stop.requested)
     return outcome
+
+
+def _share(plan: Plan, name: str, state: JournalState, own: Processes) -> list[int]:
+    """The docs of a task that this process asks: all of them where there is one process."""
+    if own.count == 1:
+        return plan.doc_ids[name]
+    task, doc_ids = plan.tasks[name], plan.doc_ids[name]
+    begun = {doc_id for doc_id in doc_ids if state.answer(Slot(task.path, doc_id))}
+    return own.share({doc_id: (type(key).__name__, key) for doc_id, key in task.groups(doc_ids).items()}, begun)
 
 
 def failure_limit(asked: bool | int | float, total: int) -> int | None:
@@ -175,24 +203,24 @@ def _journal(folder: RunFolder) -> Iterator[Journal]:
         journal.close()
 
 
-def _instances(plan: Plan, state: JournalState) -> Iterator[Instance]:
+def _instances(plan: Plan, shares: Mapping[str, list[int]], state: JournalState) -> Iterator[Instance]:
     """What the run asks, docs that are answered first and without decoding a picture: they are only counted."""
     for name, task in plan.tasks.items():
         owed = []
-        for doc_id, instances in groupby(_begun(plan, name, state), key=lambda instance: instance.doc_id):
+        for doc_id, instances in groupby(_begun(plan, name, shares[name], state), key=lambda instance: instance.doc_id):
             answered = list(instances)
             if all(state.answer(instance.slot) for instance in answered):
                 yield from answered
             else:
                 owed.append(doc_id)
-        owed += [doc_id for doc_id in plan.doc_ids[name] if state.answer(Slot(task.path, doc_id)) is None]
+        owed += [doc_id for doc_id in shares[name] if state.answer(Slot(task.path, doc_id)) is None]
         yield from task.instances(sorted(owed), plan.styles[name])
 
 
-def _begun(plan: Plan, name: str, state: JournalState) -> Iterator[Instance]:
+def _begun(plan: Plan, name: str, doc_ids: list[int], state: JournalState) -> Iterator[Instance]:
     """The instances, without pictures, of the docs whose first slot is answered."""
     path = plan.tasks[name].path
-    known = {doc_id: found for doc_id in plan.doc_ids[name] if (found := state.answer(Slot(path, doc_id)))}
+    known = {doc_id: found for doc_id in doc_ids if (found := state.answer(Slot(path, doc_id)))}
     return plan.tasks[name].instances(list(known), plan.styles[name], lambda doc_id: known[doc_id].turn_pictures)
 
 

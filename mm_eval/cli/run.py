@@ -36,5 +36,6 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.report.table import render
 
     report = evaluate(request, progress=Progress())
-    print(render(report))
+    if not report.silent:
+        print(render(report))
     return report.exit_code

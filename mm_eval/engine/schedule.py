@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -41,6 +41,24 @@ class Outcome:
     failed: int = 0
     stopped: MMEvalError | None = None
     interrupted: bool = False
+
+    def counts(self) -> dict[str, int]:
+        """The numbers alone."""
+        return {name: getattr(self, name) for name in COUNTS}
+
+    def add(self, others: Iterable[Mapping[str, int]], dead: list[int], interrupted: bool) -> None:
+        """Takes in what the other processes of a launch came to; what a dead one owed is owed still."""
+        for other in others:
+            for name in COUNTS:
+                setattr(self, name, getattr(self, name) + other[name])
+        if dead and self.stopped is None:
+            ranks = ", ".join(map(str, dead))
+            hint = "The same command asks what they owed."
+            self.stopped = ModelError(f"no sign of life from rank {ranks}.", hint=hint)
+        self.interrupted = self.interrupted or interrupted
+
+
+COUNTS = ("reused", "asked", "shared", "cached", "answered", "failed")
 
 
 @dataclass

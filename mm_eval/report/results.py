@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mm_eval import __version__
+from mm_eval.engine.distributed import processes
 from mm_eval.scorers.groups import GroupMetric, Member, aggregate_group
 from mm_eval.scorers.score_task import TaskScores
 
@@ -102,6 +103,7 @@ def environment(plan: Plan, spec: Mapping[str, Any], started: float) -> dict[str
         "bootstrap_iters": plan.request.bootstrap_iters,
         "libraries": {name: version for name in LIBRARIES if (version := _version(name))},
         "python": platform.python_version(),
+        "processes": processes().count,
         "started": round(started, 3),
         "seconds": round(time.time() - started, 3),
     }

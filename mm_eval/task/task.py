@@ -329,6 +329,13 @@ class Task:
         )
         return write_context(Turn(question.text, counts[-1]), shots, layout, description, style.system, style.chat)
 
+    def groups(self, doc_ids: Sequence[int]) -> dict[int, object]:
+        """For each doc what it should be asked together with: its `cluster_key`, else the files of its pictures, else itself."""
+        if self.config.cluster_key:
+            return self.clusters(dict(self.docs.texts(list(doc_ids))), {})
+        keys = self.docs.picture_keys(list(doc_ids))
+        return {doc_id: keys.get(doc_id, doc_id) for doc_id in doc_ids}
+
     def clusters(self, docs: Mapping[int, Doc], digests: Mapping[int, tuple[str, ...]]) -> dict[int, object]:
         """For each doc the cluster it belongs to: the YAML's `cluster_key`, else its pictures, else itself.
 
