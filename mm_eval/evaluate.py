@@ -26,7 +26,10 @@ from mm_eval.engine.run_folder import RunFolder
 from mm_eval.engine.schedule import Asker, Outcome, StopSignal
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.preparation import Plan, RunRequest, check_generation, prepare, prepare_from_spec
+from mm_eval.report.html import write_report
+from mm_eval.report.recorded import RecordedRun
 from mm_eval.report.results import assemble, environment
+from mm_eval.report.thumbnails import pictures_of, write_thumbnails
 from mm_eval.scorers.score_task import TaskScores, TaskScoring
 from mm_eval.types import Instance, Slot
 
@@ -252,7 +255,22 @@ def _report(
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
     failed = sum(score.failed + len(score.missing) for score in scores.values())
     code = 130 if outcome.interrupted else 3 if failed or outcome.stopped else 0
-    return Report(results, folder.path, code, order, _notes(plan, state, outcome), _problems(scores, outcome))
+    report = Report(results, folder.path, code, order, _notes(plan, state, outcome), _problems(scores, outcome))
+    if plan.request.report and not outcome.interrupted:
+        report.notes += _write_page(plan, folder, progress)
+    return report
+
+
+def _write_page(plan: Plan, folder: RunFolder, progress: Progress) -> list[str]:
+    """Writes thumbnails and report.html, which are derived: that they can't be written costs a note and no result."""
+    recorded = RecordedRun.read(folder.path)
+    progress.phase("report")
+    try:
+        for name, task in plan.tasks.items():
+            write_thumbnails(folder.path, task, plan.styles[name], pictures_of(recorded.rows(name)))
+        return [f"report: {write_report(recorded)}"]
+    except (OSError, MMEvalError) as error:
+        return [f"no report.html could be written: {error}"]
 
 
 def _ticked(rows: Iterator[dict[str, Any]], progress: Progress) -> Iterator[str]:

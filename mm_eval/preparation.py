@@ -61,6 +61,7 @@ class RunRequest:
     bootstrap_iters: int = 100_000
     fail_on_error: bool | int | float = False
     use_cache: str | None = None
+    report: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """For run.json, so that `mm-eval score` can build the tasks again."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.evaluate import Progress, Report, Silent, run
-from mm_eval.preparation import Plan, RunRequest, asked_with, prepare, prompt_blocks
+from mm_eval.preparation import Plan, RunRequest, asked_with, check_generation, prepare, prompt_blocks
 
 
 @dataclass
@@ -48,6 +48,7 @@ def try_prompts(
     plans = {key: asked_with(plan, key, str(folder / re.sub(r"[^\w.@+-]+", "_", key))) for key in chosen}
     progress.phase("model")
     plan.model.prepare()
+    check_generation(plan)
     trial = Trial(name, {}, plan)
     for key, one in plans.items():
         trial.reports[key] = run(one, progress)

@@ -21,6 +21,7 @@ VERBS = {
     "validate": "check task configs completely; the gold answers must score full marks",
     "prompts": "which prompt suits a model: the same model under several prompt blocks, compared doc by doc",
     "compare": "two runs or more, paired by doc: differences with intervals, and which docs flipped",
+    "report": "report.html of a run, or a release table of several",
     "score": "score a run again from its journal, without the model",
 }
 

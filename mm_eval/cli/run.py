@@ -17,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_task_options(parser)
     add_store_options(parser)
     parser.add_argument("--predict_only", action="store_true", help="ask and record, score nothing")
+    parser.add_argument("--no_report", action="store_true", help="write no report.html and no thumbnails")
     parser.add_argument(
         "--bootstrap_iters", type=int, default=100_000, metavar="N", help="draws for corpus metrics; 0: none"
     )
@@ -30,6 +31,7 @@ def main(args: argparse.Namespace) -> int:
         bootstrap_iters=args.bootstrap_iters,
         fail_on_error=args.fail_on_error,
         use_cache=args.use_cache,
+        report=not args.no_report,
     )
     from mm_eval.evaluate import evaluate
     from mm_eval.report.progress import Progress

@@ -45,12 +45,18 @@ class RecordedTask:
         numbers = all(isinstance(value, (bool, int, float)) for value in self.values.get(key, {}).values())
         return mean if numbers else None
 
-    def estimate(self, key: str) -> Estimate | None:
-        """The number of a key with its interval, None where its aggregation can't be had."""
-        function, of_docs = self.aggregation(key), self.values.get(key)
-        if function is None or not of_docs:
+    def estimate(self, key: str, of_docs: Mapping[int, Any] | None = None) -> Estimate | None:
+        """The number of a key with its interval, None where its aggregation can't be had or fails.
+
+        of_docs: the values of some of its docs, else of all.
+        """
+        function, chosen = self.aggregation(key), self.values.get(key) if of_docs is None else of_docs
+        if function is None or not chosen:
             return None
-        return estimate(function, list(of_docs.values()), [self.clusters[doc_id] for doc_id in of_docs])
+        try:
+            return estimate(function, list(chosen.values()), [self.clusters[doc_id] for doc_id in chosen])
+        except Exception:  # the task's own code, on values that went through JSON or on a part of the docs
+            return None
 
 
 @dataclass(frozen=True)

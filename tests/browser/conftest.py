@@ -1,0 +1,74 @@
+"""Headless Chromium for the tests of report.html; without a browser or selenium they are skipped, with the reason."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mm_eval.report.html import write_report
+from mm_eval.report.recorded import RecordedRun
+from tests.report.conftest import answers_with, base, dummy_run, mme_rows, perfect, ran, worse  # noqa: F401
+
+ATTACK = (
+    "</script><script>window.attacked=1</script><img src=x onerror='window.attacked=2'> \x1b[31mred<!-- --> <!--ROWS-->"
+)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    webdriver = pytest.importorskip("selenium.webdriver", reason="pip install -e '.[browser]'")
+    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not binary or not driver:
+        pytest.skip("no Chromium: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture
+def opened(chromium):
+    """Opens a page from disk at a width, light or dark, and waits until it is drawn; it must not complain."""
+
+    def open_page(path: Path, hash_: str = "", width: int = 1280, dark: bool = False):
+        chromium.get("about:blank")
+        chromium.get_log("browser")
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
+        chromium.get(path.resolve().as_uri() + hash_)
+        assert chromium.execute_script("return document.documentElement.dataset.ready") is not None
+        assert chromium.get_log("browser") == []
+        return chromium
+
+    return open_page
+
+
+@pytest.fixture(scope="session")
+def attacked(base, mme_rows):  # noqa: F811
+    """A run of which one answer tries everything that an answer could try on a page."""
+    path = answers_with(base / "attack.jsonl", mme_rows, set(range(20)), said={3: ATTACK})
+    folder = ran(base / "attacked", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="session")
+def large(base, dummy_run):  # noqa: F811
+    """Pages of a run with its samples repeated to 2,000 and to 20,000 docs."""
+    rows = [json.loads(line) for line in (dummy_run / "samples/mme.jsonl").read_text().splitlines()]
+    pages = {}
+    for count in (2_000, 20_000):
+        folder = base / f"large-{count}"
+        shutil.copytree(dummy_run, folder)
+        with (folder / "samples/mme.jsonl").open("w") as file:
+            for doc_id in range(count):
+                file.write(json.dumps({**rows[doc_id % len(rows)], "doc_id": doc_id}) + "\n")
+        (folder / "samples/seedbench.jsonl").write_text("")
+        pages[count] = write_report(RecordedRun.read(folder))
+    return pages

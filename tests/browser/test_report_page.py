@@ -1,0 +1,145 @@
+"""report.html in a browser: it draws without a complaint, finds what one looks for, and runs nothing that a model said."""
+
+import statistics
+
+import pytest
+
+from mm_eval.report.html import write_report
+from mm_eval.report.recorded import RecordedRun
+
+from .conftest import ATTACK
+
+pytestmark = pytest.mark.browser
+
+
+def count(page):
+    return page.execute_script("return document.getElementById('count').textContent")
+
+
+def choose(page, field, value):
+    page.execute_script(
+        "const e = document.getElementById(arguments[0]); e.value = arguments[1]; e.dispatchEvent(new Event('change'))",
+        field,
+        value,
+    )
+
+
+def detail(page):
+    return page.execute_script("return document.getElementById('detail').innerText")
+
+
+def key(page, name, on="document.body"):
+    page.execute_script(f"{on}.dispatchEvent(new KeyboardEvent('keydown', {{key: arguments[0], bubbles: true}}))", name)
+
+
+def search(page, words):
+    page.execute_async_script(
+        "const [words, done] = arguments; const e = document.getElementById('f-text'); e.value = words;"
+        "e.dispatchEvent(new Event('input')); setTimeout(done, 200)",
+        words,
+    )
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_draws_at_each_width_and_never_scrolls_sideways(opened, dummy_run, width, dark):
+    page = opened(dummy_run / "report.html", width=width, dark=dark)
+    assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    text = page.execute_script("return document.body.innerText")
+    for words in (
+        "mme_perception_score",
+        "95% interval",
+        "unparsed",
+        "Sample data, not MME",
+        "Says yes to",
+        "Characters an answer",
+    ):
+        assert words in text
+    assert page.execute_script("return document.querySelectorAll('#overview svg').length") >= 5
+    colours = page.execute_script(
+        "return [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+    )
+    brightness = [sum(int(part) for part in colour[4:-1].split(",")) for colour in colours]
+    assert (brightness[0] < 150 < 500 < brightness[1]) if dark else (brightness[1] < 150 < 500 < brightness[0])
+
+
+def test_pictures_are_in_the_file_and_shown(opened, dummy_run):
+    page = opened(dummy_run / "report.html", "#mme/7")
+    sizes = page.execute_async_script(
+        "const done = arguments[0]; setTimeout(() => done([...document.querySelectorAll('#detail img, .row img')]"
+        ".map((e) => [e.src.slice(0, 11), e.naturalWidth])), 300)"
+    )
+    assert len(sizes) > 5 and all(source == "data:image/" and width > 20 for source, width in sizes)
+
+
+def test_filters_and_search_find_what_is_there(opened, worse):
+    page = opened(worse / "report.html")
+    assert count(page) == "420 of 420"
+    choose(page, "f-result", "wrong")
+    assert count(page) == "140 of 420"
+    choose(page, "f-category", "existence")
+    assert count(page) == "20 of 420" and "doc 10 " in detail(page)
+    choose(page, "f-result", "")
+    search(page, "purple cross")
+    assert count(page).split()[0] not in ("0", "30") and "purple cross" in detail(page)
+    assert page.execute_script("return document.querySelector('#detail mark').textContent") == "purple cross"
+    search(page, "no doc says this")
+    assert count(page) == "0 of 420" and "No sample matches" in detail(page)
+
+
+def test_a_link_opens_its_sample_and_keys_move_on(opened, worse):
+    page = opened(worse / "report.html", "#mme/149")
+    assert "mme, doc 149" in detail(page) and "wrong" in detail(page)
+    key(page, "j")
+    assert "mme, doc 150" in detail(page) and page.current_url.endswith("#mme/150")
+    key(page, "k")
+    key(page, "k")
+    assert "mme, doc 148" in detail(page)
+    key(page, "/")
+    assert page.execute_script("return document.activeElement.id") == "f-text"
+    key(page, "j", "document.activeElement")
+    assert "mme, doc 148" in detail(page), "letters typed into the search are no commands"
+    key(page, "Escape", "document.activeElement")
+    assert page.execute_script("return document.activeElement.id") == "list"
+
+
+def test_no_answer_of_a_model_is_ever_run(opened, attacked):
+    page = opened(attacked, "#mme/3")
+    assert ATTACK.split(" \x1b")[0] in detail(page) and "<!--ROWS-->" in detail(page)
+    search(page, "<img src=x")
+    assert count(page) == "1 of 420"
+    assert page.execute_script("return window.attacked") is None
+    assert page.execute_script("return document.querySelectorAll('img[src=x]').length") == 0
+    assert page.get_log("browser") == []
+
+
+def test_another_run_stands_beside_each_sample_and_flips_are_a_filter(opened, perfect, worse):
+    page = opened(write_report(RecordedRun.read(worse), RecordedRun.read(perfect)))
+    choose(page, "f-result", "gained")
+    assert count(page) == "10 of 420" and "gained" in detail(page) and "Answer in" in detail(page)
+    choose(page, "f-result", "lost")
+    assert count(page) == "130 of 420"
+    choose(page, "f-result", "flipped")
+    assert count(page) == "140 of 420"
+    write_report(RecordedRun.read(worse))
+
+
+def ready(opened, path):
+    return int(opened(path).execute_script("return document.documentElement.dataset.ready"))
+
+
+def test_2000_docs_are_there_at_once_and_20000_are_usable(opened, large):
+    """Measured on one busy core: about 150 ms for 2,000; the bounds leave room for a machine that does other things too."""
+    assert statistics.median(ready(opened, large[2_000]) for _ in range(3)) < 900
+    page = opened(large[20_000])
+    assert count(page) == "20,000 of 20,000"
+    assert page.execute_script("return document.querySelectorAll('.row').length") < 40, "only what is in view is drawn"
+    took = page.execute_script(
+        "const from = performance.now(); const e = document.getElementById('f-result'); e.value = 'wrong';"
+        "e.dispatchEvent(new Event('change')); return performance.now() - from"
+    )
+    assert took < 600 and count(page) != "20,000 of 20,000"
+    page.execute_script("document.getElementById('list').scrollTop = 300000")
+    assert (
+        page.execute_async_script("setTimeout(() => arguments[0](document.querySelectorAll('.row').length), 200)") > 5
+    )
