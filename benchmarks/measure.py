@@ -1,0 +1,70 @@
+"""What the figures share: child processes with one thread, CPU seconds, medians with their spread."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+SCRATCH = Path(os.environ.get("MM_EVAL_BENCHMARKS", Path(tempfile.gettempdir()) / "mm-eval-benchmarks"))
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
+
+
+def cpu_of(work: Callable[[], Any]) -> tuple[float, Any]:
+    """CPU seconds of a piece of work, all threads of this process, and what it returns."""
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, result
+
+
+def child(script: str, *arguments: object) -> dict[str, Any]:
+    """The JSON object that a script of this folder prints last, run in a process of its own with one thread."""
+    command = [sys.executable, str(HERE / script), *map(str, arguments)]
+    done = subprocess.run(command, env={**os.environ, **ONE_THREAD}, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def process(command: Sequence[str]) -> tuple[float, int]:
+    """CPU seconds (user and system) and peak memory in kB of a whole process; SystemExit when it fails."""
+    script = (
+        "import os, resource, subprocess, sys, json\n"
+        "done = subprocess.run(sys.argv[1:], capture_output=True, text=True)\n"
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+        "sys.stderr.write(done.stderr[-2000:])\n"
+        "print(json.dumps([done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command], env={**os.environ, **ONE_THREAD}, capture_output=True, text=True
+    )
+    code, cpu, memory = json.loads(done.stdout.strip().splitlines()[-1])
+    if code:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+    return cpu, memory
+
+
+def mm_eval(*arguments: object) -> list[str]:
+    """The command `mm-eval ARGUMENTS` under this Python."""
+    return [sys.executable, "-m", "mm_eval", *map(str, arguments)]
+
+
+def shown(values: Sequence[float], digits: int = 2, unit: str = "") -> str:
+    """The median and the spread: 4.51x (4.40 to 4.62)."""
+    low, high = min(values), max(values)
+    return f"{statistics.median(values):.{digits}f}{unit} ({low:.{digits}f} to {high:.{digits}f}, n={len(values)})"
+
+
+def peak_memory() -> int:
+    """Peak memory of this process in kB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

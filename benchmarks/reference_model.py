@@ -1,0 +1,87 @@
+"""Builds the reference model of the figures: a random LLaVA, ViT 6 x 512 at 336 px (577 positions), llama 8 x 512, 32,000 tokens.
+
+python benchmarks/reference_model.py FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+SEED = 0
+TEXTS = [
+    "user: assistant: Is there a person in the picture? Please answer yes or no. Answer with the option's letter.",
+    "What is the color of the car on the left side of the street? A. red B. blue C. the yellow bus D. a dog",
+] * 8
+TEMPLATE = (
+    "{% for m in messages %}{{ m['role'] }}: {% for c in m['content'] %}"
+    "{% if c['type'] == 'image' %}<image>\n{% else %}{{ c['text'] }}{% endif %}{% endfor %}{{ '\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}assistant:{% endif %}"
+)
+
+
+def build(folder: Path) -> Path:
+    """Writes model and processor into a folder, once."""
+    if (folder / "processor_config.json").exists():
+        return folder
+    import torch
+    import transformers as tf
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    torch.manual_seed(SEED)
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=600,
+        special_tokens=["<pad>", "<s>", "</s>", "<unk>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    bpe.train_from_iterator(TEXTS, trainer)
+    tokenizer = tf.PreTrainedTokenizerFast(
+        tokenizer_object=bpe,
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
+        unk_token="<unk>",
+        padding_side="left",
+        extra_special_tokens={"image_token": "<image>"},
+    )
+    vision = tf.CLIPVisionConfig(
+        hidden_size=512,
+        intermediate_size=2048,
+        num_hidden_layers=6,
+        num_attention_heads=8,
+        image_size=336,
+        patch_size=14,
+        projection_dim=512,
+    )
+    text = tf.LlamaConfig(
+        hidden_size=512,
+        intermediate_size=1344,
+        num_hidden_layers=8,
+        num_attention_heads=8,
+        vocab_size=32000,
+        max_position_embeddings=4096,
+        pad_token_id=0,
+    )
+    image_token = tokenizer.convert_tokens_to_ids("<image>")
+    config = tf.LlavaConfig(vision_config=vision, text_config=text, image_token_id=image_token, vision_feature_layer=-2)
+    processor = tf.LlavaProcessor(
+        image_processor=tf.CLIPImageProcessorPil(size={"shortest_edge": 336}, crop_size={"height": 336, "width": 336}),
+        tokenizer=tokenizer,
+        patch_size=14,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=TEMPLATE,
+    )
+    model = tf.LlavaForConditionalGeneration(config)
+    model.generation_config = tf.GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=0)
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
+if __name__ == "__main__":
+    print(build(Path(sys.argv[1])))

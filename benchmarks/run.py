@@ -1,0 +1,141 @@
+"""Prints the table of figures: what an evaluation costs, in CPU seconds with one thread.
+
+    python benchmarks/run.py [--repetitions 5] [--only FIGURE,...] [--quick]
+
+Each repetition is a process of its own; ratios are taken within one process or one repetition, never between machines or
+days. The median is shown, and the spread from lowest to highest. --quick: one repetition on small sizes, to see that all runs.
+Everything is written to a scratch folder (MM_EVAL_BENCHMARKS), and the reference model is built there once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from data import four_choices, many_tasks, mme_shaped
+from measure import SCRATCH, child, mm_eval, process, shown
+
+Line = tuple[str, str, str]
+"""What was measured, the value, what it must reach."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much work a figure is. repetitions: processes; docs: of the whole-process figures."""
+
+    repetitions: int = 5
+    pictures: int = 2
+    text_docs: int = 10_000
+    scale: tuple[int, ...] = (1_000, 10_000, 100_000)
+    image_docs: int = 2_000
+    memory: tuple[int, int] = (1_000, 20_000)
+    task_files: int = 2_000
+
+
+QUICK = Sizes(1, 1, 500, (200, 400, 800), 100, (100, 400), 100)
+
+
+def _workload(sizes: Sizes, kind: str, questions: int) -> list[dict[str, Any]]:
+    found = [child("workloads.py", kind, sizes.pictures, questions) for _ in range(sizes.repetitions)]
+    if not all(one["same"] for one in found):
+        raise SystemExit(f"{kind}: the answers differ from the plain loop's, so that its times mean nothing.")
+    return found
+
+
+def _against_plain(what: str, kind: str, questions: int, least: float) -> Callable[[Sizes], Iterator[Line]]:
+    def figure(sizes: Sizes) -> Iterator[Line]:
+        found = _workload(sizes, kind, questions)
+        yield what, shown([one["plain"] / one["ours"] for one in found], unit="x"), f">= {least}x"
+        yield f"{what}: our CPU over the floor", shown([one["ours"] / one["floor"] for one in found]), "<= 1.10"
+
+    return figure
+
+
+def startup(sizes: Sizes) -> Iterator[Line]:
+    """The commands that load nothing; the first listing builds the index and is not counted."""
+    folder = many_tasks(sizes.task_files)
+    listing = mm_eval("ls", "tasks", "--include_path", folder)
+    process(listing)
+    listed = [process(listing)[0] for _ in range(max(sizes.repetitions, 1))]
+    helped = [process(mm_eval("--help"))[0] for _ in range(max(sizes.repetitions, 1))]
+    yield "mm-eval --help, CPU s", shown(helped, 3), "<= 0.15"
+    yield f"mm-eval ls tasks, {sizes.task_files} YAML files, warm, CPU s", shown(listed, 3), "<= 0.3"
+
+
+def whole_process(sizes: Sizes) -> Iterator[Line]:
+    """The dummy model: what is left is the suite itself, from the command to results.json and report.html."""
+    root = mme_shaped(sizes.image_docs)
+    used = [_run("mme", "--data_root", root, "--offline")[0] for _ in range(sizes.repetitions)]
+    yield f"dummy model, MME-shaped, {sizes.image_docs} docs, CPU s", shown(used), "<= 2.5 (lmms-eval: 10)"
+    folder = four_choices(sizes.text_docs)
+    used = [_run("four_choices", "--include_path", folder)[0] for _ in range(sizes.repetitions)]
+    yield f"dummy model, 4 choices, {sizes.text_docs} docs, CPU s", shown(used), "<= 3.25 (lm-eval: 13)"
+
+
+def scale(sizes: Sizes) -> Iterator[Line]:
+    """CPU a doc beyond what a run of a hundred docs costs."""
+    repetitions = max(1, min(sizes.repetitions, 3))
+    base = statistics.median(
+        _run("four_choices", "--include_path", four_choices(100))[0] for _ in range(sizes.repetitions)
+    )
+    for docs in sizes.scale:
+        folder = four_choices(docs)
+        used = [_run("four_choices", "--include_path", folder)[0] for _ in range(repetitions)]
+        costs = [1000 * (each - base) / (docs - 100) for each in used]
+        yield f"dummy model, 4 choices, {docs} docs: CPU ms a doc", shown(costs, 3), "constant within 10%"
+
+
+def memory(sizes: Sizes) -> Iterator[Line]:
+    """Growth of peak memory with the number of docs that have pictures."""
+    few, many = sizes.memory
+    growth = []
+    for _ in range(max(1, min(sizes.repetitions, 2))):
+        peaks = [_run("mme", "--data_root", mme_shaped(docs), "--offline")[1] for docs in (few, many)]
+        growth.append((peaks[1] - peaks[0]) / (many - few))
+    yield f"peak memory from {few} to {many} docs with pictures, kB a doc", shown(growth), "<= 2"
+
+
+def preprocessing(sizes: Sizes) -> Iterator[Line]:
+    found = [child("preprocessing.py", 32 if sizes.pictures > 1 else 16) for _ in range(sizes.repetitions)]
+    yield "8 pictures of 1024x768 a batch: share the model waits", shown([one["share"] for one in found], 3), "<= 0.05"
+    yield "the same, written without threads", shown([one["share_without_threads"] for one in found], 3), ""
+
+
+def _run(task: str, *options: object) -> tuple[float, int]:
+    output = SCRATCH / "run"
+    shutil.rmtree(output, ignore_errors=True)
+    return process(mm_eval("--tasks", task, *options, "--model", "dummy", "--output_path", output))
+
+
+FIGURES: dict[str, Callable[[Sizes], Iterator[Line]]] = {
+    "multiple_choice": _against_plain("4-choice multiple choice against a forward a choice", "multiple_choice", 1, 4.0),
+    "yes_no_2": _against_plain("yes/no, 2 questions a picture, against a plain loop", "yes_no", 2, 1.6),
+    "yes_no_6": _against_plain("yes/no, 6 questions a picture, against a plain loop", "yes_no", 6, 4.0),
+    "startup": startup,
+    "whole_process": whole_process,
+    "scale": scale,
+    "memory": memory,
+    "preprocessing": preprocessing,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--only", default=",".join(FIGURES), metavar="FIGURE,...")
+    parser.add_argument("--quick", action="store_true")
+    args = parser.parse_args()
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    sizes = QUICK if args.quick else Sizes(repetitions=args.repetitions)
+    print("| figure | median (lowest to highest, processes) | must reach |\n|---|---|---|", flush=True)
+    for name in args.only.split(","):
+        for what, value, target in FIGURES[name](sizes):
+            print(f"| {what} | {value} | {target} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

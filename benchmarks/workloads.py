@@ -1,0 +1,169 @@
+"""The same questions three ways in one process: as a plain transformers loop, as mm-eval asks them, and as bare tensors.
+
+    python benchmarks/workloads.py multiple_choice|yes_no PICTURES QUESTIONS_A_PICTURE
+
+Prints CPU seconds of each way as JSON, after a warm-up of each. plain: one full forward a choice, or one `generate` a question,
+at batch 1, the processor run for each as a loop would. ours: instances through the adapter. floor: vision once a picture, the
+shared prefix once, the suffixes, already tokenised and preprocessed. The answers of the three are compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import sys
+from typing import Any
+
+import numpy as np
+import torch
+from measure import SCRATCH, cpu_of
+from PIL import Image
+from reference_model import build
+
+from mm_eval.engine.model import MODELS, ModelSettings
+from mm_eval.types import Instance
+
+CHOICES = (" A", " the red car", " a dog on the left side", " yellow bus")
+ASKED = (
+    "Is there a person in the picture on the left side of the street? Please answer yes or no.",
+    "Is there a red car in the picture, or a yellow bus? Please answer yes or no.",
+    "Is there a dog on the street in this picture? Please answer yes or no.",
+    "Is the color of the car in the picture blue? Please answer yes or no.",
+    "Is there a bus on the left side? Please answer yes or no.",
+    "Are there two people in the picture, a person on the street and a person in the car? Please answer yes or no.",
+)
+ANSWER_TOKENS = 2
+
+
+def jpeg(seed: int) -> bytes:
+    """A picture of 640 x 480 as a JPEG."""
+    blocks = np.random.RandomState(seed).randint(0, 256, (30, 40, 3)).astype(np.uint8)
+    target = io.BytesIO()
+    Image.fromarray(blocks).resize((640, 480)).save(target, "JPEG", quality=88)
+    return target.getvalue()
+
+
+def read(data: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(data)).convert("RGB")
+
+
+def instances(kind: str, first: int, pictures: int, questions: int) -> list[Instance]:
+    """Questions on pictures, numbered from `first`, so that a second call shares nothing with the first."""
+    made = []
+    for number in range(first, first + pictures):
+        data = jpeg(number)
+        for asked in range(questions):
+            parts = [{"type": "image"}, {"type": "text", "text": ASKED[asked % len(ASKED)]}]
+            common: dict[str, Any] = {
+                "context": [{"role": "user", "content": parts}],
+                "images": lambda data=data: [read(data)],
+                "image_digests": (hashlib.sha256(data).hexdigest(),),
+            }
+            doc_id = number * questions + asked
+            if kind == "yes_no":
+                kwargs = {"max_new_tokens": ANSWER_TOKENS, "min_new_tokens": ANSWER_TOKENS}
+                made.append(Instance("generate_until", kind, doc_id, {}, generation_kwargs=kwargs, **common))
+                continue
+            for choice, text in enumerate(CHOICES):
+                made.append(Instance("loglikelihood", kind, doc_id, {}, continuation=text, choice=choice, **common))
+    return made
+
+
+def ours(model: Any, rows: list[Instance]) -> list[Any]:
+    ask = model.generate if rows[0].request_type == "generate_until" else model.loglikelihood
+    found = {(row.doc_id, row.choice): answer.output for row, answer in ask(rows)}
+    return [found[row.doc_id, row.choice] for row in rows]
+
+
+@torch.inference_mode()
+def plain(model: Any, rows: list[Instance]) -> list[Any]:
+    """A loop over questions and choices as anyone would write it."""
+    processor, network = model.writer.processor, model.runtime.model
+    answers: list[Any] = []
+    for row in rows:
+        text = processor.apply_chat_template(row.context, add_generation_prompt=True, tokenize=False)
+        pictures = row.images() if row.images else []
+        if row.request_type == "generate_until":
+            inputs = processor(text=[text], images=pictures, return_tensors="pt")
+            steps = {"max_new_tokens": ANSWER_TOKENS, "min_new_tokens": ANSWER_TOKENS, "do_sample": False}
+            new = network.generate(**inputs, **steps)[0, inputs["input_ids"].shape[1] :]
+            answers.append(processor.tokenizer.decode(new, skip_special_tokens=True))
+            continue
+        ids = processor.tokenizer(row.continuation, add_special_tokens=False)["input_ids"]
+        inputs = processor(text=[text + (row.continuation or "")], images=pictures, return_tensors="pt")
+        logits = torch.log_softmax(network(**inputs).logits[0, -len(ids) - 1 : -1].float(), -1)
+        total = logits.gather(1, torch.tensor(ids)[:, None]).sum()
+        answers.append((float(total), bool((logits.argmax(-1) == torch.tensor(ids)).all())))
+    return answers
+
+
+def floor_work(model: Any, rows: list[Instance]) -> Any:
+    """What any way has to compute for these rows, as a function of no arguments over prepared tensors."""
+    from transformers import DynamicCache
+
+    network = model.runtime.model
+    jobs = []
+    by_picture: dict[Any, list[Instance]] = {}
+    for row in rows:
+        by_picture.setdefault(row.image_digests, []).append(row)
+    for group in by_picture.values():
+        written = {row.doc_id: model.writer.write(row) for row in group}
+        prompts = list(written.values())
+        pixels = prompts[0].pictures["pixel_values"]
+        if group[0].request_type == "generate_until":
+            length = next(i for i, ids in enumerate(zip(*(p.ids for p in prompts), strict=False)) if len(set(ids)) > 1)
+            suffixes = [prompt.ids[length:] for prompt in prompts]
+            jobs.append((pixels, prompts[0].ids[:length], suffixes, ANSWER_TOKENS - 1))
+        else:
+            scored = [model.writer.split(written[row.doc_id], row.continuation or "")[1] for row in group]
+            jobs.append((pixels, prompts[0].ids, [ids[:-1] for ids in scored if len(ids) > 1], 0))
+
+    @torch.inference_mode()
+    def work() -> None:
+        for pixels, root, suffixes, steps in jobs:
+            features = network.model.get_image_features(pixel_values=pixels, return_dict=True)
+            cache = DynamicCache(config=network.config)
+            given = {"past_key_values": cache, "use_cache": True, "mm_encoder_outputs": {"image": features}}
+            network(input_ids=torch.tensor([root]), logits_to_keep=1, **given)
+            cache.reorder_cache(torch.zeros(len(suffixes), dtype=torch.long))
+            longest = max(map(len, suffixes))
+            ids = torch.tensor([ids + [0] * (longest - len(ids)) for ids in suffixes])
+            out = network(
+                input_ids=ids, past_key_values=cache, use_cache=True, logits_to_keep=longest if not steps else 1
+            )
+            for _ in range(steps):
+                out = network(input_ids=out.logits[:, -1].argmax(-1)[:, None], past_key_values=cache, use_cache=True)
+
+    return work
+
+
+def same(one: list[Any], other: list[Any]) -> bool:
+    """Equal text, or log-likelihoods within 1e-4."""
+    for a, b in zip(one, other, strict=True):
+        if isinstance(a, tuple) and (abs(a[0] - b[0]) > 1e-4 or a[1] != b[1]):
+            return False
+        if isinstance(a, str) and a != b:
+            return False
+    return True
+
+
+def main(kind: str, pictures: int, questions: int) -> None:
+    torch.set_num_threads(1)
+    folder = build(SCRATCH / "reference-model")
+    model = MODELS.get("hf").create({"pretrained": str(folder)}, ModelSettings(batch_size="auto", device="cpu"))
+    model.prepare()
+    warm = instances(kind, 0, 1, questions)
+    ours(model, warm), plain(model, warm[:1]), floor_work(model, warm)()
+    rows = instances(kind, 1000, pictures, questions)
+    floor = floor_work(model, rows)
+    before, _ = cpu_of(floor)
+    seconds, mine = cpu_of(lambda: ours(model, rows))
+    after, _ = cpu_of(floor)
+    plain_seconds, theirs = cpu_of(lambda: plain(model, rows))
+    measured = {"plain": plain_seconds, "ours": seconds, "floor": (before + after) / 2, "same": same(mine, theirs)}
+    print(json.dumps(measured))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
