@@ -166,6 +166,11 @@ class HuggingFace(Model):
             logger.info("Model type %r is not in the table; its batches and caches agree with whole forwards.", kind)
         return family
 
+    def check_generation(self, kwargs: Mapping[str, Any]) -> None:
+        from .hf_generate import check_options
+
+        check_options(GenerationOptions.from_kwargs(kwargs))
+
     @cached_property
     def _constants(self) -> dict[str, Any]:
         """All that decides an answer and is the same for every question. The device and the batch are not in it."""
