@@ -1,35 +1,67 @@
-"""Writes report.html of a run, or the release table of several runs: rows are benchmarks, columns are models.
+"""Writes report.html of a run, or prints the release table of several: rows are benchmarks, columns are models.
 
 The page opens from disk with no network. Nothing is asked and no model is loaded."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from mm_eval.errors import ConfigError
-
-FORMATS = ("html", "md", "latex", "csv")
+from mm_eval.errors import ConfigError, StoreError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
-    parser.add_argument("--format", choices=FORMATS, default="html", help="html (default), md, latex or csv")
     parser.add_argument(
-        "--against", metavar="RUN", help="html of one run: another run's answers beside each sample, flips as a filter"
+        "--format",
+        choices=("html", "md", "latex", "csv"),
+        default="html",
+        help="html (default): report.html of one run, a table of several; md, latex, csv: a table",
     )
-    parser.add_argument("--output", metavar="FILE", help="where to write a table (default: it is printed)")
+    parser.add_argument(
+        "--against", metavar="RUN", help="report.html: another run's answers beside each sample, flips as a filter"
+    )
+    parser.add_argument("--intervals", action="store_true", help="tables: half the 95%% interval beside each number")
+    parser.add_argument(
+        "--reference",
+        metavar="FILE",
+        help="tables: numbers that others reported, in YAML: reported: [{model, task, metric, value, tolerance, source}]",
+    )
+    parser.add_argument("--model_index", metavar="FILE", help="write the hub's model-index metadata to a file")
+    parser.add_argument("--output", metavar="FILE", help="write the table to a file instead of printing it")
 
 
 def main(args: argparse.Namespace) -> int:
+    from mm_eval.report import release
     from mm_eval.report.html import write_report
     from mm_eval.report.recorded import RecordedRun
 
     runs = [RecordedRun.read(folder) for folder in args.runs]
-    against = RecordedRun.read(args.against) if args.against else None
-    if args.format == "html":
-        if args.output:
-            raise ConfigError("--output is for tables.", hint="report.html is written into the run's folder.")
-        for run in runs:
-            print(write_report(run, against))
+    if args.model_index:
+        import yaml
+
+        _write(args.model_index, yaml.safe_dump({"model-index": release.model_index(runs)}, sort_keys=False))
+    if args.format == "html" and len(runs) == 1:
+        if args.output or args.reference or args.intervals:
+            raise ConfigError("--output, --reference and --intervals are for tables.", hint="Add --format md.")
+        print(write_report(runs[0], RecordedRun.read(args.against) if args.against else None))
         return 0
-    raise ConfigError(f"--format {args.format} is not there yet.")
+    if args.against:
+        raise ConfigError(
+            "--against is for report.html of one run.", hint="mm-eval compare shows differences of several."
+        )
+    table = release.release_table(runs, release.read_reference(args.reference) if args.reference else ())
+    ways = {"html": release.as_html, "md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
+    text = ways[args.format](table, args.intervals)
+    if args.output:
+        _write(args.output, text + "\n")
+    else:
+        print(text)
+    return 0
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"it can't be written: {error.strerror}.", where=path) from error

@@ -67,25 +67,31 @@ class RecordedRun:
     results: Mapping[str, Any]
     spec: Mapping[str, Any]
     request: Mapping[str, Any]
+    name: str = ""
 
     @classmethod
-    def read(cls, folder: str | Path) -> RecordedRun:
-        """The run in a folder; ConfigError where there is none, or none that was scored."""
+    def read(cls, folder: str | Path, name: str = "") -> RecordedRun:
+        """The run in a folder; ConfigError where there is none, or none that was scored.
+
+        name: what tables call its model, else what was loaded.
+        """
         path = Path(folder)
         found = {}
-        for name in ("run.json", "results.json"):
+        for file in ("run.json", "results.json"):
             try:
-                found[name] = json.loads((path / name).read_text(encoding="utf-8"))
+                found[file] = json.loads((path / file).read_text(encoding="utf-8"))
             except OSError as error:
-                hint = "Give the folder of a run." if name == "run.json" else "Score it first: mm-eval score RUN."
-                raise ConfigError(f"there is no {name} in this folder.", where=str(path), hint=hint) from error
+                hint = "Give the folder of a run." if file == "run.json" else "Score it first: mm-eval score RUN."
+                raise ConfigError(f"there is no {file} in this folder.", where=str(path), hint=hint) from error
             except ValueError as error:
-                raise StoreError(f"it is no JSON: {error}.", where=str(path / name)) from error
-        return cls(path, found["results.json"], found["run.json"]["spec"], found["run.json"]["request"])
+                raise StoreError(f"it is no JSON: {error}.", where=str(path / file)) from error
+        return cls(path, found["results.json"], found["run.json"]["spec"], found["run.json"]["request"], name)
 
     @property
     def model(self) -> str:
         """The model as a table names it: what was loaded, else the adapter."""
+        if self.name:
+            return self.name
         run = self.results["run"]
         args = self.request.get("model_args") or {}
         named = args.get("pretrained") or args.get("model") or args.get("path")

@@ -1,0 +1,144 @@
+"""The release table: models in columns, the best in bold, reported numbers beside ours, several models from one file."""
+
+import csv
+import io
+import json
+
+import pytest
+import yaml
+
+from mm_eval.report.recorded import RecordedRun
+from mm_eval.report.release import (
+    as_csv,
+    as_html,
+    as_latex,
+    as_markdown,
+    model_index,
+    neutral,
+    read_reference,
+    release_table,
+)
+
+REFERENCE = """
+reported:
+  - {model: good, task: mme, metric: mme_perception_score, value: 1880, tolerance: 30, source: "arXiv:1, table 2"}
+  - {model: bad, task: mme, metric: mme_perception_score, value: 1900, tolerance: 30, source: "arXiv:2"}
+  - {model: Other|7B, task: mme, metric: mme_cognition_score, value: 801.5, source: "its <b>card</b>"}
+"""
+
+
+@pytest.fixture
+def table(perfect, worse, tmp_path):
+    (tmp_path / "reference.yaml").write_text(REFERENCE)
+    runs = [RecordedRun.read(perfect, "good"), RecordedRun.read(worse, "bad")]
+    return release_table(runs, read_reference(str(tmp_path / "reference.yaml")))
+
+
+def test_markdown_has_the_best_in_bold_and_says_what_matches(table, perfect):
+    score = json.loads((perfect / "results.json").read_text())["results"]["mme"]["mme_perception_score,none"]
+    lines = as_markdown(table, intervals=True).splitlines()
+    assert lines[0] == "| benchmark | good | bad | Other\\|7B |"
+    assert f"**{score:.2f}** ± " in lines[2] and "(matches 1880.00)" in lines[2] and "(off by -" in lines[2]
+    assert "**801.50** *" in lines[3] and "**800.00**" not in lines[3]
+    notes = "\n".join(lines[4:])
+    assert (
+        "arXiv:1, table 2" in notes
+        and "&lt;b>card" in notes
+        and "Sample data" in notes
+        and "not measured by us" in notes
+    )
+    assert "±" not in "\n".join(as_markdown(table).splitlines()[:4])
+
+
+def test_latex_escapes_names_and_balances(table):
+    text = as_latex(table, intervals=True)
+    assert r"mme\_perception\_score" in text and r"\textbf{" in text and r"{\small $\pm$ " in text
+    assert text.count("{") == text.count("}") and r"\begin{tabular}{lrrr}" in text
+    assert "\x00" not in text and "\x01" not in text
+
+
+def test_csv_has_intervals_and_no_cell_is_a_formula(table):
+    rows = list(csv.DictReader(io.StringIO(as_csv(table))))
+    first = rows[0]
+    assert float(first["low"]) < float(first["value"]) < float(first["high"]) and first["best"] == "1"
+    assert {row["source"] for row in rows} == {"ours", "as reported"}
+    assert [neutral(text) for text in ("=1+1", "@x", "-2", "+1", "mme")] == ["'=1+1", "'@x", "'-2", "'+1", "mme"]
+
+
+def test_html_escapes_and_marks(table):
+    text = as_html(table)
+    assert "<b>801.50 *</b>" in text and "its &lt;b&gt;card" in text
+
+
+def test_runs_of_one_model_are_one_column_where_they_do_not_overlap(perfect, worse):
+    assert release_table([RecordedRun.read(perfect, "m"), RecordedRun.read(worse, "m")]).columns == ["m", "m (default)"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("{model: good, task: mme, value: 1, source: x}", "say which `metric`"),
+        ("{model: good, task: mne, value: 1, source: x}", "Did you mean 'mme'"),
+        ("{model: good, task: mme, value: 1}", "'source' is missing"),
+        ("{model: good, task: mme, valeu: 1, source: x}", "Did you mean 'value'?"),
+        ("{model: good, task: mme, value: high, source: x}", "numbers"),
+    ],
+)
+def test_a_reference_that_says_too_little_is_an_error(cli, perfect, tmp_path, entry, said):
+    (tmp_path / "reference.yaml").write_text(f"reported:\n  - {entry}\n")
+    done = cli("report", perfect, "--format", "md", "--reference", tmp_path / "reference.yaml")
+    assert done.code == 2 and said in done.err
+
+
+def test_model_index_is_the_hubs(cli, perfect, tmp_path):
+    assert cli("report", perfect, "--format", "md", "--model_index", tmp_path / "card.yaml").code == 0
+    [entry] = yaml.safe_load((tmp_path / "card.yaml").read_text())["model-index"]
+    [result] = entry["results"]
+    assert entry == model_index([RecordedRun.read(perfect)])[0]
+    assert result["task"] == {"type": "image-text-to-text"} and result["dataset"]["type"] == "lmms-lab/MME"
+    assert result["metrics"][0]["type"] == "mme_perception_score" and result["metrics"][0]["value"] > 1500
+
+
+CONFIG = """
+output_path: {out}
+tasks: [mme, seedbench]
+sample: true
+limit: 20
+models:
+  - {{model: dummy, name: A, prompt_key: qwen_vl}}
+  - {{model: dummy, name: B/7B, tasks: mme, seed: 1}}
+"""
+
+
+def test_several_models_from_one_file_and_again(cli, tmp_path):
+    path = tmp_path / "release.yaml"
+    path.write_text(CONFIG.format(out=tmp_path / "release"))
+    done = cli("run", "--config", path)
+    assert done.code == 0, done.err
+    assert "| benchmark | A | B/7B |" in done.out and "| seedbench" in done.out
+    folders = {
+        folder.name: json.loads((folder / "run.json").read_text()) for folder in (tmp_path / "release").iterdir()
+    }
+    assert folders.keys() == {"A", "B_7B"}
+    assert folders["A"]["spec"]["tasks"]["mme"]["prompt"]["key"] == "qwen_vl" and folders["A"]["spec"]["seed"] == 0
+    assert list(folders["B_7B"]["spec"]["tasks"]) == ["mme"] and folders["B_7B"]["spec"]["seed"] == 1
+    again = cli("run", "--config", path)
+    assert again.out == done.out
+    assert all(len(list((folder / "journal").iterdir())) == 1 for folder in (tmp_path / "release").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tasks: [mme]\nmodel: [{model: dummy}]", "Did you mean 'models'"),
+        ("tasks: [mme]\nmodels: [{model: dummy, promt_key: x}]", "Did you mean 'prompt_key'"),
+        ("tasks: [mme]\nmodels: [{name: x}]", "model 1"),
+        ("tasks: [mme]\nmodels: [{model: dummy}, {model: dummy}]", "two models are called 'dummy'"),
+        ("models: [{model: dummy}]", "`tasks`"),
+        ("tasks: [mme]\nmodels: []", "`models:`"),
+    ],
+)
+def test_a_wrong_release_file_is_told_before_anything_is_asked(cli, tmp_path, text, said):
+    (tmp_path / "release.yaml").write_text(text)
+    done = cli("run", "--config", tmp_path / "release.yaml", "--output_path", tmp_path / "out")
+    assert done.code == 2 and said in done.err and not (tmp_path / "out").exists()
