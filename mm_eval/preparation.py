@@ -61,6 +61,7 @@ class RunRequest:
     bootstrap_iters: int = 100_000
     fail_on_error: bool | int | float = False
     use_cache: str | None = None
+    allow_url_media: bool = False
     report: bool = True
 
     def to_json(self) -> dict[str, Any]:
@@ -235,7 +236,10 @@ def without_sample(loaded: Loaded, request: RunRequest) -> set[str]:
 def _source(request: RunRequest, sample: bool) -> DataSource:
     if request.data_root is not None and not Path(request.data_root).is_dir():
         raise ConfigError(f"--data_root {request.data_root!r} is no folder.")
-    return DataSource(Path(request.data_root) if request.data_root else None, sample, request.offline)
+    if request.allow_url_media and request.offline:
+        raise ConfigError("--allow_url_media fetches pictures, and --offline forbids it.", where="--offline")
+    root = Path(request.data_root) if request.data_root else None
+    return DataSource(root, sample, request.offline, request.allow_url_media)
 
 
 def _styles(plan: Plan, model_keys: Sequence[str], chat: bool) -> dict[str, PromptStyle]:

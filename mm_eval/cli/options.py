@@ -31,6 +31,9 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
         "--data_root", metavar="DIR", help="data sets at DIR/org/name are read from there (env MM_EVAL_DATA_ROOT)"
     )
     parser.add_argument("--sample", action="store_true", help="use the bundled sample data: not the benchmarks")
+    parser.add_argument(
+        "--allow_url_media", action="store_true", help="fetch pictures that rows name by URL, from public addresses only"
+    )
     parser.add_argument("--offline", action="store_true", help="open no network connection")
 
 
@@ -113,6 +116,7 @@ def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
         data_root=args.data_root or os.environ.get("MM_EVAL_DATA_ROOT"),
         sample=args.sample,
         offline=args.offline,
+        allow_url_media=args.allow_url_media,
         **rest,
     )
 

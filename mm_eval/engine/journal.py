@@ -98,7 +98,7 @@ def answer_record(key: str, slots: Iterable[Slot], instance: Instance, response:
 
 def error_record(key: str, slots: Iterable[Slot], instance: Instance, error: MMEvalError) -> dict[str, Any]:
     """The record of a request that failed. Its text stands under `error`, never under `output`."""
-    failure = {"owner": error.owner, "what": error.what, "where": error.where}
+    failure = {"owner": error.owner, "what": error.what, "where": error.where, "hint": error.hint}
     return {**_record("error", key, slots, instance, error.attempts), "error": failure}
 
 
@@ -119,7 +119,8 @@ def _from_record(record: Mapping[str, Any]) -> Recorded | None:
     images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
     if record["kind"] == "error":
         failure = record["error"]
-        error = ERRORS_BY_OWNER.get(failure["owner"], MMEvalError)(failure["what"], where=failure.get("where", ""))
+        kind = ERRORS_BY_OWNER.get(failure["owner"], MMEvalError)
+        error = kind(failure["what"], where=failure.get("where", ""), hint=failure.get("hint", ""))
         return Recorded(record["key"], None, False, images, turn_pictures, error)
     if record["kind"] != "answer":
         return None

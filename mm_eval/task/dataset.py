@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from mm_eval.errors import ConfigError, DataError, did_you_mean
+from mm_eval.errors import ConfigError, DataError
+from mm_eval.task.media import decoding, open_picture
+from mm_eval.task.stored_media import Places, decoded, only_pictures
 from mm_eval.types import Doc
 
 MOVED_OWNERS = (("lmms-lab", "lmms-lab-encoder"),)
@@ -33,11 +35,13 @@ class DataSource:
     data_root: the user's folder, with data sets at data_root/org/name.
     sample: only the bundled sample data is meant.
     offline: the hub is not asked; its local cache still is.
+    url_media: pictures that rows name by URL may be fetched.
     """
 
     data_root: Path | None = None
     sample: bool = False
     offline: bool = False
+    url_media: bool = False
 
     def folders(self, dataset_path: str) -> Iterator[Path]:
         """The folders on disk that may hold this dataset, whether they exist or not."""
@@ -73,13 +77,18 @@ class Docs:
     rows: Any
     where: str = ""
     fingerprint: str = ""
+    places: Places = field(default_factory=Places)
     media_columns: tuple[str, ...] = field(init=False, default=())
     _texts: Any = field(init=False, default=None, repr=False)
+    _stored: Any = field(init=False, default=None, repr=False)
+    _decodes: bool = field(init=False, default=False, repr=False)
 
     def __post_init__(self) -> None:
         features = getattr(self.rows, "features", None) or {}
         self.media_columns = tuple(name for name, feature in features.items() if _holds_media(feature))
         self._texts = self.rows.remove_columns(list(self.media_columns)) if self.media_columns else self.rows
+        self._decodes = bool(self.media_columns) and all(only_pictures(features[name]) for name in self.media_columns)
+        self._stored = self.rows.with_format("arrow") if self._decodes else None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -116,10 +125,20 @@ class Docs:
 
     def full(self, doc_id: int) -> Doc:
         """The whole doc, pictures decoded; DataError when one can't be."""
-        try:
-            return dict(self.rows[doc_id])
-        except (OSError, ValueError, SyntaxError, ArithmeticError) as error:  # what Pillow raises on broken files
-            raise DataError(f"a picture can't be decoded: {error}", where=f"{self.where} doc {doc_id}") from error
+        where = f"{self.where} doc {doc_id}"
+        with decoding(where):
+            if not self._decodes:
+                return dict(self.rows[doc_id])
+            [row] = self._stored[doc_id].to_pylist()
+            try:
+                return {name: decoded(self.rows.features[name], value, self.places) for name, value in row.items()}
+            except DataError as error:
+                raise error.located(where) from error
+
+    def picture(self, name: str, where: str) -> Any:
+        """The picture that a row names by its file, below the data's own folder."""
+        with decoding(where):
+            return open_picture(self.places.read(name))
 
 
 def load_docs(
@@ -147,7 +166,22 @@ def load_docs(
             raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
     if not len(rows):
         raise _no_docs(dataset_path, split, where)
-    return Docs(rows, where=where, fingerprint=fingerprint)
+    return Docs(rows, where=where, fingerprint=fingerprint, places=_places(dataset_path, source, kwargs or {}))
+
+
+def _places(path: str, source: DataSource, kwargs: Mapping[str, Any]) -> Places:
+    """The folders below which rows may name files: the dataset's own, those of its data files, the hub's cache."""
+    import datasets
+    import huggingface_hub
+
+    own = [folder for folder in (*source.folders(path), Path(path)) if folder.is_dir()][:1]
+    named = kwargs.get("data_files") or ()
+    files = named.values() if isinstance(named, Mapping) else [named]
+    flat = [name for item in files for name in ([item] if isinstance(item, str) else item)]
+    own += [Path(name).parent for name in flat if "://" not in name and "*" not in name]
+    own += [Path(str(kwargs["data_dir"]))] if kwargs.get("data_dir") else []
+    caches = [Path(huggingface_hub.constants.HF_HUB_CACHE), Path(datasets.config.HF_DATASETS_CACHE)]
+    return Places(tuple(own + caches), source.url_media)
 
 
 def docs_of(
@@ -341,12 +375,3 @@ def _fingerprint(rows: Any) -> str:
         for batch in table.to_batches():
             writer.write_batch(batch.replace_schema_metadata(None))
     return str(sink.digest.hexdigest())
-
-
-def require_column(doc: Doc, column: str, what: str, where: str) -> Any:
-    """doc[column]; DataError that names the columns there are."""
-    if column not in doc:
-        raise DataError(
-            f"{what} names the column {column!r}, which the doc lacks.", where=where, hint=did_you_mean(column, doc)
-        )
-    return doc[column]

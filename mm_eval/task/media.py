@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import DataError, MMEvalError
-from mm_eval.task.dataset import require_column
+from mm_eval.task.columns import require_column
 from mm_eval.task.prompt import PromptBlock, call
 from mm_eval.types import Doc
 
@@ -103,10 +103,23 @@ def picture_digest(picture: Image) -> str:
     return digest.hexdigest()
 
 
-def visuals_of(doc_to_visual: Callable[..., Any] | str, doc: Doc, block: PromptBlock, where: str) -> list[Image]:
-    """The pictures of a whole doc: a column's, or what the task's function makes of it."""
+def visuals_of(
+    doc_to_visual: Callable[..., Any] | str,
+    doc: Doc,
+    block: PromptBlock,
+    where: str,
+    named: Callable[[str, str], Image] | None = None,
+) -> list[Image]:
+    """The pictures of a whole doc: a column's, or what the task's function makes of it.
+
+    named: opens the file that a column names by text.
+    """
     if not callable(doc_to_visual):
-        return to_pictures(require_column(doc, doc_to_visual, "doc_to_visual", where), where)
+        found = require_column(doc, doc_to_visual, "doc_to_visual", where)
+        names = [found] if isinstance(found, str) else found
+        if named and isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names):
+            found = [named(name, where) for name in names]
+        return to_pictures(found, where)
     with decoding(where):
         try:
             visuals = call(doc_to_visual, doc, block)

@@ -305,7 +305,8 @@ class Task:
         own, shown = self.config.doc_to_visual, self.config.fewshot_config.get("doc_to_visual")
 
         def loader(key: object, load: Callable[[], Doc], visual: Any) -> Callable[[], list[Image]]:
-            return lambda: self._cache.get(key, lambda: visuals_of(visual, load(), style.block, where))
+            named = self.docs.picture
+            return lambda: self._cache.get(key, lambda: visuals_of(visual, load(), style.block, where, named))
 
         loaders = [loader((doc_id, n), example.full, shown or own) for n, example in enumerate(examples)]
         return [*loaders, loader(doc_id, lambda: self.docs.full(doc_id), own)]
