@@ -11,6 +11,11 @@ from measure import SCRATCH
 
 WORDS = ["what", "is", "the", "colour", "of", "a", "big", "bus", "in", "town", "and", "why", "does", "it", "move"]
 
+CATEGORIES = (
+    "existence", "count", "position", "color", "posters", "celebrity", "scene", "landmark", "artwork", "OCR",
+    "commonsense_reasoning", "numerical_calculation", "text_translation", "code_reasoning",
+)  # fmt: skip
+
 
 def mme_shaped(docs: int) -> Path:
     """A data root with `lmms-lab/MME`: pictures of 336 x 336, two docs each. Written in row groups, never held as a whole."""
@@ -51,7 +56,7 @@ def mme_shaped(docs: int) -> Path:
                         "image": {"bytes": file.getvalue(), "path": None},
                         "question": f"Is there a {WORDS[number % 15]} in this image? Please answer yes or no.",
                         "answer": "No" if number % 2 else "Yes",
-                        "category": "existence",
+                        "category": CATEGORIES[number // 2 % len(CATEGORIES)],
                     }
                 )
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))

@@ -274,9 +274,10 @@ def _write_page(plan: Plan, folder: RunFolder, progress: Progress) -> list[str]:
 
 
 def _ticked(rows: Iterator[dict[str, Any]], progress: Progress) -> Iterator[str]:
+    encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
     for row in rows:
         progress.tick(1, 0)
-        yield json.dumps(row, ensure_ascii=False, default=str)
+        yield encode(row)
 
 
 def _unscored(plan: Plan, folder: RunFolder, outcome: Outcome) -> Report:

@@ -134,9 +134,12 @@ def _number(value: float) -> float | str:
     return value if value - value == 0 else str(value)
 
 
+_line = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+
+
 def encode(record: Mapping[str, Any]) -> bytes:
     """One line, its crc last. Unpaired surrogates, which some tokenizers give, are escaped."""
-    text = json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    text = _line(record)
     return f'{text[:-1]},"crc":"{zlib.crc32(text.encode()):08x}"}}\n'.encode()
 
 

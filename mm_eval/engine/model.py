@@ -145,9 +145,13 @@ def question(instance: Instance, seed: int) -> dict[str, Any]:
     }
 
 
+_canonical = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
+"""Made once: with these options `json.dumps` would make an encoder for every request."""
+
+
 def request_key(model: Model, instance: Instance) -> str:
     """sha256 of the canonical JSON of the adapter's identity of an instance."""
-    text = json.dumps(model.identity(instance), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    text = _canonical(model.identity(instance))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
