@@ -44,6 +44,19 @@ class ConfigError(MMEvalError):
     owner = "config"
 
 
+class NotHereError(ConfigError):
+    """A dataset or a model is not on this machine, and could not or must not be fetched. what: it and where it was looked for."""
+
+    @classmethod
+    def joined(cls, missing: list[NotHereError]) -> NotHereError:
+        """One sentence about all that is missing, so that it can be brought in one go."""
+        if len(missing) == 1:
+            return missing[0]
+        things = " ".join(f"({number}) {error.what}" for number, error in enumerate(missing, 1))
+        hint = "mm-eval bundle copies data sets, hf download models, on a machine with network."
+        return cls(f"{len(missing)} things are not on this machine: {things}", hint=hint)
+
+
 class DataError(MMEvalError):
     """A dataset, a doc or a picture can't be read or lacks what the task needs."""
 

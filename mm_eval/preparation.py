@@ -15,7 +15,7 @@ from typing import Any
 
 from mm_eval.catalog.manager import Loaded, TaskManager
 from mm_eval.engine.model import MODELS, Model, ModelSettings
-from mm_eval.errors import ConfigError, DataError, did_you_mean
+from mm_eval.errors import ConfigError, DataError, NotHereError, did_you_mean
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.dataset import DataSource, sample_configs
@@ -119,8 +119,16 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
     """Loads tasks, data and the model's description; loads no weights and asks nothing."""
     loaded = load_configs(request)  # names first: a typo is told at once
     model_class, name = model_class_of(request)
-    model = make_model(request, model_class)
-    plan = _open(request, loaded, request.sample or model_class.bundled, progress)
+    missing: list[NotHereError] = []
+    model: Model | None = None
+    try:
+        model = make_model(request, model_class)
+    except NotHereError as error:
+        if not request.offline:
+            raise
+        missing.append(error)  # without a network, all that is missing is told at once
+    plan = _open(request, loaded, request.sample or model_class.bundled, progress, missing)
+    assert model is not None
     plan.model = model
     chat = model.chat if request.chat_template is None else bool(request.chat_template)
     plan.styles = _styles(plan, model.prompt_keys, chat)
@@ -188,9 +196,17 @@ def make_model(request: RunRequest, model_class: type[Model]) -> Model:
 
 
 def _open(
-    request: RunRequest, loaded: Loaded, sample: bool, progress: Callable[[str], None] = lambda phase: None
+    request: RunRequest,
+    loaded: Loaded,
+    sample: bool,
+    progress: Callable[[str], None] = lambda phase: None,
+    missing: list[NotHereError] | None = None,
 ) -> Plan:
-    """The plan with its functions imported, its scorers built and its data open, but no prompts yet."""
+    """The plan with its functions imported, its scorers built and its data open, but no prompts yet.
+
+    missing: what else is not on this machine; with `--offline` all of it and all missing data are one error.
+    """
+    missing = [] if missing is None else missing
     resolved = {name: config.resolved() for name, config in loaded.tasks.items()}
     loaded.groups = {name: group.resolved() for name, group in loaded.groups.items()}
     scorers = {name: scorers_of(config) for name, config in resolved.items()}
@@ -201,10 +217,19 @@ def _open(
     for name, config in resolved.items():
         if name in left_out:
             continue
-        task = Task.load(config, source, request.seed)
+        try:
+            task = Task.load(config, source, request.seed)
+        except NotHereError as error:
+            if not request.offline:
+                raise
+            if error.what not in [known.what for known in missing]:
+                missing.append(error)
+            continue
         ids = (request.samples or {}).get(name)
         plan.tasks[name] = task
         plan.doc_ids[name] = task.select(request.limit, ids)
+    if missing:
+        raise NotHereError.joined(missing)
     if left_out:
         plan.notes.append(_left_out_note(loaded, left_out))
     return plan

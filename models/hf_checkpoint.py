@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mm_eval.errors import ConfigError
+from mm_eval.errors import ConfigError, NotHereError
 
 from .hf_arguments import WHERE, looks_like_a_path
 
@@ -132,7 +132,7 @@ class Checkpoint:
                 else "Check the spelling, the network and, for a gated model, `hf auth login`; or give a folder."
             )
             first = str(error).strip().split("\n")[0].rstrip(".")
-            raise ConfigError(
+            raise NotHereError(
                 f"pretrained={self.pretrained!r}{revision} is neither a folder nor a model that can be fetched"
                 f" ({type(error).__name__}: {first}).",
                 where=WHERE,

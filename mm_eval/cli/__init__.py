@@ -22,6 +22,7 @@ VERBS = {
     "prompts": "which prompt suits a model: the same model under several prompt blocks, compared doc by doc",
     "compare": "two runs or more, paired by doc: differences with intervals, and which docs flipped",
     "report": "report.html of a run, or a release table of several",
+    "bundle": "copy the data sets of tasks to a data root, for a machine without network",
     "score": "score a run again from its journal, without the model",
 }
 

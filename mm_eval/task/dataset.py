@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from mm_eval.errors import ConfigError, DataError
+from mm_eval.errors import ConfigError, DataError, NotHereError
 from mm_eval.task.media import decoding, open_picture
 from mm_eval.task.stored_media import Places, decoded, only_pictures
 from mm_eval.types import Doc
@@ -250,11 +250,28 @@ def _load(path: str, name: str | None, split: str, source: DataSource, kwargs: d
             except DataError as error:
                 failures.append(error.what)
     why = failures[0] if reachable else "the hub is not reached, and its local cache does not hold it."
-    raise ConfigError(
+    raise NotHereError(
         f"dataset {path!r}{f' ({name})' if name else ''} can't be loaded: {why} Looked at: {', '.join(looked)}.",
         where=where,
         hint="Use --sample for the bundled sample data, or --data_root DIR with the data at DIR/org/name.",
     )
+
+
+def fetch_repository(path: str, folder: Path, source: DataSource) -> None:
+    """Downloads a data set's whole repository into a folder, under whichever of its ids the hub knows."""
+    import huggingface_hub
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    if source.offline or not hub_answers():
+        raise NotHereError(f"dataset {path!r} is not here, and the hub is not reached.")
+    failures = []
+    for hub_id in hub_ids(path):
+        try:
+            huggingface_hub.snapshot_download(hub_id, repo_type="dataset", local_dir=folder)
+            return
+        except (HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
+            failures.append(f"{hub_id}: {str(error).strip().splitlines()[0]}")
+    raise NotHereError(f"dataset {path!r} can't be downloaded: {'; '.join(failures)}")
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,23 @@
+"""Copies the data sets of some tasks to a data root, for a machine without network. There: --data_root DIR --offline."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mm_eval.cli.options import add_task_options, read_task_request
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", metavar="DIR", help="the data root to fill; data sets come to DIR/org/name")
+    parser.add_argument("--tasks", required=True, metavar="A,B", help="tasks, groups, tags, globs, YAML files")
+    add_task_options(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    from mm_eval.bundle import bundle
+
+    for each in bundle(read_task_request(args), Path(args.dir)):
+        print(f"{each.task}: {each.dataset}, {each.docs} docs, sha256 {each.fingerprint[:16]}", flush=True)
+    print(f"use it with: --data_root {args.dir} --offline")
+    return 0

@@ -1,0 +1,75 @@
+"""--offline opens no socket and names all that is missing at once; bundle brings the data for it."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NO_SOCKETS = """
+import socket, sys
+def refuse(*arguments, **named):
+    print("A SOCKET WAS OPENED", arguments, file=sys.stderr)
+    raise OSError("no network here")
+socket.socket.connect = socket.socket.connect_ex = refuse
+socket.create_connection = socket.getaddrinfo = refuse
+from mm_eval.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def without_network(*words: object, cache: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HOME": str(cache)}
+    environment.pop("HF_HUB_OFFLINE", None)
+    command = [sys.executable, "-c", NO_SOCKETS, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+
+
+def test_offline_opens_no_socket_though_it_succeeds(tmp_path: Path) -> None:
+    words = ("--tasks", "mme,arc_easy", "--model", "dummy", "--sample", "--limit", "3", "--offline")
+    done = without_network(*words, "--output_path", tmp_path / "run", cache=tmp_path)
+    assert done.returncode == 0 and "SOCKET" not in done.stderr, done.stderr
+
+
+def test_offline_opens_no_socket_though_it_fails_and_names_all_that_is_missing(tmp_path: Path) -> None:
+    words = ("--tasks", "mme,gsm8k", "--model", "hf", "--model_args", "pretrained=some/model", "--offline")
+    done = without_network(*words, "--output_path", tmp_path / "run", cache=tmp_path)
+    assert done.returncode == 2 and "SOCKET" not in done.stderr, done.stderr
+    assert "3 things are not on this machine" in done.stderr and "mm-eval bundle" in done.stderr
+    for name in ("some/model", "lmms-lab/MME", "gsm8k"):
+        assert name in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_bundle_is_a_data_root_with_equal_fingerprints(cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "root"
+    done = cli("bundle", "--tasks", "mme,seedbench", "--sample", root)
+    assert done.code == 0 and f"--data_root {root} --offline" in done.out, done.err
+    noted = json.loads((root / "bundle.json").read_text())["tasks"]
+    monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("a socket was opened"))
+    arguments = ("--tasks", "mme,seedbench", "--model", "dummy", "--limit", "3", "--output_path", tmp_path / "run")
+    ran = cli(*arguments, "--data_root", root, "--offline")
+    assert ran.code == 0, ran.err
+    assert {name: task["fingerprint"] for name, task in noted.items()} == ran.results["run"]["data"]
+    original = cli(*arguments, "--sample", "--output_path", tmp_path / "original")
+    assert original.results["run"]["data"] == ran.results["run"]["data"]
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*.parquet")}
+    assert before and cli("bundle", "--tasks", "mme", "--sample", root).code == 0
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*.parquet")} == before, (
+        "what is there is not copied again"
+    )
+    assert set(json.loads((root / "bundle.json").read_text())["tasks"]) == {"mme", "seedbench"}
+
+
+def test_what_a_bundle_cannot_hold_is_told(cli, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "task: own\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\ntest_split: test\n"
+        "doc_to_text: question\ndoc_to_target: answer\nmetric_list: [{metric: exact_match}]\n"
+    )
+    refused = cli("bundle", "--tasks", "own", "--include_path", tmp_path, tmp_path / "root")
+    assert refused.code == 2 and "no data set of the hub" in refused.err
+    missing = cli("bundle", "--tasks", "mme", "--offline", tmp_path / "root")
+    assert missing.code == 2 and "lmms-lab/MME" in missing.err
