@@ -1,6 +1,16 @@
-"""mm-eval: evaluation of vision-language and text models."""
+"""mm-eval: evaluation of vision-language and text models.
 
+    from mm_eval import evaluate
+    evaluate(tasks="mme,seedbench").table()
+
+What is named here is public. Nothing of it is imported before it is used, so that `import mm_eval` costs nothing.
+"""
+
+import importlib
+import sys
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
@@ -8,3 +18,63 @@ __version__ = "0.1.0"
 # are `mm_eval.models`, `mm_eval.tasks` and `mm_eval.assets`.
 if not (Path(__file__).parent / "tasks").is_dir():
     __path__.append(str(Path(__file__).parent.parent))
+
+if TYPE_CHECKING:
+    from mm_eval.api import Results, evaluate
+    from mm_eval.catalog.manager import TaskManager
+    from mm_eval.engine.model import Model, register_model
+    from mm_eval.filters import register_filter
+    from mm_eval.metrics import metric as register_metric
+    from mm_eval.scorers import register_scorer
+    from mm_eval.types import Instance, Response
+
+__all__ = [
+    "Instance",
+    "Model",
+    "Response",
+    "Results",
+    "TaskManager",
+    "__version__",
+    "evaluate",
+    "register_filter",
+    "register_metric",
+    "register_model",
+    "register_scorer",
+]
+
+_PUBLIC = {
+    "Instance": ("mm_eval.types", "Instance"),
+    "Model": ("mm_eval.engine.model", "Model"),
+    "Response": ("mm_eval.types", "Response"),
+    "Results": ("mm_eval.api", "Results"),
+    "TaskManager": ("mm_eval.catalog.manager", "TaskManager"),
+    "register_filter": ("mm_eval.filters", "register_filter"),
+    "register_metric": ("mm_eval.metrics", "metric"),
+    "register_model": ("mm_eval.engine.model", "register_model"),
+    "register_scorer": ("mm_eval.scorers", "register_scorer"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'mm_eval' has no attribute {name!r}")
+    module, attribute = _PUBLIC[name]
+    return getattr(importlib.import_module(module), attribute)
+
+
+class _Package(ModuleType):
+    """`mm_eval.evaluate` is the function, although a file has that name too.
+
+    Importing the file sets an attribute of its name on the package, at a moment that nobody chooses; a property can't be
+    overwritten so. `from mm_eval.evaluate import ...` finds the file as ever.
+    """
+
+    @property
+    def evaluate(self) -> Any:
+        return importlib.import_module("mm_eval.api").evaluate
+
+    @evaluate.setter
+    def evaluate(self, module: ModuleType) -> None: ...
+
+
+sys.modules[__name__].__class__ = _Package

@@ -106,6 +106,13 @@ def test_the_group_lines_run(tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "two" / "results.json").read_text())["results"]) == 1
 
 
+def test_the_python_lines_run(tmp_path: Path) -> None:
+    program = next(block for block in blocks("python") if "import evaluate" in block)
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "mme_perception_score" in done.stdout and "docs;" in done.stdout and "report.html" in done.stdout
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_option_that_the_readme_names_is_one_of_a_verb(verb: str) -> None:
     shown = subprocess.run([sys.executable, "-m", "mm_eval", verb, "--help"], capture_output=True, text=True).stdout

@@ -1,0 +1,176 @@
+"""The command line as one Python call, with results as objects.
+
+from mm_eval import evaluate
+results = evaluate(model="hf", model_args={"pretrained": "llava-hf/llava-1.5-7b-hf"}, tasks=["mme"], limit=100)
+results["mme"]["mme_perception_score"].value
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.types import MetricKey
+
+if TYPE_CHECKING:
+    from mm_eval.evaluate import Report
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of a task or group with its standard error (None where there is none)."""
+
+    metric: str
+    filter: str
+    value: float | None
+    stderr: float | None
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """A row of the table: a task's or group's numbers, and beside them how many docs failed, were unparsed or truncated.
+
+    result["acc"] is a number by its metric, or by "metric,filter" where several filter pipelines have it.
+    """
+
+    name: str
+    numbers: tuple[Number, ...]
+    n: int
+    failed: int
+    unparsed: int
+    truncated: int
+
+    def __getitem__(self, metric: str) -> Number:
+        found = [number for number in self.numbers if metric in (number.metric, f"{number.metric},{number.filter}")]
+        if len(found) != 1:
+            known = [f"{number.metric},{number.filter}" for number in self.numbers]
+            said = (
+                f"{len(found)} filter pipelines have {metric!r}" if found else f"{self.name} has no number {metric!r}"
+            )
+            raise KeyError(f"{said}. {did_you_mean(metric, known)}")
+        return found[0]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a run came to. `exit_code` is the command's: 0 all scored, 3 some requests failed, 130 interrupted.
+
+    folder: the run folder, with report.html in it. raw: results.json as a mapping.
+    """
+
+    report: Report
+
+    @property
+    def folder(self) -> Path:
+        return self.report.folder
+
+    @property
+    def exit_code(self) -> int:
+        return self.report.exit_code
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        return self.report.results
+
+    @property
+    def tasks(self) -> dict[str, TaskResult]:
+        """Every row of the table by name, groups too, in the table's order."""
+        return {name: self[name] for name, _ in self.report.order}
+
+    def __getitem__(self, name: str) -> TaskResult:
+        rows = self.raw.get("results", {})
+        if name not in rows:
+            raise KeyError(f"this run has no task {name!r}. {did_you_mean(name, rows)}")
+        row, better = rows[name], self.raw["higher_is_better"].get(name, {})
+        keys = [key for text in row if (key := MetricKey.parse(text)) and not key.is_stderr]
+        numbers = tuple(
+            Number(
+                key.metric,
+                key.scorer,
+                row[str(key)],
+                row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True))),
+                better.get(key.metric, True),
+            )
+            for key in keys
+        )
+        return TaskResult(name, numbers, row["n"], row["failed"], row["unparsed"], row["truncated"])
+
+    def samples(self, task: str) -> Iterator[dict[str, Any]]:
+        """The rows of samples/<task>.jsonl: prompt, answer, extracted answer, rule, score."""
+        from mm_eval.report.recorded import RecordedRun
+
+        self[task]
+        return RecordedRun.read(self.folder).rows(task)
+
+    def table(self) -> str:
+        """What the command prints."""
+        from mm_eval.report.table import render
+
+        return render(self.report)
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame, one row a number: task, metric, filter, value, stderr, n, failed, unparsed, truncated."""
+        import pandas
+
+        return pandas.DataFrame(list(self._records()))
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        for name, task in self.tasks.items():
+            counts = {"n": task.n, "failed": task.failed, "unparsed": task.unparsed, "truncated": task.truncated}
+            for number in task.numbers:
+                shown = {"task": name, "metric": number.metric, "filter": number.filter, "value": number.value}
+                yield {**shown, "stderr": number.stderr, **counts}
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        """The table as a notebook shows it."""
+        from mm_eval.report.table import number_text
+
+        columns = ("task", "metric", "value", "stderr", "n", "failed", "unparsed")
+        head = "".join(f"<th>{column}</th>" for column in columns)
+        body = []
+        for record in self._records():
+            digits = 2 if abs(record["value"] or 0) >= 2 else 4
+            cells = [number_text(v, digits) if isinstance(v := record[c], float) else str(v) for c in columns]
+            body.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+        sample = "<p>sample data, not the benchmarks</p>" if self.raw.get("run", {}).get("sample") else ""
+        return f"{sample}<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def evaluate(
+    tasks: str | Sequence[str],
+    model: str | None = None,
+    model_args: Mapping[str, Any] | None = None,
+    *,
+    progress: bool = False,
+    **options: Any,
+) -> Results:
+    """Runs `mm-eval run` in this process, or goes on with a run, and returns its results.
+
+    options: those of the command under the same names (limit, output_path, prompt_key, num_fewshot, sample, ...).
+    progress: bars on the error stream. Errors: ConfigError when nothing was asked; what fails later is in the results.
+    """
+    from mm_eval.evaluate import evaluate as run
+    from mm_eval.preparation import RunRequest
+    from mm_eval.report.progress import Progress
+
+    known = [each.name for each in fields(RunRequest)]
+    for name in options:
+        if name not in known:
+            raise ConfigError(f"evaluate takes no option {name!r}.", hint=did_you_mean(name, known))
+    names = [name.strip() for name in tasks.split(",")] if isinstance(tasks, str) else list(tasks)
+    if not any(names):
+        raise ConfigError("no task is named.", hint="`mm-eval ls tasks` lists them.")
+    arguments = {
+        name: value if isinstance(value, (str, Mapping, list)) else str(value)
+        for name, value in (model_args or {}).items()
+    }
+    request = RunRequest(tasks=tuple(names), model=model, model_args=arguments, **options)
+    return Results(run(request, Progress() if progress else None))
