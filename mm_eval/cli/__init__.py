@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from mm_eval import __version__
 from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
+from mm_eval.report.table import terminal_safe
 
 VERBS = {
     "run": "evaluate a model on tasks (the default)",
@@ -27,6 +28,13 @@ VERBS = {
 }
 
 EXIT_OK, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 2, 3, 130
+
+
+class SafeFormatter(logging.Formatter):
+    """Log lines without control characters: they may quote a server, a file or an answer."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return terminal_safe(super().format(record))
 
 
 class Parser(argparse.ArgumentParser):
@@ -44,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _dispatch(words)
     except MMEvalError as error:
-        print(f"mm-eval: {error.owner} error: {error}", file=sys.stderr)
+        print(terminal_safe(f"mm-eval: {error.owner} error: {error}"), file=sys.stderr)
         return EXIT_PARTIAL if error.owner == "store" else EXIT_USAGE  # a full disk stops a run that has answers
     except KeyboardInterrupt:
         print("mm-eval: interrupted; finished answers are kept.", file=sys.stderr)
@@ -86,7 +94,9 @@ def _dispatch(words: list[str]) -> int:
     args = parser.parse_args(rest)
     if args.verbosity not in ("DEBUG", "INFO", "WARNING", "ERROR"):
         raise ConfigError(f"--verbosity {args.verbosity!r} is no level.", hint="Use DEBUG, INFO, WARNING or ERROR.")
-    logging.basicConfig(level=args.verbosity, format="mm-eval: %(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(SafeFormatter("mm-eval: %(message)s"))
+    logging.basicConfig(level=args.verbosity, handlers=[handler])
     code: int = module.main(args)
     return code
 
