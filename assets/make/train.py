@@ -140,7 +140,7 @@ class Run:
 
     def rate(self, share: float) -> float:
         """The factor of the learning rates: a short rise, constant for 40% of the time, then a cosine to 3%."""
-        rise = min(1.0, (self.progress.step + 1) / 40)
+        rise = min(1.0, (self.progress.step + 1) / 40) * self.options.rate
         return rise * (1 if share < 0.4 else 0.03 + 0.97 * 0.5 * (1 + math.cos(math.pi * (share - 0.4) / 0.6)))
 
     def loss(self, share: float) -> tuple[Tensor, dict[str, Any]]:
@@ -161,7 +161,7 @@ class Run:
         video = share > options.warm + 0.1 and progress.step % 12 == 0
         pictures = self.draw(VIDEO_BATCH if video else BATCH, video)
         native = 0.05 if easy else 0.85
-        batch = self.packer.batch(pictures, self.rng, EASY_MIX if easy else MIX, native, easy)
+        batch = self.packer.batch(pictures, self.rng, EASY_MIX if easy else options.mix, native, easy)
         progress.images += sum(len(picture.frames) for picture in pictures)
         progress.questions += len(batch.asked)
         features, logits, answers = self.packer.forward(batch)
@@ -233,6 +233,11 @@ class Run:
             path.chmod(0o644)
 
 
+def _three(text: str) -> tuple[int, int, int]:
+    first, second, third = map(int, text.split(","))
+    return first, second, third
+
+
 def main() -> None:
     """Trains, or with --export-only writes what the checkpoint holds so far."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -241,6 +246,10 @@ def main() -> None:
     parser.add_argument("--warm", type=float, default=0.12, help="share of the time for naming image tokens")
     parser.add_argument("--easy", type=float, default=0.5, help="until this share of the time: no suffixes")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rate", type=float, default=1.0, help="factor of the learning rates; 0.3 with a teacher")
+    parser.add_argument(
+        "--mix", type=_three, default=MIX, help="yes/no, four-way and open questions a scene, later half"
+    )
     parser.add_argument("--teacher", default="", help="a checkpoint of --arch qwen whose language model to start from")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     parser.add_argument("--export-only", action="store_true", help="write the checkpoint's model and stop")

@@ -4,18 +4,31 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
 
 def options(work: Path, **changed: Any) -> Namespace:
     """Options of a run that ends within a second."""
-    values = {"arch": "llava", "minutes": 0.01, "warm": 0.3, "easy": 0.6, "seed": 0, "work": str(work)}
+    values = {
+        "arch": "llava",
+        "minutes": 0.01,
+        "warm": 0.3,
+        "easy": 0.6,
+        "seed": 0,
+        "rate": 1.0,
+        "mix": (5, 3, 1),
+        "work": str(work),
+    }
     return Namespace(**{**values, **changed})
 
 
-def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import train
     from train import Run
 
+    for size in ("WARM_BATCH", "BATCH", "VIDEO_BATCH"):
+        monkeypatch.setattr(train, size, 2)
     first = Run(options(tmp_path))
     first.train()
     assert [path.name for path in tmp_path.iterdir()] == ["llava.pt"], "written beside it, then moved into place"
