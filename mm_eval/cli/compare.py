@@ -14,6 +14,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; the first is the one to compare with")
     parser.add_argument("--tasks", metavar="A,B", help="only these tasks (default: all that the runs share)")
     parser.add_argument("--flips", type=int, default=10, metavar="N", help="flipped docs to list each way (default 10)")
+    parser.add_argument(
+        "--html",
+        action="store_true",
+        help="write report.html of each later run anew, the first run's answers beside it",
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
 
 
@@ -30,5 +35,10 @@ def main(args: argparse.Namespace) -> int:
     runs = [RecordedRun.read(folder) for folder in args.runs]
     only = read_names(args.tasks) if args.tasks else None
     compared = compare(runs, only)
+    if args.html:
+        from mm_eval.report.html import write_report
+
+        for run in runs[1:]:
+            write_report(run, runs[0])
     print(as_json(runs[0], compared) if args.format == "json" else render(runs[0], compared, args.flips))
     return 0

@@ -7,17 +7,21 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.cli.options import add_model_options, add_task_options, read_request
+from mm_eval.cli.options import add_model_options, add_task_options, read_names, read_request
 from mm_eval.errors import ConfigError
 
 if TYPE_CHECKING:
     from mm_eval.engine.model import Model
+    from mm_eval.preparation import Plan
     from mm_eval.types import Instance
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", metavar="TASK", help="a task (or several, with commas)")
     parser.add_argument("--doc", type=int, default=0, metavar="N", help="the doc id (default 0)")
+    parser.add_argument(
+        "--keys", metavar="A,B", help="the prompt under several prompt keys, side by side, what differs marked"
+    )
     add_model_options(parser)
     add_task_options(parser)
 
@@ -26,8 +30,12 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.preparation import prepare
 
     request, stand_in = _with_stand_in(args)
+    if args.keys and args.prompt_key:
+        raise ConfigError("--keys and --prompt_key exclude each other.")
     plan = prepare(request)
     assert plan.model is not None
+    if args.keys:
+        return _compare_keys(args, plan, f"{request.model or 'tiny-llava'}{f'   ({stand_in})' if stand_in else ''}")
     for name, task in plan.tasks.items():
         if not 0 <= args.doc < len(task.docs):
             raise ConfigError(f"--doc {args.doc}: {name} has docs 0 to {len(task.docs) - 1}.")
@@ -43,6 +51,38 @@ def main(args: argparse.Namespace) -> int:
             print("data: the bundled sample, not the benchmark")
         _print_prompt(plan.model, first)
         _print_rest(instances)
+    return 0
+
+
+def _compare_keys(args: argparse.Namespace, plan: Plan, model: str) -> int:
+    """Prints a doc's prompt under several prompt keys beside each other."""
+    import shutil
+
+    from mm_eval.preparation import asked_with
+    from mm_eval.prompts import check_keys
+    from mm_eval.report.side_by_side import shortened, side_by_side
+
+    keys = read_names(args.keys)
+    check_keys(plan, keys)
+    plans = {key: asked_with(plan, key, "") for key in keys}
+    for name, task in plan.tasks.items():
+        if not 0 <= args.doc < len(task.docs):
+            raise ConfigError(f"--doc {args.doc}: {name} has docs 0 to {len(task.docs) - 1}.")
+        texts = {}
+        for key, one in plans.items():
+            assert one.model is not None
+            instance = next(iter(task.instances([args.doc], one.styles[name])))
+            if instance.error is not None:
+                raise instance.error
+            preview = one.model.preview(instance)
+            used = one.styles[name].block.key
+            tokens = (
+                "" if preview.tokens is None else f", {preview.tokens} tokens, {preview.image_tokens or 0} of pictures"
+            )
+            texts[f"{key}{'' if used == key else f' (as {used})'}{tokens}"] = shortened(preview.text)
+        print(f"task: {task.path}   doc: {args.doc}   model: {model}")
+        _print_pictures(instance)
+        print(side_by_side(texts, max(80, shutil.get_terminal_size((120, 24)).columns)))
     return 0
 
 
@@ -62,14 +102,17 @@ def _with_stand_in(args: argparse.Namespace) -> tuple[Any, str]:
 
 def _print_prompt(model: Model, instance: Instance) -> None:
     preview = model.preview(instance)
-    pictures = instance.images() if instance.images else []
-    for number, picture in enumerate(pictures):
-        print(f"picture {number}: {picture.width} x {picture.height}   sha256 {instance.image_digests[number][:12]}")
+    _print_pictures(instance)
     if preview.tokens is not None:
         print(f"tokens: {preview.tokens}, of which {preview.image_tokens or 0} stand for pictures")
     print("---------------------------------------- prompt")
     print(preview.text)
     print("---------------------------------------- end of prompt")
+
+
+def _print_pictures(instance: Instance) -> None:
+    for number, picture in enumerate(instance.images() if instance.images else []):
+        print(f"picture {number}: {picture.width} x {picture.height}   sha256 {instance.image_digests[number][:12]}")
 
 
 def _print_rest(instances: list[Instance]) -> None:

@@ -101,6 +101,15 @@ def test_json_is_for_programs_and_text_links_into_the_report(cli, perfect, worse
     assert "lost: 20, 21, ... (130)" in text and f"{worse}/report.html#mme/20" in text
 
 
+def test_html_puts_the_first_runs_answers_beside(cli, perfect, worse):
+    page = worse / "report.html"
+    before = page.read_text()
+    assert cli("compare", perfect, worse, "--html").code == 0
+    after = page.read_text()
+    assert '"w":{' in after and '"w":{' not in before and str(perfect) in after
+    page.write_text(before)
+
+
 def test_mistakes_are_one_sentence(cli, perfect, dummy_run, tmp_path):
     assert cli("compare", perfect).code == 2
     missing = cli("compare", perfect, tmp_path)
