@@ -21,6 +21,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from mm_eval.engine.model import Answers, GenerationOptions, Model, ModelSettings, question, register_model
 from mm_eval.errors import ConfigError, MMEvalError, ModelError, did_you_mean
@@ -184,12 +185,15 @@ class OpenAI(Model):
         return asyncio.new_event_loop()
 
     def new_http(self, key: str) -> httpx.AsyncClient:
-        """The connections; deadlines are held by `Client`, so that they cover a whole attempt."""
+        """The connections; deadlines are held by `Client`, so that they cover a whole attempt. A proxy has httpx's own pool."""
         import httpx
 
+        from .openai_lanes import Lanes
+
         headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
+        transport = None if getproxies() else Lanes()
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-        return httpx.AsyncClient(headers=headers, timeout=None, limits=limits)
+        return httpx.AsyncClient(headers=headers, timeout=None, limits=limits, transport=transport)
 
     async def _generate_one(self, client: Client, instance: Instance) -> Response | MMEvalError:
         from .openai_replies import read_text
