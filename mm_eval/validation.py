@@ -12,6 +12,7 @@ from typing import Any
 from mm_eval.errors import MMEvalError
 from mm_eval.preparation import Plan, RunRequest, load_configs, prepare_without_model, without_sample
 from mm_eval.scorers.score_task import TaskScoring
+from mm_eval.task.prompt import check_prompt_keys, choose_block
 from mm_eval.task.task import Task
 from mm_eval.types import Instance, Slot
 
@@ -64,6 +65,11 @@ def check_task(plan: Plan, name: str, task: Task) -> Finding:
         if instance.error is not None:
             return Finding(name, False, f"{instance.error.owner} error: {instance.error}")
         gold[instance.slot] = GoldAnswer(gold_answer(instance))
+    for key in task.config.prompt_kwargs:
+        try:
+            check_prompt_keys(task, doc_ids, choose_block(task.config.prompt_kwargs, (), key))
+        except MMEvalError as error:
+            return Finding(name, False, f"{error.owner} error: {error}")
     scoring = TaskScoring(task, style, plan.scorers[name], gold.get)
     for row in scoring.samples(doc_ids):
         if row["status"] == "failed":

@@ -14,6 +14,7 @@ from typing import Any
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.metrics.paired import Estimate, Flips, estimate, flips, paired_difference
 from mm_eval.metrics.student import holm
+from mm_eval.report.group_changes import group_estimates, leaves
 from mm_eval.report.recorded import RecordedRun, RecordedTask
 
 
@@ -72,6 +73,7 @@ def compare(runs: Sequence[RecordedRun], only: Sequence[str] | None = None) -> l
             raise ConfigError(f"{first.folder} and {run.folder} have no task in common.")
         for name in shared:
             comparison.changes += _changes(first.tasks[name], run.tasks[name], comparison)
+        comparison.changes = _with_groups(first, comparison.changes)
         compared.append(comparison)
     _correct(compared)
     return compared
@@ -142,6 +144,23 @@ def _change(first: RecordedTask, second: RecordedTask, key: str, shared: list[in
         flips({i: first.values[key][i] for i in shared}, {i: second.values[key][i] for i in shared}),
         first.better.get(key.split(",")[0], True),
     )
+
+
+def _with_groups(run: RecordedRun, changes: list[Change]) -> list[Change]:
+    """The changes with those of groups in front of their tasks', which are then no headlines."""
+    by_task: dict[str, list[Change]] = {}
+    for change in changes:
+        by_task.setdefault(change.task, []).append(change)
+    ahead: list[Change] = []
+    inside: set[str] = set()
+    for group in run.results["groups"]:
+        better = run.results["higher_is_better"].get(group, {})
+        for key, first, second, difference in group_estimates(run, group, by_task):
+            outermost = group not in inside
+            up = better.get(key.split(",")[0], True)
+            ahead.append(Change(group, key, first, second, difference, None, up, headline=outermost))
+            inside.update(leaves(run, group), run.results["group_subtasks"].get(group, ()))
+    return ahead + [replace(change, headline=change.headline and change.task not in inside) for change in changes]
 
 
 def headline_keys(task: RecordedTask) -> list[str]:

@@ -59,6 +59,13 @@ def render(trials: Sequence[PromptTrial]) -> str:
         parts += [f"model: {trial.model}{'   (sample data, not the benchmarks)' if sample else ''}", ""]
         for task in trial.tasks:
             parts += [_table(trial, task), "", *_verdicts(trial, task), ""]
+        groups = [
+            verdict(change, prompt, trial.baseline)
+            for prompt, comparison in trial.compared.items()
+            for change in comparison.changes
+            if change.headline and change.task not in trial.tasks
+        ]
+        parts += [*groups, ""] if groups else []
         parts += [f"prompt {key!r}: {said}" for key, said in _said(trial).items()] + [""]
     if len(trials) > 1:
         parts += [*_matrix(trials), ""]

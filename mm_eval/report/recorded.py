@@ -12,12 +12,16 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.paired import Estimate, estimate
+from mm_eval.scorers.groups import GroupMetric
 from mm_eval.types import MetricKey
+
+if TYPE_CHECKING:
+    from mm_eval.catalog.manager import Loaded
 
 Aggregation = Callable[[Sequence[Any]], float]
 
@@ -138,25 +142,48 @@ class RecordedRun:
     @cached_property
     def aggregations(self) -> dict[str, dict[str, Aggregation]]:
         """The aggregation functions of each task's keys; empty for a task whose files can't be read any more."""
-        from mm_eval.preparation import RunRequest, load_configs
         from mm_eval.scorers.of_task import scorers_of
 
         found: dict[str, dict[str, Aggregation]] = {}
-        try:
-            loaded = load_configs(RunRequest.from_json(self.request))
-            for name, config in loaded.tasks.items():
-                if name in self.spec["tasks"]:
+        for name, config in self._loaded.tasks.items() if self._loaded else ():
+            if name in self.spec["tasks"]:
+                try:
                     scorers = scorers_of(config.resolved())
-                    keys = [key for text in self.results["results"][name] if (key := MetricKey.parse(text))]
-                    by_name = {scorer.name: scorer for scorer in scorers}
-                    found[name] = {
-                        str(key): by_name[key.scorer].aggregation_of(key.metric)
-                        for key in keys
-                        if not key.is_stderr and key.scorer in by_name
-                    }
-        except MMEvalError:
-            return found
+                except MMEvalError:
+                    continue
+                keys = [key for text in self.results["results"][name] if (key := MetricKey.parse(text))]
+                by_name = {scorer.name: scorer for scorer in scorers}
+                found[name] = {
+                    str(key): by_name[key.scorer].aggregation_of(key.metric)
+                    for key in keys
+                    if not key.is_stderr and key.scorer in by_name
+                }
         return found
+
+    @cached_property
+    def group_metrics(self) -> dict[str, list[GroupMetric]]:
+        """How each group's numbers come from its tasks'."""
+        found: dict[str, list[GroupMetric]] = {}
+        for name, config in self._loaded.groups.items() if self._loaded else ():
+            try:
+                entries = config.resolved().aggregate_metric_list
+            except MMEvalError:
+                continue
+            found[name] = [
+                GroupMetric(e.metric, e.aggregation, e.weight_by_size, e.filter_list, e.higher_is_better)
+                for e in entries
+            ]
+        return found
+
+    @cached_property
+    def _loaded(self) -> Loaded | None:
+        """The task files that the run was asked with, None where they are gone."""
+        from mm_eval.preparation import RunRequest, load_configs
+
+        try:
+            return load_configs(RunRequest.from_json(self.request))
+        except MMEvalError:
+            return None
 
 
 def sample_name(name: str) -> str:

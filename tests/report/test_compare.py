@@ -101,6 +101,23 @@ def test_json_is_for_programs_and_text_links_into_the_report(cli, perfect, worse
     assert "lost: 20, 21, ... (130)" in text and f"{worse}/report.html#mme/20" in text
 
 
+def test_a_groups_difference_is_that_of_its_tasks_together(base):
+    runs = [ran(base / f"mmlu-{seed}", "--tasks", "mmlu", "--model", "dummy", "--seed", str(seed)) for seed in (0, 1)]
+    [comparison] = compare([RecordedRun.read(folder) for folder in runs])
+    changes = {change.task: change for change in comparison.changes if change.key == "acc,none"}
+    numbers = [json.loads((folder / "results.json").read_text())["groups"]["mmlu"] for folder in runs]
+    total = changes["mmlu"]
+    assert total.first.value == pytest.approx(numbers[0]["acc,none"]) and total.first.stderr == pytest.approx(
+        numbers[0]["acc_stderr,none"]
+    )
+    assert total.difference.value == pytest.approx(numbers[1]["acc,none"] - numbers[0]["acc,none"])
+    tasks = [change for change in comparison.changes if change.task.startswith("mmlu_") and change.flips is not None]
+    docs = sum(change.difference.docs for change in tasks)
+    pooled = sum((change.difference.docs / docs * change.difference.stderr) ** 2 for change in tasks) ** 0.5
+    assert total.difference.stderr == pytest.approx(pooled) and total.difference.docs == docs
+    assert [change.task for change in comparison.changes if change.headline] == ["mmlu"]
+
+
 def test_html_puts_the_first_runs_answers_beside(cli, perfect, worse):
     page = worse / "report.html"
     before = page.read_text()

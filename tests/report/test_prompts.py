@@ -1,6 +1,7 @@
 """`prompts`: the same model under several blocks, in one process, resumable, with a verdict."""
 
 import json
+from pathlib import Path
 
 import pytest
 from mm_eval.models.dummy import Dummy
@@ -114,6 +115,14 @@ def test_mistakes_are_told_before_anything_is_asked(cli, tmp_path, extra, said):
     done = cli("prompts", "--tasks", "mme", "--model", "dummy", "--sample", *extra, "--output_path", tmp_path / "trial")
     assert done.code == 2 and said in done.err
     assert not (tmp_path / "trial").exists()
+
+
+def test_validate_checks_every_block_of_a_task(cli, tmp_path):
+    whole = Path(__file__).parents[2] / "tasks/mme/mme.yaml"
+    blocks = "model_specific_prompt_kwargs:\n  default: {post_prompt: ''}\n  qwen_vl: {post_promtp: ' A:'}\n"
+    (tmp_path / "typo.yaml").write_text(f"include: {whole}\ntask: typo\n{blocks}")
+    done = cli("validate", "typo", "--sample", "--include_path", tmp_path)
+    assert done.code == 2 and "'post_promtp'" in done.out and "'qwen_vl'" in done.out and "typo.yaml:3" in done.out
 
 
 def test_a_misspelt_key_in_a_block_of_ones_own_is_an_error(cli, tmp_path):
