@@ -251,7 +251,7 @@ def _report(
         scores[name] = scoring.aggregate(plan.request.bootstrap_iters)
     progress.stop()
     results, order = assemble(plan, scores)
-    results["run"] = environment(plan, spec, started)
+    results["run"] = {**environment(plan, spec, started), "usage": dict(sorted(state.usage.items()))}
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
     failed = sum(score.failed + len(score.missing) for score in scores.values())
     code = 130 if outcome.interrupted else 3 if failed or outcome.stopped else 0
@@ -296,6 +296,8 @@ def _notes(plan: Plan, state: JournalState, outcome: Outcome) -> list[str]:
         notes.append(f"{outcome.cached} answers came from --use_cache {plan.request.use_cache}")
     if outcome.shared:
         notes.append(f"{outcome.shared} requests equal another one of this run and were not asked twice")
+    if plan.model is not None and (account := plan.model.account(state.usage)):
+        notes.append(account)
     if state.damaged:
         notes.append(f"{state.damaged} damaged journal lines were skipped; what they held was asked again")
     return notes

@@ -131,6 +131,12 @@ class OpenAI(Model):
         if GenerationOptions.from_kwargs(kwargs).num_beams > 1:
             raise ConfigError("num_beams is above 1, which servers do not offer.", hint="Set num_beams=1.")
 
+    def account(self, usage: Mapping[str, int]) -> str:
+        asked, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+        said = f"{asked:,} prompt and {written:,} completion tokens"
+        dollars = sum(tokens * price for tokens, price in zip((asked, written), self.prices, strict=True)) / 1e6
+        return f"{said}, ${dollars:,.4f} at the given prices" if any(self.prices) else said
+
     def stop_soon(self) -> None:
         self._stop_soon()
 

@@ -57,11 +57,13 @@ class JournalState:
     """The union of a run's journal files.
 
     damaged: lines whose crc or form is wrong; what they held is asked again.
+    usage: tokens of all requests that were answered, also of those whose answer another one replaced: they were paid for.
     """
 
     slots: dict[Slot, Recorded] = field(default_factory=dict)
     answers: dict[str, Recorded] = field(default_factory=dict)
     damaged: int = 0
+    usage: dict[str, int] = field(default_factory=dict)
 
     def answer(self, slot: Slot) -> Recorded | None:
         """The answer in a slot; None when it is owed, also when the last try failed."""
@@ -75,6 +77,8 @@ class JournalState:
             return
         if recorded.error is None:
             self.answers[recorded.key] = recorded
+            for name, count in (record.get("usage") or {}).items():
+                self.usage[name] = self.usage.get(name, 0) + count
         for task, doc_id, repeat, choice in record["slots"]:
             slot = Slot(task, doc_id, repeat, choice)
             known = self.slots.get(slot)

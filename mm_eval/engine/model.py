@@ -94,6 +94,10 @@ class Model:
         """Whether this answer may fill other slots with an equal request key."""
         return self.function_of_key
 
+    def account(self, usage: Mapping[str, int]) -> str:
+        """What the tokens of a run came to, for the report's reader; empty where nobody is billed."""
+        return ""
+
     def stop_soon(self) -> None:
         """The user interrupts: no further question comes, and what is in flight has a few seconds. Called by a signal."""
 
@@ -167,6 +171,17 @@ def flatten(instance: Instance) -> str:
     return "\n".join(lines)
 
 
+TOKEN_CAPS = ("max_new_tokens", "max_gen_toks", "max_tokens")
+"""The names under which tasks state the most tokens of an answer; the first that is given counts."""
+
+
+def one_token_cap(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the command line with their token cap under the name that wins over every name a task may have used."""
+    caps = [kwargs[name] for name in TOKEN_CAPS if name in kwargs]
+    others = {name: value for name, value in kwargs.items() if name not in TOKEN_CAPS}
+    return {**others, TOKEN_CAPS[0]: caps[0]} if caps else others
+
+
 @dataclass(frozen=True)
 class GenerationOptions:
     """`generation_kwargs` of a task, checked and with lm-eval's and lmms-eval's spellings understood.
@@ -190,18 +205,18 @@ class GenerationOptions:
         """Reads a YAML's `generation_kwargs`; ConfigError on a value that makes no sense."""
         options = dict(kwargs)
         until = options.pop("until", None) or ()
-        caps = [options.pop(name, None) for name in ("max_new_tokens", "max_gen_toks", "max_tokens")]
-        temperature = float(options.pop("temperature", 0) or 0)
+        caps = [options.pop(name, None) for name in TOKEN_CAPS]
+        temperature = _number(float, options.pop("temperature", 0) or 0, "temperature")
         sampling = options.pop("do_sample", None)
         greedy = temperature == 0 or sampling is False
         chosen = cls(
-            max_new_tokens=int(next((cap for cap in caps if cap is not None), cls.max_new_tokens)),
+            max_new_tokens=_number(int, next((c for c in caps if c is not None), cls.max_new_tokens), "the token cap"),
             until=(until,) if isinstance(until, str) else tuple(until),
             do_sample=not greedy,
             temperature=0.0 if greedy else temperature,
             top_p=None if greedy else options.pop("top_p", None),
             top_k=None if greedy else options.pop("top_k", None),
-            num_beams=int(options.pop("num_beams", 1) or 1),
+            num_beams=_number(int, options.pop("num_beams", 1) or 1, "num_beams"),
             extra={k: v for k, v in options.items() if k not in {"top_p", "top_k"} | NOT_PART_OF_THE_QUESTION},
         )
         if chosen.max_new_tokens < 1 or chosen.temperature < 0 or chosen.num_beams < 1:
@@ -219,3 +234,10 @@ class GenerationOptions:
                 }
             )
         return chosen
+
+
+def _number(kind: type[Any], value: Any, name: str) -> Any:
+    try:
+        return kind(value)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"generation_kwargs: {name} is {value!r}, which is no number.") from error

@@ -246,3 +246,17 @@ def test_scores_are_nats_and_sum_over_tokens() -> None:
     server = Server(lambda body, nth: prompt_scores(body))
     [(_, found)] = server.model(loglikelihood="prompt").loglikelihood(scored(CHAT, " a b c d"))
     assert found.output == (-1.0, True) and math.exp(found.output[0]) < 1
+
+
+def test_tokens_are_added_up_over_launches_and_priced(tmp_path, cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server(lambda body, nth: echo(body))
+    made = server.model()
+    monkeypatch.setattr(OpenAI, "new_loop", lambda self: made.new_loop())
+    monkeypatch.setattr(OpenAI, "new_http", lambda self, key: made.new_http(key))
+    prices = "base_url=http://server/v1,model=m,input_price=2,output_price=10"
+    arguments = ("--tasks", "gsm8k", "--sample", "--limit", "4", "--model", "openai", "--model_args", prices)
+    first = cli(*arguments)
+    assert first.code == 0 and "28 prompt and 4 completion tokens, $0.0001 at the given prices" in first.out, first.err
+    assert first.results["run"]["usage"] == {"completion_tokens": 4, "prompt_tokens": 28}
+    again = cli(*arguments)
+    assert again.results["run"]["usage"] == first.results["run"]["usage"] and len(server.requests) == 4
