@@ -61,7 +61,9 @@ def html(run: RecordedRun, against: RecordedRun | None = None) -> str:
     values = {
         "TITLE": _escaped(f"{run.model}: {', '.join(run.tasks)}"),
         "STYLE": _asset("report.css"),
-        "DATA": in_script({**_overview(run, categories), "against": None if against is None else str(against.folder)}),
+        "DATA": in_script(
+            {**_overview(run, categories), "against": None if against is None else "/".join(against.folder.parts[-2:])}
+        ),
         "ROWS": in_script(rows),
         "MEDIA": in_script(_pictures(run.folder, digests)),
         "SCRIPT": _asset("report.js"),
