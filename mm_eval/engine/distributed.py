@@ -68,13 +68,32 @@ def processes() -> Processes:
     from accelerate import PartialState
     from accelerate.utils import parse_flag_from_env
 
-    state = PartialState(cpu=parse_flag_from_env("ACCELERATE_USE_CPU"), timeout=START)
+    on_cpu = parse_flag_from_env("ACCELERATE_USE_CPU")
+    _meet_after_a_restart(on_cpu)
+    state = PartialState(cpu=on_cpu, timeout=START)
     if state.num_processes < 2:
         raise ConfigError(
             f"{os.environ['WORLD_SIZE']} processes were launched, and accelerate finds no device for them.",
             hint="Without a GPU set ACCELERATE_USE_CPU=true.",
         )
     return Processes(state.process_index, state.num_processes, state.local_process_index)
+
+
+def _meet_after_a_restart(on_cpu: bool) -> None:
+    """Lets the processes that torchrun restarted find each other.
+
+    Its store outlives a restart, the addresses of dead processes in it: with torch 2.13 and gloo the new ones connect to
+    those and give up. A prefix for each attempt keeps them apart.
+    """
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    if attempt == "0" or os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+        return
+    import torch.distributed as dist
+
+    host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+    store = dist.PrefixStore(f"mm_eval-{attempt}", dist.TCPStore(host, port, is_master=False, timeout=START))
+    rank, count = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    dist.init_process_group("gloo" if on_cpu else None, store=store, rank=rank, world_size=count, timeout=START)
 
 
 @contextmanager

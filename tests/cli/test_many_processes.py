@@ -17,8 +17,10 @@ TASKS = ("--tasks", "mme,seedbench_ppl", "--model", "slow", "--sample", "--limit
 ENVIRONMENT = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
 
 
-def start(log: Path, folder: Path, ranks: int) -> subprocess.Popen:
-    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks)] if ranks > 1 else []
+def start(log: Path, folder: Path, ranks: int, *options: str) -> subprocess.Popen:
+    launcher = (
+        ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks), *options] if ranks > 1 else []
+    )
     command = [sys.executable, *launcher, str(SCRIPT), str(log), *TASKS, "--output_path", str(folder)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
 
@@ -86,3 +88,18 @@ def test_what_a_killed_rank_owed_is_asked_after_a_restart_with_another_number(tm
     assert results(folder) == results(whole / "run")
     assert len(calls(log)) <= len(calls(whole / "log")) + 2 * 4, "twice at most what was in flight"
     assert before < len(calls(log)) or "nothing was asked" in out
+
+
+@pytest.mark.slow
+def test_torchruns_own_restart_brings_a_dead_rank_back(tmp_path: Path, whole: Path) -> None:
+    log, folder = tmp_path / "log", tmp_path / "run"
+    child = start(log, folder, 2, "--max-restarts", "1")
+    deadline = time.monotonic() + 90
+    while len(calls(log)) < 8:
+        assert child.poll() is None and time.monotonic() < deadline
+        time.sleep(0.005)
+    os.kill(rank_of(child, 1), signal.SIGKILL)
+    _, err = child.communicate(timeout=200)
+    assert child.returncode == 0, err
+    assert results(folder) == (results(whole / "run")[0], 2)
+    assert len(calls(log)) <= len(calls(whole / "log")) + 2 * 4
