@@ -299,7 +299,7 @@ def _notes(plan: Plan, state: JournalState, outcome: Outcome) -> list[str]:
     if plan.model is not None and (account := plan.model.account(state.usage)):
         notes.append(account)
     if state.damaged:
-        notes.append(f"{state.damaged} damaged journal lines were skipped; what they held was asked again")
+        notes.append(f"{state.damaged} damaged journal lines count for nothing; what they held is asked again")
     return notes
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog.manager import Loaded, TaskManager
-from mm_eval.engine.model import MODELS, Model, ModelSettings
+from mm_eval.engine.model import MODELS, Model, ModelSettings, one_token_cap
 from mm_eval.errors import ConfigError, DataError, NotHereError, did_you_mean
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
@@ -65,8 +65,9 @@ class RunRequest:
     report: bool = True
 
     def to_json(self) -> dict[str, Any]:
-        """For run.json, so that `mm-eval score` can build the tasks again."""
-        return asdict(self)
+        """For run.json, so that `mm-eval score` can build the tasks again, from whatever folder it is called."""
+        folders = ("include_path", "data_root")
+        return {k: str(Path(v).resolve()) if k in folders and v else v for k, v in asdict(self).items()}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> RunRequest:
@@ -104,7 +105,8 @@ class Plan:
             "tasks": {
                 name: {
                     "path": task.path,
-                    "config": task.config.digest(),
+                    "config": {"stated": task.config.to_json(), "with_functions": task.config.digest()},
+                    "asked": asked_digest(task, self.styles[name], self.doc_ids[name]),
                     "data": task.docs.fingerprint,
                     "docs": _digest(self.doc_ids[name]),
                     "prompt": {"key": self.styles[name].block.key, "kwargs": dict(self.styles[name].block.kwargs)},
@@ -151,7 +153,7 @@ def prepare_without_model(request: RunRequest, only: str) -> Plan:
 def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> Plan:
     """The plan of a recorded run, without its model: prompts are the recorded ones.
 
-    Errors: ConfigError when the data is not what was asked about. A changed config is no error: scoring anew is for that.
+    Errors: ConfigError when data or prompts are not what was asked. A changed metric is no error: scoring anew is for that.
     """
     plan = _open(request, load_configs(request), request.sample or model_class_of(request)[0].bundled)
     for name in plan.tasks:
@@ -162,7 +164,24 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> Plan:
             )
         block = PromptBlock(stored["prompt"]["key"], stored["prompt"]["kwargs"])
         plan.styles[name] = PromptStyle(block, spec["chat"], spec["system"], stored["multiturn"])
+        if stored["asked"] != asked_digest(plan.tasks[name], plan.styles[name], plan.doc_ids[name]):
+            where, hint = (
+                plan.tasks[name].config.file_name,
+                "Only filters, metrics and scorers may change; run it anew.",
+            )
+            raise ConfigError(f"the prompts of {name!r} are not what was asked.", where=where, hint=hint)
     return plan
+
+
+def asked_digest(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> str:
+    """What tells whether a task still asks the same: the requests of its first 32 docs, pictures aside."""
+    requests = [
+        [i.request_type, i.context, i.continuation, dict(i.generation_kwargs), i.repeat]
+        for i in task.instances(doc_ids[:32], style, lambda doc_id: None)
+    ]
+    return hashlib.sha256(
+        json.dumps(requests, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
+    ).hexdigest()
 
 
 def load_configs(request: RunRequest) -> Loaded:
@@ -173,7 +192,7 @@ def load_configs(request: RunRequest) -> Loaded:
             raise ConfigError(f"--num_fewshot {request.num_fewshot} is below 0.")
         overrides["num_fewshot"] = request.num_fewshot
     if request.gen_kwargs:
-        overrides["generation_kwargs"] = dict(request.gen_kwargs)
+        overrides["generation_kwargs"] = one_token_cap(request.gen_kwargs)
     loaded = TaskManager(include_path=request.include_path).load(list(request.tasks), overrides=overrides or None)
     for name in request.samples or ():
         if name not in loaded.tasks:
@@ -325,9 +344,11 @@ def _preflight(plan: Plan) -> None:
         doc = task.docs.text(doc_id)
         where = f"{task.config.file_name}: {task.path} doc {doc_id}"
         try:
-            task.question(doc, plan.styles[name].block, where)
+            question = task.question(doc, plan.styles[name].block, where)
             check_prompt_keys(task, plan.doc_ids[name], plan.styles[name].block)
             task.clusters({doc_id: doc}, {})
+            if task.config.doc_to_target is not None and not task.config.process_results and question.target is None:
+                raise DataError("doc_to_target gave None, so that no answer could be right.", where=where)
             if task.pool is not None:
                 task.pool.draw(task.config.num_fewshot, doc_id, doc)
         except DataError as error:

@@ -47,7 +47,9 @@ class Replay(Model):
                 continue
             try:
                 row = json.loads(line)
-                key, resps = (str(row["task"]), int(row["doc_id"])), list(row["resps"])
+                key, resps = (str(row["task"]), row["doc_id"]), row["resps"]
+                if type(row["doc_id"]) is not int or not isinstance(resps, list):
+                    raise TypeError("doc_id must be a whole number and resps a list")
             except (ValueError, KeyError, TypeError) as error:
                 hint = 'A row is {"task": "mme", "doc_id": 17, "resps": ["Yes"]}.'
                 raise ConfigError(
@@ -75,7 +77,7 @@ class Replay(Model):
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         for instance in instances:
-            answer = self._answer(instance, instance.choice)
+            answer = self._answer(instance, instance.choice, len(instance.metadata.get("choices") or ()))
             match answer:
                 case [int() | float() as ll, bool() as is_greedy]:
                     yield instance, Response((float(ll), is_greedy))
@@ -84,10 +86,13 @@ class Replay(Model):
 
     loglikelihood_rolling = loglikelihood
 
-    def _answer(self, instance: Instance, index: int) -> Any:
+    def _answer(self, instance: Instance, index: int, choices: int = 0) -> Any:
+        """The recorded answer; None where there is none, or where the row is of another number of choices."""
         short = instance.task.rsplit("::", 1)[-1]
         for name in (instance.task, short, short.split("@")[0]):
             resps = self._rows.get((name, instance.doc_id))
+            if resps is not None and choices and len(resps) not in (choices, 2 * choices):
+                return resps
             if resps is not None:
                 return resps[index] if index < len(resps) else None
         return None

@@ -1,1 +1,15 @@
-"""From names to checked configs: YAML files, groups, tags and formats. Nothing is imported to list or load them."""
+"""From names to checked configs: YAML files, groups, tags and formats. Nothing is imported to list or load them.
+
+from mm_eval.catalog import TaskManager
+"""
+
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    """TaskManager, imported when it is asked for: what only needs a name stays cheap."""
+    if name == "TaskManager":
+        from mm_eval.catalog.manager import TaskManager
+
+        return TaskManager
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

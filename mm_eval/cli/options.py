@@ -201,9 +201,9 @@ def _typed(value: str) -> Any:
 def _limit(text: str) -> int | float:
     try:
         value = float(text)
-    except ValueError:
-        value = 0
-    if value <= 0 or value > 1 and value != int(value):
+    except ValueError as error:
+        raise ConfigError(f"--limit {text!r} is no number.") from error
+    if not value > 0 or value > 1 and value != int(value):
         raise ConfigError(
             f"--limit {text!r} asks for no docs.", hint="Give a count from 1, or a share between 0 and 1."
         )

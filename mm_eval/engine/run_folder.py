@@ -78,6 +78,9 @@ class RunFolder:
         """
         known = self.read("run.json")
         spec = json.loads(json.dumps(spec))
+        if known is None and any((self.path / "journal").glob("*.jsonl")):
+            what, hint = "it has answers, but no run.json that says whose.", "Choose another --output_path."
+            raise ConfigError(what, where=str(self.path), hint=hint)
         if known is None:
             started = {"v": RUN_VERSION, "spec": spec, "request": request, "created": round(time.time(), 3)}
             self.write("run.json", json.dumps(started, indent=2, ensure_ascii=False))
@@ -85,7 +88,7 @@ class RunFolder:
         if known.get("v", 0) > RUN_VERSION:
             raise ConfigError("it was written by a newer mm-eval.", where=str(self.path / "run.json"))
         if different := list(differences(known["spec"], spec)):
-            hint = "Choose another --output_path, or repeat the command that began this run."
+            hint = "Choose another --output_path, or repeat the command that began this run; `mm-eval score` scores it anew."
             shown = "; ".join(different[:4])
             raise ConfigError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)
         return True
@@ -99,7 +102,7 @@ class RunFolder:
             return None
         except ValueError as error:
             raise StoreError(
-                f"it is no JSON: {error}.", where=str(path), hint="Delete it if it can be derived."
+                f"it is no JSON: {error}.", where=str(path), hint="Restore it, or choose another --output_path."
             ) from error
         return content
 

@@ -23,6 +23,9 @@ from mm_eval.types import Instance, Response
 
 log = logging.getLogger(__name__)
 
+SHOWN_FAILURES = 5
+"""Failures that are told as they happen; a table's foot and the samples tell all."""
+
 
 @dataclass
 class Outcome:
@@ -215,7 +218,10 @@ class Asker:
     def _fail(self, waiting: list[Instance], key: str, error: MMEvalError) -> None:
         first = waiting[0]
         error.located(f"{first.task} doc {first.doc_id}")
-        log.warning("Failed: %s", error)
+        if self.outcome.failed < SHOWN_FAILURES:
+            log.warning("Failed: %s", error)
+        elif self.outcome.failed == SHOWN_FAILURES:
+            log.warning("Further failures are counted, and named in samples/.")
         record = error_record(key, [each.slot for each in waiting], first, error)
         self.outcome.failed += len(waiting)
         self.journal.put(record, lambda: self.tick(0, len(waiting)))
@@ -248,4 +254,6 @@ def _fault(response: Response, instance: Instance) -> str:
         return "" if isinstance(output, str) else f"a generated answer must be text, not {output!r}."
     if not (isinstance(output, tuple) and len(output) == 2):
         return f"a log-likelihood must be (number, is_greedy), not {output!r}."
+    if output[0] > 1e-3:
+        return f"a log-likelihood is at most 0, and this is {output[0]!r}: is it a loss?"
     return "" if output[0] == output[0] else "the log-likelihood is NaN."

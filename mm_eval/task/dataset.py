@@ -28,6 +28,10 @@ MOVED_OWNERS = (("lmms-lab", "lmms-lab-encoder"),)
 """Owners of hub datasets that were renamed on 2026-07-30; both names are tried, since neither is everywhere yet."""
 
 
+LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder"})
+"""Dataset paths that mean files of the user's own (`dataset_kwargs: {data_files: ...}`), also for a model with sample data."""
+
+
 @dataclass(frozen=True)
 class DataSource:
     """Where data may come from, in the order in which the places are tried.
@@ -232,14 +236,15 @@ def _load(path: str, name: str | None, split: str, source: DataSource, kwargs: d
         if folder.is_dir():
             with _no_progress_bar():
                 return _read(str(folder), name, split, options, where, looked)
+    if Path(path).is_dir() or path in LOCAL_FILES:
+        with _no_progress_bar():
+            return _read(path, name, split, options, where, [path])
     if source.sample:
         raise ConfigError(
             f"there is no bundled sample of {path!r}.",
             where=where,
             hint="Give --model a model of your own, or --data_root.",
         )
-    if Path(path).is_dir() or path in {"json", "csv", "parquet", "text", "imagefolder"}:
-        return _read(path, name, split, options, where, [path])
     looked += [f"hub: {hub_id}" for hub_id in hub_ids(path)]
     failures = []
     reachable = not source.offline and hub_answers()

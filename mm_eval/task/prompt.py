@@ -177,7 +177,8 @@ def render(template: str, doc: Doc, *, what: str = "template", where: str = "") 
         if match := _ONE_EXPRESSION.match(template):
             expression = _expression(match.group(1))
             if expression is not None:
-                return expression(**doc)
+                value = expression(**doc)
+                return str(value) if isinstance(value, jinja2.Undefined) else value  # str raises what is undefined
         return _template(template).render(**doc)
     except jinja2.TemplateSyntaxError as error:
         raise ConfigError(f"{what} is no valid Jinja template: {error.message}: {template!r}", where=where) from error

@@ -48,6 +48,12 @@ def data_root(tmp_path: Path, pictures: list[bytes], **columns: list) -> Path:
         (["--tasks", "mme", "--limit", "0"], "asks for no docs"),
         (["--tasks", "mme", "--limit", "-3"], "asks for no docs"),
         (["--tasks", "mme", "--limit", "2.5"], "asks for no docs"),
+        (["--tasks", "mme", "--limit", "abc"], "is no number"),
+        (
+            ["--tasks", "mme", "--sample", "--model", "dummy", "--gen_kwargs", "temperature=hot"],
+            "'hot', which is no number",
+        ),
+        (["--tasks", "mme", "--sample", "--model", "dummy", "--gen_kwargs", "max_gen_toks=-5"], "make no sense"),
         (["--tasks", "mme", "--samples", '{"mme": []}'], "list of doc ids"),
         (["--tasks", "mme", "--samples", '{"mmee": [1]}'], "Did you mean 'mme'"),
         (["--tasks", "mme", "--sample", "--model", "dummy", "--samples", '{"mme": [100000]}'], "which has 0 to"),
@@ -138,6 +144,8 @@ def test_an_empty_split_is_an_error(cli, tmp_path: Path) -> None:
         ("not json", "answers.jsonl:2"),
         ('{"task": "mme"}', "answers.jsonl:2"),
         ('{"task": "mme", "doc_id": 0, "resps": ["No"]}', "second row"),
+        ('{"task": "mme", "doc_id": 3.7, "resps": ["No"]}', "answers.jsonl:2"),
+        ('{"task": "mme", "doc_id": 1, "resps": "No"}', "resps a list"),
     ],
 )
 def test_a_bad_replay_row_is_named_by_line(cli, tmp_path: Path, line: str, said: str) -> None:
@@ -158,6 +166,8 @@ def test_a_bad_replay_row_is_named_by_line(cli, tmp_path: Path, line: str, said:
         ("doc_to_target: answr", "Did you mean 'answer'"),
         ("cluster_key: categry", "categry"),
         ("doc_to_text: '{{question'", "Jinja"),
+        ("doc_to_text: '{{qestion}}'", "qestion"),
+        ("doc_to_target: '{{answr}}'", "answr"),
     ],
 )
 def test_a_mistake_in_a_yaml_names_file_and_suggestion(cli, tmp_path: Path, change: str, said: str) -> None:
@@ -183,3 +193,27 @@ def test_an_option_that_generation_does_not_know_stops_before_anything_is_asked(
     ran = cli("--tasks", "mme", "--limit", "2", "--model", "tiny-llava", "--gen_kwargs", "temprature=1")
     assert ran.code == 2 and "--gen_kwargs" in ran.err and "Did you mean 'temperature'" in ran.err
     assert not ran.folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("resps", "said"),
+    [
+        ([[-1.0, True]] * 5, "for each choice"),
+        ([[-1.0, True]] * 3, "for each choice"),
+        ([[2.5, True], [-1.0, False], [-1.0, False], [-1.0, False]], "is it a loss?"),
+        (["A", "B", "C", "D"], "for each choice"),
+    ],
+)
+def test_log_likelihoods_of_another_shape_or_sign_are_failures(cli, tmp_path: Path, resps: list, said: str) -> None:
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text(json.dumps({"task": "seedbench_ppl", "doc_id": 0, "resps": resps}))
+    arguments = ("--tasks", "seedbench_ppl", "--sample", "--limit", "1", "--model", "replay")
+    ran = cli(*arguments, "--model_args", f"path={answers}")
+    assert ran.code == 3 and said in ran.out
+    assert ran.results["results"]["seedbench_ppl"]["failed"] == 1
+
+
+def test_a_token_cap_on_the_command_line_wins_under_any_name(cli) -> None:
+    for name in ("max_gen_toks", "max_tokens", "max_new_tokens"):
+        ran = cli("show", "seedbench", "--sample", "--model", "dummy", "--gen_kwargs", f"{name}=1")
+        assert "'max_new_tokens': 1" in ran.out, name

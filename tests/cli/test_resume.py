@@ -95,7 +95,35 @@ def test_a_changed_task_is_a_changed_spec(cli, tmp_path: Path) -> None:
     script = [sys.executable, "-m", "mm_eval", *map(str, arguments), "--output_path", str(tmp_path / "run")]
     (task / "utils.py").write_text("def text(doc):\n    return doc['question'] + '!'\n")
     changed = subprocess.run(script, capture_output=True, text=True)
-    assert changed.returncode == 2 and "tasks.colours.config was" in changed.stderr
+    assert changed.returncode == 2 and "tasks.colours.asked was" in changed.stderr
+
+
+def test_answers_without_a_run_json_are_nobodys(cli, tmp_path: Path) -> None:
+    arguments = ("--tasks", "mme", "--sample", "--limit", "4", "--output_path", tmp_path / "run")
+    assert cli(*arguments, "--model", "dummy").code == 0
+    (tmp_path / "run" / "run.json").unlink()
+    other = cli(*arguments, "--model", "tiny-llava")
+    assert other.code == 2 and "no run.json" in other.err
+
+
+MINE = (
+    "task: mine\ndataset_path: lmms-lab/MME\ntest_split: test\ndoc_to_text: %s\ndoc_to_target: answer\n"
+    "metric_list: [{metric: %s}]\n"
+)
+
+
+def test_score_takes_a_changed_metric_and_refuses_a_changed_prompt(cli, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "mine.yaml").write_text(MINE % ("question", "exact_match"))
+    monkeypatch.chdir(tmp_path)
+    run = cli("--tasks", "mine", "--include_path", ".", "--model", "dummy", "--sample", "--limit", "4")
+    assert run.code == 0, run.err
+    (tmp_path / "mine.yaml").write_text(MINE % ("question", "anls"))
+    monkeypatch.chdir("/")
+    assert cli("score", run.folder).code == 0, "from any folder"
+    assert "anls,none" in run.results["results"]["mine"]
+    (tmp_path / "mine.yaml").write_text(MINE % ("'{{question}}!'", "anls"))
+    refused = cli("score", run.folder)
+    assert refused.code == 2 and "mine.yaml" in refused.err and "not what was asked" in refused.err
 
 
 def test_score_needs_no_model_and_gives_the_same_numbers(cli, tmp_path: Path) -> None:
