@@ -116,6 +116,7 @@ function bars(parts) {
   });
   return svg;
 }
+const logLikelihood = (value) => value === "-inf" ? -Infinity : Number(value);
 const clean = (value) => String(value).trim().toLowerCase();
 function said(row, labels) {
   // The label that a row's answer came to: extracted text where that is a label, the other of two where it is wrong.
@@ -132,7 +133,7 @@ function confusion(of) {
   const answer = (row) => {
     if (!choice) return said(row, labels);
     if (row.s === "failed") return null;
-    const lls = row.a.slice(0, choice).map((pair) => Number(pair[0]));
+    const lls = row.a.slice(0, choice).map((pair) => logLikelihood(pair[0]));
     return String(lls.indexOf(Math.max(...lls)));
   };
   if (labels.length < 2 || labels.length > 8 || labels.some((label) => label.length > 12)) return null;
@@ -243,7 +244,7 @@ function show(index, keepAddress) {
   }
   parts.push(...marked("Prompt, as asked", row.p));
   if (row.e) parts.push(...block("Failed", row.e));
-  if (row.o) parts.push(...block("Choices, with log-likelihood in nats", row.o.map((text, place) => `${place === row.g || (Array.isArray(row.g) && row.g.includes(place)) ? "→" : " "} ${Number(row.a[place]?.[0]).toFixed(3)}  ${text}`).join("\n")));
+  if (row.o) parts.push(...block("Choices, with log-likelihood in nats", row.o.map((text, place) => `${place === row.g || (Array.isArray(row.g) && row.g.includes(place)) ? "→" : " "} ${logLikelihood(row.a[place]?.[0]).toFixed(3)}  ${text}`).join("\n")));
   else row.a.forEach((answer, place) => parts.push(...marked(row.a.length > 1 ? `Answer ${place + 1}` : "Answer", typeof answer === "string" ? answer : JSON.stringify(answer))));
   if (row.w) parts.push(...block(`Answer in ${about.against}${row.w.ok === undefined ? "" : row.w.ok ? " (right)" : " (wrong)"}`, row.w.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join("\n")));
   const facts = make("dl", { class: "facts" });

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Iterator, Mapping
 from importlib import resources
 from pathlib import Path
@@ -79,9 +80,24 @@ def html(run: RecordedRun, against: RecordedRun | None = None) -> str:
 
 
 def in_script(value: Any) -> str:
-    """JSON that can stand in a script element: nothing in it can end the element or open a comment."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    """JSON that can stand in a script element: nothing in it can end the element or open a comment.
+
+    What JSON has no word for (NaN, infinity: a choice that a model gives no chance at all) becomes text.
+    """
+    options: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":"), "default": str, "allow_nan": False}
+    try:
+        text = json.dumps(value, **options)
+    except ValueError:
+        text = json.dumps(_finite(value), **options)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _escaped(text: str) -> str:

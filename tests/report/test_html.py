@@ -1,0 +1,63 @@
+"""report.html: one file that needs nothing else, whatever a model said."""
+
+import json
+import math
+import re
+
+import pytest
+
+from mm_eval.report import html as page_of
+from mm_eval.report.html import html, in_script, thumbnail_path
+from mm_eval.report.recorded import RecordedRun
+
+
+def test_json_can_stand_in_a_script_element():
+    text = in_script({"a": "</script><!--", "b": [math.nan, -math.inf, 1.5], "c": "\u2028"})
+    assert "<" not in text and "\u2028" not in text
+    assert json.loads(text) == {"a": "</script><!--", "b": ["nan", "-inf", 1.5], "c": "\u2028"}
+
+
+def test_the_file_loads_nothing_from_anywhere(dummy_run):
+    text = (dummy_run / "report.html").read_text()
+    assert not re.findall(r"(?:src|href|url|import|fetch)\W{1,3}(?:https?:)?//", text)
+    assert "Content-Security-Policy" in text and "default-src 'none'" in text
+
+
+def test_the_page_holds_every_sample_with_its_rule(dummy_run, mme_rows):
+    text = (dummy_run / "report.html").read_text()
+    rows = json.loads(re.search(r'<script type="application/json" id="rows">(.*?)</script>', text, re.DOTALL)[1])
+    assert len(rows) == 672
+    shown, row = rows[5], mme_rows[5]
+    assert (shown["t"], shown["d"], shown["a"], shown["g"]) == ("mme", 5, row["resps"], row["target"])
+    assert shown["r"] == row["rules"] and shown["images"] == row["images"] and shown["c"] == "existence"
+
+
+def test_thumbnails_are_by_content_and_beside_the_page_where_they_are_too_many(dummy_run, mme_rows, monkeypatch):
+    from PIL import Image
+
+    path = thumbnail_path(dummy_run, mme_rows[0]["images"][0])
+    assert path.parent.name == mme_rows[0]["images"][0][:2] and max(Image.open(path).size) <= 320
+    run = RecordedRun.read(dummy_run)
+    assert f'"{mme_rows[0]["images"][0]}":"data:image/jpeg;base64,' in html(run)
+    monkeypatch.setattr(page_of, "EMBEDDED", 0)
+    assert f'"{mme_rows[0]["images"][0]}":"media/{path.parent.name}/{path.name}"' in html(run)
+
+
+def test_no_report_and_what_cannot_be_written(cli, tmp_path, monkeypatch):
+    words = ["--tasks", "mme", "--model", "dummy", "--sample", "--limit", "4", "--output_path"]
+    assert cli(*words, tmp_path / "a", "--no_report").code == 0
+    assert not (tmp_path / "a/report.html").exists() and not (tmp_path / "a/media").exists()
+
+    def full(*arguments):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("mm_eval.report.html.html", full)
+    done = cli(*words, tmp_path / "b")
+    assert done.code == 0 and "no report.html could be written: No space left" in done.out
+    assert (tmp_path / "b/results.json").exists(), "what is derived costs no result"
+
+
+@pytest.mark.parametrize("words", [["--output", "x.md"], ["--intervals"]])
+def test_options_of_tables_are_refused_for_the_page(cli, perfect, words):
+    done = cli("report", perfect, *words)
+    assert done.code == 2 and "--format md" in done.err
