@@ -10,28 +10,21 @@ from typing import Any
 
 from mm_eval.errors import ConfigError, DataError, did_you_mean
 from mm_eval.filters.base import Filter, is_unread, register_filter
+from mm_eval.filters.claims import claims
 from mm_eval.filters.extraction import unread
 from mm_eval.filters.reading import AFTER, BEFORE, Level, boxed, decide, lines_of, plain, unwrapped
 from mm_eval.types import Doc
 
 _CONNECTIVE = r"(?:because|since|as|due|based|which|with|for|is|was|would|should|and|or|but|if|so|given)\b"
 _REASON = r"(?:because|since|due|based|given|as)\b"
-_NEGATION = re.compile(
-    r"(?:\bnot|n['’]t|\bnever|\bneither|\bnor|\bunlike|\brather than|\bexclude[sd]?)\s+(?:\w+\s+){0,2}$", re.IGNORECASE
-)
-_DOUBT = re.compile(
-    r"(?:n['’]t|not|doubt)(?:\s+(?:think|believe|sure|say|that|if|whether))+\s*(?:the\s+)?$", re.IGNORECASE
-)
-_REJECTED = re.compile(
-    r"\s*\W?\s*(?:is|are|was|seems?|looks?|can)\s*(?:n['’]t|not|incorrect|wrong|false|be\s+(?:ruled|excluded))",
-    re.IGNORECASE,
-)
-
 _ANSWER = r"(?:answer|ans|antwort|respuesta|réponse|resposta|risposta|ответ|jawaban|cevap|đáp án)"
-_IS = r"(?:\s+(?:is|are|was|would\s+be|should\s+be|must\s+be|will\s+be|ist|es|est|é|è)\b|\s*(?::|=|-+|–|—|→|->))"
+_IS = r"(?:\s+(?:is|are|was|would\s+be|should\s+be|must\s+be|will\s+be|ist|lautet|es|est|é|è)\b|\s*[\"']?\s*(?::|=|-+|–|—|→|->))"
 _QUALIFIED = r"choice|option|letter|to\s+the\s+question|to\s+this\s+question|correcta|correcte|corretta|correta"
 _FILLER = r"(?:\s*(?:clearly|therefore|thus|most\s+likely|probably|likely|definitely|simply|indeed))?\s*:?"
-_KIND = r"(?:\s*(?:the\s+)?(?:option|choice|letter|answer|opción|lettre|буква|вариант))?\s*:?"
+_KIND = (
+    r"(?:\s*(?:the|la|le|el|il|die|der)\b)?"
+    r"(?:\s*(?:option|choice|letter|answer|opción|letra|lettre|lettera|buchstabe|буква|вариант))?\s*:?"
+)
 _OPEN = r"\s*[\(\[\{<\"'“‘]*\s*"
 _DECLARED = (
     rf"{BEFORE}{_ANSWER}(?:\s+(?:{_QUALIFIED}))?{_IS}{_FILLER}{_KIND}{_OPEN}",
@@ -40,6 +33,16 @@ _DECLARED = (
     + _OPEN,
     r"(?:故选|应选|应该选|因此选|所以选|故選|應選|我选|选择|選擇|正确的?选项是|正确的?选项为|选)\s*[:：]?\s*" + _OPEN,
     rf"^{_ANSWER}\s+{_OPEN}",
+    r"(?:^|…|[,。;]\s*)\s*(?:而是|应该是|是)\s*" + _OPEN,
+)
+_CORRECT = (
+    r"(?:(?:[.:]\s*[^.\n]*?)?\s+(?:is|must\s+be|would\s+be|seems(?:\s+to\s+be)?|appears\s+to\s+be|looks)\s+|\s*:\s*)"
+    r"(?:the\s+)?(?:most\s+)?(?:correct|right|best|true|accurate|appropriate)\b"
+    r"|\s+(?:best\s+|most\s+closely\s+|correctly\s+|clearly\s+)(?:match|fit|describe|answer)(?:e?s)?\b"
+    r"|\s*(?:选项|選項)?\s*(?:是|为)?\s*(?:正确|正確|对的)"
+)
+_OPENER = (
+    r"(?:(?:sure|ok|okay|certainly|of\s+course|so|thus|hence|therefore|finally|in\s+conclusion|所以|因此)\s*[,:!.]?\s*)"
 )
 _CHOSEN = (
     r"(?:choose|chose|chosen|choosing|select(?:ed)?|pick(?:ed)?|go(?:ing)?\s+with|opt\s+for|vote\s+for|"
@@ -109,8 +112,9 @@ class LetterReader:
     """The candidates that each rule sees in one answer."""
 
     def __init__(self, answer: str, letters: str, options: Sequence[str] = ()) -> None:
-        self.marked = unwrapped(answer)
-        self.text = plain(self.marked)
+        self.whole = unwrapped(answer)
+        self.marked, left_out = claims(self.whole, options)
+        self.text, self.left_out = plain(self.marked), f" {_words(left_out)} "
         self.letters, self.options = letters, options
         self.upper = f"[{letters}]"
         self.any = f"[{letters}{letters.lower()}]"
@@ -118,10 +122,10 @@ class LetterReader:
     def levels(self, lenient: bool) -> list[Level]:
         """The rules in order, strict ones first."""
         strict: list[Level] = [
-            ("letter", lambda: self._alone(self.text)),
+            ("letter", lambda: self._alone(plain(self.whole))),
             ("boxed", self._boxed),
             ("answer_is", self._declared),
-            ("text", lambda: self._equal(self.text)),
+            ("text", lambda: self._equal(plain(self.whole))),
             ("last_line", self._last_line),
             ("first", self._leading),
             ("bold", self._bold),
@@ -136,12 +140,13 @@ class LetterReader:
             text,
             re.IGNORECASE,
         )
-        return [match[1].upper()] if match else []
+        concluded = re.fullmatch(rf"\W*(?i:{_OPENER})\(?({self.upper})[)\s.!。]*", text)
+        return [match[1].upper()] if match else [concluded[1]] if concluded else []
 
     def _boxed(self) -> list[str]:
         """A letter, or the text of an option, in the last LaTeX box or answer tag."""
         found = []
-        for content in boxed(self.marked):
+        for content in boxed(self.whole):
             inner = plain(content)
             head = re.match(rf"\(?({self.upper})[).:]\s*\S", inner)
             found += self._alone(inner) or self._equal(inner) or ([head[1]] if head else [])
@@ -152,13 +157,10 @@ class LetterReader:
         last: tuple[int, list[str]] | None = None
         for pattern in _DECLARED:
             for match in re.finditer(pattern, self.text, re.IGNORECASE | re.MULTILINE):
-                found = [] if _DOUBT.search(self.text, 0, match.start()) else self._at(match.end())
+                found = self._at(match.end())
                 if found and (last is None or match.end() > last[0]):
                     last = (match.end(), found)
-        correct = (
-            rf"{BEFORE}\(?({self.upper})\)?(?:[.:]\s*[^.\n]*?)?\s+(?:is|must\s+be|would\s+be)\s+(?:the\s+)?(?:most\s+)?"
-        )
-        for match in re.finditer(rf"{correct}(?:correct|right|best|true|accurate|appropriate)\b", self.text):
+        for match in re.finditer(rf"{BEFORE}\(?({self.upper})\)?(?:{_CORRECT})", self.text):
             if last is None or match.end() > last[0]:
                 last = (match.end(), [match[1]])
         return last[1] if last else []
@@ -194,16 +196,22 @@ class LetterReader:
         return found
 
     def _last_line(self) -> list[str]:
-        """A letter alone on the last line of several."""
+        """A letter alone on the last line of several, or in the last sentence ("Thus, D.")."""
         lines = lines_of(self.text)
-        return self._alone(lines[-1]) if len(lines) > 1 else []
+        if not lines:
+            return []
+        sentence = re.split(r"(?<=[.!?。])\s+|…", lines[-1])[-1].strip()
+        found = self._alone(lines[-1]) if len(lines) > 1 else []
+        concluded = re.search(rf"(?i:[,;]\s*{_OPENER})({self.upper})[.!\s]*$", lines[-1])
+        alone = self._alone(sentence) if sentence != lines[-1] and sentence[:1].isupper() else []
+        return found or alone or ([concluded[1]] if concluded else [])
 
     def _leading(self) -> list[str]:
         """A letter that begins the answer: "B. dog", "(B) since", "B because"; several where the options are repeated."""
         follows = rf"[).:]+(?=\s|$|[a-z]{{2}}|[^\x00-\x7f])|、|\s*[-–—]\s|\s*$|,(?=\s)|(?=\s+{_REASON})"
         lines = lines_of(self.text)
         first = re.match(rf"\(?({self.upper})(?:{follows})", lines[0]) if lines else None
-        if not first or lines[0].startswith(("I,", "I ")) or _REJECTED.match(lines[0], first.end()):
+        if not first or lines[0].startswith(("I,", "I ")):
             return []
         others = [match[1] for line in lines[1:] if (match := re.match(rf"[-•]?\s*\(?({self.upper})[).:]\s", line))]
         beside = re.findall(rf"(?:[(\[]|(?<=\s))({self.upper})[)\]]", lines[0][first.end() :])
@@ -217,26 +225,17 @@ class LetterReader:
     def _chosen(self) -> list[str]:
         """The letters after "I choose", "it's", "I think" and the like."""
         found = []
-        pattern = (
-            rf"{BEFORE}{_CHOSEN}\s+(?:(?:the\s+)?(?:option|choice|letter|answer)\s+)?[(\[\"']?({self.upper}){AFTER}"
-        )
+        pattern = rf"{BEFORE}{_CHOSEN}\s+(?:actually\s+|really\s+|clearly\s+)?"
+            rf"(?:(?:the\s+)?(?:option|choice|letter|answer)\s+)?[(\[\"']?({self.upper}){AFTER}"
         for match in re.finditer(pattern, self.text, re.IGNORECASE):
             after = self.text[match.end() :]
-            if (
-                match[1].isupper()
-                and self._is_letter(match[1], after)
-                and not _DOUBT.search(self.text, 0, match.start(1))
-            ):
+            if match[1].isupper() and self._is_letter(match[1], after):
                 found += [match[1], *self._joined(after)]
         return found
 
     def _bracketed(self) -> list[str]:
-        """The letters in brackets that are not said to be wrong."""
-        return [
-            match[1]
-            for match in re.finditer(rf"[(\[]({self.upper})[)\]]", self.text)
-            if not _NEGATION.search(self.text[: match.start()]) and not _REJECTED.match(self.text, match.end())
-        ]
+        """The letters in brackets."""
+        return re.findall(rf"[(\[]({self.upper})[)\]]", self.text)
 
     def _equal(self, text: str) -> list[str]:
         """The letters of the options that a text is equal to; a letter before it ("B. dog") must be the same."""
@@ -257,9 +256,9 @@ class LetterReader:
         for letter, option in zip(self.letters, self.options, strict=False):
             words = _words(option)
             start = said.find(f" {words} ") if words else -1
+            if words and f" {words} " in self.left_out:
+                return ["", letter]
             if start >= 0:
-                if _NEGATION.search(said[: start + 1]):
-                    return ["", letter]
                 places.append((start, start + len(words), letter))
         return [
             letter

@@ -20,14 +20,18 @@ BEFORE = r"(?<![A-Za-z0-9À-ɏ_])"
 """Not inside a word written in Latin letters; Chinese and Japanese text needs no space around an answer."""
 AFTER = r"(?![A-Za-z0-9À-ɏ_]|['’][A-Za-z]|-\w)"
 
+_TAIL = re.compile(r"(?:\s*(?:</s>|<eos>|<end_of_turn>|\[/?INST\]|<\|(?!end_of_(?:box|thought))[^|<>\s]+\|>))+\s*$")
+"""Special tokens that a server left at the end of an answer."""
+_ROLE = re.compile(r"^\s*(?:assistant|model|bot)\s*:\s*", re.IGNORECASE)
+
 _LATEX_TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|operatorname|rm|bf)\s*\{([^{}]*)\}")
 _TAGGED = re.compile(r"<answer>(.*?)</answer>|<\|begin_of_box\|>(.*?)<\|end_of_box\|>", re.IGNORECASE | re.DOTALL)
 _BOXED = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{([^{}]*)\}")
 
 
 def unwrapped(text: str) -> str:
-    """Full-width characters and LaTeX text commands as plain characters; markdown is kept."""
-    text = unicodedata.normalize("NFKC", text)
+    """Full-width characters and LaTeX text commands as plain characters, no special tokens; markdown is kept."""
+    text = _ROLE.sub("", _TAIL.sub("", unicodedata.normalize("NFKC", text)))
     for _ in range(3):
         text = _LATEX_TEXT.sub(r"\1", text)
     return text.replace("\\(", "").replace("\\)", "").replace("\\[", "").replace("\\]", "").replace("$", " ")

@@ -4,6 +4,7 @@ import pytest
 
 from mm_eval.errors import ConfigError, DataError
 from mm_eval.filters import Extracted, build_filter_ensemble, rule_of
+from mm_eval.filters.letters import McqLetterFilter
 
 READ = [
     ("A", "A", "letter"), ("b", "B", "letter"), ("(A)", "A", "letter"), ("A.", "A", "letter"), ("(c).", "C", "letter"),
@@ -138,3 +139,95 @@ def test_bad_arguments_are_errors_before_any_answer():
         build_filter_ensemble("x", [("mcq_letter", {"choices": 3})])
     with pytest.raises(DataError, match=r"no field 'e'"):
         read("cat", DOC, choices=["a", "e"])
+
+
+PICTURE = ["a red car", "a blue bicycle", "two dogs", "a cat"]
+DENIED = [
+    "I don't think it's B.",
+    "I would not choose C.",
+    "I can't choose C.",
+    "I didn't pick B",
+    "I think A is incorrect.",
+    "I believe B is wrong",
+    "Definitely A is not right",
+    "The incorrect answer is A",
+    "The wrong answer is A.",
+    "Wrong answer: A",
+    "I don't see a red car, so it is not A.",
+    "B) a blue bicycle is not the answer.",
+    "B. a blue bicycle is not in the image.",
+    "**A. a red car** is not shown.",
+    "不选A",
+    "정답은 A가 아닙니다.",
+    "答えはAではない。",
+    "The options are:\n(A) a red car",
+]
+"""Answers that deny or list letters and claim none."""
+
+DOUBTFUL = [
+    ("A: incorrect, no car. B: incorrect. C: correct, there are two dogs. D: incorrect.", "C"),
+    ("At first glance the answer is A, but it is actually B.", "B"),
+    ("The answer is A, wait no, B", "B"),
+    ("The answer is A? No, B.", "B"),
+    ("Some may say the answer is A. But that is wrong; D fits.", "D"),
+    ("If the answer is A, the car would be visible. It is not, so B.", "B"),
+    ("To answer: A is wrong because there's no car. B is wrong as well. So D.", "D"),
+    ("答えはAではなくBです。", "B"),
+]
+"""The letter that is meant; unparsed is right too, another letter is not."""
+
+CLEAR = [
+    ("D</s>", "D"),
+    ("B<|im_end|>", "B"),
+    ("ASSISTANT: B", "B"),
+    ('{"answer": "B"}', "B"),
+    ("Thus, D.", "D"),
+    ("Sure, B!", "B"),
+    ("Not B. C.", "C"),
+    ("A seems to be the correct answer.", "A"),
+    ("Option B best matches the picture.", "B"),
+    ("La respuesta correcta es la B.", "B"),
+    ("La bonne réponse est la lettre D.", "D"),
+    ("Die Antwort lautet C.", "C"),
+    ("La risposta corretta è la C", "C"),
+    ("A选项错误，B选项正确", "B"),
+    ("正确答案不是B，是C", "C"),
+    ("The answer is B, not C.", "B"),
+    ("The answer is B because A is wrong.", "B"),
+    ("A is wrong, B is right.", "B"),
+    ("If I had to choose, I'd pick B.", "B"),
+    ("B. It is not red.", "B"),
+    ("There is no doubt that the answer is B.", "B"),
+    ("The answer is (B) rather than (C)", "B"),
+]
+"""Clear answers beside tokens, roles, denials and in other languages."""
+
+
+@pytest.mark.parametrize("options", [PICTURE, []])
+@pytest.mark.parametrize("answer", DENIED)
+def test_a_denied_letter_is_no_answer(answer, options):
+    assert McqLetterFilter().one(answer, options) is None
+
+
+@pytest.mark.parametrize("options", [PICTURE, []])
+@pytest.mark.parametrize(("answer", "letter"), DOUBTFUL)
+def test_what_is_supposed_or_taken_back_is_never_the_answer(answer, letter, options):
+    assert McqLetterFilter().one(answer, options) in (None, letter)
+
+
+@pytest.mark.parametrize("options", [PICTURE, []])
+@pytest.mark.parametrize(("answer", "letter"), CLEAR)
+def test_a_claim_is_read_beside_denials_and_tokens(answer, letter, options):
+    assert McqLetterFilter().one(answer, options) == letter
+
+
+@pytest.mark.parametrize(
+    ("answer", "letter"),
+    [
+        ("A. There is no dog", "A"), ("B. It is not visible", "B"), ("The answer is B. It is not visible.", "B"),
+        ("It is not visible.", "B"), ("C. not sure", "C"), ("The answer is: not sure", "C"), ("D. No", "D"), ("No", "D"),
+    ],
+)  # fmt: skip
+def test_a_negation_inside_an_option_denies_nothing(answer, letter):
+    options = ["There is no dog", "It is not visible", "not sure", "No"]
+    assert McqLetterFilter().one(answer, options) == letter
