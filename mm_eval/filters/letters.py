@@ -225,8 +225,10 @@ class LetterReader:
     def _chosen(self) -> list[str]:
         """The letters after "I choose", "it's", "I think" and the like."""
         found = []
-        pattern = rf"{BEFORE}{_CHOSEN}\s+(?:actually\s+|really\s+|clearly\s+)?"
+        pattern = (
+            rf"{BEFORE}{_CHOSEN}\s+(?:actually\s+|really\s+|clearly\s+)?"
             rf"(?:(?:the\s+)?(?:option|choice|letter|answer)\s+)?[(\[\"']?({self.upper}){AFTER}"
+        )
         for match in re.finditer(pattern, self.text, re.IGNORECASE):
             after = self.text[match.end() :]
             if match[1].isupper() and self._is_letter(match[1], after):
