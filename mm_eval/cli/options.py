@@ -32,7 +32,9 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--sample", action="store_true", help="use the bundled sample data: not the benchmarks")
     parser.add_argument(
-        "--allow_url_media", action="store_true", help="fetch pictures that rows name by URL, from public addresses only"
+        "--allow_url_media",
+        action="store_true",
+        help="fetch pictures that rows name by URL, from public addresses only",
     )
     parser.add_argument("--offline", action="store_true", help="open no network connection")
 

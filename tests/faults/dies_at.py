@@ -1,12 +1,12 @@
 """`dies_at.py POINT LOG ARGUMENTS...`: the command line with the slow model, killed with SIGKILL at a point after the answers."""
 
+import importlib
 import os
 import runpy
 import signal
 import sys
 from pathlib import Path
 
-from mm_eval import evaluate
 from mm_eval.engine.run_folder import RunFolder
 from mm_eval.scorers.score_task import TaskScoring
 
@@ -29,7 +29,7 @@ def replace_or_die(source: str, target: Path) -> None:
 point = sys.argv.pop(1)
 whole_samples, whole_replace = TaskScoring.samples, os.replace
 if point == "answers":
-    evaluate._report = die
+    importlib.import_module("mm_eval.evaluate")._report = die
 elif point == "samples":
     TaskScoring.samples = samples_then_die
 elif point == "scoring":

@@ -1,5 +1,6 @@
 """Faults 5 to 16: torn tails, flipped bits, full disks, two launches, signals, ranks that die, folders that vanish."""
 
+import importlib
 import json
 import os
 import random
@@ -12,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval import evaluate as evaluate_module
 from mm_eval.engine import journal as journal_module
 from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
 from mm_eval.engine.model import Model, ModelSettings
@@ -20,6 +20,7 @@ from mm_eval.engine.schedule import Asker, Outcome
 from mm_eval.types import Instance, Response, Slot
 
 HERE = Path(__file__).parent
+evaluate_module = importlib.import_module("mm_eval.evaluate")  # the package has a function of that name
 
 
 class Echo(Model):
@@ -78,7 +79,7 @@ def test_06_one_flipped_bit_in_each_of_50_lines_asks_exactly_those_again(cli) ->
     path.write_bytes(b"\n".join(lines) + b"\n")
     again = cli(*arguments)
     assert again.code == 0, again.err
-    assert "50 damaged journal lines were skipped" in again.out and "70 answers were there, 50 were asked" in again.out
+    assert "50 damaged journal lines" in again.out and "70 answers were there, 50 were asked" in again.out
     assert again.results["results"] == before
 
 
