@@ -27,7 +27,7 @@ from mm_eval.engine.schedule import Asker, Outcome, StopSignal
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.preparation import Plan, RunRequest, check_generation, prepare, prepare_from_spec
 from mm_eval.report.html import write_report
-from mm_eval.report.recorded import RecordedRun
+from mm_eval.report.recorded import RecordedRun, sample_name
 from mm_eval.report.results import assemble, environment
 from mm_eval.report.thumbnails import pictures_of, write_thumbnails
 from mm_eval.scorers.score_task import TaskScores, TaskScoring
@@ -247,7 +247,7 @@ def _report(
     scores: dict[str, TaskScores] = {}
     for name, task in plan.tasks.items():
         scoring = TaskScoring(task, plan.styles[name], plan.scorers[name], state.slots.get)
-        folder.write_lines(f"samples/{file_name(name)}.jsonl", _ticked(scoring.samples(plan.doc_ids[name]), progress))
+        folder.write_lines(f"samples/{sample_name(name)}.jsonl", _ticked(scoring.samples(plan.doc_ids[name]), progress))
         scores[name] = scoring.aggregate(plan.request.bootstrap_iters)
     progress.stop()
     results, order = assemble(plan, scores)
@@ -312,8 +312,3 @@ def _problems(scores: dict[str, TaskScores], outcome: Outcome) -> list[str]:
             shown += [f"  {error}" for error in task_scores.errors]
         shown += [f"{name}: {key} has no value (see the notes)" for key in task_scores.missing]
     return shown
-
-
-def file_name(name: str) -> str:
-    """A row's name as a file name: `a::b@mcqa` keeps its meaning, a slash can't leave the folder."""
-    return re.sub(r"[^\w.@+-]+", "__", name)
