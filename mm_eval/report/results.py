@@ -73,7 +73,7 @@ def group_row(
     leaves = {leaf: scores[leaf] for leaf in _leaves(name, members)}
     config = plan.loaded.groups[name]
     result = aggregate_group(
-        {leaf: Member(score.numbers, score.n - score.failed) for leaf, score in leaves.items()},
+        {leaf: Member(score.numbers, score.n - score.failed, score.sizes) for leaf, score in leaves.items()},
         [
             GroupMetric(m.metric, m.aggregation, m.weight_by_size, m.filter_list, m.higher_is_better)
             for m in config.aggregate_metric_list

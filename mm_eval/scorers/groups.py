@@ -3,7 +3,8 @@
     aggregate_group({"a": Member({"acc,none": 0.5, "acc_stderr,none": 0.1}, n=10), ...}, [GroupMetric("acc")])
 
 The members are the leaf tasks, however deep the groups are nested.
-- micro (weight_by_size): as if all docs were one task: sum (n_i / N) v_i, standard error sqrt(sum (n_i / N)^2 se_i^2).
+- micro (weight_by_size): as if all docs were one task: sum (n_i / N) v_i, standard error sqrt(sum (n_i / N)^2 se_i^2),
+  where n_i are the docs that have the metric.
 - macro: each task counts the same: mean of v_i, standard error sqrt(sum se_i^2) / k.
 - a function: of the members' values; its standard error carries each member's over to the result (to first order).
 """
@@ -63,10 +64,19 @@ class GroupMetric:
 
 @dataclass(frozen=True)
 class Member:
-    """A leaf task of a group: its numbers by key ("acc,none", "acc_stderr,none"), and of how many docs they are."""
+    """A leaf task of a group.
+
+    numbers: by key ("acc,none", "acc_stderr,none"). n: of how many docs they are; sizes: the same for each key, where a
+    number is of some docs only.
+    """
 
     numbers: Mapping[str, Any]
     n: int
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    def size(self, key: str) -> int:
+        """Of how many docs the number of a key is."""
+        return self.sizes.get(key, self.n)
 
 
 @dataclass(frozen=True)
@@ -110,7 +120,7 @@ def _add(result: GroupResult, members: Mapping[str, Member], metric: GroupMetric
         result.notes.append(f"{key} is of {len(having)} of {len(members)} tasks; without: {shown}.")
     error_key = str(MetricKey(key.metric, key.scorer, is_stderr=True))
     values = [float(member.numbers[str(key)]) for member in having.values()]
-    sizes = [member.n for member in having.values()]
+    sizes = [member.size(str(key)) for member in having.values()]
     errors = [member.numbers.get(error_key) for member in having.values()]
     known = [float(error) for error in errors if error is not None and _is_number(error)]
     try:

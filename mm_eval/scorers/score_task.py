@@ -5,6 +5,7 @@ Nothing of a doc is kept but its reduced scores, so that a hundred thousand docs
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -41,12 +42,14 @@ class TaskScores:
     """The numbers of one task.
 
     numbers: {"metric,pipeline": value, "metric_stderr,pipeline": value or None}.
+    sizes: {"metric,pipeline": docs that the number is of}; `process_results` may give a metric for some docs only.
     n: docs asked; failed: without an answer or a score; unparsed: no pipeline could read the answer; truncated: the token cap
         ended an answer.
     unparsed_by: the same for each pipeline. errors: the first few failures, in words.
     """
 
     numbers: dict[str, Any] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
     n: int = 0
     failed: int = 0
     unparsed: int = 0
@@ -87,6 +90,8 @@ class TaskScoring:
             scorer.import_reduced(self._reduced.get(scorer.name, {}))
             numbers, _ = scorer.aggregate(scorer.reduced_docs, bootstrap_iters=bootstrap_iters)
             self.scores.numbers.update(numbers)
+            docs = Counter(metric for values in scorer.reduced_docs.values() for metric in values)
+            self.scores.sizes.update({str(MetricKey(metric, scorer.name)): count for metric, count in docs.items()})
             self.scores.higher_is_better.update(scorer.higher_is_better)
             self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
         return self.scores
@@ -96,7 +101,8 @@ class TaskScoring:
         for instance in self.task.instances(doc_ids, self.style, self._turn_pictures):
             by_doc[instance.doc_id].append(instance)
         failures: dict[int, MMEvalError] = {}
-        digests: dict[int, tuple[str, ...]] = {}
+        shown: dict[int, tuple[str, ...]] = {}  # all pictures of the prompt
+        asked_about: dict[int, tuple[str, ...]] = {}  # the question's own, which are what was drawn
         truncated = set()
         for doc_id, instances in by_doc.items():
             for instance in instances:
@@ -105,19 +111,21 @@ class TaskScoring:
                     failures[doc_id] = instance.error or (found and found.error) or self._unanswered(doc_id)
                     continue
                 instance.resps = [found.output]
-                digests[doc_id] = found.images
+                if found.images:  # a request may be without: an option on its own, for acc_mutual_info
+                    shown[doc_id] = found.images
+                    asked_about[doc_id] = _of_question(found)
                 if found.truncated:
                     truncated.add(doc_id)
         whole = {doc_id: instances for doc_id, instances in by_doc.items() if doc_id not in failures}
         scored = self._score_whole(whole, failures)
         docs = {doc_id: instances[0].doc for doc_id, instances in whole.items()}
-        self._clusters.update(self.task.clusters(docs, digests))
+        self._clusters.update(self.task.clusters(docs, asked_about))
         for doc_id, instances in by_doc.items():
             row = self._row(doc_id, instances, scored.get(doc_id, {}), failures.get(doc_id), doc_id in truncated)
             if doc_id in self._clusters and self._clusters[doc_id] != doc_id:
                 row["cluster"] = self._clusters[doc_id]  # so that runs can be compared by what was drawn together
-            if digests.get(doc_id):
-                row["images"] = list(digests[doc_id])
+            if doc_id in shown:
+                row["images"] = list(shown[doc_id])
             yield row
 
     def _unanswered(self, doc_id: int) -> ModelError:
@@ -185,6 +193,13 @@ class TaskScoring:
         if failure is not None:
             row["error"] = {"owner": failure.owner, "what": str(failure)}
         return row
+
+
+def _of_question(answer: Answered) -> tuple[str, ...]:
+    """The digests of the question's own pictures: the last turn's, where few-shot examples show pictures before it."""
+    if not answer.turn_pictures:
+        return answer.images
+    return answer.images[len(answer.images) - answer.turn_pictures[-1] :]
 
 
 def filtered(instances: Iterable[Instance]) -> dict[str, list[Any]]:

@@ -1,0 +1,105 @@
+"""Groups of whole runs: what each number of a group is of, and what of their members they show."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+TASK = """
+task: %s
+dataset_path: json
+dataset_kwargs: {data_files: {test: %s}}
+test_split: test
+output_type: generate_until
+doc_to_text: "{{question}}"
+doc_to_target: answer
+%s
+"""
+
+PARTS = """
+def parts(doc, results):
+    right = float(results[0] == doc["answer"])
+    return {"all": right, "sub": right} if doc["sub"] else {"all": right}
+"""
+
+
+class Suite:
+    """A folder of tasks of one's own with recorded answers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.answers = folder, list[dict]()
+        folder.mkdir()
+        (folder / "utils.py").write_text(PARTS)
+
+    def task(self, name: str, right: Sequence[bool], more: str, sub: int = 0) -> None:
+        """A task of one doc for each of `right`; the first `sub` docs have the metric `sub`."""
+        docs = [{"question": f"{name} {n}?", "answer": "1", "sub": n < sub} for n in range(len(right))]
+        data = self.folder / f"{name}.jsonl"
+        data.write_text("\n".join(map(json.dumps, docs)))
+        (self.folder / f"{name}.yaml").write_text(TASK % (name, data, more))
+        self.answers += [{"task": name, "doc_id": n, "resps": ["1" if r else "0"]} for n, r in enumerate(right)]
+
+    def group(self, text: str, name: str = "g") -> None:
+        (self.folder / f"{name}.yaml").write_text(text)
+
+    def words(self, tasks: str) -> list[str]:
+        replay = self.folder.parent / "replay.jsonl"
+        replay.write_text("\n".join(map(json.dumps, self.answers)))
+        where = ["--include_path", str(self.folder), "--model", "replay", "--model_args", f"path={replay}"]
+        return ["--tasks", tasks, *where]
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Suite:
+    return Suite(tmp_path / "mine")
+
+
+def number(row: Mapping[str, float], metric: str) -> tuple[float, float]:
+    return row[f"{metric},none"], row[f"{metric}_stderr,none"]
+
+
+def test_a_micro_mean_weighs_by_the_docs_that_have_the_metric(cli, suite: Suite) -> None:
+    """1 of sa's 5 docs and all of sb's 5 are right: 6 of 10, however many docs without the metric sa has."""
+    scoring = "process_results: !function utils.parts\nmetric_list: [{metric: all}, {metric: sub}]"
+    suite.task("sa", [True] + [False] * 19, scoring, sub=5)
+    suite.task("sb", [True] * 5, scoring, sub=5)
+    suite.group("group: g\ntask: [sa, sb]\naggregate_metric_list: [{metric: sub}, {metric: all}]\n")
+    results = cli(*suite.words("g")).results["results"]
+    value, error = number(results["g"], "sub")
+    assert value == pytest.approx(0.6)
+    assert error == pytest.approx(0.5 * results["sa"]["sub_stderr,none"]) == pytest.approx(0.5 * 0.2)
+    value, error = number(results["g"], "all")
+    assert value == pytest.approx(6 / 25)
+    assert error == pytest.approx(20 / 25 * math.sqrt(0.05 * 0.95 / 19))
+
+
+PICTURES = """
+task: pictures
+dataset_path: lmms-lab/MME
+test_split: test
+output_type: generate_until
+doc_to_visual: image
+doc_to_text: "{{question}}"
+doc_to_target: answer
+metric_list: [{metric: exact_match}]
+"""
+
+
+def test_the_pictures_of_few_shot_examples_are_no_part_of_a_docs_cluster(cli, suite: Suite, tmp_path: Path) -> None:
+    """Two questions about a picture belong together, whatever pictures the shots of each show."""
+    suite.group(PICTURES, "pictures")
+    suite.answers = [{"task": "pictures", "doc_id": n, "resps": ["No" if n // 2 % 3 else "Yes"]} for n in range(40)]
+    found = []
+    for shots in (0, 2):
+        options = ("--sample", "--limit", 40, "--num_fewshot", shots, "--output_path", tmp_path / f"shots{shots}")
+        ran = cli(*suite.words("pictures"), *options)
+        rows = ran.samples("pictures")
+        assert ran.code == 0 and {len(row["images"]) for row in rows} == {1 + shots}
+        found.append((ran.results["results"]["pictures"], [row.get("cluster") for row in rows]))
+    (row, clusters), (with_shots, with_shots_clusters) = found
+    assert clusters == with_shots_clusters and len({str(c) for c in clusters}) == 20
+    assert number(with_shots, "exact_match") == number(row, "exact_match")
