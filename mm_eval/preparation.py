@@ -18,8 +18,8 @@ from mm_eval.engine.model import MODELS, Model, ModelSettings, one_token_cap
 from mm_eval.errors import ConfigError, DataError, NotHereError, did_you_mean
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
+from mm_eval.task.blocks import PromptBlock, check_prompt_keys, choose_block
 from mm_eval.task.dataset import DataSource, sample_configs
-from mm_eval.task.prompt import PromptBlock, check_prompt_keys, choose_block
 from mm_eval.task.task import PromptStyle, Task
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from typing import Any
 from mm_eval.errors import MMEvalError
 from mm_eval.preparation import Plan, RunRequest, load_configs, prepare_without_model, without_sample
 from mm_eval.scorers.score_task import TaskScoring
-from mm_eval.task.prompt import check_prompt_keys, choose_block
+from mm_eval.task.blocks import check_prompt_keys, choose_block
 from mm_eval.task.task import Task
 from mm_eval.types import Instance, Slot
 

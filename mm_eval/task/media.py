@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import DataError, MMEvalError
+from mm_eval.task.blocks import PromptBlock, call
 from mm_eval.task.columns import require_column
-from mm_eval.task.prompt import PromptBlock, call
 from mm_eval.types import Doc
 
 if TYPE_CHECKING:

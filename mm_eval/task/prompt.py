@@ -1,139 +1,20 @@
-"""From a doc to the words of a question: columns, Jinja templates, functions, and the prompt block that suits the model."""
+"""From a doc to the words of a question: columns, Jinja templates, functions, and the right answer among choices."""
 
 from __future__ import annotations
 
 import ast
-import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mm_eval.catalog.formats import FormatField
 from mm_eval.errors import ConfigError, DataError, did_you_mean
+from mm_eval.task.blocks import PromptBlock, call
 from mm_eval.types import Doc, Target
-
-if TYPE_CHECKING:
-    from mm_eval.task.task import Task
-
-PROMPT_KEYWORDS = ("model_specific_prompt_kwargs", "lmms_eval_specific_kwargs")
-"""The two names under which a task's function may ask for the prompt block of the model."""
 
 _COLUMN = re.compile(r"[A-Za-z_]\w*\Z")
 _ONE_EXPRESSION = re.compile(r"\s*\{\{(.+?)\}\}\s*\Z", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class PromptBlock:
-    """The prompt kwargs that hold for one task and one model.
-
-    key: the block that was laid over `default` ("default" itself where none was).
-    kwargs: what the task's functions get. read: where it is a set, the keys that they look for are put into it.
-    """
-
-    key: str = "default"
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
-    read: set[str] | None = field(default=None, compare=False)
-
-    def for_function(self) -> dict[str, Any]:
-        """The kwargs as a task's function gets them: a copy, which notes what is read where that is asked for."""
-        return dict(self.kwargs) if self.read is None else RecordingBlock(self.kwargs, self.read)
-
-
-class RecordingBlock(dict[str, Any]):
-    """Prompt kwargs that note which keys a task's function looks for, whether they are there or not."""
-
-    def __init__(self, kwargs: Mapping[str, Any], read: set[str]) -> None:
-        super().__init__(kwargs)
-        self._read = read
-
-    def __getitem__(self, key: str) -> Any:
-        self._read.add(key)
-        return super().__getitem__(key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        self._read.add(key)
-        return super().get(key, default)
-
-    def pop(self, key: str, *default: Any) -> Any:
-        self._read.add(key)
-        return super().pop(key, *default)
-
-    def __contains__(self, key: object) -> bool:
-        self._read.add(str(key))
-        return super().__contains__(key)
-
-    def __iter__(self) -> Iterator[str]:
-        self._read.update(super().keys())
-        return super().__iter__()
-
-    def keys(self) -> Any:
-        self._read.update(super().keys())
-        return super().keys()
-
-    def values(self) -> Any:
-        self._read.update(super().keys())
-        return super().values()
-
-    def items(self) -> Any:
-        self._read.update(super().keys())
-        return super().items()
-
-
-def choose_block(blocks: Mapping[str, Any] | None, model_keys: Sequence[str], asked: str | None = None) -> PromptBlock:
-    """`default` overlaid by the most specific block of the model, or by the one asked for where the task has it.
-
-    blocks: `model_specific_prompt_kwargs` of a task; a task without `default` is fine.
-    model_keys: from most to least specific.
-    """
-    blocks = blocks or {}
-    keys = (asked,) if asked else model_keys
-    key = next((key for key in keys if key in blocks), "default")
-    default, chosen = blocks.get("default") or {}, blocks.get(key) or {}
-    if isinstance(default, Mapping) and isinstance(chosen, Mapping):
-        return PromptBlock(key, {**default, **chosen})
-    raise ConfigError(f"the prompt block {key!r} is not a mapping: {chosen!r}.")
-
-
-def call(function: Callable[..., Any], doc: Doc, block: PromptBlock) -> Any:
-    """Calls a task's function with the doc and, if it declares the keyword, with the prompt block."""
-    keyword = _prompt_keyword(function)
-    return function(doc, **{keyword: block.for_function()}) if keyword else function(doc)
-
-
-@lru_cache(maxsize=4096)
-def _prompt_keyword(function: Callable[..., Any]) -> str | None:
-    try:
-        names = inspect.signature(function).parameters
-    except (TypeError, ValueError):  # a builtin without a signature
-        return None
-    return next((keyword for keyword in PROMPT_KEYWORDS if keyword in names), None)
-
-
-def check_prompt_keys(task: Task, doc_ids: Sequence[int], block: PromptBlock) -> None:
-    """Checks that some function of the task reads each key of a prompt block.
-
-    A function may read a key for some kind of doc only, so that up to 100 docs are tried. A task none of whose functions takes
-    the block is left alone. Errors: ConfigError naming a key that none reads, with what they look for instead.
-    """
-    config, read = task.config, set[str]()
-    takers = [getattr(config, f"doc_to_{part}") for part in ("text", "target", "choice", "visual")]
-    if not block.kwargs or not any(callable(taker) and _prompt_keyword(taker) for taker in takers):
-        return
-    recording = replace(block, read=read)
-    for doc_id in doc_ids[:100]:
-        task.question(task.docs.text(doc_id), recording, f"{config.path} doc {doc_id}")
-        if read >= block.kwargs.keys():
-            return
-    if callable(config.doc_to_visual) and _prompt_keyword(config.doc_to_visual):
-        call(config.doc_to_visual, task.docs.full(doc_ids[0]), recording)
-    if unread := [key for key in block.kwargs if key not in read]:
-        raise ConfigError(
-            f"no function of {config.path} reads the key {unread[0]!r} of the prompt block {block.key!r}.",
-            where=config.where("prompt_kwargs"),
-            hint=did_you_mean(unread[0], read),
-        )
 
 
 def evaluate_field(value: Any, doc: Doc, block: PromptBlock, *, what: str, where: str) -> Any:

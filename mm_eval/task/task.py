@@ -13,18 +13,12 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.formats import FormatField
 from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
+from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.context import Layout, Turn, write_context
 from mm_eval.task.dataset import DataSource, Docs, docs_of, load_docs
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.media import PictureCache, picture_digest, visuals_of
-from mm_eval.task.prompt import (
-    PromptBlock,
-    choice_index,
-    choices_of,
-    evaluate_field,
-    render,
-    text_of,
-)
+from mm_eval.task.prompt import choice_index, choices_of, evaluate_field, render, text_of
 from mm_eval.types import Context, Doc, Instance, RequestType, Target
 
 if TYPE_CHECKING:

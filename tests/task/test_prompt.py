@@ -5,16 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from mm_eval.errors import ConfigError, DataError
-from mm_eval.task.prompt import (
-    PromptBlock,
-    call,
-    check_prompt_keys,
-    choice_index,
-    choices_of,
-    choose_block,
-    evaluate_field,
-    render,
-)
+from mm_eval.task.blocks import PromptBlock, call, check_prompt_keys, choose_block
+from mm_eval.task.prompt import choice_index, choices_of, evaluate_field, render
 
 BLOCK = PromptBlock()
 DOC = {"question": "Why?", "answer": "42", "label": 1, "choices": {"text": ["x", "y"]}, "options": ["p", "q"]}

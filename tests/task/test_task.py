@@ -6,8 +6,8 @@ import pytest
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError
+from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.dataset import DataSource
-from mm_eval.task.prompt import PromptBlock
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import Slot
 
