@@ -2,7 +2,8 @@
 
 The schedule goes by wall time, not by steps, so that a slow machine ends on time with a model that has seen less.
 Every few minutes a checkpoint is written (atomically, below --work); --resume goes on from it. The recipe, in order:
-name what lies under each image token; short questions without suffix; the model's own prompt.
+name what lies under each image token; short questions without suffix; the model's own prompt. --arch qwen goes first;
+its checkpoint is the --teacher of --arch llava (teacher.py says why, the model cards with which options).
 """
 
 import argparse
@@ -140,7 +141,7 @@ class Run:
 
     def rate(self, share: float) -> float:
         """The factor of the learning rates: a short rise, constant for 40% of the time, then a cosine to 3%."""
-        rise = min(1.0, (self.progress.step + 1) / 40) * self.options.rate
+        rise: float = min(1.0, (self.progress.step + 1) / 40) * self.options.rate
         return rise * (1 if share < 0.4 else 0.03 + 0.97 * 0.5 * (1 + math.cos(math.pi * (share - 0.4) / 0.6)))
 
     def loss(self, share: float) -> tuple[Tensor, dict[str, Any]]:
