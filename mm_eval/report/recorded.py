@@ -41,6 +41,7 @@ class RecordedTask:
     answers: dict[int, tuple[str, ...]] = field(default_factory=dict)
     better: Mapping[str, bool] = field(default_factory=dict)
     aggregations: Mapping[str, Aggregation] = field(default_factory=dict)
+    _whole: dict[str, Estimate | None] = field(default_factory=dict, repr=False)
 
     def aggregation(self, key: str) -> Aggregation | None:
         """The function that makes the number of a key: the task's own, else the mean where the values are numbers."""
@@ -52,13 +53,17 @@ class RecordedTask:
     def estimate(self, key: str, of_docs: Mapping[int, Any] | None = None) -> Estimate | None:
         """The number of a key with its interval, None where its aggregation can't be had or fails.
 
-        of_docs: the values of some of its docs, else of all.
+        of_docs: the values of some of its docs, else of all, which is computed once.
         """
-        function, chosen = self.aggregation(key), self.values.get(key) if of_docs is None else of_docs
-        if function is None or not chosen:
+        if of_docs is None:
+            if key not in self._whole:
+                self._whole[key] = self.estimate(key, self.values.get(key, {}))
+            return self._whole[key]
+        function = self.aggregation(key)
+        if function is None or not of_docs:
             return None
         try:
-            return estimate(function, list(chosen.values()), [self.clusters[doc_id] for doc_id in chosen])
+            return estimate(function, list(of_docs.values()), [self.clusters[doc_id] for doc_id in of_docs])
         except Exception:  # the task's own code, on values that went through JSON or on a part of the docs
             return None
 

@@ -86,9 +86,10 @@ class Docs:
     _texts: Any = field(init=False, default=None, repr=False)
     _stored: Any = field(init=False, default=None, repr=False)
     _decodes: bool = field(init=False, default=False, repr=False)
+    _features: Any = field(init=False, default=None, repr=False)  # kept: `datasets` copies them at each access
 
     def __post_init__(self) -> None:
-        features = getattr(self.rows, "features", None) or {}
+        self._features = features = getattr(self.rows, "features", None) or {}
         self.media_columns = tuple(name for name, feature in features.items() if _holds_media(feature))
         self._texts = self.rows.remove_columns(list(self.media_columns)) if self.media_columns else self.rows
         self._decodes = bool(self.media_columns) and all(only_pictures(features[name]) for name in self.media_columns)
@@ -135,7 +136,7 @@ class Docs:
                 return dict(self.rows[doc_id])
             [row] = self._stored[doc_id].to_pylist()
             try:
-                return {name: decoded(self.rows.features[name], value, self.places) for name, value in row.items()}
+                return {name: decoded(self._features[name], value, self.places) for name, value in row.items()}
             except DataError as error:
                 raise error.located(where) from error
 
