@@ -4,6 +4,8 @@
 
 One row a doc: {"task": "mme", "doc_id": 17, "resps": ["Yes"]}, one answer a repeat; for multiple choice one
 [log-likelihood in nats, is_greedy] a choice. The samples/*.jsonl of a run are such files. `path` may be a folder of them.
+A row's task is a path (`mmlu::mmlu_stem@mcqa`) or its last name; where no row has a task's own path or name, those of the one
+path that ends in its name are taken.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ class Replay(Model):
         path = Path(str(self.args["path"]))
         files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
         self._rows: dict[tuple[str, int], list[Any]] = {}
+        self._paths: dict[str, set[str]] = {}  # by their last names
         digest = hashlib.sha256()
         for file in files or [path]:
             digest.update(self._read(file))
@@ -58,6 +61,8 @@ class Replay(Model):
             if key in self._rows:
                 raise ConfigError(f"a second row for task {key[0]!r} doc {key[1]}.", where=f"{file}:{number}")
             self._rows[key] = resps
+            if "::" in key[0]:
+                self._paths.setdefault(_last_name(key[0]), set()).add(key[0])
         return content
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
@@ -88,8 +93,9 @@ class Replay(Model):
 
     def _answer(self, instance: Instance, index: int, choices: int = 0) -> Any:
         """The recorded answer; None where there is none, or where the row is of another number of choices."""
-        short = instance.task.rsplit("::", 1)[-1]
-        for name in (instance.task, short, short.split("@")[0]):
+        short = _last_name(instance.task)
+        ends_so = self._paths.get(short, set())
+        for name in (instance.task, short, short.split("@")[0], *(ends_so if len(ends_so) == 1 else ())):
             resps = self._rows.get((name, instance.doc_id))
             if resps is not None and choices and len(resps) not in (choices, 2 * choices):
                 return resps
@@ -102,3 +108,7 @@ class Replay(Model):
         return ModelError(
             f"the file has {got} where {needed} is needed.", where=f"{instance.task} doc {instance.doc_id}"
         )
+
+
+def _last_name(path: str) -> str:
+    return path.rsplit("::", 1)[-1]

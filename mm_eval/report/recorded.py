@@ -192,8 +192,17 @@ class RecordedRun:
 
 
 def sample_name(name: str) -> str:
-    """A row's name as a file name: `a::b@mcqa` keeps its meaning, a slash can't leave the folder."""
-    return re.sub(r"[^\w.@+-]+", "__", name)
+    """A row's name as the name of a file of its own, visible and within its folder.
+
+    A plain name is kept; one that can't stand as it is, or looks as if it had been marked so, gets a digest of itself.
+
+    >>> sample_name("mme"), sample_name("a::b@mcqa"), sample_name("../.b")
+    ('mme', 'a__b@mcqa-cf1d76bc', '__.b-4cf595a8')
+    """
+    safe = re.sub(r"[^\w.@+-]+", "__", name)[:48].lstrip(".")
+    if name and safe == name and not re.search(r"-[0-9a-f]{8}$", name):
+        return name
+    return f"{safe}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
 def _hashable(value: Any) -> Hashable:

@@ -59,6 +59,7 @@ class Scorer:
     clusters: Mapping[int, Hashable] | None = None
     seed: int = DEFAULT_SEED
     notes: list[str] = field(default_factory=list, init=False, repr=False)
+    _part_directions: dict[str, bool] = field(default_factory=dict, init=False, repr=False)
     _raw_docs: dict[int, ScoredDoc] = field(default_factory=dict, init=False, repr=False)
     _reduced_docs: dict[int, ReducedDoc] = field(default_factory=dict, init=False, repr=False)
     _reduction_errors: dict[int, MMEvalError] = field(default_factory=dict, init=False, repr=False)
@@ -193,6 +194,8 @@ class Scorer:
         scores: dict[str, Any] = {}
         for metric in self.metrics or ():
             value = metric.compute(references, predictions, **{**self.context, **(metric_kwargs or {})})
+            if isinstance(value, dict):
+                self._part_directions.update(dict.fromkeys(value, metric.higher_is_better))
             scores.update(value if isinstance(value, dict) else {metric.name: value})
         return scores
 
@@ -317,6 +320,8 @@ class Scorer:
                 metric = self._metric_of(name)
                 if metric is not None:
                     better.setdefault(name, metric.higher_is_better)
+                elif name in self._part_directions:  # a part of what a metric gives as {part: value}
+                    better.setdefault(name, self._part_directions[name])
         return better
 
     @property

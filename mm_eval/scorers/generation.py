@@ -60,7 +60,9 @@ class GenScorer(Scorer):
         scores: dict[str, list[Any]] = {}
         for metric in self.metrics or ():
             context = {**self.context, **(metric_kwargs or {})}
-            scores.update(_scores_of_repeats(metric, reference, predictions, context))
+            found = _scores_of_repeats(metric, reference, predictions, context)
+            self._part_directions.update(dict.fromkeys(found, metric.higher_is_better))
+            scores.update(found)
         return scores
 
     def _extract_inputs(self, doc_instances: list[Instance]) -> tuple[Any, list[Any], dict[str, Any]]:

@@ -116,13 +116,15 @@ def _add(result: GroupResult, members: Mapping[str, Member], metric: GroupMetric
     if not having:
         return
     if lacking:
-        shown = ", ".join(lacking[:5]) + (f" and {len(lacking) - 5} more" if len(lacking) > 5 else "")
-        result.notes.append(f"{key} is of {len(having)} of {len(members)} tasks; without: {shown}.")
+        result.notes.append(f"{key} is of {len(having)} of {len(members)} tasks; without: {_shown(lacking)}.")
     error_key = str(MetricKey(key.metric, key.scorer, is_stderr=True))
     values = [float(member.numbers[str(key)]) for member in having.values()]
     sizes = [member.size(str(key)) for member in having.values()]
     errors = [member.numbers.get(error_key) for member in having.values()]
     known = [float(error) for error in errors if error is not None and _is_number(error)]
+    if len(known) < len(values):
+        without = [name for name, error in zip(having, errors, strict=True) if not _is_number(error)]
+        result.notes.append(f"{key} has no standard error, since these have none: {_shown(without)}.")
     try:
         value = _value(metric, values, sizes)
         stderr = _stderr(metric, values, sizes, known) if len(known) == len(values) else None
@@ -194,6 +196,10 @@ def _absent(members: Mapping[str, Member], metric: GroupMetric) -> str:
     keys = [MetricKey.parse(text) for member in members.values() for text in member.numbers]
     known = {key.metric if metric.filter_list is None else str(key) for key in keys if key and not key.is_stderr}
     return f"No member has {wanted}. {did_you_mean(metric.metric, known)}"
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _is_number(value: Any) -> bool:

@@ -175,7 +175,8 @@ class TaskScoring:
         elif len(scores.errors) < 5:
             scores.errors.append(str(failure))
         row: dict[str, Any] = {
-            "task": self.task.config.display_name,
+            "task": self.task.path,
+            "alias": self.task.config.display_name,
             "doc_id": doc_id,
             "status": "failed" if failure else "truncated" if truncated else "answered",
             "doc": first.doc,

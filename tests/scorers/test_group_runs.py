@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.report.recorded import sample_name
+
 TASK = """
 task: %s
 dataset_path: json
@@ -103,3 +105,49 @@ def test_the_pictures_of_few_shot_examples_are_no_part_of_a_docs_cluster(cli, su
     (row, clusters), (with_shots, with_shots_clusters) = found
     assert clusters == with_shots_clusters and len({str(c) for c in clusters}) == 20
     assert number(with_shots, "exact_match") == number(row, "exact_match")
+
+
+def test_every_row_has_a_file_of_its_own() -> None:
+    plain = ["mme", "arc_easy@mcqa", "seedbench_ppl", "a__b", "Größe", "a.b-c+d"]
+    assert [sample_name(name) for name in plain] == plain
+    forged = [sample_name("a::b"), "t-0123abcd"]
+    odd = ["a::b", "a b", "a/b", "a:b", "\U0001f600", "\U0001f601", ".hidden", "..", "../evil", "hidden", "", "x" * 300]
+    odd += ["x" * 301, "\udcff", *forged]
+    names = [sample_name(name) for name in plain + odd]
+    assert len(set(names)) == len(names)
+    assert all("/" not in name and not name.startswith(".") and 0 < len(name.encode()) < 240 for name in names)
+
+
+def test_samples_are_a_replay_file_whatever_the_tasks_are_called(cli, suite: Suite, tmp_path: Path) -> None:
+    """`a::b` and `c::b` differ, and so do their files and rows; an alias is for people."""
+    scoring = "metric_list: [{metric: exact_match}]\nfewshot_config: {sampler: first_n}\ntask_alias: Shown name"
+    suite.task("b", [True, False, True, True], scoring)
+    suite.task("a__b", [False] * 4, "metric_list: [{metric: exact_match}]")
+    suite.group("group: a\ntask: [b]\n", "a")
+    suite.group("group: c\ntask: [{task: b, num_fewshot: 1}]\n", "c")
+    suite.answers += [{"task": "c::b", "doc_id": n, "resps": ["0"]} for n in range(4)]
+    first = cli(*suite.words("a,c,a__b"), "--output_path", tmp_path / "first")
+    values = {name: row.get("exact_match,none") for name, row in first.results["results"].items()}
+    assert values == {"a": None, "a::b": 0.75, "c": None, "c::b": 0, "a__b": 0}
+    files = sorted((first.folder / "samples").glob("*.jsonl"))
+    assert len(files) == 3 and {row["alias"] for row in first.samples(sample_name("c::b"))} == {"Shown name"}
+    again = ("--model", "replay", "--model_args", f"path={first.folder / 'samples'}", "--include_path", suite.folder)
+    second = cli("--tasks", "a,c,a__b", *again, "--output_path", tmp_path / "second")
+    assert second.code == 0 and second.results["results"] == first.results["results"]
+    alone = cli("--tasks", "b", *again, "--output_path", tmp_path / "alone")
+    assert alone.code == 3 and "no row" in alone.out, "which of the two b is meant can't be told"
+    kept = first.folder / "samples" / f"{sample_name('a::b')}.jsonl"
+    alone = cli("--tasks", "b", *again[:3], f"path={kept}", *again[4:], "--output_path", tmp_path / "alone2")
+    assert alone.code == 0 and alone.results["results"]["b"]["exact_match,none"] == 0.75
+
+
+def test_the_parts_of_a_metric_have_its_direction(cli, suite: Suite) -> None:
+    (suite.folder / "own.py").write_text(
+        "from mm_eval.metrics.metric import metric\n\n\n@metric('parts_of_it', higher_is_better=False)\n"
+        "def parts_of_it(references, predictions, **kwargs):\n    return {'p': 1.0, 'q': 0.5}\n"
+    )
+    suite.task("t", [True, False], "metric_list: [{metric: !function own.parts_of_it, higher_is_better: false}]")
+    ran = cli(*suite.words("t"))
+    better = ran.results["higher_is_better"]["t"]
+    assert ran.results["results"]["t"]["p,none"] == 1 and (better["p"], better["q"]) == (False, False)
+    assert ran.out.count("\u2193") == 2

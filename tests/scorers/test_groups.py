@@ -37,6 +37,7 @@ def test_micro_of_means_is_the_standard_error_of_all_docs_but_for_the_spread_bet
 def test_the_standard_error_is_none_where_a_member_has_none(missing):
     result = aggregate_group({**TASKS, "c": member(0.5, missing, 5)}, [{"metric": "acc"}])
     assert result.numbers["acc,none"] is not None and result.numbers["acc_stderr,none"] is None
+    assert result.notes == ["acc,none has no standard error, since these have none: c."]
 
 
 def test_a_function_of_the_members_values_is_honoured_with_a_standard_error():
