@@ -27,6 +27,19 @@ def test_ci_installs_and_tests_as_the_readme_says() -> None:
     assert install.replace("pip install ", "") in script and f"\n{test}\n" in script
 
 
+def test_the_first_command_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    """The numbers and the order of rows; where the run lies may differ."""
+    shown = README.split("on two cores:\n\n```\n")[1].split("\n```")[0]
+    command = [sys.executable, "-m", "mm_eval", "--tasks", "mme,seedbench", "--no_report"]
+    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert printed.returncode == 0, printed.stderr
+
+    def rows(text: str) -> list[str]:
+        return [line for line in text.splitlines() if not line.startswith(("note: report", "run folder"))]
+
+    assert rows(printed.stdout) == rows(shown)
+
+
 def test_the_contributing_lines_run(tmp_path: Path) -> None:
     task = next(block for block in blocks("yaml") if block.startswith("task: capitals"))
     metric = next(block for block in blocks("python") if "@metric" in block)
