@@ -123,6 +123,8 @@ def _pair(answers: Sequence[Any]) -> tuple[float, bool]:
     answer = answers[0]
     if isinstance(answer, (int, float)):
         return float(answer), False
+    if isinstance(answer, (str, bytes)):
+        raise ScoringError(f"{answer!r} is text, no (log-likelihood, is_greedy).")
     try:
         ll, is_greedy = answer
         return float(ll), bool(is_greedy)

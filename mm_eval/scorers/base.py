@@ -14,11 +14,13 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from numbers import Real
 from typing import Any, ClassVar, TypeVar
 
 from mm_eval.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
 from mm_eval.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, build_filter_ensemble, group_repeats
-from mm_eval.metrics.aggregation import mean
+from mm_eval.metrics.aggregation import bits_per_byte, mean, median, nanmean, perplexity, weighted_perplexity
+from mm_eval.metrics.corpus import Perplexity, _PerUnit
 from mm_eval.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
 from mm_eval.metrics.reduction import checked_k
 from mm_eval.metrics.stderr import DEFAULT_SEED, standard_error
@@ -33,6 +35,9 @@ SCORERS: Registry[type[Scorer]] = Registry(
 register_scorer = SCORERS.register
 
 DEFAULT_BOOTSTRAP_ITERS = 100_000
+_OF_LOG_LIKELIHOODS = (perplexity, weighted_perplexity, bits_per_byte)
+_OF_NUMBERS = (mean, nanmean, median, perplexity)
+"""Aggregations of plain numbers."""
 
 
 @dataclass(kw_only=True)
@@ -215,7 +220,26 @@ class Scorer:
                 reduced[doc_id] = self._reduce_doc(doc)
             except Exception as error:
                 self._reduction_errors[doc_id] = _as_scoring_error(error, f"doc {doc_id}")
-        return reduced
+        for name in {name for doc in reduced.values() for name in doc}:
+            for doc_id, reason in self._unusable(name, reduced).items():
+                unusable = ScoringError(f"the value of {name!r} is {reason}, no number.", where=f"doc {doc_id}")
+                self._reduction_errors.setdefault(doc_id, unusable)
+        return {doc_id: doc for doc_id, doc in reduced.items() if doc_id not in self._reduction_errors}
+
+    def _unusable(self, name: str, reduced: Mapping[int, ReducedDoc]) -> dict[int, str]:
+        """The docs whose value of a metric would spoil the number of all others, with that value.
+
+        A function of the task's own may take what is no number, as long as no other doc has one.
+        """
+        aggregation = self.aggregation_of(name)
+        values = {doc_id: doc[name] for doc_id, doc in reduced.items() if name in doc}
+        numbers = aggregation in _OF_NUMBERS or any(isinstance(value, Real) for value in values.values())
+        unusable = {}
+        for doc_id, value in values.items():
+            nan = isinstance(value, Real) and math.isnan(value) and aggregation is not nanmean
+            if nan or (numbers and (value is None or isinstance(value, str))):
+                unusable[doc_id] = f"{value!r:.80}"
+        return unusable
 
     def _reduce_doc(self, doc: ScoredDoc) -> ReducedDoc:
         values: ReducedDoc = {}
@@ -267,9 +291,9 @@ class Scorer:
             return None, None
         value = value.item() if hasattr(value, "item") else value
         clusters = None if self.clusters is None else [self.clusters.get(i, ("doc", i)) for i in of_docs]
-        if isinstance(value, float) and math.isnan(value):
-            self.notes.append(f"{key}: the number is NaN, so it has no standard error.")
-            return value, None
+        if isinstance(value, float) and not math.isfinite(value):
+            self.notes.append(f"{key}: {_not_finite(value, function, of_docs)}.")
+            return None, None
         stderr = standard_error(function, values, clusters, bootstrap_iters=iters, seed=self.seed)
         if stderr.note:
             self.notes.append(f"{key}: {stderr.note}")
@@ -349,6 +373,18 @@ class Scorer:
         """Takes the merged reduced docs of all processes; the scores before reduction stay where they were made."""
         self._raw_docs = {}
         self._reduced_docs = dict(doc_data)
+
+
+def _not_finite(value: float, function: Callable[..., Any], of_docs: Mapping[int, Any]) -> str:
+    """Why there is no number, with the first doc that is the cause."""
+    kind = "NaN" if math.isnan(value) else "infinite"
+    of_lls = function in _OF_LOG_LIKELIHOODS or isinstance(getattr(function, "__self__", None), (Perplexity, _PerUnit))
+    what = "log-likelihood" if of_lls else "value"
+    for doc_id, of_doc in of_docs.items():
+        for part in of_doc if isinstance(of_doc, (tuple, list)) else [of_doc]:
+            if isinstance(part, Real) and not math.isfinite(part):
+                return f"{kind}: the {what} of doc {doc_id} is {float(part)}"
+    return f"{kind}, though the {what} of each doc is finite"
 
 
 def first_instances(instances: Sequence[Instance]) -> list[Instance]:

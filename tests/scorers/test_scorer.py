@@ -322,6 +322,12 @@ def indexed(references, predictions):
         (shouted, {}, ["  A"], [1.0]), (shouted, {}, ["b", "a "], [0.0, 1.0]), (indexed, {}, ["a"], [1.0]),
         (indexed, {}, ["b", "a"], [0.0, 1.0]),
         (lambda references, predictions: predictions == references, {}, ["a"], [True]),
+        (lambda references, predictions: predictions == "a", {}, ["a", "b"], [True, False]),
+        (lambda references, predictions: predictions != "a", {}, ["a", "b"], [False, True]),
+        (lambda references, predictions: references in predictions, {}, ["it is a", "b"], [True, False]),
+        (lambda references, predictions: predictions[0] in references, {}, ["a", "b"], [True, False]),
+        (lambda references, predictions: predictions.startswith(references), {}, ["a3", "b"], [True, False]),
+        (lambda references, predictions: {"a": 2}.get(predictions, 0), {}, ["a", "b"], [2, 0]),
     ],
 )  # fmt: skip
 def test_fault_documented_metric_functions_get_a_list_that_can_be_used_as_its_only_value(
@@ -397,3 +403,31 @@ def test_any_key_that_can_be_registered_is_read_back(name, pipeline):
     for is_stderr in (False, True):
         key = MetricKey(name, pipeline, is_stderr)
         assert MetricKey.parse(str(key)) == key
+
+
+@pytest.mark.parametrize("spoilt", [None, "high", math.nan])
+def test_a_value_that_is_no_number_fails_its_doc_and_all_others_count(spoilt):
+    def half(references, predictions):
+        return spoilt if predictions == "x" else 0.5
+
+    for aggregation in ("mean", "median", max):
+        scorer = gen({"metric_list": [{"metric": half, "aggregation": aggregation}]})
+        scorer.run(generated(0, ["a"], "a") + generated(1, ["x"], "a") + generated(2, ["b"], "a"))
+        assert scorer.aggregate()[0]["half,none"] == 0.5
+        assert scorer.counts["failed"] == 1
+        assert isinstance(scorer.raw_docs[1].error, ScoringError) and "doc 1" in str(scorer.raw_docs[1].error)
+
+
+def test_an_infinite_number_is_none_and_the_note_names_the_doc():
+    scorer = build_scorer({"metric_list": [{"metric": "perplexity"}]}, "loglikelihood")
+    scorer.run(choices(0, [-1.0], 0) + choices(7, [-math.inf], 0))
+    assert scorer.aggregate()[0] == {"perplexity,none": None, "perplexity_stderr,none": None}
+    assert scorer.notes == ["perplexity,none: infinite: the log-likelihood of doc 7 is -inf."]
+
+
+def test_text_is_no_log_likelihood():
+    scorer = build_scorer({"metric_list": [{"metric": "acc"}]}, "multiple_choice")
+    instances = choices(0, [-1.0, -2.0], 0)
+    instances[0].resps = ["42"]
+    scorer.run(instances)
+    assert "is text" in str(scorer.raw_docs[0].error)
