@@ -129,7 +129,7 @@ class GroupConfig:
 def _aggregates(source: LocatedDict) -> tuple[AggregateMetric, ...]:
     stated = source.get("aggregate_metric_list")
     entries = [stated] if isinstance(stated, Mapping) else stated or []
-    made = []
+    made: list[AggregateMetric] = []
     for index, entry in enumerate(entries):
         where = where_item(stated, index, source.where("aggregate_metric_list"))
         schema.check_keys(located(entry), schema.AGGREGATE_KEYS, "aggregate_metric_list")
@@ -138,5 +138,14 @@ def _aggregates(source: LocatedDict) -> tuple[AggregateMetric, ...]:
             raise ConfigError("each entry of aggregate_metric_list needs a `metric`.", where=where)
         if "filter_list" in given:
             given["filter_list"] = tuple(schema.texts(given["filter_list"]))
-        made.append(AggregateMetric(**given, where=where))
+        entry = AggregateMetric(**given, where=where)
+        if any(_overlap(entry, other) for other in made):
+            raise ConfigError(f"aggregate_metric_list has {entry.metric!r} twice for the same pipelines.", where=where)
+        made.append(entry)
     return tuple(made)
+
+
+def _overlap(one: AggregateMetric, other: AggregateMetric) -> bool:
+    """Whether two entries would give the same number."""
+    every = one.filter_list is None or other.filter_list is None
+    return one.metric == other.metric and (every or bool(set(one.filter_list or ()) & set(other.filter_list or ())))

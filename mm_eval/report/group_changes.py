@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def leaves(run: RecordedRun, group: str) -> list[str]:
-    """The tasks below a group, each once."""
+    """The tasks below a group, once for each place where they stand."""
     members = run.results["group_subtasks"].get(group)
     if members is None:
         return [group] if group in run.spec["tasks"] else []
-    return list(dict.fromkeys(leaf for member in members for leaf in leaves(run, member)))
+    return [leaf for member in members for leaf in leaves(run, member)]
 
 
 def group_estimates(
@@ -42,7 +42,10 @@ def group_estimates(
     def total(part: str, key: str) -> Estimate | None:
         estimates = {name: getattr(found[key], part) for name, found in below.items() if key in found}
         error_key = str(MetricKey(key.split(",")[0], key.split(",", 1)[1], is_stderr=True))
-        members = {name: Member({key: e.value, error_key: e.stderr}, e.docs) for name, e in estimates.items()}
+        members = {
+            name: Member({key: e.value, error_key: e.stderr}, e.docs, {}, names.count(name))
+            for name, e in estimates.items()
+        }
         numbers = aggregate_group(members, metrics).numbers
         if numbers.get(key) is None:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import time
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ def assemble(plan: Plan, scores: Mapping[str, TaskScores]) -> tuple[dict[str, An
     better = {name: score.higher_is_better for name, score in scores.items()}
     for name in groups:
         better[name] = {metric: up for leaf in _leaves(name, members) for metric, up in better[leaf].items()}
-    names = [name for name, _ in order]
+    names = list(dict.fromkeys(name for name, _ in order))
     results = {
         "results": {name: groups.get(name) or rows[name] for name in names},
         "groups": {name: groups[name] for name in names if name in groups},
@@ -70,10 +71,14 @@ def group_row(
     plan: Plan, name: str, members: Mapping[str, list[str]], scores: Mapping[str, TaskScores]
 ) -> dict[str, Any]:
     """One group's numbers over its leaf tasks, and their counts added up."""
-    leaves = {leaf: scores[leaf] for leaf in _leaves(name, members)}
+    places = Counter(_leaves(name, members))  # a task that stands below the group twice counts twice
+    leaves = {leaf: scores[leaf] for leaf in places}
     config = plan.loaded.groups[name]
     result = aggregate_group(
-        {leaf: Member(score.numbers, score.n - score.failed, score.sizes) for leaf, score in leaves.items()},
+        {
+            leaf: Member(score.numbers, score.n - score.failed, score.sizes, places[leaf])
+            for leaf, score in leaves.items()
+        },
         [
             GroupMetric(m.metric, m.aggregation, m.weight_by_size, m.filter_list, m.higher_is_better)
             for m in config.aggregate_metric_list
@@ -81,7 +86,7 @@ def group_row(
     )
     row: dict[str, Any] = {"alias": config.display_name, **result.numbers}
     for count in ("n", "failed", "unparsed", "truncated"):
-        row[count] = sum(getattr(score, count) for score in leaves.values())
+        row[count] = sum(getattr(score, count) * places[leaf] for leaf, score in leaves.items())
     if result.notes:
         row["notes"] = list(result.notes)
     return row
@@ -123,7 +128,7 @@ def _ordered(
     groups: Mapping[str, Any],
     depth: int = 0,
 ) -> list[tuple[str, int]]:
-    """Rows in the order asked, each group above its members, no row twice."""
+    """Rows in the order asked, each group above its members; what stands below two groups has a row below each."""
     order: list[tuple[str, int]] = []
     for name in names:
         if name in groups:
@@ -131,7 +136,7 @@ def _ordered(
             order += _ordered(members[name], members, rows, groups, depth + 1)
         elif name in rows:
             order.append((name, depth))
-    return list(dict.fromkeys(order))
+    return order
 
 
 def _with_leaves(group_map: Mapping[str, list[str]], rows: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -144,7 +149,7 @@ def _with_leaves(group_map: Mapping[str, list[str]], rows: Mapping[str, Any]) ->
 
 
 def _leaves(name: str, members: Mapping[str, list[str]]) -> list[str]:
-    """The tasks below a group, or the task itself, each once."""
+    """The tasks below a group, once for each place where they stand, or the task itself."""
     if name not in members:
         return [name]
-    return list(dict.fromkeys(leaf for member in members[name] for leaf in _leaves(member, members)))
+    return [leaf for member in members[name] for leaf in _leaves(member, members)]

@@ -67,12 +67,13 @@ class Member:
     """A leaf task of a group.
 
     numbers: by key ("acc,none", "acc_stderr,none"). n: of how many docs they are; sizes: the same for each key, where a
-    number is of some docs only.
+    number is of some docs only. places: how often it stands below the group; it counts as often, with one error.
     """
 
     numbers: Mapping[str, Any]
     n: int
     sizes: Mapping[str, int] = field(default_factory=dict)
+    places: int = 1
 
     def size(self, key: str) -> int:
         """Of how many docs the number of a key is."""
@@ -99,7 +100,7 @@ def aggregate_group(
     members: Mapping[str, Member], metrics: Sequence[GroupMetric | Mapping[str, Any]] | None
 ) -> GroupResult:
     """The numbers of a group over its leaf tasks. A metric that some members lack is of those that have it, with a note."""
-    result = GroupResult({}, sum(member.n for member in members.values()), {})
+    result = GroupResult({}, sum(member.n * member.places for member in members.values()), {})
     for entry in metrics or ():
         metric = entry if isinstance(entry, GroupMetric) else GroupMetric.from_dict(entry)
         keys = _keys_of(members, metric)
@@ -121,49 +122,56 @@ def _add(result: GroupResult, members: Mapping[str, Member], metric: GroupMetric
     values = [float(member.numbers[str(key)]) for member in having.values()]
     sizes = [member.size(str(key)) for member in having.values()]
     errors = [member.numbers.get(error_key) for member in having.values()]
+    places = [member.places for member in having.values()]
     known = [float(error) for error in errors if error is not None and _is_number(error)]
     if len(known) < len(values):
         without = [name for name, error in zip(having, errors, strict=True) if not _is_number(error)]
         result.notes.append(f"{key} has no standard error, since these have none: {_shown(without)}.")
     try:
-        value = _value(metric, values, sizes)
-        stderr = _stderr(metric, values, sizes, known) if len(known) == len(values) else None
+        value = _value(metric, values, sizes, places)
+        stderr = _stderr(metric, values, sizes, places, known) if len(known) == len(values) else None
     except Exception as error:
         result.notes.append(f"{key}: the group's aggregation raised {type(error).__name__}: {error}.")
         value, stderr = None, None
     result.numbers[str(key)] = value
     result.numbers[error_key] = stderr
-    result.sizes[str(key)] = sum(sizes)
+    result.sizes[str(key)] = sum(size * count for size, count in zip(sizes, places, strict=True))
     if metric.higher_is_better is not None:
         result.higher_is_better[key.metric] = metric.higher_is_better
 
 
-def _weights(metric: GroupMetric, sizes: Sequence[int]) -> list[float]:
-    total = sum(sizes)
-    if not metric.weight_by_size or total == 0:
-        return [1.0 / len(sizes)] * len(sizes)
-    return [size / total for size in sizes]
+def _weights(metric: GroupMetric, sizes: Sequence[int], places: Sequence[int]) -> list[float]:
+    by_size = metric.weight_by_size and any(sizes)
+    parts = [count * (size if by_size else 1) for size, count in zip(sizes, places, strict=True)]
+    total = sum(parts)
+    return [part / total for part in parts]
 
 
-def _value(metric: GroupMetric, values: Sequence[float], sizes: Sequence[int]) -> float:
+def _value(metric: GroupMetric, values: Sequence[float], sizes: Sequence[int], places: Sequence[int]) -> float:
     if metric.aggregation == "mean":
-        return math.fsum(weight * value for weight, value in zip(_weights(metric, sizes), values, strict=True))
-    return float(_call(aggregation_named(metric.aggregation), values, sizes, metric.weight_by_size))
+        return math.fsum(w * value for w, value in zip(_weights(metric, sizes, places), values, strict=True))
+    each = [index for index, count in enumerate(places) for _ in range(count)]
+    function = aggregation_named(metric.aggregation)
+    return float(_call(function, [values[i] for i in each], [sizes[i] for i in each], metric.weight_by_size))
 
 
 def _stderr(
-    metric: GroupMetric, values: Sequence[float], sizes: Sequence[int], errors: Sequence[float]
+    metric: GroupMetric,
+    values: Sequence[float],
+    sizes: Sequence[int],
+    places: Sequence[int],
+    errors: Sequence[float],
 ) -> float | None:
     """sqrt(sum of the squares of what each member's error changes the result by); exact for both kinds of mean."""
     if metric.aggregation == "mean":
-        changes = [weight * error for weight, error in zip(_weights(metric, sizes), errors, strict=True)]
+        changes = [weight * error for weight, error in zip(_weights(metric, sizes, places), errors, strict=True)]
     else:
         changes = []
         for i, error in enumerate(errors):
             up, down = list(values), list(values)
             up[i] += error
             down[i] -= error
-            changes.append((_value(metric, up, sizes) - _value(metric, down, sizes)) / 2)
+            changes.append((_value(metric, up, sizes, places) - _value(metric, down, sizes, places)) / 2)
     result = math.sqrt(math.fsum(change**2 for change in changes))
     return result if math.isfinite(result) else None
 

@@ -151,3 +151,30 @@ def test_the_parts_of_a_metric_have_its_direction(cli, suite: Suite) -> None:
     better = ran.results["higher_is_better"]["t"]
     assert ran.results["results"]["t"]["p,none"] == 1 and (better["p"], better["q"]) == (False, False)
     assert ran.out.count("\u2193") == 2
+
+
+def test_a_task_counts_once_for_each_place_where_it_stands(cli, suite: Suite) -> None:
+    """Six places, four tasks: what stands twice has twice the weight and, being one measurement, one error."""
+    metric = "metric_list: [{metric: exact_match}]\nfewshot_config: {sampler: first_n}"
+    suite.task("x1", [True, True, True, False], metric)
+    suite.task("y1", [True, False, False, False], metric)
+    suite.group("group: ggm\ntask: [x1, y1]\n", "ggm")
+    suite.group("group: gg\ntask: [x1, y1]\n", "gg")
+    macro = "aggregate_metric_list: [{metric: exact_match, weight_by_size: false}]"
+    suite.task("z1", [True] * 4, metric)
+    suite.group(f"group: top\ntask: [ggm, gg, {{task: gg, num_fewshot: 1}}, z1]\n{macro}\n", "top")
+    ran = cli(*suite.words("top"))
+    row = ran.results["results"]["top"]
+    value, error = number(row, "exact_match")
+    assert value == pytest.approx((3 * (0.75 + 0.25) + 1) / 7) and row["n"] == 28
+    one = 0.25  # the standard error of 3 or 1 of 4
+    assert error == pytest.approx(math.sqrt(2 * (2 * one) ** 2 + 2 * one**2) / 7)
+    shown = [line.split()[1] for line in ran.out.splitlines() if line.startswith("    - ")]
+    assert shown == ["x1", "y1"] * 3
+
+
+def test_the_same_number_twice_is_refused(cli, suite: Suite) -> None:
+    suite.task("t", [True], "metric_list: [{metric: exact_match}]")
+    suite.group("group: g\ntask: [t]\naggregate_metric_list:\n  - metric: exact_match\n  - metric: exact_match\n")
+    ran = cli(*suite.words("g"))
+    assert ran.code == 2 and "g.yaml:5" in ran.err + ran.out and "twice" in ran.err + ran.out
