@@ -22,8 +22,6 @@ _OTHER = {
     "아니오": "no", "아니": "no",
 }  # fmt: skip
 _SAYS = {**_LATIN, **_OTHER}
-_STARTS_SENTENCES = frozenset({"是", "对", "對", "不", "没有", "沒有", "有的"})
-"""Words that also begin a sentence which says something else ("是一只狗")."""
 _WORD = rf"(?:{BEFORE}(?:{'|'.join(_LATIN)})(?!\w)(?!['’-]\w)|{'|'.join(sorted(_OTHER, key=len, reverse=True))})"
 _ANSWER_IS = re.compile(
     rf"(?:{BEFORE}(?:answer|response|antwort|respuesta|réponse|ответ)(?:\s+(?:is|would\s+be|should\s+be|must\s+be)|\s*[:=])"
@@ -35,7 +33,8 @@ _DOUBT = re.compile(
 )
 _ENDS = r"\s*(?:$|\.(?!\s*\d)|[(\n,;:!。，、；：！)\]\"'”–—-])"
 _BOTH = re.compile(
-    rf"\s*,?\s*(?:/|-?or\b-?|-?and\b-?|und\b|ou\b|或|和)\s*({_WORD})|\s*[,.;!]\s*({_WORD})(?={_ENDS})", re.IGNORECASE
+    rf"\s*,?\s*(?:/|-?or\b-?|-?and\b-?|und\b|ou\b|oder\b|o\b|,?\s*but\b|或|和)\s*({_WORD})|\s*[,.;!?\s]\s*({_WORD})(?={_ENDS})",
+    re.IGNORECASE,
 )
 _GOES_ON = r"\s+(?:it|there|this|that|these|those|the|he|she|they|we|you|i|because|since|as)\b"
 _HEDGE = re.compile(
@@ -44,6 +43,7 @@ _HEDGE = re.compile(
     r"not\s+(?:a\s+)?(?:yes|no))",
     re.IGNORECASE,
 )
+_DENIED = re.compile(r"(?:n['’]t|\bnot)\s+(?:\w+\s+){0,2}$|\b(?:labell?ed|says|reads|written|word)\s+$", re.IGNORECASE)
 
 
 @register_filter("yes_no")
@@ -103,7 +103,7 @@ def _leading(text: str) -> list[str]:
     word, after = _meaning(match[1]), text[match.end() :]
     if word == "no" and match[1].lower() == "no" and not re.match(f"{_ENDS}|{_GOES_ON}", after, re.IGNORECASE):
         return []
-    if match[1] in _STARTS_SENTENCES and not re.match(_ENDS, after):
+    if (match[1] in _OTHER or match[1].lower() == "sim") and not re.match(_ENDS, after):
         return []
     return _with_other(text, match.end(), match[1])
 
@@ -121,6 +121,8 @@ def _within(text: str) -> list[str]:
     found = []
     for match in re.finditer(rf"{BEFORE}(yes|no){AFTER}", text, re.IGNORECASE):
         word = match[1].lower()
+        if _DENIED.search(text[: match.start()]) or text[: match.start()].endswith("-"):
+            return []
         if word == "yes" or re.match(_ENDS, text[match.end() :]):
             found.append(word)
         else:

@@ -27,7 +27,9 @@ UNREAD = [
     "Yes and no",
     "No. Yes.", "No dogs are visible", "No one is there", "No idea", "No doubt, yes", "There is no dog, so yes",
     "It is a no-brainer", "The answer is not yes", "eyes", "Yesterday", "是一只狗", "没有狗", "No. 5 is visible", "True",
-    "There is a dog", "I cannot tell: yes?",
+    "There is a dog", "I cannot tell: yes?", "The answer isn't no", "I wouldn't say yes", "The button is labelled Yes.",
+    "Yes, but no", "yes no", "Ja oder nein", "sí o no", "yes-or-no", "Yes? No.", "Yes\nNo\nYes\nNo", "否则", "否定", "예술",
+    "네덜란드", "Sim City",
 ]  # fmt: skip
 
 
