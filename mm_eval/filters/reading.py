@@ -29,8 +29,19 @@ _TAGGED = re.compile(r"<answer>(.*?)</answer>|<\|begin_of_box\|>(.*?)<\|end_of_b
 _BOXED = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{([^{}]*)\}")
 
 
+LONGEST = 20_000
+"""Characters of an answer that are read; of a longer one its first fifth and its end, where it says what it means."""
+
+
+def readable(text: str) -> str:
+    """An answer without long runs of white space and of bounded length: the rules take the square of it in time."""
+    text = re.sub(r"\n\s*\n", "\n\n", re.sub(r"[^\S\n]+", " ", text))
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 5]}\n{text[-LONGEST * 4 // 5 :]}"
+
+
 def unwrapped(text: str) -> str:
     """Full-width characters and LaTeX text commands as plain characters, no special tokens; markdown is kept."""
+    text = readable(text)
     text = _ROLE.sub("", _TAIL.sub("", unicodedata.normalize("NFKC", text)))
     for _ in range(3):
         text = _LATEX_TEXT.sub(r"\1", text)

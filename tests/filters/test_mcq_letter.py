@@ -231,3 +231,21 @@ def test_a_claim_is_read_beside_denials_and_tokens(answer, letter, options):
 def test_a_negation_inside_an_option_denies_nothing(answer, letter):
     options = ["There is no dog", "It is not visible", "not sure", "No"]
     assert McqLetterFilter().one(answer, options) == letter
+
+
+@pytest.mark.parametrize(
+    "junk", [" ", "\n", "A ", "(", "the answer is ", "I don't think it's B. ", "答案不是", "**A** "]
+)
+def test_a_long_answer_is_read_in_a_second_or_two(junk: str) -> None:
+    import time
+
+    started = time.process_time()
+    McqLetterFilter().one(junk * (100_000 // len(junk)), ["a red car", "a blue bicycle"])
+    assert time.process_time() - started < 5, "the machine is slow at times; without a bound this takes minutes"
+
+
+def test_the_end_of_a_long_answer_counts() -> None:
+    assert (
+        McqLetterFilter().one("Let me look at it. " * 5000 + "\nThe answer is B.", ["a red car", "a blue bicycle"])
+        == "B"
+    )
