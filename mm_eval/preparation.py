@@ -16,11 +16,13 @@ from typing import Any
 from mm_eval.catalog.manager import Loaded, TaskManager
 from mm_eval.engine.model import MODELS, Model, ModelSettings, one_token_cap
 from mm_eval.errors import ConfigError, DataError, NotHereError, did_you_mean
+from mm_eval.metrics import METRICS
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.blocks import PromptBlock, check_prompt_keys, choose_block
 from mm_eval.task.dataset import DataSource, sample_configs
 from mm_eval.task.task import PromptStyle, Task
+from mm_eval.types import MetricKey
 
 log = logging.getLogger(__name__)
 
@@ -229,6 +231,7 @@ def _open(
     resolved = {name: config.resolved() for name, config in loaded.tasks.items()}
     loaded.groups = {name: group.resolved() for name, group in loaded.groups.items()}
     scorers = {name: scorers_of(config) for name, config in resolved.items()}
+    _check_group_metrics(loaded, scorers)
     progress("data")
     source = _source(request, sample)
     plan = Plan(request, loaded, {}, {}, scorers, {}, sample)
@@ -252,6 +255,30 @@ def _open(
     if left_out:
         plan.notes.append(_left_out_note(loaded, left_out))
     return plan
+
+
+def _check_group_metrics(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> None:
+    """ConfigError for a group's metric that no task below reports and nobody has registered: a misspelt one.
+
+    A registered metric that no task below has is noted in the group's row instead: `mmlu@generate` has no log-likelihoods.
+    """
+
+    def leaves(name: str) -> list[str]:
+        return [
+            leaf
+            for member in loaded.group_map[name]
+            for leaf in (leaves(member) if member in loaded.groups else [member])
+        ]
+
+    for name, group in loaded.groups.items():
+        known = {
+            metric.name for leaf in leaves(name) for scorer in scorers.get(leaf, ()) for metric in scorer.metrics or ()
+        }
+        for metric in group.aggregate_metric_list:
+            wanted = MetricKey(metric.metric, "none").parent_metric or metric.metric
+            if wanted not in known and wanted not in METRICS:
+                what = f"group {name!r} aggregates {metric.metric!r}, which no task of it has."
+                raise ConfigError(what, where=metric.where, hint=did_you_mean(wanted, known))
 
 
 def _left_out_note(loaded: Loaded, left_out: set[str]) -> str:

@@ -217,3 +217,11 @@ def test_a_token_cap_on_the_command_line_wins_under_any_name(cli) -> None:
     for name in ("max_gen_toks", "max_tokens", "max_new_tokens"):
         ran = cli("show", "seedbench", "--sample", "--model", "dummy", "--gen_kwargs", f"{name}=1")
         assert "'max_new_tokens': 1" in ran.out, name
+
+
+def test_a_misspelt_metric_of_a_group_stops_before_anything_is_asked(cli, tmp_path: Path) -> None:
+    (tmp_path / "g.yaml").write_text("group: gg\ntask: [arc_easy]\naggregate_metric_list:\n  - {metric: accc}\n")
+    ran = cli("--tasks", "gg", "--include_path", tmp_path, "--model", "dummy", "--sample")
+    assert ran.code == 2 and "g.yaml:" in ran.err and "Did you mean 'acc'" in ran.err
+    other_form = cli("--tasks", "mmlu@generate", "--model", "dummy", "--sample", "--limit", "2")
+    assert other_form.code == 0 and "No member has acc" in other_form.out
