@@ -225,3 +225,10 @@ def test_a_misspelt_metric_of_a_group_stops_before_anything_is_asked(cli, tmp_pa
     assert ran.code == 2 and "g.yaml:" in ran.err and "Did you mean 'acc'" in ran.err
     other_form = cli("--tasks", "mmlu@generate", "--model", "dummy", "--sample", "--limit", "2")
     assert other_form.code == 0 and "No member has acc" in other_form.out
+
+
+def test_a_group_of_tasks_with_metrics_of_their_own_is_validated_task_by_task(cli, tmp_path: Path) -> None:
+    entry = "{metric: mme_cognition_score}"
+    (tmp_path / "g.yaml").write_text(f"group: gg\ntask: [arc_easy, mme]\naggregate_metric_list: [{entry}]\n")
+    ran = cli("validate", "gg", "--include_path", tmp_path, "--sample")
+    assert ran.code == 0 and "FAIL" not in ran.out, ran.out
