@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from mm_eval.errors import MMEvalError
 
@@ -39,8 +39,7 @@ Context: TypeAlias = str | list[Message]
 Target: TypeAlias = str | int | list[str] | list[int] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """Where an answer belongs: the task's full path with format and overrides, the doc, the repeat, the choice.
 
     A record of the journal names the slots that its answer fills, so this is what a resumed run looks up.
@@ -50,10 +49,6 @@ class Slot:
     doc_id: int
     repeat: int = 0
     choice: int = 0
-
-    def to_json(self) -> list[str | int]:
-        """[task, doc_id, repeat, choice]."""
-        return [self.task, self.doc_id, self.repeat, self.choice]
 
 
 @dataclass(slots=True, eq=False)

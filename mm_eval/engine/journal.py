@@ -107,7 +107,7 @@ def error_record(key: str, slots: Iterable[Slot], instance: Instance, error: MME
 
 
 def _record(kind: str, key: str, slots: Iterable[Slot], instance: Instance, attempts: int) -> dict[str, Any]:
-    record: dict[str, Any] = {"v": VERSION, "kind": kind, "key": key, "slots": [slot.to_json() for slot in slots]}
+    record: dict[str, Any] = {"v": VERSION, "kind": kind, "key": key, "slots": list(slots)}
     if instance.image_digests:
         record["images"] = list(instance.image_digests)
         record["turn_pictures"] = list(instance.metadata.get("turn_pictures", ()))
@@ -116,7 +116,7 @@ def _record(kind: str, key: str, slots: Iterable[Slot], instance: Instance, atte
 
 def slots_record(key: str, slots: Iterable[Slot]) -> dict[str, Any]:
     """More slots for an answer that is recorded already, so that a key keeps its one answer record."""
-    return {"v": VERSION, "kind": "slots", "key": key, "slots": [slot.to_json() for slot in slots]}
+    return {"v": VERSION, "kind": "slots", "key": key, "slots": list(slots)}
 
 
 def _from_record(record: Mapping[str, Any]) -> Recorded | None:

@@ -83,7 +83,9 @@ def _environment() -> Any:
 
 @lru_cache(maxsize=1024)
 def _template(source: str) -> Any:
-    return _environment().from_string(source)
+    template = _environment().from_string(source)
+    template.globals = dict(template.globals)  # a ChainMap by default, which every rendering would copy key by key
+    return template
 
 
 @lru_cache(maxsize=1024)
