@@ -67,7 +67,7 @@ class Replay(Model):
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         slot = instance.slot
-        return {"adapter": "replay", "file": self.digest, "slot": slot.to_json()}
+        return {"adapter": "replay", "file": self.digest, "slot": list(slot)}
 
     def describe(self) -> Mapping[str, Any]:
         return {"adapter": "replay", "file": self.digest}
