@@ -195,7 +195,12 @@ const HEIGHT = 64;
 let shown = rows, chosen = -1;
 const list = byId("list"), spacer = byId("spacer"), detail = byId("detail");
 const state = (row) => row.s === "failed" ? ["failed", "other", "⚠"] : row.u ? ["unparsed", "other", "?"] : row.ok === true ? ["right", "right", "✓"] : row.ok === false ? ["wrong", "wrong", "✗"] : ["scored", "other", "•"];
-const flip = (row) => row.w && row.w.ok !== undefined && row.ok !== undefined && row.w.ok !== row.ok ? (row.ok ? "gained" : "lost") : "";
+// Runs beside a sample: of `held` (all, or the chosen one) the first in which a right answer became a wrong one, or the reverse
+const held = (row) => (row.w || []).filter((one, place) => one && (!byId("f-beside").value || place === Number(byId("f-beside").value)));
+const flip = (row) => {
+  const one = held(row).find((other) => other.ok !== undefined && row.ok !== undefined && other.ok !== row.ok);
+  return !one ? "" : one.ok === (about.kind === "run") ? "lost" : "gained";
+};
 const answerText = (row) => row.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join(" | ");
 const address = (row) => `#${encodeURIComponent(row.t).replace(/%3A/g, ":").replace(/%40/g, "@")}/${row.d}`;
 
@@ -246,7 +251,11 @@ function show(index, keepAddress) {
   if (row.e) parts.push(...block("Failed", row.e));
   if (row.o) parts.push(...block("Choices, with log-likelihood in nats", row.o.map((text, place) => `${place === row.g || (Array.isArray(row.g) && row.g.includes(place)) ? "→" : " "} ${logLikelihood(row.a[place]?.[0]).toFixed(3)}  ${text}`).join("\n")));
   else row.a.forEach((answer, place) => parts.push(...marked(row.a.length > 1 ? `Answer ${place + 1}` : "Answer", typeof answer === "string" ? answer : JSON.stringify(answer))));
-  if (row.w) parts.push(...block(`Answer in ${about.against}${row.w.ok === undefined ? "" : row.w.ok ? " (right)" : " (wrong)"}`, row.w.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join("\n")));
+  (row.w || []).forEach((other, place) => {
+    if (!other) { parts.push(...block(`Answer in ${about.beside[place]}`, "not asked the same")); return; }
+    const mark = other.e ? " (failed)" : other.u ? " (unparsed)" : other.ok === undefined ? "" : other.ok ? " (right)" : " (wrong)";
+    parts.push(...block(`Answer in ${about.beside[place]}${mark}`, other.e || other.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join("\n")));
+  });
   const facts = make("dl", { class: "facts" });
   const fact = (name, value) => facts.append(make("dt", {}, name), make("dd", {}, value));
   for (const [name, found] of Object.entries(row.x)) {
@@ -279,7 +288,7 @@ function fromAddress() {
 function jump() {
   const row = fromAddress();
   if (!row) return;
-  for (const id of ["f-task", "f-category", "f-result", "f-text"]) byId(id).value = "";
+  for (const id of ["f-task", "f-category", "f-beside", "f-result", "f-text"]) byId(id).value = "";
   apply(row);
   byId("samples").scrollIntoView();
 }
@@ -287,9 +296,11 @@ function samples() {
   const options = (id, names, all) => byId(id).append(make("option", { value: "" }, all), ...names.map((name) => make("option", { value: name }, name)));
   options("f-task", [...new Set(rows.map((row) => row.t))], "all tasks");
   options("f-category", [...new Set(rows.map((row) => row.c))].filter(Boolean).sort(), "all categories");
+  byId("f-beside").append(make("option", { value: "" }, "any run"), ...about.beside.map((name, place) => make("option", { value: place }, name)));
+  byId("f-beside").parentElement.hidden = about.beside.length < 2;
   const results = ["right", "wrong", "unparsed", "truncated", "failed"].filter((name) => rows.some((row) => state(row)[0] === name || row.s === name));
   options("f-result", rows.some(flip) ? [...results, "flipped", "lost", "gained"] : results, "all results");
-  for (const id of ["f-task", "f-category", "f-result"]) byId(id).addEventListener("change", () => apply());
+  for (const id of ["f-task", "f-category", "f-beside", "f-result"]) byId(id).addEventListener("change", () => apply());
   let timer = 0;
   byId("f-text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => apply(), 80); });
   byId("filters").addEventListener("submit", (event) => event.preventDefault());

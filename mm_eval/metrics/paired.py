@@ -16,6 +16,7 @@ clusters, or with fewer than 10 docs of the rarer kind.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -102,10 +103,21 @@ def estimate(
     value = float(aggregation(values))
     error = standard_error(aggregation, values, clusters, bootstrap_iters=bootstrap_iters, seed=seed)
     stderr = error.value if math.isfinite(value) else None
+    return replace(with_stderr(value, stderr, aggregation, values, clusters), note=error.note)
+
+
+def with_stderr(
+    value: float,
+    stderr: float | None,
+    aggregation: Aggregation,
+    values: Sequence[Any],
+    clusters: Sequence[Hashable] | None = None,
+) -> Estimate:
+    """The number over some docs whose standard error is known already, with what its interval needs."""
     count, strata = _count(aggregation, values, clusters)
-    marks = [right_or_wrong(each) for each in values]
-    rarer = None if None in marks else min(marks.count(True), marks.count(False))
-    return Estimate(value, stderr, len(values), count, max(1, count - strata), error.note, rarer)
+    marks = Counter(map(right_or_wrong, values))
+    rarer = None if None in marks else min(marks[True], marks[False])
+    return Estimate(value, stderr, len(values), count, max(1, count - strata), rarer=rarer)
 
 
 def paired_difference(

@@ -7,12 +7,12 @@ Only docs that both runs scored are paired, and only where the doc itself is the
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mm_eval.errors import ConfigError, did_you_mean
-from mm_eval.metrics.paired import Estimate, Flips, estimate, flips, paired_difference
+from mm_eval.metrics.paired import Estimate, Flips, flips, paired_difference
 from mm_eval.metrics.student import holm
 from mm_eval.report.group_changes import group_estimates, leaves
 from mm_eval.report.recorded import RecordedRun, RecordedTask
@@ -72,7 +72,7 @@ def compare(runs: Sequence[RecordedRun], only: Sequence[str] | None = None) -> l
         if not shared:
             raise ConfigError(f"{first.folder} and {run.folder} have no task in common.")
         for name in shared:
-            comparison.changes += _changes(first.tasks[name], run.tasks[name], comparison)
+            comparison.changes += _changes((first, run), name, comparison)
         comparison.changes = _with_groups(first, comparison.changes)
         compared.append(comparison)
     _correct(compared)
@@ -108,40 +108,43 @@ def _prompt(prompt: Mapping[str, Any]) -> str:
     return f"{prompt['key']} ({said})" if said else str(prompt["key"])
 
 
-def _changes(first: RecordedTask, second: RecordedTask, comparison: Comparison) -> Iterator[Change]:
-    same = {doc_id for doc_id in first.docs.keys() & second.docs.keys() if first.docs[doc_id] == second.docs[doc_id]}
-    if left_out := len(first.docs.keys() | second.docs.keys()) - len(same):
-        comparison.differs.append(
-            f"{first.name}: {left_out} docs are not the same in both runs, or in one only: left out"
-        )
-    comparison.answers[first.name] = (sum(first.answers[i] != second.answers[i] for i in same), len(same))
+def _changes(pair: tuple[RecordedRun, RecordedRun], name: str, comparison: Comparison) -> Iterator[Change]:
+    asked, asked_of_other = (run.asked(name) for run in pair)
+    same = [i for i in asked if i in asked_of_other and asked[i].doc == asked_of_other[i].doc]
+    if left_out := len(asked.keys() | asked_of_other.keys()) - len(same):
+        comparison.differs.append(f"{name}: {left_out} docs are not the same in both runs, or in one only: left out")
+    comparison.answers[name] = (sum(asked[i].answers != asked_of_other[i].answers for i in same), len(same))
+    first, second = (run.tasks[name] for run in pair)
     headlines = set(headline_keys(first))
     unscored = 0
     for key in first.values:
         if key not in second.values:
             continue
-        shared = sorted(first.values[key].keys() & second.values[key].keys() & same)
-        unscored = max(unscored, len(first.values[key].keys() & same) - len(shared))
+        mine = [i for i in same if i in first.values[key]]
+        shared = sorted(i for i in mine if i in second.values[key])
+        unscored = max(unscored, len(mine) - len(shared))
         change = _change(first, second, key, shared)
         if change is not None:
             yield replace(change, headline=key in headlines)
     if unscored:
-        comparison.differs.append(f"{first.name}: {unscored} docs failed in the other run: left out of both")
+        comparison.differs.append(f"{name}: {unscored} docs failed in the other run: left out of both")
 
 
 def _change(first: RecordedTask, second: RecordedTask, key: str, shared: list[int]) -> Change | None:
     function = first.aggregation(key)
     if function is None or not shared:
         return None
+    before, after = first.estimate(key, shared), second.estimate(key, shared)
+    if before is None or after is None:
+        return None
     a, b = [first.values[key][i] for i in shared], [second.values[key][i] for i in shared]
-    clusters: list[Hashable] = [first.clusters[i] for i in shared]
     return Change(
         first.name,
         key,
-        estimate(function, a, clusters),
-        estimate(function, b, clusters),
-        paired_difference(function, a, b, clusters),
-        flips({i: first.values[key][i] for i in shared}, {i: second.values[key][i] for i in shared}),
+        before,
+        after,
+        paired_difference(function, a, b, [first.clusters[i] for i in shared]),
+        flips(dict(zip(shared, a, strict=True)), dict(zip(shared, b, strict=True))),
         first.better.get(key.split(",")[0], True),
     )
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.metrics.aggregation import mean
-from mm_eval.metrics.paired import Estimate, estimate
+from mm_eval.metrics.paired import Estimate, estimate, with_stderr
 from mm_eval.scorers.groups import GroupMetric
 from mm_eval.types import MetricKey
 
@@ -30,16 +31,15 @@ Aggregation = Callable[[Sequence[Any]], float]
 class RecordedTask:
     """The scored docs of one task of a run.
 
-    values: {"metric,filter": {doc_id: value}}. clusters: {doc_id: what it was drawn together with}.
-    docs: {doc_id: digest of the doc}. answers: {doc_id: the raw answers}. better: which way each metric is better.
+    values: {"metric,filter": {doc_id: value}}. clusters: {doc_id: what it was drawn together with}. better: which way each
+    metric is better. recorded: the numbers and standard errors of results.json.
     """
 
     name: str
     values: dict[str, dict[int, Any]] = field(default_factory=dict)
     clusters: dict[int, Hashable] = field(default_factory=dict)
-    docs: dict[int, str] = field(default_factory=dict)
-    answers: dict[int, tuple[str, ...]] = field(default_factory=dict)
     better: Mapping[str, bool] = field(default_factory=dict)
+    recorded: Mapping[str, Any] = field(default_factory=dict)
     aggregations: Mapping[str, Aggregation] = field(default_factory=dict)
     _whole: dict[str, Estimate | None] = field(default_factory=dict, repr=False)
 
@@ -50,22 +50,38 @@ class RecordedTask:
         numbers = all(isinstance(value, (bool, int, float)) for value in self.values.get(key, {}).values())
         return mean if numbers else None
 
-    def estimate(self, key: str, of_docs: Mapping[int, Any] | None = None) -> Estimate | None:
+    def estimate(self, key: str, of_docs: Collection[int] | None = None) -> Estimate | None:
         """The number of a key with its interval, None where its aggregation can't be had or fails.
 
-        of_docs: the values of some of its docs, else of all, which is computed once.
+        of_docs: of these docs alone. Of all docs it is the recorded number with the recorded standard error, where there is one.
         """
-        if of_docs is None:
-            if key not in self._whole:
-                self._whole[key] = self.estimate(key, self.values.get(key, {}))
-            return self._whole[key]
+        if of_docs is not None and len(of_docs) < len(self.values.get(key, ())):
+            return self._estimate(key, {doc_id: self.values[key][doc_id] for doc_id in of_docs})
+        if key not in self._whole:
+            self._whole[key] = self._estimate(key, self.values.get(key, {}), whole=True)
+        return self._whole[key]
+
+    def _estimate(self, key: str, values: Mapping[int, Any], *, whole: bool = False) -> Estimate | None:
         function = self.aggregation(key)
-        if function is None or not of_docs:
+        if function is None or not values:
             return None
+        clusters = [self.clusters[doc_id] for doc_id in values]
+        metric = MetricKey.parse(key)
+        error = str(MetricKey(metric.metric, metric.scorer, is_stderr=True)) if metric else ""
+        value, stderr = self.recorded.get(key), self.recorded.get(error)
         try:
-            return estimate(function, list(of_docs.values()), [self.clusters[doc_id] for doc_id in of_docs])
+            if whole and isinstance(value, (int, float)) and isinstance(stderr, (int, float)):
+                return with_stderr(float(value), float(stderr), function, list(values.values()), clusters)
+            return estimate(function, list(values.values()), clusters)
         except Exception:  # the task's own code, on values that went through JSON or on a part of the docs
             return None
+
+
+class Asked(NamedTuple):
+    """A doc and the raw answers to it, each as a digest, so that two runs can be held against each other."""
+
+    doc: bytes
+    answers: bytes
 
 
 @dataclass(frozen=True)
@@ -111,9 +127,13 @@ class RecordedRun:
         """The prompt block of each task."""
         return {name: prompt["key"] for name, prompt in self.results["run"]["prompts"].items()}
 
+    def samples_path(self, task: str) -> Path:
+        """samples/<task>.jsonl"""
+        return self.folder / "samples" / f"{sample_name(task)}.jsonl"
+
     def rows(self, task: str) -> Iterator[dict[str, Any]]:
         """The rows of samples/<task>.jsonl."""
-        path = self.folder / "samples" / f"{sample_name(task)}.jsonl"
+        path = self.samples_path(task)
         try:
             with path.open(encoding="utf-8") as file:
                 for line in file:
@@ -129,20 +149,29 @@ class RecordedRun:
         return {name: self._task(name) for name in self.spec["tasks"]}
 
     def _task(self, name: str) -> RecordedTask:
-        task = RecordedTask(name, better=self.results["higher_is_better"].get(name, {}))
+        recorded = self.results["results"].get(name, {})
+        task = RecordedTask(name, better=self.results["higher_is_better"].get(name, {}), recorded=recorded)
         task.aggregations = self.aggregations.get(name, {})
+        clusters: dict[str, int] = {}  # a number a cluster: its name may be several digests long
         for row in self.rows(name):
             doc_id = row["doc_id"]
-            task.clusters[doc_id] = _hashable(row.get("cluster", ("doc", doc_id)))
-            task.docs[doc_id] = hashlib.sha256(json.dumps([row["doc"], row["target"]]).encode()).hexdigest()
-            task.answers[doc_id] = tuple(json.dumps(resp) for resp in row["resps"])
+            drawn_with = json.dumps(row.get("cluster", ["doc", doc_id]))
+            task.clusters[doc_id] = clusters.setdefault(drawn_with, len(clusters))
             if row["status"] != "failed":
+                last = None
                 for key, value in row["scores"].items():
-                    task.values.setdefault(key, {})[doc_id] = value
-        order = list(self.results["results"].get(name, ()))  # as the table has them, not as docs came by
+                    last = last if value == last and type(value) is type(last) else _lean(value)
+                    task.values.setdefault(key, {})[doc_id] = last
+        order = list(recorded)  # as the table has them, not as docs came by
         places = {key: order.index(key) if key in order else len(order) for key in task.values}
         task.values = {key: task.values[key] for key in sorted(task.values, key=lambda key: places[key])}
         return task
+
+    def asked(self, name: str) -> dict[int, Asked]:
+        """For each doc of a task what was asked and answered, as digests."""
+        return {
+            row["doc_id"]: Asked(_digest([row["doc"], row["target"]]), _digest(row["resps"])) for row in self.rows(name)
+        }
 
     @cached_property
     def aggregations(self) -> dict[str, dict[str, Aggregation]]:
@@ -205,5 +234,17 @@ def sample_name(name: str) -> str:
     return f"{safe}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
-def _hashable(value: Any) -> Hashable:
-    return tuple(_hashable(item) for item in value) if isinstance(value, (list, tuple)) else value
+def _digest(value: Any) -> bytes:
+    return hashlib.sha256(json.dumps(value).encode()).digest()[:16]
+
+
+def _lean(value: Any) -> Any:
+    """A value of a doc with its texts and right/wrong marks shared with other docs': a run has them by the thousand."""
+    if type(value) is str:
+        return sys.intern(value)
+    if type(value) is float:
+        return _MARKS.get(value, value)
+    return {sys.intern(key): _lean(item) for key, item in value.items()} if type(value) is dict else value
+
+
+_MARKS = {0.0: 0.0, 1.0: 1.0}

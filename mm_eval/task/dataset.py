@@ -140,6 +140,11 @@ class Docs:
             except DataError as error:
                 raise error.located(where) from error
 
+    def stored(self, doc_ids: list[int]) -> Iterator[tuple[int, Doc]]:
+        """(doc_id, doc with its pictures as they are stored, `{"bytes": ..., "path": ...}`), nothing decoded."""
+        source = self.rows.with_format("arrow") if self._stored is None else self._stored
+        yield from zip(doc_ids, source[doc_ids].to_pylist(), strict=True)
+
     def picture(self, name: str, where: str) -> Any:
         """The picture that a row names by its file, below the data's own folder."""
         with decoding(where):

@@ -123,7 +123,9 @@ def test_html_puts_the_first_runs_answers_beside(cli, perfect, worse):
     before = page.read_text()
     assert cli("compare", perfect, worse, "--html").code == 0
     after = page.read_text()
-    assert '"w":{' in after and '"w":{' not in before and f'"against":"{perfect.parent.name}/{perfect.name}"' in after
+    assert (
+        '"w":[{' in after and '"w":[{' not in before and f'"beside":["{perfect.parent.name}/{perfect.name}"]' in after
+    )
     page.write_text(before)
 
 

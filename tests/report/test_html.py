@@ -3,12 +3,16 @@
 import json
 import math
 import re
+import shutil
+import tracemalloc
 
 import pytest
 
-from mm_eval.report import html as page_of
-from mm_eval.report.html import html, in_script, thumbnail_path
+from mm_eval.report import sample_rows
+from mm_eval.report.html import write_report
+from mm_eval.report.page import in_script
 from mm_eval.report.recorded import RecordedRun
+from mm_eval.report.sample_rows import thumbnail_path
 
 
 def test_json_can_stand_in_a_script_element():
@@ -37,10 +41,33 @@ def test_thumbnails_are_by_content_and_beside_the_page_where_they_are_too_many(d
 
     path = thumbnail_path(dummy_run, mme_rows[0]["images"][0])
     assert path.parent.name == mme_rows[0]["images"][0][:2] and max(Image.open(path).size) <= 320
-    run = RecordedRun.read(dummy_run)
-    assert f'"{mme_rows[0]["images"][0]}":"data:image/jpeg;base64,' in html(run)
-    monkeypatch.setattr(page_of, "EMBEDDED", 0)
-    assert f'"{mme_rows[0]["images"][0]}":"media/{path.parent.name}/{path.name}"' in html(run)
+    run, page = RecordedRun.read(dummy_run), dummy_run / "report.html"
+    assert f'"{mme_rows[0]["images"][0]}":"data:image/jpeg;base64,' in page.read_text()
+    monkeypatch.setattr(sample_rows, "EMBEDDED", 0)
+    assert f'"{mme_rows[0]["images"][0]}":"media/{path.parent.name}/{path.name}"' in write_report(run).read_text()
+    monkeypatch.undo()
+    write_report(run)
+
+
+def test_a_page_is_written_a_row_at_a_time(dummy_run, mme_rows, tmp_path):
+    """What is held grows by what the intervals need, not by prompts and answers: those have 5 kB a doc here."""
+
+    def peak(count):
+        folder = tmp_path / str(count)
+        shutil.copytree(dummy_run, folder, ignore=lambda *_: ["media", "report.html"])
+        with (folder / "samples/mme.jsonl").open("w") as file:
+            for doc_id in range(count):
+                row = {**mme_rows[doc_id % len(mme_rows)], "doc_id": doc_id, "prompt": f"{doc_id} " * 1000}
+                file.write(json.dumps(row) + "\n")
+        tracemalloc.start()
+        write_report(RecordedRun.read(folder))
+        used = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return used
+
+    peak(10)  # what is loaded once
+    few, many = peak(420), peak(4200)
+    assert (many - few) / (4200 - 420) < 1000
 
 
 def test_no_report_and_what_cannot_be_written(cli, tmp_path, monkeypatch):
@@ -51,7 +78,7 @@ def test_no_report_and_what_cannot_be_written(cli, tmp_path, monkeypatch):
     def full(*arguments):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr("mm_eval.report.html.html", full)
+    monkeypatch.setattr("mm_eval.report.html.page", full)
     done = cli(*words, tmp_path / "b")
     assert done.code == 0 and "no report.html could be written: No space left" in done.out
     assert (tmp_path / "b/results.json").exists(), "what is derived costs no result"

@@ -45,7 +45,7 @@ def test_every_block_is_asked_by_one_model_and_compared_with_the_first(cli, tmp_
     assert asked["mine"]["prompt"].endswith("? Say yes or no.") and asked["qwen_vl"]["prompt"].endswith("? Answer:")
     assert asked["of_mme"]["prompt"].endswith("?!")
     pages = {key: (out / "dummy" / key / "report.html").read_text() for key in asked}
-    assert '"w":{' in pages["qwen_vl"] and '"w":{' not in pages["default"]
+    assert '"w":[{' in pages["qwen_vl"] and '"w":[{' not in pages["default"]
     assert "of_mme (as default)" in done.out and "seedbench has no block 'of_mme'" in done.out
     assert "vs default" in done.out and "p (Holm)" in done.out and "unparsed" in done.out
     again = cli(*words, "--output_path", out)

@@ -1,0 +1,134 @@
+"""Thumbnails: of the pictures that were asked about, and of no other, at the least cost."""
+
+import io
+import json
+
+import pytest
+from PIL import Image, ImageChops
+
+from mm_eval.evaluate import RunRequest, evaluate
+from mm_eval.preparation import prepare_from_spec
+from mm_eval.report import thumbnails
+from mm_eval.report.recorded import RecordedRun
+from mm_eval.report.sample_rows import thumbnail_path
+from mm_eval.report.thumbnails import pictures_of, write_thumbnails
+
+YAML = """
+task: shown
+dataset_path: parquet
+dataset_kwargs: {data_files: {test: DOCS}}
+test_split: test
+doc_to_visual: VISUAL
+doc_to_text: "Which?"
+doc_to_target: "{{id}}"
+metric_list: [{metric: exact_match}]
+"""
+UTILS = """
+def as_stored(doc):
+    return [doc["image"].convert("RGB")]
+
+
+def left_half(doc):
+    picture = doc["image"].convert("RGB")
+    return [picture.crop((0, 0, picture.width // 2, picture.height))]
+
+
+def painted(doc):
+    picture = doc["image"].convert("RGB")
+    picture.paste((255, 0, 0), (0, 0, picture.width, picture.height))
+    return [picture]
+
+
+def changing(doc):
+    import pathlib
+    return left_half(doc) if pathlib.Path(__file__).with_name("changed").exists() else as_stored(doc)
+"""
+
+
+def jpeg(size, exif=None):
+    """A red left half and a blue right one."""
+    picture = Image.new("RGB", size, (0, 0, 255))
+    picture.paste((255, 0, 0), (0, 0, size[0] // 2, size[1]))
+    file = io.BytesIO()
+    picture.save(file, "JPEG", quality=90, **({"exif": exif} if exif else {}))
+    return file.getvalue()
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Asks about stored pictures through one of the functions above, without a report, and makes the thumbnails apart."""
+
+    def start(visual, contents):
+        from datasets import Dataset, Features, Value
+        from datasets import Image as Picture
+
+        rows = [{"id": n, "image": {"bytes": content, "path": None}} for n, content in enumerate(contents)]
+        features = Features({"id": Value("int64"), "image": Picture()})
+        Dataset.from_list(rows, features=features).to_parquet(str(tmp_path / "docs.parquet"))
+        yaml = YAML.replace("DOCS", str(tmp_path / "docs.parquet")).replace("VISUAL", visual)
+        (tmp_path / "shown.yaml").write_text(yaml)
+        (tmp_path / "utils.py").write_text(UTILS)
+        out = str(tmp_path / "out")
+        request = RunRequest(tasks=("shown",), model="dummy", include_path=str(tmp_path), report=False, output_path=out)
+        return evaluate(request).folder
+
+    return start
+
+
+def made(folder):
+    recorded = RecordedRun.read(folder)
+    plan = prepare_from_spec(RunRequest.from_json(recorded.request), recorded.spec)
+    count = write_thumbnails(folder, plan.tasks["shown"], plan.styles["shown"], pictures_of(recorded.rows("shown")))
+    digests = [json.loads(line)["images"][0] for line in (folder / "samples/shown.jsonl").read_text().splitlines()]
+    return count, [thumbnail_path(folder, digest) for digest in digests]
+
+
+@pytest.mark.parametrize("visual", ["!function utils.as_stored", "image"])
+def test_a_small_stored_picture_is_its_own_thumbnail_and_not_decoded_again(run, monkeypatch, visual):
+    contents = [jpeg((300 + n, 200)) for n in range(20)]
+    folder = run(visual, [content for content in contents for _ in range(2)])
+    decoded = []
+    monkeypatch.setattr(
+        thumbnails, "open_picture", lambda content: decoded.append(1) or Image.open(io.BytesIO(content))
+    )
+    count, paths = made(folder)
+    assert count == 20 and [path.read_bytes() for path in paths[::2]] == contents
+    assert len(decoded) == 1, "the first is held against its digest"
+    assert made(folder)[0] == 0 and len(decoded) == 1, "what is there is not made again"
+
+
+def test_a_large_picture_is_made_small_and_one_with_private_data_written_anew(run):
+    exif = Image.Exif()
+    exif[0x010F] = "Camera of somebody"
+    folder = run("!function utils.as_stored", [jpeg((1600, 1200)), jpeg((300, 200), exif)])
+    count, [large, private] = made(folder)
+    assert count == 2 and Image.open(large).size == (320, 240)
+    assert Image.open(private).size == (300, 200) and b"Camera" not in private.read_bytes()
+
+
+def test_a_picture_that_the_task_changes_is_shown_as_it_was_asked(run):
+    folder = run("!function utils.left_half", [jpeg((300, 200))])
+    _, [path] = made(folder)
+    picture = Image.open(path)
+    assert picture.size == (150, 200)
+    assert max(high for _, high in ImageChops.difference(picture, Image.new("RGB", (150, 200), "red")).getextrema()) < 60
+
+
+def test_painting_over_the_stored_picture_is_seen(run):
+    _, [path] = made(run("!function utils.painted", [jpeg((300, 200))]))
+    red = Image.new("RGB", (300, 200), "red")
+    assert max(high for _, high in ImageChops.difference(Image.open(path), red).getextrema()) < 8
+
+
+def test_a_picture_turned_by_its_file_is_upright(run):
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    _, [path] = made(run("!function utils.as_stored", [jpeg((300, 200), exif)]))
+    assert Image.open(path).size == (200, 300)
+
+
+def test_where_the_tasks_function_has_changed_no_other_picture_is_shown(run):
+    folder = run("!function utils.changing", [jpeg((300 + n, 200)) for n in range(3)])
+    (folder.parent / "changed").touch()
+    _, paths = made(folder)
+    assert not any(path.exists() for path in paths)
