@@ -164,8 +164,10 @@ class OpenAI(Model):
 
         limits, key = self._limits(), os.environ.get(str(self.args.get("api_key_env", "OPENAI_API_KEY")), "")
         loop = self.new_loop()
-        http = self.new_http(key)
-        client = Client(http, self.urls, limits, (key,) if len(key) > 3 else (), random.Random(self.settings.seed))
+        transport = self.new_transport()
+        headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
+        secrets = (key,) if len(key) > 3 else ()
+        client = Client(transport, self.urls, limits, headers, secrets, random.Random(self.settings.seed))
         flight = Flight(loop, limits.num_concurrent + limits.num_concurrent // 2)
         self._stop_soon = flight.stop_soon
 
@@ -183,23 +185,18 @@ class OpenAI(Model):
         finally:
             self._stop_soon = lambda: None
             flight.close()
-            loop.run_until_complete(http.aclose())
+            loop.run_until_complete(transport.aclose())
             loop.close()
 
     def new_loop(self) -> asyncio.AbstractEventLoop:
         """Where the requests run; tests put a clock of their own here."""
         return asyncio.new_event_loop()
 
-    def new_http(self, key: str) -> httpx.AsyncClient:
-        """The connections; deadlines are held by `Client`, so that they cover a whole attempt. A proxy has httpx's own pool."""
-        import httpx
+    def new_transport(self) -> httpx.AsyncBaseTransport:
+        """The connections; deadlines are held by `Client`, so that they cover a whole attempt."""
+        from .openai_lanes import Lanes, Proxied
 
-        from .openai_lanes import Lanes
-
-        headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
-        transport = None if getproxies() else Lanes()
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-        return httpx.AsyncClient(headers=headers, timeout=None, limits=limits, transport=transport)
+        return Proxied() if getproxies() else Lanes()
 
     async def _generate_one(self, client: Client, instance: Instance) -> Response | MMEvalError:
         from .openai_replies import read_text

@@ -126,13 +126,15 @@ Body = Callable[[], Awaitable[bytes]]
 class Client:
     """Asks servers and says what their replies mean. secrets: texts that no error and no answer may carry."""
 
-    http: httpx.AsyncClient
+    transport: httpx.AsyncBaseTransport
     urls: tuple[str, ...]
     limits: Limits
+    headers: Mapping[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
     draw: random.Random = field(default_factory=random.Random)
     fatal: Fatal | None = None
     _turn: int = 0
+    _urls: dict[str, list[httpx.URL]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.gate = Gate(self.limits.num_concurrent)
@@ -176,11 +178,11 @@ class Client:
 
     async def _attempt(self, path: str, content: bytes, read: Callable[[dict[str, Any]], Any], until: float) -> Any:
         loop = asyncio.get_running_loop()
-        self._turn += 1
-        url = self.urls[self._turn % len(self.urls)] + path
+        request = httpx.Request("POST", self._url(path), headers=self.headers, content=content)
         try:
             async with asyncio.timeout_at(min(loop.time() + self.limits.timeout, until)):
-                reply = await self.http.post(url, content=content)
+                reply = await self.transport.handle_async_request(request)
+                await reply.aread()
         except TimeoutError as error:
             raise Passing(f"no reply within {min(self.limits.timeout, self.limits.deadline):g} s") from error
         except (httpx.TransportError, httpx.DecodingError) as error:
@@ -191,25 +193,36 @@ class Client:
             error.what = self.redact(error.what)
             raise
 
+    def _url(self, path: str) -> httpx.URL:
+        """The servers take turns."""
+        self._turn += 1
+        return self._urls.setdefault(path, [httpx.URL(url + path) for url in self.urls])[self._turn % len(self.urls)]
+
     def _content(self, reply: httpx.Response) -> dict[str, Any]:
-        status, said = reply.status_code, self.redact(shortened(reply.text))
+        if reply.status_code != 200:
+            raise self._refusal(reply)
+        try:
+            content = json.loads(self.redact(reply.text) if self.secrets else reply.content)
+        except ValueError as error:
+            raise Passing(f"the reply is no JSON: {self._said(reply)}") from error
+        if not isinstance(content, dict) or content.get("error"):
+            raise Passing(f"the reply is an error: {self._said(reply)}")
+        return content
+
+    def _refusal(self, reply: httpx.Response) -> Passing | ModelError:
+        status, said = reply.status_code, self._said(reply)
         if status == 429:
             if "insufficient_quota" in reply.text:
-                raise Fatal(f"HTTP 429: {said}", hint=FATAL[402])
-            raise Passing(f"HTTP 429: {said}", retry_after(reply.headers), throttled=True)
+                return Fatal(f"HTTP 429: {said}", hint=FATAL[402])
+            return Passing(f"HTTP 429: {said}", retry_after(reply.headers), throttled=True)
         if status in PASSING:
-            raise Passing(f"HTTP {status}: {said}", retry_after(reply.headers))
+            return Passing(f"HTTP {status}: {said}", retry_after(reply.headers))
         if status in FATAL:
-            raise Fatal(f"HTTP {status}: {said}", hint=FATAL[status])
-        if status != 200:
-            raise ModelError(f"HTTP {status}: {said}")
-        try:
-            content = json.loads(self.redact(reply.text))
-        except ValueError as error:
-            raise Passing(f"the reply is no JSON: {said}") from error
-        if not isinstance(content, dict) or content.get("error"):
-            raise Passing(f"the reply is an error: {said}")
-        return content
+            return Fatal(f"HTTP {status}: {said}", hint=FATAL[status])
+        return ModelError(f"HTTP {status}: {said}")
+
+    def _said(self, reply: httpx.Response) -> str:
+        return self.redact(shortened(reply.text))
 
     def redact(self, text: str) -> str:
         """The text without any secret, whoever put it in."""

@@ -82,19 +82,12 @@ class Server:
         finally:
             self.active -= 1
 
-    def model(self, key: str = "", settings: ModelSettings | None = None, **args: Any) -> OpenAI:
+    def model(self, settings: ModelSettings | None = None, **args: Any) -> OpenAI:
         """An adapter whose requests arrive here."""
         model = OpenAI({"base_url": "http://server/v1", "model": "m", **args}, settings or ModelSettings())
         model.new_loop = lambda: self.loop
         self.loop.close = lambda: None
-        headers = {"authorization": f"Bearer {key}"} if key else {}
-        real = model.new_http
-
-        def new_http(found: str) -> httpx.AsyncClient:
-            known = real(found)
-            return httpx.AsyncClient(transport=httpx.MockTransport(self), headers={**known.headers, **headers})
-
-        model.new_http = new_http
+        model.new_transport = lambda: httpx.MockTransport(self)
         return model
 
 

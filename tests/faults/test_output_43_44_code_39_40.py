@@ -101,7 +101,7 @@ def test_44_equal_bytes_with_one_and_64_under_way_and_any_order_of_arrival(cli, 
         server = Server(lambda body, nth: echo(body), latency)
         made = server.model()
         monkeypatch.setattr(OpenAI, "new_loop", lambda self, made=made: made.new_loop())
-        monkeypatch.setattr(OpenAI, "new_http", lambda self, key, made=made: made.new_http(key))
+        monkeypatch.setattr(OpenAI, "new_transport", lambda self, made=made: made.new_transport())
         args = f"base_url=http://server/v1,model=m,num_concurrent={concurrent}"
         folder = tmp_path / str(number)
         words = ("--tasks", "mme,gsm8k", "--sample", "--limit", "12", "--model", "openai", "--model_args", args)

@@ -252,7 +252,7 @@ def test_tokens_are_added_up_over_launches_and_priced(tmp_path, cli, monkeypatch
     server = Server(lambda body, nth: echo(body))
     made = server.model()
     monkeypatch.setattr(OpenAI, "new_loop", lambda self: made.new_loop())
-    monkeypatch.setattr(OpenAI, "new_http", lambda self, key: made.new_http(key))
+    monkeypatch.setattr(OpenAI, "new_transport", lambda self: made.new_transport())
     prices = "base_url=http://server/v1,model=m,input_price=2,output_price=10"
     arguments = ("--tasks", "gsm8k", "--sample", "--limit", "4", "--model", "openai", "--model_args", prices)
     first = cli(*arguments)

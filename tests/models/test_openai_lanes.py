@@ -1,0 +1,90 @@
+"""The connections of the openai adapter against real sockets: used again, opened anew when the server closed them, over TLS."""
+
+import asyncio
+import shutil
+import ssl
+import subprocess
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from mm_eval.models.openai_lanes import Lanes
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+def answered(closes: bool, connections: list[int], bodies: list[bytes]) -> Serve:
+    """Answers each request with its length; closes the connection after each where asked to."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(1)
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                [size] = [int(line.split(b":")[1]) for line in head.lower().splitlines() if b"content-length" in line]
+                bodies.append(await reader.readexactly(size))
+                body = str(size).encode()
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+                await writer.drain()
+                if closes:
+                    break
+        except asyncio.IncompleteReadError:
+            pass
+        writer.close()
+
+    return serve
+
+
+async def asked(serve: Serve, count: int, scheme: str = "http", context: ssl.SSLContext | None = None) -> list[str]:
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+    url = f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    lanes, texts = Lanes(), []
+    try:
+        for number in range(count):
+            reply = await lanes.handle_async_request(httpx.Request("POST", url, content=b"x" * 100_000 + b"y" * number))
+            assert reply.status_code == 200
+            texts.append(reply.text)
+            await asyncio.sleep(0.02)
+    finally:
+        await lanes.aclose()
+        server.close()
+    return texts
+
+
+def test_one_connection_serves_many_requests() -> None:
+    connections, bodies = [], []
+    assert asyncio.run(asked(answered(False, connections, bodies), 4)) == ["100000", "100001", "100002", "100003"]
+    assert len(connections) == 1 and bodies[3] == b"x" * 100_000 + b"yyy"
+
+
+def test_a_connection_that_the_server_closed_is_opened_anew_and_no_request_fails() -> None:
+    connections, bodies = [], []
+    assert len(asyncio.run(asked(answered(True, connections, bodies), 4))) == 4
+    assert len(connections) == 4
+
+
+def test_nobody_at_the_port_and_a_broken_reply_are_transport_errors() -> None:
+    async def broken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{")
+        writer.close()
+
+    with pytest.raises(httpx.TransportError):
+        asyncio.run(asked(broken, 1))
+    with pytest.raises(httpx.TransportError):
+        asyncio.run(Lanes().handle_async_request(httpx.Request("POST", "http://127.0.0.1:9/v1", content=b"x")))
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes its certificate with openssl")
+def test_https_is_checked_against_the_known_authorities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    words = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    words += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(["openssl", "req", *words], check=True, capture_output=True)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, key)
+    with pytest.raises(httpx.TransportError, match="certificate verify failed"):
+        asyncio.run(asked(answered(False, [], []), 1, "https", context))
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert asyncio.run(asked(answered(False, [], []), 2, "https", context)) == ["100000", "100001"]
