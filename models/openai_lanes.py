@@ -20,7 +20,7 @@ class Lanes(httpx.AsyncBaseTransport):
     """As many connections as requests are under way, each used again by the next request."""
 
     def __init__(self) -> None:
-        self._context: ssl.SSLContext = httpx.create_ssl_context()
+        self._context: ssl.SSLContext | None = None
         self._free: list[httpcore.AsyncConnectionPool] = []
         self._all: list[httpcore.AsyncConnectionPool] = []
 
@@ -29,7 +29,7 @@ class Lanes(httpx.AsyncBaseTransport):
         url = request.url
         target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         sent = httpcore.Request(request.method, target, headers=request.headers.raw, content=request.content)
-        lane = self._free.pop() if self._free else self._open()
+        lane = self._free.pop() if self._free else self._open(url.scheme == "https")
         try:
             reply = await lane.handle_async_request(sent)
             body = await reply.aread()
@@ -40,7 +40,9 @@ class Lanes(httpx.AsyncBaseTransport):
             self._free.append(lane)
         return httpx.Response(reply.status, headers=reply.headers, content=body)
 
-    def _open(self) -> httpcore.AsyncConnectionPool:
+    def _open(self, secure: bool) -> httpcore.AsyncConnectionPool:
+        if secure and self._context is None:
+            self._context = httpx.create_ssl_context()
         lane = httpcore.AsyncConnectionPool(self._context, max_connections=1, network_backend=Streams())
         self._all.append(lane)
         return lane
