@@ -11,6 +11,7 @@ import io
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import DataError, MMEvalError
@@ -38,7 +39,8 @@ def to_pictures(visuals: Any, where: str) -> list[Image]:
         if not isinstance(item, Image.Image):
             raise DataError(f"doc_to_visual gave {type(item).__name__} where a picture is needed.", where=where)
         with decoding(where):
-            pictures.append(item.convert("RGB"))
+            in_memory = type(item) is Image.Image and item.mode == "RGB"  # `convert` would copy it
+            pictures.append(item if in_memory else item.convert("RGB"))
     return pictures
 
 
@@ -58,6 +60,18 @@ class decoding:
 
 
 def open_picture(content: bytes) -> Image:
+    """A picture from a file's bytes (see `_opened`), for the caller to change as it likes.
+
+    The last file stays opened, since the docs on one picture mostly follow each other.
+    """
+    last = _opened(content)
+    picture = last.copy()
+    picture.format = last.format
+    return picture
+
+
+@lru_cache(maxsize=1)
+def _opened(content: bytes) -> Image:
     """A picture from a file's bytes, turned upright where the file says so; of an animation the first frame.
 
     The header is judged before a pixel is unpacked: beyond Pillow's limit (179 million pixels) it is refused, whatever the file's
