@@ -134,22 +134,22 @@ def _ask(
     """Asks what this process owes; every answer is on disk before it is counted. Rank 0 then waits for the others."""
     assert plan.model is not None
     shares = {name: _share(plan, name, state, own) for name in plan.tasks}
-    total = sum(_per_doc(plan, name) * len(ids) for name, ids in shares.items())
-    fail_at = failure_limit(plan.request.fail_on_error, total)
-    progress.start("answering", total)
+    per_doc = {name: _per_doc(plan, name) for name in plan.tasks}
+    fail_at = failure_limit(plan.request.fail_on_error, sum(per_doc[name] * len(plan.doc_ids[name]) for name in shares))
+    progress.start("answering", sum(per_doc[name] * len(ids) for name, ids in shares.items()))
     outcome = Outcome()
+    signs = Signs(folder.path, launch, own, outcome.counts)
     with StopSignal().listening() as stop:
-        with (
-            Signs(folder.path, launch, own, outcome.counts).given(),
-            _cache(plan) as cache,
-            _journal(folder) as journal,
-        ):
-            asker = Asker(plan.model, journal, state, stop, progress.tick, fail_at, cache, outcome)
+        with signs.given(), _cache(plan) as cache, _journal(folder) as journal:
+            told = signs.failed_elsewhere
+            asker = Asker(plan.model, journal, state, stop, progress.tick, fail_at, cache, outcome, told)
             asker.ask(planned(_instances(plan, shares, state)))
         progress.stop()
         if own.leads and own.count > 1:
             dead, others = wait_for_ranks(folder.path, launch, own, lambda: stop.requested)
             outcome.add(others, dead, stop.requested)
+            if fail_at is not None:
+                outcome.hold_to(fail_at)
     return outcome
 
 

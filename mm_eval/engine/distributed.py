@@ -146,6 +146,8 @@ class Signs:
     own: Processes
     counts: Callable[[], dict[str, int]]
     _beat: int = 0
+    _elsewhere: int = 0
+    _read_again: float = 0.0
 
     @contextmanager
     def given(self) -> Iterator[None]:
@@ -168,6 +170,13 @@ class Signs:
             over.set()
             thread.join()
         self._write(True)
+
+    def failed_elsewhere(self) -> int:
+        """How many requests the other ranks said have failed; read anew every few seconds, and never waited for."""
+        if self.own.count > 1 and time.monotonic() >= self._read_again:
+            self._read_again = time.monotonic() + BEAT
+            self._elsewhere = sum(said["failed"] for said in _others(self.folder, self.launch, self.own))
+        return self._elsewhere
 
     def _write(self, done: bool) -> None:
         self._beat += 1
@@ -204,16 +213,19 @@ def wait_for_ranks(
                 waiting.discard(rank)
                 dead.append(rank)
         time.sleep(pause if waiting else 0)
-    others = [
-        found for rank in range(own.count) if rank != own.rank and (found := _read(sign_file(folder, launch, rank)))
-    ]
-    return dead, others
+    return dead, _others(folder, launch, own)
 
 
 def clear_signs(folder: Path) -> None:
     """Removes the files of launches that are over; only who holds the folder's lock may."""
     for path in (folder / "ranks").glob("*.json"):
         path.unlink(missing_ok=True)
+
+
+def _others(folder: Path, launch: str, own: Processes) -> list[dict[str, Any]]:
+    """What each other rank said last."""
+    said = (_read(sign_file(folder, launch, rank)) for rank in range(own.count) if rank != own.rank)
+    return [each for each in said if each]
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -60,6 +60,14 @@ class Outcome:
             self.stopped = ModelError(f"no sign of life from rank {ranks}.", hint=hint)
         self.interrupted = self.interrupted or interrupted
 
+    def hold_to(self, fail_at: int, elsewhere: int = 0) -> None:
+        """Stops the run once `fail_at` requests have failed, those of other processes with them."""
+        if self.stopped is None and (failed := self.failed + elsewhere) >= fail_at:
+            self.stopped = ModelError(
+                f"{failed} requests have failed, and --fail_on_error stops the run at {fail_at}.",
+                hint="What was answered is kept; the same command asks the rest again.",
+            )
+
 
 COUNTS = ("reused", "asked", "shared", "cached", "answered", "failed")
 
@@ -101,6 +109,7 @@ class Asker:
 
     tick: called with (answered, failed) counts of slots once they are on disk, from the journal's thread.
     fail_at: the run stops when so many slots have failed (`--fail_on_error`); None: never.
+    failed_elsewhere: how many have failed in the other processes of the launch, as far as is known here.
     cache: greedy answers of other runs (`--use_cache`).
     """
 
@@ -112,6 +121,7 @@ class Asker:
     fail_at: int | None = None
     cache: AnswerCache | None = None
     outcome: Outcome = field(default_factory=Outcome)
+    failed_elsewhere: Callable[[], int] = lambda: 0
     _waiting: dict[int, tuple[str, list[Instance]]] = field(default_factory=dict)
     _shared: dict[str, list[Instance]] = field(default_factory=dict)
 
@@ -151,6 +161,7 @@ class Asker:
     def _owed(self, group: Iterable[Instance]) -> Iterator[Instance]:
         """The instances that the model has to see: not answered yet, and each question once."""
         for instance in group:
+            self._hold_to_limit()
             if self.halted:
                 return
             if self.state.answer(instance.slot) is not None:
@@ -226,11 +237,11 @@ class Asker:
         self.outcome.failed += len(waiting)
         self.journal.put(record, lambda: self.tick(0, len(waiting)))
         self.state.add(record)
-        if self.fail_at is not None and self.outcome.failed >= self.fail_at and self.outcome.stopped is None:
-            self.outcome.stopped = ModelError(
-                f"{self.outcome.failed} requests have failed, and --fail_on_error stops the run at {self.fail_at}.",
-                hint="What was answered is kept; the same command asks the rest again.",
-            )
+        self._hold_to_limit()
+
+    def _hold_to_limit(self) -> None:
+        if self.fail_at is not None:
+            self.outcome.hold_to(self.fail_at, self.failed_elsewhere())
 
 
 @contextmanager

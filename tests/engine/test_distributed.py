@@ -28,8 +28,8 @@ def test_what_is_owed_is_dealt_out_evenly_though_one_rank_died() -> None:
     assert [len(set(share) - begun) for share in shares] == [10, 10]
 
 
-def sign(folder: Path, rank: int, done: bool, beat: int = 1) -> None:
-    counts = {"reused": 0, "asked": rank, "shared": 0, "cached": 0, "answered": rank, "failed": 0}
+def sign(folder: Path, rank: int, done: bool, beat: int = 1, failed: int = 0) -> None:
+    counts = {"reused": 0, "asked": rank, "shared": 0, "cached": 0, "answered": rank, "failed": failed}
     path = sign_file(folder, "now", rank)
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps({"done": done, "beat": beat, **counts}))
@@ -48,6 +48,14 @@ def test_rank_0_waits_for_the_living_and_not_for_the_dead(tmp_path: Path) -> Non
 
     dead, others = wait_for_ranks(tmp_path, "now", own, stopped, silence=0.2, pause=0.05)
     assert dead == [3] and [each["asked"] for each in others] == [1, 2]
+
+
+def test_a_rank_knows_how_many_requests_failed_in_the_others(tmp_path: Path) -> None:
+    sign(tmp_path, 0, done=False, failed=100)
+    sign(tmp_path, 1, done=False, failed=2)
+    sign(tmp_path, 3, done=True, failed=5)
+    assert Signs(tmp_path, "now", Processes(0, 4), dict).failed_elsewhere() == 7
+    assert Signs(tmp_path, "now", Processes(), dict).failed_elsewhere() == 0
 
 
 def test_waiting_ends_when_the_user_stops_it(tmp_path: Path) -> None:

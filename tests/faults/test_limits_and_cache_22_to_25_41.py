@@ -1,6 +1,9 @@
 """Faults 22 to 25 and 41: a failure is never a score and never cached, limits hold exactly, keys tell questions apart."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from mm_eval.errors import ModelError
 from mm_eval.evaluate import failure_limit
 from mm_eval.types import Instance, Response
 from tests.conftest import Ran
+
+HERE = Path(__file__).parent
 
 
 class Failing(Model):
@@ -143,6 +148,25 @@ def test_24_partial_results_are_written_whatever_the_limit(
     assert ran.code == 3 and row["n"] == 8 and row["failed"] == 8 - len([n for n in range(asked) if n not in (2, 3)])
     assert ("stops the run at" in ran.out) == (limit != "false")
     assert [sample["status"] for sample in ran.samples("mme")].count("answered") == 8 - row["failed"]
+
+
+def test_24_failures_in_other_processes_count(tmp_path: Path) -> None:
+    model = Failing(frozenset(range(10)))
+    outcome = ask(tmp_path, model, questions(40), fail_at=10, failed_elsewhere=lambda: 6)
+    assert model.asked == [0, 1, 2, 3] and "10 requests have failed" in str(outcome.stopped)
+
+
+@pytest.mark.slow
+def test_24_the_limit_counts_the_failures_of_all_processes_of_a_launch(tmp_path: Path) -> None:
+    """Two ranks with 40 docs each: alone neither would stop before 30 failures of its own, 60 in all."""
+    script = [str(HERE / "failing_ranks.py"), str(tmp_path / "log")]
+    words = ["--tasks", "mme", "--model", "failing", "--sample", "--limit", "80", "--fail_on_error", "30"]
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    command = [*launcher, *script, *words, "--output_path", str(tmp_path / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode != 0 and "--fail_on_error stops the run at 30" in done.stdout, done.stderr
+    assert 30 <= len((tmp_path / "log").read_text().splitlines()) < 45
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "2.5", "some"])
