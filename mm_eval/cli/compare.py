@@ -6,6 +6,7 @@ What was asked differently (data, task, prompt) is said before any number."""
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from mm_eval.errors import ConfigError
 
@@ -16,8 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--flips", type=int, default=10, metavar="N", help="flipped docs to list each way (default 10)")
     parser.add_argument(
         "--html",
-        action="store_true",
-        help="write report.html of each later run anew, the first run's answers beside it",
+        metavar="FILE",
+        help="write a page: the table, and each sample with all answers; opens with no network",
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
 
@@ -35,10 +36,15 @@ def main(args: argparse.Namespace) -> int:
     runs = [RecordedRun.read(folder) for folder in args.runs]
     only = read_names(args.tasks) if args.tasks else None
     compared = compare(runs, only)
-    if args.html:
-        from mm_eval.report.html import write_report
+    page = Path(args.html) if args.html else None
+    if page:
+        from mm_eval.report.compare_page import write_comparison
 
-        for run in runs[1:]:
-            write_report(run, runs[0])
-    print(as_json(runs[0], compared) if args.format == "json" else render(runs[0], compared, args.flips))
+        write_comparison(page, runs[0], compared)
+    if args.format == "json":
+        print(as_json(runs[0], compared))
+        return 0
+    print(render(runs[0], compared, args.flips, page))
+    if page:
+        print(f"\npage: {page}")
     return 0

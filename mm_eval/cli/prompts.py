@@ -32,10 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
+    from mm_eval.engine.run_folder import RunFolder
     from mm_eval.prompts import read_prompt_file, try_prompts
-    from mm_eval.report.html import write_report
     from mm_eval.report.progress import Progress
     from mm_eval.report.prompts import PromptTrial, as_json, render
+    from mm_eval.report.prompts_page import write_prompts
 
     keys = read_names(args.keys) if args.keys else None
     blocks = read_prompt_file(args.prompt_file) if args.prompt_file else None
@@ -49,18 +50,16 @@ def main(args: argparse.Namespace) -> int:
         code = max(code, trial.exit_code)
         folders = {key: report.folder for key, report in trial.reports.items() if report.results}
         trials.append(PromptTrial.read(name, folders))
-        for key, run in trials[-1].runs.items():
-            if key != trials[-1].baseline:
-                write_report(run, trials[-1].runs[trials[-1].baseline])
         if trial.exit_code == 130:
             break
     text = as_json(trials)
-    (output / "prompts.json").write_text(text + "\n", encoding="utf-8")
-    print(
-        text
-        if args.format == "json"
-        else f"{render(trials)}\n\nrun folders, each with a report.html that has the flips: {output}"
-    )
+    folder = RunFolder(output)
+    folder.write("prompts.json", text)
+    page = write_prompts(output / "prompts.html", trials)
+    if args.format == "json":
+        print(text)
+    else:
+        print(f"{render(trials)}\n\npage with the flips: {page}\nrun folders, each with a report.html: {output}")
     return code
 
 

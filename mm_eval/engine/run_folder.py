@@ -11,7 +11,7 @@ import os
 import socket
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -113,9 +113,9 @@ class RunFolder:
     def write_lines(self, name: str, lines: Iterable[str]) -> Path:
         """Puts a whole file in place line by line, or leaves the old one: written beside it, synced, renamed."""
         path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             with beside.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
                 file.writelines(f"{line}\n" for line in lines)
                 file.flush()
@@ -123,7 +123,8 @@ class RunFolder:
             os.replace(beside, path)
             sync_folder(path.parent)
         except OSError as error:
-            beside.unlink(missing_ok=True)
+            with suppress(OSError):  # where the folder itself can't be, nothing is beside it
+                beside.unlink(missing_ok=True)
             raise StoreError(f"it can't be written: {error.strerror}.", where=str(path)) from error
         return path
 

@@ -14,7 +14,7 @@ from typing import Any
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.metrics.paired import Estimate, Flips, flips, paired_difference
 from mm_eval.metrics.student import holm
-from mm_eval.report.group_changes import group_estimates, leaves
+from mm_eval.report.group_changes import group_differences, leaves
 from mm_eval.report.recorded import RecordedRun, RecordedTask
 
 
@@ -86,8 +86,9 @@ def differences_in_spec(first: RecordedRun, second: RecordedRun) -> Iterator[str
             names = {"chat": "chat template", "system": "system instruction", "seed": "seed"}
             yield f"the {names[what]} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"
     mine, other = first.spec["tasks"], second.spec["tasks"]
-    for name in mine.keys() ^ other.keys():
-        yield f"{name} is in one of the runs only"
+    if alone := sorted(mine.keys() ^ other.keys()):
+        more = f" and {len(alone) - 5} more" if len(alone) > 5 else ""
+        yield f"in one of the runs only: {', '.join(alone[:5])}{more}"
     versions = [run.results["versions"] for run in (first, second)]
     for name in [name for name in mine if name in other]:
         a, b = mine[name], other[name]
@@ -158,7 +159,7 @@ def _with_groups(run: RecordedRun, changes: list[Change]) -> list[Change]:
     inside: set[str] = set()
     for group in run.results["groups"]:
         better = run.results["higher_is_better"].get(group, {})
-        for key, first, second, difference in group_estimates(run, group, by_task):
+        for key, first, second, difference in group_differences(run, group, by_task):
             outermost = group not in inside
             up = better.get(key.split(",")[0], True)
             ahead.append(Change(group, key, first, second, difference, None, up, headline=outermost))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from mm_eval.metrics.paired import Estimate
@@ -12,26 +13,38 @@ from mm_eval.report.recorded import RecordedRun
 from mm_eval.report.table import aligned, terminal_safe
 
 
-def render(first: RecordedRun, compared: Sequence[Comparison], listed: int = 10) -> str:
-    """All comparisons: what differs in the asking first, then the numbers, a verdict, and the docs that flipped."""
+def render(first: RecordedRun, compared: Sequence[Comparison], listed: int = 10, page: Path | None = None) -> str:
+    """All comparisons: what differs in the asking first, then the numbers, a verdict, and the docs that flipped.
+
+    page: where the page of this comparison is, for links to docs; else they are to each run's own report.
+    """
     parts = [f"A: {describe(first)}"]
-    letters = [chr(ord("B") + n) if n < 25 else f"run {n + 2}" for n in range(len(compared))]
-    for letter, comparison in zip(letters, compared, strict=True):
+    names = letters(len(compared))
+    for letter, comparison in zip(names, compared, strict=True):
         parts.append(f"{letter}: {describe(comparison.run)}")
-    for letter, comparison in zip(letters, compared, strict=True):
+    for letter, comparison in zip(names, compared, strict=True):
         if comparison.differs:
             parts += ["", f"A and {letter} were not asked the same:", *(f"  {said}" for said in comparison.differs)]
-    for letter, comparison in zip(letters, compared, strict=True):
-        parts += ["", _table(comparison, letter, len(compared)), "", *_below(comparison, letter)]
-        parts += _flipped(comparison, listed)
+    for letter, comparison in zip(names, compared, strict=True):
+        parts += ["", _table(comparison, letter, len(compared)), "", *below(comparison, letter)]
+        parts += _flipped(comparison, listed, page)
     return terminal_safe("\n".join(parts))
+
+
+def letters(count: int) -> list[str]:
+    """What the runs after A are called."""
+    return [chr(ord("B") + n) if n < 25 else f"run {n + 2}" for n in range(count)]
 
 
 def describe(run: RecordedRun) -> str:
     """A run in one line."""
+    return f"{run.folder} ({described(run)})"
+
+
+def described(run: RecordedRun) -> str:
+    """Its model and prompts."""
     keys = sorted(set(run.prompt_keys.values()))
-    sample = ", sample data" if run.results["run"].get("sample") else ""
-    return f"{run.folder} ({run.model}, prompt {'/'.join(keys)}{sample})"
+    return f"{run.model}, prompt {'/'.join(keys)}{', sample data' if run.results['run'].get('sample') else ''}"
 
 
 def _table(comparison: Comparison, letter: str, count: int) -> str:
@@ -65,7 +78,7 @@ def with_margin(found: Estimate, scale: float) -> str:
     return number(found.value, scale) + ("" if found.margin is None else f" ± {number(found.margin, scale)}")
 
 
-def _below(comparison: Comparison, letter: str) -> Iterator[str]:
+def below(comparison: Comparison, letter: str) -> Iterator[str]:
     """Verdicts of the headline numbers, and what limits them."""
     for change in comparison.changes:
         if change.headline:
@@ -80,7 +93,7 @@ def _below(comparison: Comparison, letter: str) -> Iterator[str]:
         yield f"{task}: {changed_answers} of {docs} docs were answered in other words"
 
 
-def _flipped(comparison: Comparison, listed: int) -> Iterator[str]:
+def _flipped(comparison: Comparison, listed: int, page: Path | None) -> Iterator[str]:
     """The docs that flipped each way in each headline number, with where to look at them."""
     for change in comparison.changes if listed else ():
         if change.flips is None or not change.headline:
@@ -89,12 +102,13 @@ def _flipped(comparison: Comparison, listed: int) -> Iterator[str]:
         for way, docs in (("lost", change.flips.lost), ("gained", change.flips.gained)):
             if docs:
                 shown = ", ".join(map(str, docs[:listed])) + (f", ... ({len(docs)})" if len(docs) > listed else "")
-                yield f"{change.task} ({metric}) {way}: {shown}   {link(comparison.run, change.task, docs[0])}"
+                where = link(page or comparison.run.folder / "report.html", change.task, docs[0])
+                yield f"{change.task} ({metric}) {way}: {shown}   {where}"
 
 
-def link(run: RecordedRun, task: str, doc_id: int) -> str:
-    """Where a doc stands in the run's report."""
-    return f"{run.folder / 'report.html'}#{task}/{doc_id}"
+def link(page: Path, task: str, doc_id: int) -> str:
+    """Where a doc stands in a page."""
+    return f"{page}#{task}/{doc_id}"
 
 
 def as_json(first: RecordedRun, compared: Sequence[Comparison]) -> str:

@@ -1,21 +1,30 @@
-"""Differences of groups: what their tasks' paired differences add up to.
+"""Numbers of groups with what their intervals need, and their differences: from the tasks' numbers and paired differences.
 
-A mean over tasks is linear, so that the group's difference is the mean of its tasks' differences, and the same holds for the
-standard errors. A group whose aggregation is a function of its own is left out.
+A group's number is a function f of its tasks' numbers: a mean, or one of the YAML's own. To first order it changes by what each
+task's error changes it by, and what a task adds to the variance of f(second) - f(first) is
+
+    da^2 + db^2 - 2 r da db
+
+where da and db are the changes of f by one standard error of the task's number in either run, and r is how far the two numbers
+move together, which the paired difference tells: se(b - a)^2 = se(a)^2 + se(b)^2 - 2 r se(a) se(b). For means this is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mm_eval.metrics.paired import Estimate
 from mm_eval.report.recorded import RecordedRun
-from mm_eval.scorers.groups import Member, aggregate_group
+from mm_eval.scorers.groups import GroupMetric, Member, aggregate_group
 from mm_eval.types import MetricKey
 
 if TYPE_CHECKING:
     from mm_eval.report.comparison import Change
+
+Triple = tuple[Estimate, Estimate, Estimate]
+"""A number in the first run, in the second, and their paired difference."""
 
 
 def leaves(run: RecordedRun, group: str) -> list[str]:
@@ -26,34 +35,93 @@ def leaves(run: RecordedRun, group: str) -> list[str]:
     return [leaf for member in members for leaf in leaves(run, member)]
 
 
-def group_estimates(
+def group_estimates(run: RecordedRun, group: str) -> dict[str, Estimate]:
+    """The recorded numbers of a group by key."""
+    row, names = run.results["groups"][group], leaves(run, group)
+    found = {}
+    for text, value in row.items():
+        key = MetricKey.parse(text)
+        if key is None or key.is_stderr or not isinstance(value, (int, float)):
+            continue
+        below = [e for name in dict.fromkeys(names) if (e := run.tasks[name].estimate(text))]
+        stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
+        found[text] = _together(float(value), stderr, below)
+    return found
+
+
+def group_differences(
     run: RecordedRun, group: str, changes: Mapping[str, Sequence[Change]]
 ) -> Iterator[tuple[str, Estimate, Estimate, Estimate]]:
-    """(key, first, second, difference) of each number of a group.
+    """(key, first, second, difference) of each number of a group over the docs that both runs have.
 
     changes: those of each task. Nothing where one of the group's tasks is not in both runs.
     """
     names = leaves(run, group)
-    metrics = [metric for metric in run.group_metrics.get(group, ()) if metric.aggregation == "mean"]
-    if not names or not metrics or any(name not in changes for name in names):
+    if not names or any(name not in changes for name in names):
         return
-    below = {name: {change.key: change for change in changes[name]} for name in names}
+    below = {
+        name: {change.key: (change.first, change.second, change.difference) for change in changes[name]}
+        for name in names
+    }
+    for metric in run.group_metrics.get(group, ()):
+        for key in dict.fromkeys(key for found in below.values() for key in found):
+            having = {name: found[key] for name, found in below.items() if key in found}
+            places = {name: names.count(name) for name in having}
+            if (total := _total(metric, key, having, places)) is not None:
+                yield key, *total
 
-    def total(part: str, key: str) -> Estimate | None:
-        estimates = {name: getattr(found[key], part) for name, found in below.items() if key in found}
-        error_key = str(MetricKey(key.split(",")[0], key.split(",", 1)[1], is_stderr=True))
-        members = {
-            name: Member({key: e.value, error_key: e.stderr}, e.docs, {}, names.count(name))
-            for name, e in estimates.items()
-        }
-        numbers = aggregate_group(members, metrics).numbers
-        if numbers.get(key) is None:
+
+def _total(metric: GroupMetric, key: str, tasks: Mapping[str, Triple], places: Mapping[str, int]) -> Triple | None:
+    """The group's triple; None where the entry is of another key, or its function fails on these numbers."""
+    sizes = {name: difference.docs for name, (_, _, difference) in tasks.items()}
+
+    def f(values: Mapping[str, float]) -> float | None:
+        members = {name: Member({key: value}, sizes[name], {}, places[name]) for name, value in values.items()}
+        number = aggregate_group(members, [metric]).numbers.get(key)
+        return None if number is None or not math.isfinite(number) else float(number)
+
+    before, after, changed = ({name: triple[n] for name, triple in tasks.items()} for n in range(3))
+    first, second = (f({name: e.value for name, e in found.items()}) for found in (before, after))
+    if first is None or second is None:
+        return None
+    da, db = _shifts(f, before), _shifts(f, after)
+    shares = [_share(da[name], db[name], *tasks[name]) for name in tasks]
+    return (
+        _together(first, _root([None if d is None else d * d for d in da.values()]), list(before.values())),
+        _together(second, _root([None if d is None else d * d for d in db.values()]), list(after.values())),
+        _together(second - first, _root(shares), list(changed.values())),
+    )
+
+
+def _shifts(f: Callable[[Mapping[str, float]], float | None], tasks: Mapping[str, Estimate]) -> dict[str, float | None]:
+    """What each task's standard error changes f by; None where either is unknown."""
+    values = {name: found.value for name, found in tasks.items()}
+
+    def shift(name: str, error: float | None) -> float | None:
+        if error is None:
             return None
-        docs, clusters = (sum(getattr(e, what) for e in estimates.values()) for what in ("docs", "clusters"))
-        freedom = sum(e.freedom for e in estimates.values())
-        return Estimate(float(numbers[key]), numbers.get(error_key), docs, clusters, freedom)
+        up, down = f({**values, name: values[name] + error}), f({**values, name: values[name] - error})
+        return None if up is None or down is None else (up - down) / 2
 
-    for key in dict.fromkeys(key for found in below.values() for key in found):
-        first, second, difference = total("first", key), total("second", key), total("difference", key)
-        if first is not None and second is not None and difference is not None:
-            yield key, first, second, difference
+    return {name: shift(name, found.stderr) for name, found in tasks.items()}
+
+
+def _share(da: float | None, db: float | None, a: Estimate, b: Estimate, difference: Estimate) -> float | None:
+    """What one task adds to the variance of the group's difference."""
+    if da is None or db is None or difference.stderr is None:
+        return None
+    if not a.stderr or not b.stderr:  # a number without spread moves with none
+        return da * da + db * db
+    together = (a.stderr**2 + b.stderr**2 - difference.stderr**2) / (2 * a.stderr * b.stderr)
+    return da * da + db * db - 2 * max(-1.0, min(1.0, together)) * da * db
+
+
+def _root(parts: Sequence[float | None]) -> float | None:
+    known = [part for part in parts if part is not None]
+    return math.sqrt(max(0.0, math.fsum(known))) if len(known) == len(parts) else None
+
+
+def _together(value: float, stderr: float | None, below: Sequence[Estimate]) -> Estimate:
+    """A number of docs that several tasks have between them."""
+    docs, clusters, freedom = (sum(getattr(e, name) for e in below) for name in ("docs", "clusters", "freedom"))
+    return Estimate(value, stderr, docs, clusters, max(1, freedom))

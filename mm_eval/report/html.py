@@ -17,7 +17,7 @@ from mm_eval.metrics.paired import Estimate
 from mm_eval.report.comparison import headline_keys
 from mm_eval.report.page import page
 from mm_eval.report.recorded import RecordedRun, RecordedTask
-from mm_eval.report.sample_rows import SampleRows
+from mm_eval.report.sample_rows import SampleRows, pictures
 from mm_eval.types import MetricKey
 
 MOST_CATEGORIES = 40
@@ -31,8 +31,9 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
     rows = SampleRows(run, [against] if against else [])
     lines = page(
         f"{run.model}: {', '.join(run.tasks)}",
+        "run.js",
         rows,
-        lambda: rows.pictures(run.folder),
+        lambda: pictures(rows.digests, [run.folder], run.folder),
         lambda: {**_overview(run, rows.categories), "beside": ["/".join(against.folder.parts[-2:])] if against else []},
     )
     return RunFolder(run.folder).write_lines("report.html", lines)

@@ -14,6 +14,7 @@ from typing import Any
 from mm_eval.metrics.paired import Estimate, right_or_wrong
 from mm_eval.report.comparison import Change, Comparison, compare, headline_keys, number, p_text, signed, verdict
 from mm_eval.report.comparison_table import change_json, estimate_json, with_margin
+from mm_eval.report.group_changes import group_estimates, leaves
 from mm_eval.report.recorded import RecordedRun, RecordedTask
 from mm_eval.report.table import aligned, terminal_safe
 
@@ -41,14 +42,73 @@ class PromptTrial:
     def tasks(self) -> list[str]:
         return list(self.runs[self.baseline].tasks)
 
+    @property
+    def groups(self) -> list[str]:
+        """The groups of the run, the outermost first; each is a table of its own."""
+        return list(self.runs[self.baseline].results["groups"])
+
+    def members(self, name: str) -> list[str]:
+        """The tasks below a group, or the task itself."""
+        return list(dict.fromkeys(leaves(self.runs[self.baseline], name)))
+
+    def headlines(self, name: str) -> list[str]:
+        """The keys of a row's numbers: a group's, or those of a task that are no part of another one."""
+        run = self.runs[self.baseline]
+        return headline_keys(run.tasks[name]) if name in run.tasks else list(group_estimates(run, name))
+
+    def estimate(self, key: str, name: str, metric: str) -> Estimate | None:
+        """A number of a task or group under a block; None where that was not asked, or has no such number."""
+        run = self.runs.get(key)
+        if run is None:
+            return None
+        if name in run.results["groups"]:
+            return group_estimates(run, name).get(metric)
+        return run.tasks[name].estimate(metric) if name in run.tasks else None
+
     def change(self, key: str, task: str, metric: str) -> Change | None:
         """How a block changes a number; None for the baseline."""
         found = self.compared[key].changes if key in self.compared else []
         return next((change for change in found if (change.task, change.key) == (task, metric)), None)
 
+    def scale(self, name: str, metric: str) -> float:
+        """The largest number of a row: all are shown to as many places."""
+        return max((abs(found.value) for key in self.runs if (found := self.estimate(key, name, metric))), default=0.0)
+
     def asked_as(self, key: str, task: str) -> str:
         """The block that a task was really asked with: `default` where it lacks the key."""
-        return self.runs[key].prompt_keys[task]
+        found = {self.runs[key].prompt_keys[name] for name in self.members(task)}
+        return key if key in found else "/".join(sorted(found))
+
+    def flips(self, key: str, name: str) -> tuple[list[tuple[str, int]], list[tuple[str, int]], int]:
+        """(task, doc) of those that a block loses and gains against the first, and how many answers are other words."""
+        lost, gained, reworded = [], [], 0
+        for task in self.members(name):
+            first, second = marks(self.runs[self.baseline].tasks[task]), marks(self.runs[key].tasks[task])
+            shared = sorted(first.keys() & second.keys())
+            lost += [(task, i) for i in shared if first[i] is True and second[i] is False]
+            gained += [(task, i) for i in shared if first[i] is False and second[i] is True]
+            reworded += self.compared[key].answers[task][0]
+        return lost, gained, reworded
+
+    def verdicts(self, name: str) -> Iterator[str]:
+        """A sentence a number and block, and what limits it."""
+        for prompt, comparison in self.compared.items():
+            if self.asked_as(prompt, name) == self.asked_as(self.baseline, name):
+                yield f"{name} has no block {prompt!r}: it was asked as with {self.baseline}."
+                continue
+            for change in comparison.changes:
+                if change.task == name and change.headline:
+                    unsure = change.difference.few and change.difference.value != 0
+                    few = " (few docs: the interval may be too short)" if unsure else ""
+                    yield verdict(change, prompt, self.baseline) + few
+
+    def said(self) -> dict[str, str]:
+        """What each block says, a task after the other."""
+        found = {}
+        for key, run in self.runs.items():
+            prompts = run.results["run"]["prompts"]
+            found[key] = "; ".join(f"{task} {block_text(prompt['kwargs'])}" for task, prompt in prompts.items())
+        return found
 
 
 def render(trials: Sequence[PromptTrial]) -> str:
@@ -57,23 +117,16 @@ def render(trials: Sequence[PromptTrial]) -> str:
     for trial in trials:
         sample = trial.runs[trial.baseline].results["run"].get("sample")
         parts += [f"model: {trial.model}{'   (sample data, not the benchmarks)' if sample else ''}", ""]
-        for task in trial.tasks:
-            parts += [_table(trial, task), "", *_verdicts(trial, task), ""]
-        groups = [
-            verdict(change, prompt, trial.baseline)
-            for prompt, comparison in trial.compared.items()
-            for change in comparison.changes
-            if change.headline and change.task not in trial.tasks
-        ]
-        parts += [*groups, ""] if groups else []
-        parts += [f"prompt {key!r}: {said}" for key, said in _said(trial).items()] + [""]
+        for name in (*trial.groups, *trial.tasks):
+            parts += [_table(trial, name), "", *trial.verdicts(name), ""]
+        parts += [f"prompt {key!r}: {said}" for key, said in trial.said().items()] + [""]
     if len(trials) > 1:
         parts += [*_matrix(trials), ""]
     return terminal_safe("\n".join(parts).rstrip())
 
 
 def _table(trial: PromptTrial, task: str) -> str:
-    keys = headline_keys(trial.runs[trial.baseline].tasks[task])
+    keys = trial.headlines(task)
     head = [task]
     for key in keys:
         head += [key.removesuffix(",none"), f"vs {trial.baseline}", "p (Holm)"]
@@ -91,13 +144,13 @@ def _table(trial: PromptTrial, task: str) -> str:
 
 
 def _cells(trial: PromptTrial, prompt: str, task: str, key: str) -> list[str]:
-    found = trial.runs[prompt].tasks[task].estimate(key)
+    found = trial.estimate(prompt, task, key)
     if found is None:
         return ["-", "", ""]
-    change, shown = trial.change(prompt, task, key), with_margin(found, found.value)
+    scale = trial.scale(task, key)
+    change, shown = trial.change(prompt, task, key), with_margin(found, scale)
     if change is None or change.difference.margin is None:
         return [shown, "", ""]
-    scale = found.value
     difference = f"{signed(change.difference.value, scale)} ± {number(change.difference.margin, scale)}"
     return [shown, difference + (" *" if change.told_apart else ""), p_text(change.corrected)]
 
@@ -105,11 +158,13 @@ def _cells(trial: PromptTrial, prompt: str, task: str, key: str) -> list[str]:
 def _flip_cells(trial: PromptTrial, prompt: str, task: str) -> list[str]:
     if prompt not in trial.compared:
         return ["", "", ""]
-    first, second = marks(trial.runs[trial.baseline].tasks[task]), marks(trial.runs[prompt].tasks[task])
-    shared = first.keys() & second.keys()
-    lost = sum(first[i] is True and second[i] is False for i in shared)
-    gained = sum(first[i] is False and second[i] is True for i in shared)
-    return [str(lost), str(gained), str(trial.compared[prompt].answers[task][0])]
+    lost, gained, reworded = trial.flips(prompt, task)
+    return [str(len(lost)), str(len(gained)), str(reworded)]
+
+
+def block_text(kwargs: Mapping[str, Any]) -> str:
+    """What a block says: post_prompt='\\nAnswer:'; keys that say nothing are left out."""
+    return ", ".join(f"{key}={value!r}" for key, value in kwargs.items() if value != "") or "(nothing)"
 
 
 def marks(task: RecordedTask) -> dict[int, bool | None]:
@@ -121,59 +176,32 @@ def marks(task: RecordedTask) -> dict[int, bool | None]:
     return found
 
 
-def _verdicts(trial: PromptTrial, task: str) -> Iterator[str]:
-    """A sentence a number and block, and what limits it."""
-    for prompt, comparison in trial.compared.items():
-        if trial.asked_as(prompt, task) == trial.asked_as(trial.baseline, task):
-            yield f"{task} has no block {prompt!r}: it was asked as with {trial.baseline}."
-            continue
-        for change in comparison.changes:
-            if change.task == task and change.headline:
-                unsure = change.difference.few and change.difference.value != 0
-                few = " (few docs: the interval may be too short)" if unsure else ""
-                yield verdict(change, prompt, trial.baseline) + few
-
-
-def _said(trial: PromptTrial) -> dict[str, str]:
-    """What each block says, a task after the other."""
-    found = {}
-    for key, run in trial.runs.items():
-        prompts = run.results["run"]["prompts"]
-        found[key] = "; ".join(f"{task} {dict(prompt['kwargs'])!r}" for task, prompt in prompts.items())
-    return found
-
-
 def _matrix(trials: Sequence[PromptTrial]) -> Iterator[str]:
     """Models x prompts for each number, each model's best marked."""
     first = trials[0]
     keys = list(dict.fromkeys(key for trial in trials for key in trial.runs))
-    for task in first.tasks:
-        for metric in headline_keys(first.runs[first.baseline].tasks[task]):
+    for name in (*first.groups, *first.tasks):
+        for metric in first.headlines(name):
             rows = []
             for trial in trials:
-                found = {key: _estimate(trial, key, task, metric) for key in keys}
-                best = best_of(trial, task, metric)
+                found = {key: trial.estimate(key, name, metric) for key in keys}
+                best = best_of(trial, name, metric)
                 cells = [
-                    "-" if e is None else with_margin(e, e.value) + (" *" if k in best else "")
+                    "-" if e is None else with_margin(e, trial.scale(name, metric)) + (" *" if k in best else "")
                     for k, e in found.items()
                 ]
                 rows.append([trial.model, *cells])
-            yield aligned([f"{task} {metric.removesuffix(',none')}", *keys], rows)
+            yield aligned([f"{name} {metric.removesuffix(',none')}", *keys], rows)
             yield ""
     yield "* each model's best prompt; its interval is that of the number, see above for paired differences"
 
 
-def _estimate(trial: PromptTrial, key: str, task: str, metric: str) -> Estimate | None:
-    run = trial.runs.get(key)
-    return run.tasks[task].estimate(metric) if run is not None and task in run.tasks else None
-
-
 def best_of(trial: PromptTrial, task: str, metric: str) -> list[str]:
     """The prompt keys with the best number, several where they are equal; none where all are."""
-    values = {key: found.value for key in trial.runs if (found := _estimate(trial, key, task, metric))}
+    values = {key: found.value for key in trial.runs if (found := trial.estimate(key, task, metric))}
     if not values:
         return []
-    better = trial.runs[trial.baseline].tasks[task].better.get(metric.split(",")[0], True)
+    better = trial.runs[trial.baseline].results["higher_is_better"].get(task, {}).get(metric.split(",")[0], True)
     best = max(values.values()) if better else min(values.values())
     leading = [key for key, value in values.items() if value == best]
     return leading if len(leading) < len(values) else []
@@ -186,12 +214,12 @@ def as_json(trials: Sequence[PromptTrial]) -> str:
         blocks: dict[str, Any] = {}
         for key, run in trial.runs.items():
             numbers = {
-                task: {
+                name: {
                     metric: estimate_json(found)
-                    for metric in run.tasks[task].values
-                    if (found := run.tasks[task].estimate(metric)) is not None
+                    for metric in (run.tasks[name].values if name in run.tasks else trial.headlines(name))
+                    if (found := trial.estimate(key, name, metric)) is not None
                 }
-                for task in run.tasks
+                for name in (*run.results["groups"], *run.tasks)
             }
             changes = trial.compared[key].changes if key in trial.compared else []
             blocks[key] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +34,15 @@ class SampleRows:
     Iterated over once. Then categories: {task: {category: doc ids}}, and digests of all pictures in order of appearance.
     """
 
-    def __init__(self, run: RecordedRun, others: Sequence[RecordedRun] = ()) -> None:
-        self.run, self.others = run, others
+    def __init__(self, run: RecordedRun, others: Sequence[RecordedRun | None] = (), model: int | None = None) -> None:
+        """others: None where there is no such run. model: its place among the models of a page that shows several."""
+        self.run, self.others, self.model = run, others, model
         self.categories: dict[str, dict[str, list[int]]] = {}
         self.digests: dict[str, None] = {}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for name in self.run.tasks:
-            beside = [Answers(other, name) if name in other.tasks else None for other in self.others]
+            beside = [Answers(other, name) if other and name in other.tasks else None for other in self.others]
             categories = self.categories.setdefault(name, {})
             for row in self.run.rows(name):
                 shown = _shown(name, row)
@@ -49,22 +50,24 @@ class SampleRows:
                 self.digests.update(dict.fromkeys(shown.get("images", ())))
                 if beside:
                     shown["w"] = [answers.beside(row) if answers else None for answers in beside]
+                if self.model is not None:
+                    shown["m"] = self.model
                 yield shown
 
-    def pictures(self, folder: Path) -> Iterator[tuple[str, str]]:
-        """(digest, address) of each thumbnail: a data URL while they fit, else a path from `folder`; absent ones are left out."""
-        room = EMBEDDED
-        for digest in self.digests:
-            path = thumbnail_path(self.run.folder, digest)
-            try:
-                size = path.stat().st_size
-            except OSError:
-                continue
-            if size <= room:
-                room -= size
-                yield digest, "data:image/jpeg;base64," + base64.b64encode(path.read_bytes()).decode()
-            else:
-                yield digest, Path(os.path.relpath(path, folder)).as_posix()
+
+def pictures(digests: Iterable[str], folders: Sequence[Path], page_folder: Path) -> Iterator[tuple[str, str]]:
+    """(digest, address) of each thumbnail that one of the run folders has: a data URL while they fit, else a path."""
+    room = EMBEDDED
+    for digest in digests:
+        path = next((path for folder in folders if (path := thumbnail_path(folder, digest)).is_file()), None)
+        if path is None:
+            continue
+        size = path.stat().st_size
+        if size <= room:
+            room -= size
+            yield digest, "data:image/jpeg;base64," + base64.b64encode(path.read_bytes()).decode()
+        else:
+            yield digest, Path(os.path.relpath(path, page_folder)).as_posix()
 
 
 class Answers:
@@ -89,7 +92,8 @@ class Answers:
         if (other["doc"], other["target"]) != (row["doc"], row["target"]):
             return None  # the number names another doc in other data
         shown = _shown(self._task, other)
-        return {key: shown[key] for key in ("a", "ok", "e", "u") if key in shown}
+        keys = ("a", "ok", "e", "u", "x") if row["prompt"] == other["prompt"] else ("a", "ok", "e", "u", "x", "p")
+        return {key: shown[key] for key in keys if key in shown}
 
 
 def thumbnail_path(folder: Path, digest: str) -> Path:

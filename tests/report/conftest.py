@@ -1,6 +1,7 @@
 """Runs that the tests of reports look at: recorded answers on the bundled sample, so that every number is known."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,12 @@ def answers_with(path: Path, rows: list[dict], wrong: set[int], said=None) -> Pa
 def ran(folder: Path, *words: str) -> Path:
     assert main([*words, "--sample", "--output_path", str(folder)]) == 0
     return folder
+
+
+def in_page(page: Path, part: str):
+    """The JSON that a page holds: data, rows or media."""
+    text = page.read_text()
+    return json.loads(re.search(rf'<script type="application/json" id="{part}">(.*?)</script>', text, re.DOTALL)[1])
 
 
 @pytest.fixture(scope="session")

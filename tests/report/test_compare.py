@@ -8,7 +8,7 @@ from mm_eval.metrics import mean_stderr
 from mm_eval.report.comparison import compare, headline_keys, rounded, verdict
 from mm_eval.report.recorded import RecordedRun
 
-from .conftest import answers_with, ran
+from .conftest import answers_with, in_page, ran
 
 
 def test_flips_and_differences_are_those_that_were_made(perfect, worse):
@@ -43,7 +43,7 @@ def test_the_difference_of_means_is_clustered_by_the_recorded_picture(dummy_run,
     assert len(set(clusters)) < len(clusters)
     assert change.difference.stderr == pytest.approx(mean_stderr(changed, clusters))
     assert [said for said in comparison.differs if "seed differs" in said]
-    assert any("mme is in one of the runs only" in said for said in comparison.differs)
+    assert any("in one of the runs only: mme" in said for said in comparison.differs)
 
 
 def test_what_was_asked_differently_stands_above_the_numbers(cli, dummy_run, base):
@@ -118,15 +118,30 @@ def test_a_groups_difference_is_that_of_its_tasks_together(base):
     assert [change.task for change in comparison.changes if change.headline] == ["mmlu"]
 
 
-def test_html_puts_the_first_runs_answers_beside(cli, perfect, worse):
-    page = worse / "report.html"
-    before = page.read_text()
-    assert cli("compare", perfect, worse, "--html").code == 0
-    after = page.read_text()
-    assert (
-        '"w":[{' in after and '"w":[{' not in before and f'"beside":["{perfect.parent.name}/{perfect.name}"]' in after
-    )
-    page.write_text(before)
+def test_the_page_holds_the_table_and_every_sample_with_both_answers(cli, perfect, worse, tmp_path):
+    page = tmp_path / "new" / "compared.html"
+    before = (worse / "report.html").read_bytes()
+    done = cli("compare", perfect, worse, "--html", page)
+    assert done.code == 0 and f"page: {page}" in done.out and f"{page}#mme/20" in done.out
+    assert (worse / "report.html").read_bytes() == before, "a run's own report stays what it was"
+    data, rows = in_page(page, "data"), in_page(page, "rows")
+    [section] = data["sections"]
+    table = section["tables"][0]
+    first = dict(zip((name for name, _ in table["head"]), table["rows"][0]["cells"], strict=True))
+    assert (first["task"], first["metric"], first["docs"]) == ("mme", "mme_perception_score", "300")
+    assert first["lost"]["docs"] == {"mme": list(range(20, 150))} and first["gained"]["count"] == 10
+    assert first["B − A"].endswith(" *") and table["rows"][0]["marked"] and first["p (Holm)"] == "<0.001"
+    assert "worse than A on mme" in section["said"][0]
+    assert [row.get("part", False) for row in table["rows"]] == [False] * 2 + [True] * 14
+    assert len(rows) == 420 and rows[20]["ok"] is True and rows[20]["w"][0]["ok"] is False
+    assert rows[20]["a"] != rows[20]["w"][0]["a"] and data["beside"] == [f"B: {data['facts'][1]['text'].split(',')[0]}"]
+    assert data["facts"][0]["link"].endswith("perfect/report.html")
+
+
+def test_a_page_that_cannot_be_written_is_one_sentence(cli, perfect, worse, tmp_path):
+    (tmp_path / "file").touch()
+    done = cli("compare", perfect, worse, "--html", tmp_path / "file" / "page.html")
+    assert done.code not in (0, 1) and "can't be written" in done.err and "Traceback" not in done.err
 
 
 def test_mistakes_are_one_sentence(cli, perfect, dummy_run, tmp_path):

@@ -14,6 +14,8 @@ from mm_eval.report.page import in_script
 from mm_eval.report.recorded import RecordedRun
 from mm_eval.report.sample_rows import thumbnail_path
 
+from .conftest import in_page
+
 
 def test_json_can_stand_in_a_script_element():
     text = in_script({"a": "</script><!--", "b": [math.nan, -math.inf, 1.5], "c": "\u2028"})
@@ -28,8 +30,7 @@ def test_the_file_loads_nothing_from_anywhere(dummy_run):
 
 
 def test_the_page_holds_every_sample_with_its_rule(dummy_run, mme_rows):
-    text = (dummy_run / "report.html").read_text()
-    rows = json.loads(re.search(r'<script type="application/json" id="rows">(.*?)</script>', text, re.DOTALL)[1])
+    rows = in_page(dummy_run / "report.html", "rows")
     assert len(rows) == 672
     shown, row = rows[5], mme_rows[5]
     assert (shown["t"], shown["d"], shown["a"], shown["g"]) == ("mme", 5, row["resps"], row["target"])

@@ -8,7 +8,7 @@ from mm_eval.models.dummy import Dummy
 
 from mm_eval.report.prompts import PromptTrial, best_of, render
 
-from .conftest import answers_with, ran
+from .conftest import answers_with, in_page, ran
 
 
 @pytest.fixture
@@ -37,15 +37,22 @@ def test_every_block_is_asked_by_one_model_and_compared_with_the_first(cli, tmp_
     done = cli(*words, "--output_path", out)
     assert done.code == 0, done.err
     assert len(prepared) == 1
+    order = ["default", "qwen_vl", "mine", "of_mme"]
     asked = {
         path.name: json.loads((path / "samples/mme.jsonl").read_text().splitlines()[0])
-        for path in (out / "dummy").iterdir()
+        for path in sorted((out / "dummy").iterdir(), key=lambda path: order.index(path.name))
     }
-    assert asked.keys() == {"default", "qwen_vl", "mine", "of_mme"}
+    assert list(asked) == order
     assert asked["mine"]["prompt"].endswith("? Say yes or no.") and asked["qwen_vl"]["prompt"].endswith("? Answer:")
     assert asked["of_mme"]["prompt"].endswith("?!")
-    pages = {key: (out / "dummy" / key / "report.html").read_text() for key in asked}
-    assert '"w":[{' in pages["qwen_vl"] and '"w":[{' not in pages["default"]
+    data, rows = in_page(out / "prompts.html", "data"), in_page(out / "prompts.html", "rows")
+    assert len(rows) == 120 and data["own"] == "default" and data["beside"] == ["qwen_vl", "mine", "of_mme"]
+    assert rows[0]["w"][1]["p"].endswith("? Say yes or no.") and "p" not in rows[60]["w"][2], "asked as with default"
+    titles = [section["title"] for section in data["sections"]]
+    assert titles == ["dummy: mme", "dummy: seedbench"] and [fact["name"] for fact in data["facts"]] == list(asked)
+    blocks = [row["cells"][1] for row in data["sections"][1]["tables"][0]["rows"]][:4]
+    assert blocks == ["default", "qwen_vl", "mine", "of_mme (as default)"]
+    assert str(out / "prompts.html") in done.out
     assert "of_mme (as default)" in done.out and "seedbench has no block 'of_mme'" in done.out
     assert "vs default" in done.out and "p (Holm)" in done.out and "unparsed" in done.out
     again = cli(*words, "--output_path", out)
@@ -94,8 +101,12 @@ def test_several_models_make_a_matrix(cli, tmp_path):
     assert done.code == 0 and {path.name for path in (tmp_path / "trial").iterdir()} == {
         "dummy",
         "dummy_",
+        "prompts.html",
         "prompts.json",
     }
+    data, rows = in_page(tmp_path / "trial/prompts.html", "data"), in_page(tmp_path / "trial/prompts.html", "rows")
+    assert data["models"] == ["dummy", "dummy'"] and [row["m"] for row in rows] == [0] * 30 + [1] * 30
+    assert data["sections"][0]["title"] == "Models and prompts" and data["sections"][2]["title"] == "dummy': mme"
     matrix = done.out[done.out.index("mme mme_perception_score") :]
     assert matrix.splitlines()[2].startswith("dummy ") and matrix.splitlines()[3].startswith("dummy'")
 

@@ -111,7 +111,9 @@ def test_a_picture_that_the_task_changes_is_shown_as_it_was_asked(run):
     _, [path] = made(folder)
     picture = Image.open(path)
     assert picture.size == (150, 200)
-    assert max(high for _, high in ImageChops.difference(picture, Image.new("RGB", (150, 200), "red")).getextrema()) < 60
+    assert (
+        max(high for _, high in ImageChops.difference(picture, Image.new("RGB", (150, 200), "red")).getextrema()) < 60
+    )
 
 
 def test_painting_over_the_stored_picture_is_seen(run):

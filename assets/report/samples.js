@@ -1,0 +1,156 @@
+"use strict";
+// The samples: a list that draws only what is in view, so that 20,000 are as quick as 20
+const HEIGHT = 64;
+let shown = rows, chosen = -1, only = null;
+const list = byId("list"), spacer = byId("spacer"), detail = byId("detail");
+const state = (row) => row.s === "failed" ? ["failed", "other", "⚠"] : row.u ? ["unparsed", "other", "?"] : row.ok === true ? ["right", "right", "✓"] : row.ok === false ? ["wrong", "wrong", "✗"] : ["scored", "other", "•"];
+// Runs beside a sample: of `held` (all, or the chosen one) the first in which a right answer became a wrong one, or the reverse
+const held = (row) => (row.w || []).filter((one, place) => one && (!byId("f-beside").value || place === Number(byId("f-beside").value)));
+const flip = (row) => {
+  const one = held(row).find((other) => other.ok !== undefined && row.ok !== undefined && other.ok !== row.ok);
+  return !one ? "" : one.ok === (about.kind === "run") ? "lost" : "gained";
+};
+const answerText = (row) => row.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join(" | ");
+const modelOf = (row) => row.m === undefined ? "" : about.models[row.m];
+const address = (row) => `#${about.models?.length > 1 ? `${encodeURIComponent(modelOf(row))}/` : ""}${encodeURIComponent(row.t).replace(/%3A/g, ":").replace(/%40/g, "@")}/${row.d}`;
+
+function label(row) {
+  const [name, kind, sign] = state(row), changed = flip(row);
+  return make("span", { class: `state ${kind}` }, `${sign} ${name}${changed ? `, ${changed}` : ""}`);
+}
+function rowElement(index) {
+  const row = shown[index], element = make("div", { class: index === chosen ? "row chosen" : "row", role: "option", "data-index": index, "aria-selected": String(index === chosen) });
+  element.style.top = `${index * HEIGHT}px`;
+  const source = row.images && picture(row.images[0]);
+  element.append(source ? make("img", { src: source, alt: "", loading: "lazy" }) : make("div", { class: "blank" }));
+  element.append(make("div", {}, make("div", { class: "one" }, label(row), make("span", { class: "soft" }, `${about.models?.length > 1 ? `${modelOf(row)} · ` : ""}${row.t} ${row.d}${row.c ? ` · ${row.c}` : ""}`)), make("div", { class: "two" }, answerText(row) || "(empty)")));
+  return element;
+}
+function paint() {
+  const first = Math.max(0, Math.floor(list.scrollTop / HEIGHT) - 4), last = Math.min(shown.length, first + Math.ceil(list.clientHeight / HEIGHT) + 9);
+  spacer.style.height = `${shown.length * HEIGHT}px`;
+  const elements = [spacer];
+  for (let index = first; index < last; index += 1) elements.push(rowElement(index));
+  list.replaceChildren(...elements);
+}
+function block(title, text) { return [make("h4", {}, title), make("pre", {}, text === "" ? "(empty)" : text)]; }
+function marked(title, text) {
+  const words = byId("f-text").value.trim(), [head, pre] = block(title, text);
+  const at = words ? text.toLowerCase().indexOf(words.toLowerCase()) : -1;
+  if (at >= 0) pre.replaceChildren(text.slice(0, at), make("mark", {}, text.slice(at, at + words.length)), text.slice(at + words.length));
+  return [head, pre];
+}
+function show(index, keepAddress) {
+  if (index < 0 || index >= shown.length) return;
+  chosen = index;
+  const row = shown[index];
+  if (!keepAddress) history.replaceState(null, "", address(row));
+  const top = index * HEIGHT;
+  if (top < list.scrollTop) list.scrollTop = top;
+  if (top + HEIGHT > list.scrollTop + list.clientHeight) list.scrollTop = top + HEIGHT - list.clientHeight;
+  paint();
+  const copy = make("button", { type: "button", id: "copy" }, "Copy link");
+  copy.addEventListener("click", () => navigator.clipboard?.writeText(location.href).then(() => { copy.textContent = "Copied"; }, () => {}));
+  const parts = [make("div", { class: "head" }, make("h3", {}, `${row.t}, doc ${row.d}${row.c ? ` (${row.c})` : ""}`), make("span", {}, label(row), " ", copy))];
+  if (row.images) {
+    const box = make("div", { class: "pictures" });
+    row.images.forEach((digest, place) => { const source = picture(digest); box.append(source ? make("img", { src: source, alt: `picture ${place + 1}`, loading: "lazy" }) : make("span", { class: "soft" }, `picture ${digest.slice(0, 12)} is not beside this file`)); });
+    parts.push(box);
+  }
+  parts.push(...marked(`Prompt, as asked${about.own ? ` in ${about.own}` : ""}`, row.p));
+  if (row.e) parts.push(...block("Failed", row.e));
+  if (row.o) parts.push(...block("Choices, with log-likelihood in nats", row.o.map((text, place) => `${place === row.g || (Array.isArray(row.g) && row.g.includes(place)) ? "→" : " "} ${logLikelihood(row.a[place]?.[0]).toFixed(3)}  ${text}`).join("\n")));
+  else row.a.forEach((answer, place) => parts.push(...marked(`Answer${row.a.length > 1 ? ` ${place + 1}` : ""}${about.own ? ` in ${about.own} (${state(row)[0]})` : ""}`, typeof answer === "string" ? answer : JSON.stringify(answer))));
+  (row.w || []).forEach((other, place) => {
+    if (!other) { parts.push(...block(`Answer in ${about.beside[place]}`, "not asked the same")); return; }
+    const mark = other.e ? " (failed)" : other.u ? " (unparsed)" : other.ok === undefined ? "" : other.ok ? " (right)" : " (wrong)";
+    parts.push(...block(`Answer in ${about.beside[place]}${mark}`, other.e || other.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join("\n")));
+    if (other.p !== undefined) parts.push(make("details", {}, make("summary", { class: "soft" }, `Its prompt in ${about.beside[place]}`), make("pre", {}, other.p)));
+  });
+  const facts = make("dl", { class: "facts" });
+  const fact = (name, value) => facts.append(make("dt", {}, name), make("dd", {}, value));
+  for (const [name, found] of Object.entries(row.x)) {
+    const rules = (row.r[name] || []).join(", "), pipeline = name === "none" ? "" : ` (${name})`;
+    if (!row.o) fact(`extracted${pipeline}`, found.map((item) => item === null ? "nothing" : String(item)).join(" | ") + (rules ? `   by the rule: ${rules}` : ""));
+  }
+  fact("gold", typeof row.g === "string" ? row.g : JSON.stringify(row.g));
+  for (const [name, value] of Object.entries(row.v)) fact(name.replace(/,none$/, ""), typeof value === "object" ? JSON.stringify(value) : String(value));
+  detail.replaceChildren(...parts, make("h4", {}, "Extraction and score"), facts);
+  detail.scrollTop = 0;
+}
+function apply(wanted) {
+  const task = byId("f-task").value, category = byId("f-category").value, result = byId("f-result").value, words = byId("f-text").value.trim().toLowerCase();
+  const model = byId("f-model").value;
+  shown = rows.filter((row) => (!only || (only.docs[row.t]?.has(row.d) && (row.m ?? null) === only.model)) && (!model || row.m === Number(model)) && (!task || row.t === task) && (!category || row.c === category) &&
+    (!result || state(row)[0] === result || flip(row) === result || row.s === result || (result === "flipped" && flip(row)) || (result === "wrong" && row.ok === false)) &&
+    (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || String(row.d) === words));
+  byId("only").hidden = !only;
+  byId("only").firstElementChild.textContent = only ? only.said : "";
+  byId("count").textContent = `${shown.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")}`;
+  chosen = -1;
+  list.scrollTop = 0;
+  const at = wanted ? shown.indexOf(wanted) : shown.length ? 0 : -1;
+  if (at >= 0) show(at, !wanted); else { paint(); detail.replaceChildren(make("p", { class: "soft" }, "No sample matches these filters.")); }
+}
+function clearFilters() {
+  only = null;
+  for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result", "f-text"]) byId(id).value = "";
+}
+function showOnly(cell) {
+  // The docs behind a count of the tables, and no others
+  clearFilters();
+  only = { said: `${cell.count} ${cell.said}`, model: cell.model ?? null, docs: Object.fromEntries(Object.entries(cell.docs).map(([task, ids]) => [task, new Set(ids)])) };
+  apply();
+  byId("samples").scrollIntoView();
+}
+function fromAddress() {
+  const decoded = (text) => { try { return decodeURIComponent(text); } catch { return text; /* a name with a bare % */ } };
+  const parts = location.hash.slice(1).split("/");
+  if (parts.length < 2) return null;
+  const doc = parts.pop(), model = about.models?.length > 1 && parts.length > 1 ? about.models.indexOf(decoded(parts.shift())) : -1;
+  const task = decoded(parts.join("/"));
+  return rows.find((row) => row.t === task && String(row.d) === doc && (model < 0 || row.m === model)) || null;
+}
+function jump() {
+  const row = fromAddress();
+  if (!row) return;
+  clearFilters();
+  apply(row);
+  byId("samples").scrollIntoView();
+}
+function samples() {
+  const options = (id, names, all) => byId(id).append(make("option", { value: "" }, all), ...names.map((name) => make("option", { value: name }, name)));
+  options("f-task", [...new Set(rows.map((row) => row.t))], "all tasks");
+  options("f-category", [...new Set(rows.map((row) => row.c))].filter(Boolean).sort(), "all categories");
+  byId("f-model").append(make("option", { value: "" }, "all models"), ...(about.models || []).map((name, place) => make("option", { value: place }, name)));
+  byId("f-model").parentElement.hidden = (about.models || []).length < 2;
+  byId("only").lastElementChild.addEventListener("click", () => { only = null; apply(); });
+  byId("f-beside").append(make("option", { value: "" }, "any run"), ...about.beside.map((name, place) => make("option", { value: place }, name)));
+  byId("f-beside").parentElement.hidden = about.beside.length < 2;
+  const results = ["right", "wrong", "unparsed", "truncated", "failed"].filter((name) => rows.some((row) => state(row)[0] === name || row.s === name));
+  options("f-result", rows.some(flip) ? [...results, "flipped", "lost", "gained"] : results, "all results");
+  for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result"]) byId(id).addEventListener("change", () => apply());
+  let timer = 0;
+  byId("f-text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => apply(), 80); });
+  byId("filters").addEventListener("submit", (event) => event.preventDefault());
+  list.addEventListener("scroll", paint, { passive: true });
+  list.addEventListener("click", (event) => { const element = event.target.closest(".row"); if (element) show(Number(element.dataset.index)); });
+  addEventListener("resize", paint);
+  addEventListener("hashchange", jump);
+  addEventListener("keydown", (event) => {
+    const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+    if (event.key === "Escape" && typing) { list.focus(); return; }
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const inList = document.activeElement === list;
+    if (event.key === "j" || (inList && event.key === "ArrowDown")) show(chosen + 1);
+    else if (event.key === "k" || (inList && event.key === "ArrowUp")) show(chosen - 1);
+    else if (event.key === "/") byId("f-text").focus();
+    else return;
+    event.preventDefault();
+  });
+  apply();
+}
+drawTop();
+samples();
+jump();
+document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -1,0 +1,103 @@
+"""The pages of `compare` and `prompts` in a browser: tables lead to their docs, all answers stand together, no script runs."""
+
+import pytest
+
+from mm_eval.cli import main
+from mm_eval.report.compare_page import write_comparison
+from mm_eval.report.comparison import compare
+from mm_eval.report.recorded import RecordedRun
+
+from .conftest import ATTACK
+from .test_report_page import choose, count, detail, search
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="session")
+def compared(base, perfect, worse, attacked):
+    """Two runs against a first one; the last answered doc 3 with everything that could harm a page."""
+    runs = [RecordedRun.read(folder) for folder in (perfect, worse, attacked.parent)]
+    return write_comparison(base / "compared" / "page.html", runs[0], compare(runs))
+
+
+@pytest.fixture(scope="session")
+def prompts(base):
+    words = ["prompts", "--tasks", "mme,seedbench", "--model", "dummy", "--model", "dummy", "--sample", "--limit", "50"]
+    assert main([*words, "--keys", "default,qwen_vl", "--output_path", str(base / "trial")]) == 0
+    return base / "trial" / "prompts.html"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", ["compared", "prompts"])
+def test_the_pages_draw_at_each_width_and_never_scroll_sideways(opened, request, name, width, dark):
+    page = opened(request.getfixturevalue(name), width=width, dark=dark)
+    assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    text = page.execute_script("return document.body.innerText")
+    for words in ("mme_perception_score", "95% interval", "p (Holm)", "lost", "gained", "Sample data, not MME"):
+        assert words in text
+    assert page.execute_script("return document.querySelectorAll('#overview svg').length") >= 2
+    size = page.execute_script("return document.querySelector('#overview svg').getBoundingClientRect().width")
+    assert size == 150, "an interval is as wide in a narrow table as in a wide one"
+
+
+def counts(page):
+    return page.execute_script(
+        "return [...document.querySelectorAll('button.count')].map((e) => [e.title, e.textContent])"
+    )
+
+
+def test_a_count_shows_its_docs_and_all_answers_to_each(opened, compared):
+    page = opened(compared)
+    assert counts(page)[:2] == [
+        ["Show the docs lost by B in mme (mme_perception_score)", "130"],
+        ["Show the docs gained by B in mme (mme_perception_score)", "10"],
+    ]
+    page.execute_script("document.querySelectorAll('button.count')[1].click()")
+    assert count(page) == "10 of 420" and "10 gained by B in mme" in page.execute_script(
+        "return document.body.innerText"
+    )
+    shown = detail(page)
+    assert "mme, doc 0 " in shown and "Answer in A" in shown and "Answer in B" in shown and "Answer in C" in shown
+    page.execute_script("document.querySelector('#only button').click()")
+    assert count(page) == "420 of 420"
+    hidden = page.execute_script("return [...document.querySelectorAll('tr.part')].filter((e) => e.hidden).length")
+    assert hidden == 28, "the 14 categories of each of two comparisons"
+
+
+def test_flips_are_a_filter_for_each_run(opened, compared):
+    page = opened(compared)
+    choose(page, "f-result", "flipped")
+    assert count(page) == "140 of 420"
+    choose(page, "f-beside", "1")
+    assert count(page) == "0 of 420", "the third run was right where the first was"
+    choose(page, "f-beside", "0")
+    choose(page, "f-result", "lost")
+    assert count(page) == "130 of 420" and "(wrong)" in detail(page)
+
+
+def test_a_link_opens_a_doc_and_no_answer_is_ever_run(opened, compared):
+    page = opened(compared, "#mme/3")
+    assert "mme, doc 3 " in detail(page) and ATTACK.split(" \x1b")[0] in detail(page)
+    assert page.execute_script("return window.attacked") is None
+    assert page.execute_script("return document.querySelectorAll('img[src=x]').length") == 0
+    search(page, "no doc says this")
+    assert count(page) == "0 of 420"
+
+
+def test_several_models_are_told_apart(opened, prompts):
+    page = opened(prompts, "#dummy'/mme/7")
+    assert "mme, doc 7 " in detail(page) and page.current_url.endswith("/mme/7")
+    assert "dummy' · mme 7" in page.execute_script("return document.querySelector('.row.chosen').innerText")
+    choose(page, "f-model", "1")
+    assert count(page) == "100 of 200"
+    choose(page, "f-task", "seedbench")
+    assert count(page) == "50 of 200"
+    assert "Answer in default" in detail(page) and "Answer in qwen_vl" in detail(page)
+    prompt = page.execute_script("return document.querySelector('#detail details pre').textContent")
+    assert prompt.endswith("\nAnswer:"), "the other block's prompt, where it differs"
+    shown = [[title, int(number)] for title, number in counts(page)]
+    page.execute_script("[...document.querySelectorAll('button.count')].at(-1).click()")
+    assert count(page) == f"{shown[-1][1]} of 200" and "dummy'" in page.execute_script(
+        "return document.querySelector('.row').innerText"
+    )
