@@ -57,7 +57,7 @@ from mm_eval.metrics.stderr import (
     standard_error,
     stderr_for_metric,
 )
-from mm_eval.metrics.traits import SumStatistics, not_smooth, stratified_by
+from mm_eval.metrics.traits import SumStatistics, not_smooth, smooth, stratified_by
 from mm_eval.metrics.translation import Bleu, Chrf, Ter
 from mm_eval.metrics.types import AggregationFn, MetricFn, ReductionFn
 
@@ -121,6 +121,7 @@ __all__ = [
     "sample_stddev",
     "standard_error",
     "stderr_for_metric",
+    "smooth",
     "stratified_by",
     "take_first",
     "vqa_accuracy",

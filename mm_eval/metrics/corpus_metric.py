@@ -16,7 +16,8 @@ T = TypeVar("T")
 class CorpusMetric(ABC, Generic[R, T]):
     """A number of the whole corpus: each doc gives an item, all items give the number.
 
-    A subclass that implements `sums` gets the fast bootstrap; one that does not gets a jackknife.
+    A subclass that implements `sums` gets the fast bootstrap; one that does not gets a jackknife
+    (or half samples, see metrics.stderr).
     """
 
     @abstractmethod

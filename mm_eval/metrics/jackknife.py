@@ -1,52 +1,91 @@
-"""The delete-a-group jackknife: the standard error of any smooth function of the docs."""
+"""The jackknife: the standard error of any smooth function of the docs, from its values without a cluster at a time."""
 
 from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from mm_eval.metrics.stderr import StandardError
 
+Statistic = Callable[[Sequence[Any]], float]
+Key = Callable[[Any], Hashable]
+
+
+class Jackknife(NamedTuple):
+    """A standard error, and whether the function jumps, so that it is not to be trusted.
+
+    A median without any one doc has two or three values, however many values the docs have. A function that few different
+    docs change differently jumps so, or is of few docs only; what no doc's value explains (a doc's id) looks like it too.
+    """
+
+    error: StandardError
+    jumps: bool
+
 
 def jackknife_stderr(
-    f: Callable[[Sequence[Any]], float],
+    f: Statistic,
     values: Sequence[Any],
     members: Sequence[Sequence[int]],
-    stratum: Callable[[Any], Hashable] | None = None,
+    stratum: Key | None = None,
+    content: Key | None = None,
     *,
     most: int = 1000,
     seed: int = 0,
 ) -> StandardError:
-    """Standard error of f(values) from its values with a group of clusters left out at a time.
+    """Standard error of f(values), which must be smooth; see `jackknife`."""
+    return jackknife(f, values, members, stratum, content, most=most, seed=seed).error
+
+
+def jackknife(
+    f: Statistic,
+    values: Sequence[Any],
+    members: Sequence[Sequence[int]],
+    stratum: Key | None = None,
+    content: Key | None = None,
+    *,
+    most: int = 1000,
+    seed: int = 0,
+) -> Jackknife:
+    """Standard error of f(values) from its values with one cluster left out at a time.
 
     members: positions of each cluster's values. stratum: clusters of one stratum are compared with each other only, and one
-    of them always stays. most: about how many times f is called; with more clusters several are left out together.
-    variance = sum over strata of (R - 1) / R * sum over its R groups of (f without the group - their mean)^2.
+    of them always stays. content: what of a value the function depends on, where that is not the value itself; clusters of
+    one stratum and equal content are left out at the cost of one.
+    most: how often f may be called; with more different clusters than that, several at random are left out together.
+    variance = sum over strata of (R - 1) / R * sum over its R clusters or groups of (f without it - their mean)^2.
     """
-    strata = _strata(values, members, stratum)
+    strata = strata_of(values, members, stratum)
     alone = sum(1 for clusters in strata.values() if len(clusters) < 2)
     if alone == len(strata):
-        return StandardError(None, "fewer than two clusters in every stratum: no standard error.")
-    variance = 0.0
-    together = math.ceil(len(members) / most)
-    generator = random.Random(seed)
-    for clusters in strata.values():
-        groups = _groups(clusters, together, generator)
-        if len(groups) < 2:
+        return Jackknife(StandardError(None, "fewer than two clusters in every stratum: no standard error."), False)
+    alike = {key: _alike(values, members, clusters, content) for key, clusters in strata.items()}
+    kinds = sum(map(len, alike.values()))
+    together = math.ceil(len(members) / most) if kinds > most else 1
+    variance, replicates, generator = 0.0, list[float](), random.Random(seed)
+    for key, clusters in strata.items():
+        if len(clusters) < 2:
             continue
-        without = [_value_without(f, values, [i for c in group for i in members[c]]) for group in groups]
-        centre = math.fsum(without) / len(without)
-        variance += (len(groups) - 1) / len(groups) * math.fsum((value - centre) ** 2 for value in without)
+        if together == 1:
+            left_out = [[same[0]] for same in alike[key]]
+            weights = [len(same) for same in alike[key]]
+        else:
+            left_out = _groups(clusters, together, generator)
+            weights = [1] * len(left_out)
+        without = [_value_without(f, values, [i for c in group for i in members[c]]) for group in left_out]
+        variance += _spread(without, weights)
+        replicates += without
     if not math.isfinite(variance):
-        return StandardError(None, "the number is not finite without some of the docs: no standard error.")
+        return Jackknife(StandardError(None, "the number is not finite without some docs: no standard error."), False)
     note = f"{alone} of {len(strata)} strata have a single cluster, whose spread is unknown." if alone else ""
-    return StandardError(math.sqrt(variance), note)
+    jumps = 2 * _distinct(replicates) < min(kinds, len(replicates))
+    return Jackknife(StandardError(math.sqrt(variance), note), jumps)
 
 
-def _strata(
-    values: Sequence[Any], members: Sequence[Sequence[int]], stratum: Callable[[Any], Hashable] | None
+def strata_of(
+    values: Sequence[Any], members: Sequence[Sequence[int]], stratum: Key | None
 ) -> dict[Hashable, list[int]]:
     """The clusters of each stratum; a cluster whose docs lie in several is in the stratum of that combination."""
     strata: dict[Hashable, list[int]] = {}
@@ -56,14 +95,44 @@ def _strata(
     return strata
 
 
+def _alike(
+    values: Sequence[Any], members: Sequence[Sequence[int]], clusters: Sequence[int], content: Key | None
+) -> list[list[int]]:
+    """The clusters of one stratum, those of equal content together; what has no hash is like nothing else."""
+    found: dict[Hashable, list[int]] = {}
+    for cluster in clusters:
+        held = [values[i] if content is None else content(values[i]) for i in members[cluster]]
+        try:
+            key: Hashable = frozenset(Counter(held).items()) if len(held) > 1 else (held[0],)
+            found.setdefault(key, []).append(cluster)
+        except TypeError:
+            found[("cluster", cluster)] = [cluster]
+    return list(found.values())
+
+
 def _groups(clusters: list[int], together: int, generator: random.Random) -> list[list[int]]:
-    """Clusters in groups of nearly equal size, at least two groups where there are two clusters."""
+    """Clusters in groups of nearly equal size, at least two groups."""
     count = min(len(clusters), max(2, math.ceil(len(clusters) / together)))
     if count < len(clusters):
         clusters = generator.sample(clusters, len(clusters))
     return [clusters[i::count] for i in range(count)]
 
 
-def _value_without(f: Callable[[Sequence[Any]], float], values: Sequence[Any], left_out: Sequence[int]) -> float:
+def _value_without(f: Statistic, values: Sequence[Any], left_out: Sequence[int]) -> float:
     gone = set(left_out)
     return float(f([value for i, value in enumerate(values) if i not in gone]))
+
+
+def _spread(without: Sequence[float], weights: Sequence[int]) -> float:
+    """(R - 1) / R times the sum of squares about the mean, where each value stands for as many as its weight."""
+    count = sum(weights)
+    centre = math.fsum(w * value for w, value in zip(weights, without, strict=True)) / count
+    squares = math.fsum(w * (value - centre) ** 2 for w, value in zip(weights, without, strict=True))
+    return (count - 1) / count * squares
+
+
+def _distinct(replicates: Sequence[float]) -> int:
+    """How many different values there are, rounding errors apart."""
+    low = min(replicates)
+    span = max(replicates) - low
+    return len({round((value - low) / span, 9) for value in replicates}) if span else 1

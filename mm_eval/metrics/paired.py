@@ -138,7 +138,7 @@ def paired_difference(
         found = estimate(aggregation, changes, where, seed=seed)
         return replace(found, rarer=sum(change != 0 for change in changes))
     pairs = list(zip(first, second, strict=True))
-    stratum, sums = traits.stratum, traits.sums
+    stratum, content, sums = traits.stratum, traits.content, traits.sums
 
     def difference(items: Sequence[tuple[Any, Any]]) -> float:
         return float(aggregation([b for _, b in items])) - float(aggregation([a for a, _ in items]))
@@ -146,6 +146,7 @@ def paired_difference(
     declared = declare(
         smooth=traits.smooth,
         stratum=None if stratum is None else lambda pair: stratum(pair[0]),
+        content=None if content is None else lambda pair: (content(pair[0]), content(pair[1])),
         sums=None if sums is None else lambda items: _both_sums(sums, items),
     )(difference)
     return estimate(declared, pairs, clusters, bootstrap_iters=bootstrap_iters, seed=seed)

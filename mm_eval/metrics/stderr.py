@@ -3,8 +3,9 @@
 Docs that belong together (questions on one picture) are drawn together: they are a cluster.
 - A mean: closed form over clusters; with one doc a cluster it is the sample standard deviation over sqrt(n).
 - Corpus metrics (BLEU, F1, perplexity): seeded bootstrap over clusters, from sums instead of texts.
-- Any other function: delete-a-group jackknife over clusters, stratified by what the function groups by.
-- A function that is not smooth (median): bootstrap over clusters.
+- Any other function: jackknife over clusters, stratified by what the function groups by. Where its values without a cluster
+  show that it jumps, as a user's median does: half samples.
+- A function that is said not to be smooth (our median): bootstrap over clusters.
 Fewer than two clusters, or a function that fails on a part of its docs: None and a note, never NaN or an exception.
 """
 
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DEFAULT_SEED = 1234
-MOST_REPLICATES, LEAST_REPLICATES, JACKKNIFE_VALUES = 1000, 200, 5_000_000
-"""With more clusters than it may have replicates, the jackknife deletes several clusters at a time: at most 1000 replicates,
-fewer (but 200 at least, which is within 5%) where they would visit more than 5 million values."""
+LEAST_REPLICATES, MOST_VALUES = 200, 5_000_000
+"""A jackknife is exact where it visits at most 5 million values (2,200 docs that all differ, any number of docs of few kinds);
+else it deletes several clusters at a time: at least 200 groups, which is within 5%."""
+HALF_SAMPLES = 1000
+"""Halves that are drawn (within 2%), fewer where they would visit too many values."""
 _CELLS = 4_000_000
 """Numbers held at a time by a bootstrap."""
 
@@ -139,15 +142,38 @@ def _by_kind(
         value = mean_stderr([values[i] for i in kept], kept_clusters)
         return _checked(value, "fewer than two clusters with a number: no standard error.")
     sums = _trusted_sums(aggregation, traits, values)
-    if sums is None and traits.smooth:
-        from mm_eval.metrics.jackknife import jackknife_stderr
-
-        most = max(LEAST_REPLICATES, min(MOST_REPLICATES, JACKKNIFE_VALUES // len(values)))
-        return jackknife_stderr(aggregation, values, members, traits.stratum, most=most, seed=seed)
+    if sums is None and traits.smooth is not False:
+        return _by_parts(aggregation, traits, values, members, seed)
     if iters < 2:
         return StandardError(None, f"bootstrap_iters is {iters}: no standard error.")
     draws = _sum_draws(sums, members, iters, seed) if sums else _draws(aggregation, values, members, iters, seed)
     return _checked(_spread(draws), "the number is not finite on some draws: no standard error.")
+
+
+def _by_parts(
+    aggregation: Callable[[Sequence[Any]], float],
+    traits: Traits,
+    values: Sequence[Any],
+    members: list[list[int]],
+    seed: int,
+) -> StandardError:
+    """The jackknife, or half samples where the function has not said that it is smooth and its values show that it jumps.
+
+    A number that grows with the docs (a count) is half as large on half of them: it keeps the jackknife.
+    """
+    from mm_eval.metrics.half_samples import half_samples
+    from mm_eval.metrics.jackknife import jackknife
+
+    most = max(LEAST_REPLICATES, MOST_VALUES // len(values))
+    found = jackknife(aggregation, values, members, traits.stratum, traits.content, most=most, seed=seed)
+    if traits.smooth or not found.jumps:
+        return found.error
+    draws = min(HALF_SAMPLES, 2 * most)
+    halves = half_samples(aggregation, values, members, traits.stratum, draws=draws, seed=seed)
+    whole = float(aggregation(values))
+    lost, spread = abs(whole - halves.centre), halves.error.value
+    is_count = spread is not None and lost > spread / 2 and 0.4 * abs(whole) <= lost <= 0.6 * abs(whole)
+    return found.error if is_count else halves.error
 
 
 def _checked(value: float | None, reason: str) -> StandardError:

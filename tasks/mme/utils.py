@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.metrics import stratified_by
+from mm_eval.metrics import smooth, stratified_by
 
 PERCEPTION = (
     "existence", "count", "position", "color", "posters", "celebrity", "scene", "landmark", "artwork", "OCR",
@@ -64,7 +64,8 @@ def mme_process_results(doc: Mapping[str, Any], results: Sequence[str | None]) -
     return {total: scored, category: scored, "__rule__": rule}
 
 
-@stratified_by(lambda scored: scored["category"])
+@smooth
+@stratified_by("category", content="score")
 def mme_aggregate_results(results: Sequence[Mapping[str, Any]]) -> float:
     """The sum over categories of accuracy and accuracy+, in MME's points."""
     categories: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))

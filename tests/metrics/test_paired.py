@@ -2,6 +2,7 @@
 
 import math
 import random
+import statistics
 
 import pytest
 from mm_eval.tasks.mme.utils import mme_aggregate_results
@@ -80,7 +81,19 @@ def an_mme_difference(pictures):
     return simulate, len(CATEGORIES) * 100 * (0.1 + 0.2 * 0.5 + 0.01)
 
 
-CASES = {"mean": a_mean, "paired mean": a_paired_mean, "MME sum": an_mme_sum, "MME difference": an_mme_difference}
+def a_users_median(pictures):
+    """A function that mm-eval knows nothing of, over values that are skewed."""
+
+    def simulate(generator):
+        return estimate(lambda values: statistics.median(values), [generator.expovariate(1) for _ in range(pictures)])
+
+    return simulate, math.log(2)
+
+
+CASES = {
+    "mean": a_mean, "paired mean": a_paired_mean, "MME sum": an_mme_sum, "MME difference": an_mme_difference,
+    "user's median": a_users_median,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES)

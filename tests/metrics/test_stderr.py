@@ -2,10 +2,12 @@
 
 import math
 import random
+import statistics
 import time
 
 import numpy as np
 import pytest
+from mm_eval.tasks.mme.utils import mme_aggregate_results
 
 from mm_eval.metrics import (
     F1,
@@ -23,11 +25,13 @@ from mm_eval.metrics import (
     perplexity,
     pop_stddev,
     sample_stddev,
+    smooth,
     standard_error,
     stderr_for_metric,
     stratified_by,
     weighted_mean,
 )
+from mm_eval.metrics.half_samples import half_samples
 from mm_eval.metrics.jackknife import jackknife_stderr
 
 
@@ -191,17 +195,107 @@ def test_fault_custom_aggregations_have_a_standard_error():
     )
 
 
-def test_many_clusters_are_left_out_in_groups():
-    values = numbers(3000)
+def counted(function):
+    """The function, and a list that grows by one at each of its calls."""
     calls = []
 
-    def slow(values):
-        calls.append(1)
-        return mean(values)
+    def call(values):
+        calls.append(len(values))
+        return function(values)
 
-    found = standard_error(slow, values)
-    assert found.value == pytest.approx(mean_stderr(values), rel=0.12)
-    assert 500 <= len(calls) <= 1001
+    return call, calls
+
+
+def test_up_to_two_thousand_clusters_are_left_out_one_by_one():
+    values = numbers(2000)
+    slow, calls = counted(mean)
+    assert standard_error(slow, values).value == pytest.approx(mean_stderr(values), rel=1e-9)
+    assert len(calls) == 2000
+
+
+def test_more_clusters_are_left_out_in_groups():
+    values = numbers(6000)
+    slow, calls = counted(mean)
+    assert standard_error(slow, values).value == pytest.approx(mean_stderr(values), rel=0.12)
+    assert 500 <= len(calls) <= 1000
+
+
+def test_clusters_that_are_alike_are_left_out_once_for_all():
+    values, clusters = [float(i % 3 > 0) for i in range(20_000)], [i // 2 for i in range(20_000)]
+    slow, calls = counted(mean)
+    assert standard_error(slow, values, clusters).value == pytest.approx(mean_stderr(values, clusters), rel=1e-9)
+    assert len(calls) == 2, "pictures with one and with two right answers"
+
+
+def mme_docs(pictures):
+    generator = random.Random(2)
+    chances = [generator.random() for _ in range(pictures)]
+    return [
+        {"category": "abcde"[i % 5], "question_id": i, "score": float(generator.random() < chance)}
+        for i, chance in enumerate(chances)
+        for _ in range(2)
+    ]
+
+
+def test_a_declared_content_makes_mmes_error_exact_and_its_cost_grow_with_the_docs_only():
+    docs = mme_docs(1500)
+    clusters = [doc["question_id"] for doc in docs]
+    members = [[2 * i, 2 * i + 1] for i in range(1500)]
+    one_by_one = jackknife_stderr(mme_aggregate_results, docs, members, lambda doc: doc["category"], most=1500)
+    assert standard_error(mme_aggregate_results, docs, clusters).value == pytest.approx(one_by_one.value, rel=1e-9)
+    for pictures in (100, 1500):
+        number, calls = counted(mme_aggregate_results)
+        declared = smooth(stratified_by("category", content="score")(number))
+        standard_error(declared, mme_docs(pictures), [i // 2 for i in range(2 * pictures)])
+        assert len(calls) <= 15, "three kinds of pictures in five categories"
+
+
+def user_median(values):
+    return statistics.median(values)
+
+
+def test_fault_a_users_median_has_no_jackknife_error():
+    """The jackknife of a median does not come closer to the truth with more docs."""
+    values = numbers(301)
+    drawn = bootstrap_stderr(median, values, 2000)
+    assert standard_error(user_median, values).value == pytest.approx(drawn, rel=0.1)
+    assert standard_error(user_median, values) == standard_error(user_median, values), "seeded"
+    rows = [{"id": i, "value": value} for i, value in enumerate(values)]
+    by_id = standard_error(lambda rows: user_median([row["value"] for row in rows]), rows)
+    assert by_id == standard_error(user_median, values)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_half_samples_of_a_mean_vary_as_its_closed_form_says(clustered):
+    values = numbers(75)
+    clusters = [i // 3 for i in range(75)] if clustered else list(range(75))
+    members = [[i for i in range(75) if clusters[i] == c] for c in sorted(set(clusters))]
+    found = half_samples(mean, values, members, draws=4000)
+    assert found.error.value == pytest.approx(mean_stderr(values, clusters), rel=0.05)
+    strata = half_samples(mean, values, members, lambda value: value > 3, draws=400)
+    assert strata.error.value < 0.8 * found.error.value, "what divides the docs does not vary"
+
+
+def test_a_count_and_a_function_of_ids_keep_the_jackknife():
+    rows = [{"id": i, "right": float(i % 4 > 0)} for i in range(80)]
+    error = mean_stderr([row["right"] for row in rows])
+    assert standard_error(lambda rows: sum(row["right"] for row in rows), rows).value == pytest.approx(79 * error)
+
+    def by_id(rows):
+        return mean(list({row["id"]: row["right"] for row in rows}.values()))
+
+    assert standard_error(by_id, rows).value == pytest.approx(error, rel=0.07), "drawn twice, a row would count once"
+    assert standard_error(smooth(lambda rows: by_id(rows)), rows).value == pytest.approx(error)
+
+
+def test_a_trimmed_mean_is_smooth_enough_for_the_jackknife():
+    values = numbers(200)
+
+    def trimmed(values):
+        return mean(sorted(values)[len(values) // 10 : -(len(values) // 10)])
+
+    members = [[i] for i in range(200)]
+    assert standard_error(trimmed, values) == jackknife_stderr(trimmed, values, members)
 
 
 def test_a_stratum_with_one_cluster_stays_and_is_noted():

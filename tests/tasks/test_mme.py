@@ -28,6 +28,9 @@ def test_the_papers_numbers_come_out_of_recorded_answers(cli, lavin) -> None:
     assert len([key for key in categories if not key.startswith("unparsed")]) == 14
     assert sum(row[key] for key in categories) == pytest.approx(PERCEPTION + COGNITION)
     assert "963.61" in ran.out and "249.64" in ran.out
+    exact = {"perception": 28.952611399509, "cognition": 13.789247673129}  # each picture left out by itself
+    for part, stderr in exact.items():
+        assert row[f"mme_{part}_score_stderr,none"] == pytest.approx(stderr, rel=1e-9)
 
 
 def test_every_mme_number_has_a_standard_error_that_a_bootstrap_confirms(cli, lavin) -> None:
