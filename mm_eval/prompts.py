@@ -7,7 +7,6 @@ Each block has its run folder <output_path>/<model>/<key>, so that the same comm
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.evaluate import Progress, Report, Silent, run
 from mm_eval.preparation import Plan, RunRequest, asked_with, check_generation, prepare, prompt_blocks
+from mm_eval.release import check_folders, folder_name
 
 
 @dataclass
@@ -44,8 +44,8 @@ def try_prompts(
     assert plan.model is not None
     chosen = list(keys) if keys else known_keys(plan)
     check_keys(plan, chosen)
-    folder = output_path / re.sub(r"[^\w.@+-]+", "_", name)
-    plans = {key: asked_with(plan, key, str(folder / re.sub(r"[^\w.@+-]+", "_", key))) for key in chosen}
+    folder = output_path / folder_name(name)
+    plans = {key: asked_with(plan, key, str(folder / folder_name(key))) for key in chosen}
     progress.phase("model")
     plan.model.prepare()
     check_generation(plan)
@@ -76,6 +76,7 @@ def check_keys(plan: Plan, keys: Sequence[str]) -> None:
         raise ConfigError(
             f"two different prompt keys at least are needed, not {list(keys)}.", where="--keys", hint=hint
         )
+    check_folders(keys, "--keys")
 
 
 def read_prompt_file(path: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ models:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -50,9 +50,22 @@ def read_release(path: str, base: RunRequest) -> dict[str, RunRequest]:
         name = str(entry.get("name") or _name(entry))
         if name in runs:
             raise ConfigError(f"two models are called {name!r}.", where=where, hint="Give each a `name`.")
-        folder = str(output / re.sub(r"[^\w.@+-]+", "_", name))
-        runs[name] = _request(base, str(entry["model"]), options, folder, where)
+        runs[name] = _request(base, str(entry["model"]), options, str(output / folder_name(name)), where)
+    check_folders(list(runs), path)
     return runs
+
+
+def folder_name(name: str) -> str:
+    """A model's or prompt's name as a folder within another one."""
+    return re.sub(r"[^\w.@+-]+", "_", name).lstrip(".") or "_"
+
+
+def check_folders(names: Sequence[str], where: str) -> None:
+    """ConfigError where two names would have one folder."""
+    taken: dict[str, str] = {}
+    for name in names:
+        if (other := taken.setdefault(folder_name(name), name)) != name:
+            raise ConfigError(f"{other!r} and {name!r} would have one folder.", where=where, hint="Rename one of them.")
 
 
 def _check(entry: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
@@ -72,10 +85,38 @@ def _request(base: RunRequest, model: str, options: dict[str, Any], folder: str,
     names = [name.strip() for name in tasks.split(",")] if isinstance(tasks, str) else list(tasks or ())
     if not names or not all(isinstance(name, str) and name for name in names):
         raise ConfigError(f"`tasks` is {tasks!r}; a list of names is needed.", where=where)
-    for key in ("model_args", "gen_kwargs"):
-        if not isinstance(options.get(key, {}), Mapping):
-            raise ConfigError(f"`{key}` is {options[key]!r}; a mapping is needed.", where=where)
+    for key, value in options.items():
+        if (wrong := _wrong(key, value)) and value is not None:
+            raise ConfigError(f"`{key}` is {value!r}; {wrong} is needed.", where=where)
     arguments = {key: str(value) if not isinstance(value, (str, Mapping, list)) else value
-                 for key, value in options.get("model_args", {}).items()}  # fmt: skip
+                 for key, value in (options.get("model_args") or {}).items()}  # fmt: skip
+    options = {key: value for key, value in options.items() if value is not None}
     options = {**options, "tasks": tuple(names), "model_args": arguments}
     return replace(base, **options, model=model, output_path=folder)
+
+
+_TEXTS = ("device", "include_path", "system_instruction", "data_root", "prompt_key", "use_cache")
+_SWITCHES = ("sample", "offline", "predict_only", "allow_url_media", "report", "fewshot_as_multiturn")
+_COUNTS = ("num_fewshot", "bootstrap_iters")
+
+
+def _wrong(key: str, value: Any) -> str:
+    """What an option needs where the file says something else; empty where it is right."""
+    switch, count = isinstance(value, bool), isinstance(value, int) and not isinstance(value, bool)
+    share = isinstance(value, float) and 0 < value < 1
+    mapping = isinstance(value, Mapping)
+    lists = mapping and all(isinstance(ids, list) and all(isinstance(i, int) for i in ids) for ids in value.values())
+    fits = {
+        "limit": ("a count from 1, or a share below 1", share or count and value >= 1),
+        "fail_on_error": ("true, false, a count from 1 or a share below 1", switch or share or count and value >= 1),
+        "batch_size": ("auto or a count from 1", value == "auto" or count and value >= 1),
+        "samples": ("{task: [doc ids]}", lists),
+        "chat_template": ("true, false or a template's name", switch or isinstance(value, str)),
+        "seed": ("a whole number", count),
+        **dict.fromkeys(("model_args", "gen_kwargs", "prompt_blocks"), ("a mapping", mapping)),
+        **dict.fromkeys(_TEXTS, ("a text", isinstance(value, str))),
+        **dict.fromkeys(_SWITCHES, ("true or false", switch)),
+        **dict.fromkeys(_COUNTS, ("a count", count and value >= 0)),
+    }
+    needed, right = fits.get(key, ("", True))
+    return "" if right else needed

@@ -74,11 +74,11 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
     )
 
 
-def add_store_options(parser: argparse.ArgumentParser) -> None:
-    """Where answers are kept, and how many failures a run bears."""
-    parser.add_argument(
-        "--output_path", metavar="DIR", help="the run folder (default: a name made of the run, in ./runs)"
-    )
+def add_store_options(
+    parser: argparse.ArgumentParser, output: str = "the run folder (default: a name made of the run, in ./runs)"
+) -> None:
+    """Where answers are kept, and how many failures a run bears. output: what --output_path is."""
+    parser.add_argument("--output_path", metavar="DIR", help=output)
     parser.add_argument(
         "--use_cache", metavar="DIR", help="share greedy answers with other runs, by all that decides an answer"
     )

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from mm_eval.cli.options import add_model_options, add_task_options, read_names, read_request
+from mm_eval.cli.options import add_model_options, add_store_options, add_task_options, read_names, read_request
 from mm_eval.errors import ConfigError
 
 
@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_model_options(parser, several=True)
     add_task_options(parser)
-    parser.add_argument(
-        "--output_path", metavar="DIR", help="a run folder a model and block goes below (default: runs/prompts-TASKS)"
+    add_store_options(
+        parser, "a run folder a model and block goes below, and prompts.html (default: runs/prompts-TASKS)"
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
 
@@ -45,7 +45,7 @@ def main(args: argparse.Namespace) -> int:
     output = Path(args.output_path or "runs/prompts-" + "-".join(read_names(args.tasks)).replace("/", "_"))
     trials, code = [], 0
     for name, one in _models(args):
-        request = read_request(one, prompt_blocks=blocks)
+        request = read_request(one, prompt_blocks=blocks, use_cache=args.use_cache, fail_on_error=args.fail_on_error)
         trial = try_prompts(request, keys, output, name, Progress())
         code = max(code, trial.exit_code)
         folders = {key: report.folder for key, report in trial.reports.items() if report.results}

@@ -118,7 +118,8 @@ def render(trials: Sequence[PromptTrial]) -> str:
         sample = trial.runs[trial.baseline].results["run"].get("sample")
         parts += [f"model: {trial.model}{'   (sample data, not the benchmarks)' if sample else ''}", ""]
         for name in (*trial.groups, *trial.tasks):
-            parts += [_table(trial, name), "", *trial.verdicts(name), ""]
+            parts += [_table(trial, name), ""]
+            parts += [*said, ""] if (said := list(trial.verdicts(name))) else []
         parts += [f"prompt {key!r}: {said}" for key, said in trial.said().items()] + [""]
     if len(trials) > 1:
         parts += [*_matrix(trials), ""]

@@ -62,6 +62,25 @@ def test_every_block_is_asked_by_one_model_and_compared_with_the_first(cli, tmp_
     )
 
 
+def test_blocks_share_a_cache_and_each_has_its_limit_of_failures(cli, tmp_path):
+    words = ["prompts", "--tasks", "mme", "--sample", "--keys", "default,qwen_vl", "--limit", "6"]
+    cached = ["--model", "dummy", "--use_cache", tmp_path / "cache"]
+    outs = []
+    for name in ("one", "two"):
+        done = cli(*words, *cached, "--output_path", tmp_path / name)
+        assert done.code == 0, done.err
+        rows = [json.loads(line) for path in sorted((tmp_path / name).rglob("journal/*.jsonl")) for line in path.open()]
+        outs.append([row["attempts"] for row in rows if row["kind"] == "answer"])
+    assert outs == [[1] * 12, [0] * 12]
+    (tmp_path / "none.jsonl").write_text("")
+    failing = ["--model", "replay", "--model_args", f"path={tmp_path / 'none.jsonl'}", "--fail_on_error", "2"]
+    done = cli(*words, *failing, "--output_path", tmp_path / "three")
+    assert done.code == 3
+    for key in ("default", "qwen_vl"):
+        [journal] = (tmp_path / "three" / "replay" / key / "journal").glob("*.jsonl")
+        assert len([line for line in journal.open() if '"error"' in line]) == 2
+
+
 def test_json_holds_what_the_table_says(cli, tmp_path):
     words = ["prompts", "--tasks", "mme", "--model", "dummy", "--sample", "--keys", "qwen_vl,default", "--limit", "40"]
     done = cli(*words, "--output_path", tmp_path / "trial", "--format", "json")

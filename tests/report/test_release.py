@@ -127,6 +127,27 @@ def test_several_models_from_one_file_and_again(cli, tmp_path):
     assert all(len(list((folder / "journal").iterdir())) == 1 for folder in (tmp_path / "release").iterdir())
 
 
+def test_a_model_of_the_file_has_its_own_cache_and_limit_of_failures(cli, tmp_path):
+    """What one model was asked is not asked again under another name; the other model's limit of failures is its own."""
+    (tmp_path / "none.jsonl").write_text("")
+    models = [
+        {"model": "dummy", "name": "first", "use_cache": str(tmp_path / "cache")},
+        {"model": "dummy", "name": "again", "use_cache": str(tmp_path / "cache")},
+        {"model": "replay", "name": "empty", "model_args": {"path": str(tmp_path / "none.jsonl")}, "fail_on_error": 2},
+    ]
+    config = {"output_path": str(tmp_path / "out"), "tasks": ["mme"], "sample": True, "limit": 6, "models": models}
+    (tmp_path / "release.yaml").write_text(yaml.safe_dump(config))
+    done = cli("run", "--config", tmp_path / "release.yaml")
+    assert done.code == 3 and "stopped early" in done.out
+    records = {
+        name: [json.loads(line) for path in (tmp_path / "out" / name / "journal").iterdir() for line in path.open()]
+        for name in ("first", "again", "empty")
+    }
+    attempts = {name: [row["attempts"] for row in rows if row["kind"] == "answer"] for name, rows in records.items()}
+    assert attempts["first"] == [1] * 6 and attempts["again"] == [0] * 6, "0: out of the cache"
+    assert len([row for row in records["empty"] if row["kind"] == "error"]) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -136,6 +157,14 @@ def test_several_models_from_one_file_and_again(cli, tmp_path):
         ("tasks: [mme]\nmodels: [{model: dummy}, {model: dummy}]", "two models are called 'dummy'"),
         ("models: [{model: dummy}]", "`tasks`"),
         ("tasks: [mme]\nmodels: []", "`models:`"),
+        ("tasks: [mme]\nmodels: [{model: dummy, name: a/b}, {model: dummy, name: a b}]", "'a/b' and 'a b'"),
+        ("tasks: [mme]\nlimit: ten\nmodels: [{model: dummy}]", "`limit` is 'ten'"),
+        ("tasks: [mme]\nmodels: [{model: dummy, fail_on_error: -1}]", "`fail_on_error` is -1"),
+        ("tasks: [mme]\nmodels: [{model: dummy, use_cache: 3}]", "`use_cache` is 3; a text is needed"),
+        ("tasks: [mme]\nmodels: [{model: dummy, sample: 'no'}]", "true or false is needed"),
+        ("tasks: [mme]\nmodels: [{model: dummy, batch_size: 0}]", "auto or a count from 1"),
+        ("tasks: [mme]\nmodels: [{model: dummy, samples: {mme: 3}}]", "{task: [doc ids]}"),
+        ("tasks: [mme]\nmodels: [{model: dummy, model_args: pretrained=x}]", "a mapping is needed"),
     ],
 )
 def test_a_wrong_release_file_is_told_before_anything_is_asked(cli, tmp_path, text, said):
