@@ -92,36 +92,68 @@ def prompt_tokens(reply: Mapping[str, Any]) -> list[tuple[str, float, bool]] | N
     return tokens
 
 
-def echoed_tokens(reply: Mapping[str, Any], start: int) -> list[tuple[str, float, bool]] | None:
-    """The same for a completion with `echo`: its tokens that end after the character `start` of the text."""
+Token = tuple[str, float, bool]
+"""(text, log-probability, whether it was the likeliest)."""
+
+LONE_SPACES = (" ", "\u2581")
+
+
+def echoed_score(reply: Mapping[str, Any], context: str, continuation: str) -> tuple[float, bool] | None:
+    """The score of the continuation in a completion with `echo`; None where the server echoes no numbers.
+
+    vLLM and OpenAI say where in the text each token stands. SGLang says -1 for all, so that its tokens are read from the end.
+    """
     logprobs = choice_of(reply).get("logprobs")
     if not isinstance(logprobs, dict) or not isinstance(logprobs.get("token_logprobs"), list):
         return None
-    found = []
-    tops = logprobs.get("top_logprobs") or []
-    rows = zip(logprobs["tokens"], logprobs["token_logprobs"], logprobs["text_offset"], strict=True)
-    for place, (text, ll, offset) in enumerate(rows):
-        if ll is not None and offset + len(text) > start:
-            best = max((tops[place] or {}).values(), default=ll) if place < len(tops) else ll
-            found.append((text, float(ll), ll >= best))
-    return found
+    tops, offsets = logprobs.get("top_logprobs") or [], logprobs.get("text_offset") or []
+    found: list[Token | None] = []
+    for place, (text, ll) in enumerate(zip(logprobs["tokens"], logprobs["token_logprobs"], strict=True)):
+        best = max((tops[place] or {}).values(), default=ll) if place < len(tops) else ll
+        found.append(None if ll is None else (text, float(ll), ll >= best))
+    if any(offset >= 0 for offset in offsets):
+        inside = _echoed_inside(found, offsets, len(context), continuation)
+        return (sum(ll for _, ll, _ in inside), all(greedy for _, _, greedy in inside)) if inside else None
+    prompt = [token for token in found[: -usage_of(reply).get("completion_tokens", 1)] if token is not None]
+    return continuation_score(prompt, continuation) if prompt else None
 
 
-def continuation_score(tokens: Sequence[tuple[str, float, bool]], continuation: str) -> tuple[float, bool]:
+def _echoed_inside(
+    tokens: Sequence[Token | None], offsets: Sequence[int], start: int, continuation: str
+) -> list[Token]:
+    """The tokens that end after the character `start`, without what was generated after them; none where they do not fit."""
+    text, inside = "", []
+    for token, offset in zip(tokens, offsets, strict=True):
+        if token is not None and offset + len(token[0]) > start and len(text) < len(continuation):
+            text += token[0]
+            inside.append(token)
+    return inside if text.endswith(continuation) else []
+
+
+def continuation_score(tokens: Sequence[Token], continuation: str) -> tuple[float, bool]:
     """The log-likelihood of the last tokens that spell the continuation, and whether each was the likeliest.
+
+    Spaces are not compared, since a token that is decoded alone may lose its own. A space that is a token by itself before
+    the continuation's first word belongs to it; white space after it (a template's newline) does not.
 
     Errors: ModelError when the prompt does not end in it (a chat template that adds something after it).
     """
-    wanted, text, ll, greedy = continuation.strip(), "", 0.0, True
-    for token, logprob, likeliest in reversed(tokens):
+    wanted, text, ll, greedy = _letters(continuation), "", 0.0, True
+    left = list(tokens)
+    while left and not left[-1][0].strip() and not continuation[-1:].isspace():
+        left.pop()
+    while left and len(_letters(text)) < len(wanted):
+        token, logprob, likeliest = left.pop()
         text, ll, greedy = token + text, ll + logprob, greedy and likeliest
-        if text.strip() == wanted:
-            return ll, greedy
-        if len(text.strip()) > len(wanted):
-            if text.rstrip().endswith(wanted):  # a token over the boundary belongs to the continuation
-                return ll, greedy
-            break
-    raise ModelError(
-        f"the server's prompt does not end in the continuation {shortened(continuation, 60)}.",
-        hint="Choose a task with generate_until.",
-    )
+    if not wanted or not _letters(text).endswith(wanted):  # a token over the boundary belongs to the continuation
+        raise ModelError(
+            f"the server's prompt does not end in the continuation {shortened(continuation, 60)}.",
+            hint="Choose a task with generate_until.",
+        )
+    if continuation[:1] == " " and left and left[-1][0] in LONE_SPACES and not text[:1].isspace():
+        ll, greedy = ll + left[-1][1], greedy and left[-1][2]
+    return ll, greedy
+
+
+def _letters(text: str) -> str:
+    return "".join(text.split())

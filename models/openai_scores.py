@@ -2,6 +2,10 @@
 
 vLLM computes a prompt anew for `prompt_logprobs`, prefix cache or not, so options of one token are asked as one generated
 token with its likeliest alternatives: where the option's text is one of those tokens, that is the same number.
+
+What servers say of a prompt, by their sources: vLLM all of it, by `prompt_logprobs` for chat and by `echo` for text; SGLang by
+`echo` for text, without saying where tokens stand, and nothing for chat, so that there only options of one token have a
+number and longer ones are refused.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.types import Instance, Response
 
 from .openai_http import Client, Fatal
-from .openai_replies import continuation_score, echoed_tokens, first_token, prompt_tokens, usage_of
+from .openai_replies import continuation_score, echoed_score, first_token, prompt_tokens, usage_of
 
 if TYPE_CHECKING:
     from .openai import OpenAI
@@ -23,7 +27,10 @@ LIKELIEST = 20
 """How many alternatives OpenAI gives at most, and vLLM by default."""
 LONGEST_OPTION = 12
 REFUSAL = "the server gives no log-probabilities of the prompt."
-HINT = "Use a server that does (vLLM: prompt_logprobs), or choose a task with generate_until, such as NAME@generate."
+HINT = (
+    "Use a server that does (vLLM; SGLang for prompts of text alone, with --apply_chat_template false), or choose a task with "
+    "generate_until, such as NAME@generate."
+)
 
 
 class Scores:
@@ -85,17 +92,12 @@ class Scores:
 
         def read(reply: dict[str, Any]) -> Response:
             if plain:
-                start = len(str(instance.context))
-                tokens = echoed_tokens(reply, start)
-                inside = _within(tokens, start, continuation)
-                if inside is None:
-                    raise ConfigError(REFUSAL, where="--model openai", hint=HINT)
-                score = sum(ll for _, ll, _ in inside), all(greedy for _, _, greedy in inside)
+                score = echoed_score(reply, str(instance.context), continuation)
             else:
                 tokens = prompt_tokens(reply)
-                if tokens is None:
-                    raise ConfigError(REFUSAL, where="--model openai", hint=HINT)
-                score = continuation_score(tokens, continuation)
+                score = None if tokens is None else continuation_score(tokens, continuation)
+            if score is None:
+                raise ConfigError(REFUSAL, where="--model openai", hint=HINT)
             return Response(score, usage=usage_of(reply))
 
         try:
@@ -107,21 +109,6 @@ class Scores:
         except ModelError as error:
             return error
         return Response(response.output, usage=response.usage, attempts=attempts)
-
-
-def _within(
-    tokens: list[tuple[str, float, bool]] | None, start: int, continuation: str
-) -> list[tuple[str, float, bool]] | None:
-    """The echoed tokens without the one that was generated after them; None where the server echoed nothing."""
-    if not tokens:
-        return None
-    text, inside = "", []
-    for token in tokens:
-        if len(text) >= len(continuation):
-            break
-        text += token[0]
-        inside.append(token)
-    return inside if text.endswith(continuation) else None
 
 
 def _maybe_one_token(instance: Instance) -> bool:

@@ -8,10 +8,11 @@ from collections.abc import Callable
 import httpx
 import pytest
 from mm_eval.models.openai import OpenAI
+from mm_eval.models.openai_replies import continuation_score
 from PIL import Image
 
 from mm_eval.engine.model import ModelSettings, request_key
-from mm_eval.errors import ConfigError, MMEvalError
+from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.task.media import encoded, open_picture, picture_digest
 from mm_eval.types import Instance, Response
 from tests.faults.server import Server, echo, pixels, reply
@@ -135,6 +136,46 @@ def test_a_plain_text_is_scored_by_echo_from_its_boundary() -> None:
     assert [each.output for _, each in model.loglikelihood(scored("The sky is", " blue"))] == [(-0.25, True)]
     assert [each.output for _, each in model.loglikelihood(scored("The sky is", " blue today"))] == [(-1.0, False)]
     assert server.requests[0][1]["prompt"] == "The sky is blue" and server.requests[0][1]["echo"] is True
+
+
+def sglang(body: dict, nth: int) -> httpx.Response:
+    """SGLang's forms: text by `echo` with no offsets, words decoded alone without their spaces; chat with no prompt scores."""
+    if "messages" in body:
+        return first_tokens(body)
+    words = body["prompt"].split(" ")
+    tokens = [*words[:2], *(part for word in words[2:] for part in ([" ", *word] if word.isdigit() else [word])), " So"]
+    lls = [None, *(-0.25 * (1 + place) for place in range(len(tokens) - 1))]
+    rest = zip(tokens[1:], lls[1:], strict=True)
+    tops = [None, *({token: ll} if len(token) < 5 else {"the": ll + 0.1} for token, ll in rest)]
+    logprobs = {"tokens": tokens, "token_logprobs": lls, "text_offset": [-1] * len(tokens), "top_logprobs": tops}
+    choice = {"text": f"{body['prompt']} So", "finish_reason": "length", "logprobs": logprobs}
+    usage = {"prompt_tokens": len(tokens) - 1, "completion_tokens": 1}
+    return httpx.Response(200, json={"choices": [choice], "usage": usage})
+
+
+def test_sglang_scores_text_by_echo_though_it_says_no_offsets() -> None:
+    model = Server(sglang).model(loglikelihood="prompt")
+    found = [each.output for _, each in model.loglikelihood(scored("The sky is", " blue", " so bluish", " 42"))]
+    assert found == [(-0.75, True), (-0.75 - 1.0, False), (-0.75 - 1.0 - 1.25, True)], (
+        "what it wrote after them is left out"
+    )
+
+
+def test_sglang_gives_chat_options_of_one_token_a_number_and_refuses_longer_ones() -> None:
+    server = Server(sglang)
+    assert [each.output for _, each in server.model().loglikelihood(scored(CHAT, " A", " B"))] == [
+        (-0.5, True),
+        (-1.5, False),
+    ]
+    with pytest.raises(MMEvalError, match="no log-probabilities of the prompt.*SGLang for prompts of text alone"):
+        list(server.model().loglikelihood(scored(CHAT, " red house")))
+
+
+def test_a_templates_newline_after_the_continuation_is_no_part_of_it() -> None:
+    tokens = [("Q:", -9.0, True), (" red", -1.0, True), (" house", -0.5, False), ("\n", -3.0, False)]
+    assert continuation_score(tokens, " red house") == (-1.5, False)
+    with pytest.raises(ModelError):
+        continuation_score(tokens, " ")
 
 
 @pytest.mark.parametrize("context", [CHAT, "Which letter?"])
