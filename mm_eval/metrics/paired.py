@@ -6,7 +6,7 @@ Pairing takes out what the docs share: two runs that answer the same hard pictur
 says so. The standard error is that of `metrics.stderr` for the aggregation, taken over pairs: closed form for means, sums for
 corpus metrics, and else a jackknife that leaves a cluster out of both runs at once.
 
-How far the intervals hold was measured by simulation (tests/metrics/test_paired.py): with 60 clusters and more a 95% interval
+How far the intervals hold was measured by simulation (benchmarks/coverage.py): with 60 clusters and more a 95% interval
 holds the true value in 93% to 97% of evaluations, for means, MME sums and differences of both. With 10 to 40 clusters it was
 94% to 97% for accuracies in the middle. Where nearly all docs are right (or nearly none flips) it is too short: at an accuracy
 of 0.95, 39% with 10 docs, 63% with 20, 88% with 100; 0.98 with 60 docs gives 70%. `few` says when to expect that: below 60

@@ -2,98 +2,18 @@
 
 import math
 import random
-import statistics
 
 import pytest
-from mm_eval.tasks.mme.utils import mme_aggregate_results
 
+from benchmarks.coverage import CASES, covered, nearly_all_right
 from mm_eval.metrics import Bleu, mean, mean_stderr, median, stratified_by
 from mm_eval.metrics.paired import estimate, flips, paired_difference, right_or_wrong
-
-CATEGORIES = ("existence", "count", "position", "color", "OCR")
-
-
-def covered(simulated, count, truth):
-    """The share of `count` simulated evaluations whose 95% interval holds the truth."""
-    intervals = [simulated(random.Random(seed)).interval for seed in range(count)]
-    return sum(low <= truth <= high for low, high in intervals) / count
 
 
 def within(share, count):
     """93% to 97%, and where fewer are simulated the play of chance beside it."""
     slack = 0.0 if count >= 2000 else 3 * math.sqrt(0.05 * 0.95 / count)
     return 0.93 - slack <= share <= 0.97 + slack
-
-
-def a_mean(pictures):
-    """Two questions a picture, whose difficulty they share: the chance of a right answer is uniform in [0.2, 1]."""
-
-    def simulate(generator):
-        chances = [generator.uniform(0.2, 1) for _ in range(pictures)]
-        values = [float(generator.random() < chance) for chance in chances for _ in range(2)]
-        return estimate(mean, values, [i // 2 for i in range(2 * pictures)])
-
-    return simulate, 0.6
-
-
-def a_paired_mean(pictures):
-    """Two runs on the same pictures; the second is better by 0.1 on each."""
-
-    def simulate(generator):
-        chances = [generator.uniform(0.1, 0.9) for _ in range(pictures) for _ in range(2)]
-        first = [float(generator.random() < chance) for chance in chances]
-        second = [float(generator.random() < chance + 0.1) for chance in chances]
-        return paired_difference(mean, first, second, [i // 2 for i in range(2 * pictures)])
-
-    return simulate, 0.1
-
-
-def mme_docs(generator, chances, added=0.0):
-    return [
-        {
-            "category": CATEGORIES[picture % len(CATEGORIES)],
-            "question_id": picture,
-            "score": float(generator.random() < chance + added),
-        }
-        for picture, chance in enumerate(chances)
-        for _ in range(2)
-    ]
-
-
-def an_mme_sum(pictures):
-    """Accuracy is E[p] = 0.6, accuracy+ E[p^2] = 0.4133, in each category, times 100."""
-
-    def simulate(generator):
-        docs = mme_docs(generator, [generator.uniform(0.2, 1) for _ in range(pictures)])
-        return estimate(mme_aggregate_results, docs, [doc["question_id"] for doc in docs])
-
-    return simulate, len(CATEGORIES) * 100 * (0.6 + (1 - 0.2**3) / (3 * 0.8))
-
-
-def an_mme_difference(pictures):
-    """The second run is better by 0.1 on each picture: accuracy rises by 0.1, accuracy+ by E[0.2 p + 0.01]."""
-
-    def simulate(generator):
-        chances = [generator.uniform(0.1, 0.9) for _ in range(pictures)]
-        first, second = mme_docs(generator, chances), mme_docs(generator, chances, 0.1)
-        return paired_difference(mme_aggregate_results, first, second, [doc["question_id"] for doc in first])
-
-    return simulate, len(CATEGORIES) * 100 * (0.1 + 0.2 * 0.5 + 0.01)
-
-
-def a_users_median(pictures):
-    """A function that mm-eval knows nothing of, over values that are skewed."""
-
-    def simulate(generator):
-        return estimate(lambda values: statistics.median(values), [generator.expovariate(1) for _ in range(pictures)])
-
-    return simulate, math.log(2)
-
-
-CASES = {
-    "mean": a_mean, "paired mean": a_paired_mean, "MME sum": an_mme_sum, "MME difference": an_mme_difference,
-    "user's median": a_users_median,
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -114,10 +34,8 @@ def test_intervals_hold_the_truth_in_93_to_97_percent_of_2000_evaluations(case, 
 def test_an_interval_too_short_is_said_to_be():
     """At an accuracy of 0.95 with 20 docs there is often no wrong one, and then no spread: measured 63%, not 95%."""
 
-    def simulate(generator):
-        return estimate(mean, [float(generator.random() < 0.95) for _ in range(20)])
-
-    assert 0.55 < covered(simulate, 1000, 0.95) < 0.75
+    simulate, truth = nearly_all_right(0.95)(20)
+    assert 0.55 < covered(simulate, 1000, truth) < 0.75
     assert all(simulate(random.Random(seed)).few for seed in range(50))
     assert estimate(mean, [1.0] * 95 + [0.0] * 5).few and not estimate(mean, [1.0] * 95 + [0.0] * 10).few
     assert paired_difference(mean, [1.0] * 100, [1.0] * 95 + [0.0] * 5).few

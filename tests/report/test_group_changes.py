@@ -1,0 +1,145 @@
+"""Groups in `compare` and `prompts`: their difference is that of their tasks together, whatever function makes their number."""
+
+import json
+import math
+import random
+
+import pytest
+
+from mm_eval.cli import main
+from mm_eval.report.comparison import compare
+from mm_eval.report.group_changes import group_estimates
+from mm_eval.report.prompts import PromptTrial, render
+from mm_eval.report.recorded import RecordedRun
+
+TASK = """
+task: NAME
+dataset_path: json
+dataset_kwargs: {data_files: {test: FILE}}
+test_split: test
+doc_to_text: "{{question}}"
+doc_to_target: answer
+metric_list: [{metric: exact_match}]
+"""
+UTILS = """
+def weighted(values):
+    return 3 * values[0] - values[1]
+
+
+def product(values):
+    return values[0] * values[1]
+"""
+GROUP = """
+group: G
+task: [one, two]
+aggregate_metric_list:
+  - {metric: exact_match, aggregation: FUNCTION}
+"""
+
+
+def right(generator, chances, added):
+    return [float(generator.random() < chance + added) for chance in chances]
+
+
+@pytest.fixture(scope="module")
+def marks():
+    """{run: {task: right or wrong, a doc each}}: two runs whose docs are hard for both alike."""
+    generator = random.Random(11)
+    chances = {
+        "one": [generator.random() * 0.8 for _ in range(80)],
+        "two": [generator.random() * 0.8 for _ in range(50)],
+    }
+    return {
+        run: {task: right(generator, of, added) for task, of in chances.items()}
+        for run, added in (("a", 0.0), ("b", 0.15))
+    }
+
+
+def asked(folder, marks, function, tasks="G"):
+    """Runs of the group with these marks."""
+    (folder / "utils.py").write_text(UTILS)
+    (folder / "group.yaml").write_text(GROUP.replace("FUNCTION", function))
+    for task, values in marks["a"].items():
+        docs = [{"question": f"{task} {n}?", "answer": "1"} for n in range(len(values))]
+        (folder / f"{task}.jsonl").write_text("\n".join(map(json.dumps, docs)))
+        (folder / f"{task}.yaml").write_text(TASK.replace("NAME", task).replace("FILE", str(folder / f"{task}.jsonl")))
+    runs = []
+    for name, of_tasks in marks.items():
+        rows = [
+            {"task": task, "doc_id": n, "resps": [str(int(value))]}
+            for task, values in of_tasks.items()
+            for n, value in enumerate(values)
+        ]
+        (folder / f"{name}.answers").write_text("\n".join(map(json.dumps, rows)))
+        words = ["--tasks", tasks, "--include_path", str(folder), "--model", "replay", "--no_report"]
+        words += ["--model_args", f"path={folder / name}.answers", "--output_path", str(folder / name)]
+        assert main(words) == 0
+        runs.append(RecordedRun.read(folder / name))
+    return runs
+
+
+def of_group(comparison):
+    [change] = [change for change in comparison.changes if change.task == "G"]
+    return change
+
+
+def spread(values):
+    centre = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1))
+
+
+def test_a_linear_function_is_exact(tmp_path, marks):
+    runs = asked(tmp_path, marks, "!function utils.weighted")
+    change = of_group(compare(runs)[0])
+    found = change.difference
+    mine, other = marks["a"], marks["b"]
+    changes = {task: [b - a for a, b in zip(mine[task], other[task], strict=True)] for task in mine}
+    means = {task: math.fsum(values) / len(values) for task, values in changes.items()}
+    errors = {task: spread(values) / math.sqrt(len(values)) for task, values in changes.items()}
+    assert found.value == pytest.approx(3 * means["one"] - means["two"])
+    assert found.stderr == pytest.approx(math.hypot(3 * errors["one"], errors["two"]))
+    assert change.headline and change.flips is None and found.docs == 130
+    numbers = runs[0].results["groups"]["G"]
+    assert change.first.value == pytest.approx(numbers["exact_match,none"])
+    assert change.first.stderr == pytest.approx(numbers["exact_match_stderr,none"])
+
+
+def test_a_function_that_is_not_linear_is_near_what_drawing_docs_anew_gives(tmp_path, marks):
+    found = of_group(compare(asked(tmp_path, marks, "!function utils.product"))[0]).difference
+    generator, drawn = random.Random(2), []
+    for _ in range(4000):
+        number = {"a": 1.0, "b": 1.0}
+        for task in ("one", "two"):
+            size = len(marks["a"][task])
+            docs = generator.choices(range(size), k=size)
+            for run in number:
+                number[run] *= math.fsum(marks[run][task][i] for i in docs) / size
+        drawn.append(number["b"] - number["a"])
+    assert found.stderr == pytest.approx(spread(drawn), rel=0.06)
+    apart = math.hypot(*(spread([math.prod(values) for values in drawn_apart(marks, run)]) for run in "ab"))
+    assert found.stderr < apart, "what both runs share is taken out"
+
+
+def drawn_apart(marks, run):
+    generator = random.Random(3)
+    for _ in range(2000):
+        yield [math.fsum(generator.choices(values, k=len(values))) / len(values) for values in marks[run].values()]
+
+
+def test_prompts_have_a_table_for_the_group(tmp_path, marks):
+    runs = asked(tmp_path, marks, "mean")
+    for key, run in zip(("default", "other"), runs, strict=True):
+        for prompt in run.results["run"]["prompts"].values():
+            prompt["key"] = key
+    trial = PromptTrial.read("recorded", {"default": runs[0].folder, "other": runs[1].folder})
+    trial.runs = {"default": runs[0], "other": runs[1]}
+    text = render([trial])
+    table = text[text.index("\nG ") :].splitlines()
+    lost = sum(a > b for task in ("one", "two") for a, b in zip(marks["a"][task], marks["b"][task], strict=True))
+    cells = table[4].split()
+    assert cells[0] == "other" and int(cells[-3]) == lost
+    found = group_estimates(runs[1], "G")["exact_match,none"]
+    assert f"{found.value:.4f} ± {found.margin:.4f}" in table[4] and (found.docs, found.freedom) == (130, 128)
+    assert "On G (exact_match)" in text and "n one (exact_match)" not in text, (
+        "a verdict for the whole, not for its parts"
+    )
