@@ -50,17 +50,17 @@ def included(path: Path) -> tuple[LocatedDict, list[Path]]:
 
 
 def _with_includes(path: Path, chain: tuple[Path, ...], files: list[Path]) -> LocatedDict:
-    if path in chain:
-        circle = " -> ".join(p.name for p in (*chain[chain.index(path) :], path))
-        raise ConfigError(f"include goes in a circle: {circle}.", where=str(Place(chain[-1], 0)))
     config = canonical_keys(load_file(path))
     if path not in files:
         files.append(path)
     if "include" not in config or is_group(config):
         return config
-    merged = LocatedDict(place=config.place)
+    merged, chain = LocatedDict(place=config.place), (*chain, path)
     for below in include_paths(config, path.parent):
-        merged = merge(merged, _with_includes(below, (*chain, path), files))
+        if below in chain:
+            circle = " -> ".join(p.name for p in (*chain[chain.index(below) :], below))
+            raise ConfigError(f"include goes in a circle: {circle}.", where=config.where("include"))
+        merged = merge(merged, _with_includes(below, chain, files))
     return merge(merged, without(config, ["include"]))
 
 

@@ -81,8 +81,9 @@ def test_04_20_kills_in_one_run_of_1000(tmp_path: Path) -> None:
     kills_in_a_row(tmp_path, 1000, 20)
 
 
-POINTS = ("answers", "samples", "scoring", "results")
-"""All answers are there; half a samples file is written; before the numbers; before results.json is renamed."""
+POINTS = {"answers": False, "samples": False, "scoring": False, "results": False, "media": True, "report": True}
+"""All answers are there; half a samples file is written; before the numbers; before results.json is renamed; between two
+pictures of the report; before report.html is renamed. The value says whether results.json is there by then."""
 
 
 def run(log: Path, folder: Path, point: str = "") -> subprocess.CompletedProcess[str]:
@@ -92,18 +93,25 @@ def run(log: Path, folder: Path, point: str = "") -> subprocess.CompletedProcess
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
 
 
+def derived(folder: Path) -> dict[str, bytes]:
+    """Samples and pictures by their names."""
+    files = [*folder.glob("samples/*.jsonl"), *folder.glob("media/*/*.jpg")]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files if not path.name.startswith(".")}
+
+
 def test_02_and_03_kill_9_after_the_answers_asks_nothing_and_gives_equal_results(tmp_path: Path) -> None:
     whole, log, folder = tmp_path / "whole", tmp_path / "log", tmp_path / "run"
     done = run(tmp_path / "whole.log", whole)
     assert done.returncode == 0, done.stderr
-    for point in POINTS:
+    for point, scored in POINTS.items():
         died = run(log, folder, point)
         assert died.returncode == -signal.SIGKILL, (point, died.stderr)
-        assert not (folder / "results.json").exists()
+        assert (folder / "results.json").exists() == scored and not (folder / "report.html").exists(), point
         assert len(log.read_text().splitlines()) == 12, f"after {point} something was asked again"
     last = run(log, folder)
     assert last.returncode == 0 and "nothing was asked" in last.stdout, last.stderr
     found, expected = (json.loads((each / "results.json").read_text()) for each in (folder, whole))
     assert found.pop("run") and expected.pop("run")
     assert json.dumps(found) == json.dumps(expected)
-    assert (folder / "samples" / "mme.jsonl").read_bytes() == (whole / "samples" / "mme.jsonl").read_bytes()
+    assert derived(folder) == derived(whole) and len(derived(folder)) > 3
+    assert (folder / "report.html").stat().st_size == pytest.approx((whole / "report.html").stat().st_size, rel=0.01)
