@@ -111,22 +111,17 @@ def test_23_the_cache_of_the_command_line_serves_a_second_run_folder(cli, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("limit", "failing", "stops"),
-    [
-        (False, 11, False),
-        (0.1, 9, False),
-        (0.1, 10, True),
-        (0.1, 11, True),
-        (10, 9, False),
-        (10, 10, True),
-        (10, 11, True),
-    ],
+    ("limit", "failing", "stops_at"),
+    [(False, failing, None) for failing in (9, 10, 11)]
+    + [(0.1, 9, None), (0.1, 10, 10), (0.1, 11, 10), (10, 9, None), (10, 10, 10), (10, 11, 10)]
+    + [(5, failing, 5) for failing in (9, 10, 11)]
+    + [(5, 4, None)],
 )
-def test_24_the_boundary_of_fail_on_error_holds_exactly(tmp_path: Path, limit, failing: int, stops: bool) -> None:
+def test_24_the_boundary_of_fail_on_error_holds_exactly(tmp_path: Path, limit, failing: int, stops_at) -> None:
     model = Failing(frozenset(range(40, 40 + failing)))
     outcome = ask(tmp_path, model, questions(100), fail_at=failure_limit(limit, 100))
-    assert (outcome.stopped is not None) == stops
-    assert len(model.asked) == (50 if stops else 100) and outcome.failed == (10 if stops else failing)
+    assert (outcome.stopped is not None) == (stops_at is not None)
+    assert len(model.asked) == (40 + stops_at if stops_at else 100) and outcome.failed == (stops_at or failing)
     assert len(read_journal(tmp_path).answers) == len(model.asked) - outcome.failed
 
 

@@ -1,5 +1,7 @@
 """Faults 28, 29, 31 and 32: broken, huge and odd pictures, names that leave the data's folder, URLs that lead into a network.
 
+30 (a broken, empty or endless video) is open: nothing here decodes video, and a task gets frames as pictures.
+
 28's documented decodes: EXIF orientation is applied; of a GIF the first frame; CMYK as Pillow converts it; 16 bits a channel are
 scaled to 8; alpha is dropped, a palette's colours are kept.
 """

@@ -56,7 +56,7 @@ def test_17_retry_after_is_waited_for_concurrency_halves_and_nothing_is_lost(for
     assert {n: each.output for n, each in found.items()} == {n: f"echo question {n}" for n in range(300)}
     [(body, when)] = throttled
     again = [time for time, asked in server.requests if asked == body]
-    assert len(again) == 2 and 6.9 <= again[1] - when <= 7.2
+    assert len(again) == 2 and 6.9 <= again[1] - when <= 7.1
     assert not [time for time, _ in server.requests if when < time < when + 6.9], "the others wait as well"
     after = [active for (time, _), active in zip(server.requests, server.under_way, strict=True) if time >= when + 6.9]
     assert max(server.under_way) == 32 and max(after[:16]) <= 16, "half as many, then slowly more"
@@ -110,7 +110,7 @@ def test_20_a_hang_ends_at_its_deadlines_and_slows_nobody_down() -> None:
         ended[instance.doc_id] = server.loop.time() - started
         assert isinstance(found, Response) == (instance.doc_id != 7), found
     attempts = [time for time, body in server.requests if body["messages"][0]["content"] == "question 7"]
-    assert attempts[1] - attempts[0] >= 10 and 40 <= ended[7] <= 49.5 and len(attempts) >= 4
+    assert 10 <= attempts[1] - attempts[0] <= 11 and 40 <= ended[7] <= 49.5 and len(attempts) >= 4
     others = max(when for n, when in ended.items() if n != 7)
     assert 2000 * 0.5 / 64 / others >= 0.95
 
