@@ -36,6 +36,10 @@ def main(args: argparse.Namespace) -> int:
     runs = [RecordedRun.read(folder) for folder in args.runs]
     only = read_names(args.tasks) if args.tasks else None
     compared = compare(runs, only)
+    for comparison in compared:
+        if not comparison.changes:
+            hint = "Were they asked about the same data, and are all docs of one of them failed?"
+            raise ConfigError(f"{args.runs[0]} and {comparison.run.folder} have no scored doc in common.", hint=hint)
     page = Path(args.html) if args.html else None
     if page:
         from mm_eval.report.compare_page import write_comparison

@@ -24,6 +24,11 @@ from mm_eval.types import MetricKey
 if TYPE_CHECKING:
     from mm_eval.catalog.manager import Loaded
 
+OF_RUN = frozenset({"spec", "request"})
+OF_RESULTS = frozenset({"results", "groups", "group_subtasks", "configs", "versions", "higher_is_better", "run"})
+OF_ROW = frozenset({"doc_id", "status", "doc", "prompt", "target", "resps", "scores"})
+"""What the files of a run must have to be read."""
+
 Aggregation = Callable[[Sequence[Any]], float]
 
 
@@ -101,16 +106,8 @@ class RecordedRun:
         name: what tables call its model, else what was loaded.
         """
         path = Path(folder)
-        found = {}
-        for file in ("run.json", "results.json"):
-            try:
-                found[file] = json.loads((path / file).read_text(encoding="utf-8"))
-            except OSError as error:
-                hint = "Give the folder of a run." if file == "run.json" else "Score it first: mm-eval score RUN."
-                raise ConfigError(f"there is no {file} in this folder.", where=str(path), hint=hint) from error
-            except ValueError as error:
-                raise StoreError(f"it is no JSON: {error}.", where=str(path / file)) from error
-        return cls(path, found["results.json"], found["run.json"]["spec"], found["run.json"]["request"], name)
+        run, results = _read(path, "run.json", OF_RUN), _read(path, "results.json", OF_RESULTS)
+        return cls(path, results, run["spec"], run["request"], name)
 
     @property
     def model(self) -> str:
@@ -133,15 +130,20 @@ class RecordedRun:
 
     def rows(self, task: str) -> Iterator[dict[str, Any]]:
         """The rows of samples/<task>.jsonl."""
-        path = self.samples_path(task)
+        path, read = self.samples_path(task), 0
         try:
             with path.open(encoding="utf-8") as file:
                 for line in file:
-                    yield json.loads(line)
+                    row = json.loads(line)
+                    if not isinstance(row, dict) or not row.keys() >= OF_ROW:
+                        raise ValueError("it is no row of a run")
+                    yield row
+                    read += 1
         except FileNotFoundError as error:
             raise ConfigError("the samples are missing.", where=str(path), hint="mm-eval score RUN") from error
         except ValueError as error:
-            raise StoreError(f"a row is no JSON: {error}.", where=str(path)) from error
+            hint = "mm-eval score RUN writes it anew."
+            raise StoreError(f"a row can't be read: {error}.", where=f"{path}:{read + 1}", hint=hint) from error
 
     @cached_property
     def tasks(self) -> dict[str, RecordedTask]:
@@ -162,6 +164,9 @@ class RecordedRun:
                 for key, value in row["scores"].items():
                     last = last if value == last and type(value) is type(last) else _lean(value)
                     task.values.setdefault(key, {})[doc_id] = last
+        if recorded and recorded["n"] != len(task.clusters):
+            what = f"it has {len(task.clusters)} docs, and results.json is of {recorded['n']}."
+            raise StoreError(what, where=str(self.samples_path(name)), hint="mm-eval score RUN writes both anew.")
         order = list(recorded)  # as the table has them, not as docs came by
         places = {key: order.index(key) if key in order else len(order) for key in task.values}
         task.values = {key: task.values[key] for key in sorted(task.values, key=lambda key: places[key])}
@@ -232,6 +237,21 @@ def sample_name(name: str) -> str:
     if name and safe == name and not re.search(r"-[0-9a-f]{8}$", name):
         return name
     return f"{safe}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
+    """A JSON file of a run folder with the keys that it must have."""
+    try:
+        found = json.loads((folder / name).read_text(encoding="utf-8"))
+    except OSError as error:
+        hint = "Give the folder of a run." if name == "run.json" else "Score it first: mm-eval score RUN."
+        raise ConfigError(f"there is no {name} in this folder.", where=str(folder), hint=hint) from error
+    except ValueError as error:
+        raise StoreError(f"it is no JSON: {error}.", where=str(folder / name)) from error
+    if not isinstance(found, dict) or not needed <= {key for key, value in found.items() if isinstance(value, dict)}:
+        hint = "" if name == "run.json" else "mm-eval score RUN writes it anew."
+        raise StoreError("it is not what a run writes.", where=str(folder / name), hint=hint)
+    return found
 
 
 def _digest(value: Any) -> bytes:

@@ -8,7 +8,7 @@ import pytest
 
 from mm_eval.report.html import write_report
 from mm_eval.report.recorded import RecordedRun
-from tests.report.conftest import answers_with, base, dummy_run, mme_rows, perfect, ran, worse  # noqa: F401
+from tests.report.conftest import answers_with, base, dummy_run, mme_rows, perfect, ran, set_count, worse  # noqa: F401
 
 ATTACK = (
     "</script><script>window.attacked=1</script><img src=x onerror='window.attacked=2'> \x1b[31mred<!-- --> <!--ROWS-->"
@@ -70,5 +70,7 @@ def large(base, dummy_run):  # noqa: F811
             for doc_id in range(count):
                 file.write(json.dumps({**rows[doc_id % len(rows)], "doc_id": doc_id}) + "\n")
         (folder / "samples/seedbench.jsonl").write_text("")
+        set_count(folder, "mme", count)
+        set_count(folder, "seedbench", 0)
         pages[count] = write_report(RecordedRun.read(folder))
     return pages

@@ -35,6 +35,13 @@ def in_page(page: Path, part: str):
     return json.loads(re.search(rf'<script type="application/json" id="{part}">(.*?)</script>', text, re.DOTALL)[1])
 
 
+def set_count(folder: Path, task: str, count: int) -> None:
+    """Makes results.json say that a task has so many docs, where a test has changed its samples."""
+    results = json.loads((folder / "results.json").read_text())
+    results["results"][task]["n"] = count
+    (folder / "results.json").write_text(json.dumps(results))
+
+
 @pytest.fixture(scope="session")
 def base(tmp_path_factory):
     return tmp_path_factory.mktemp("reports")

@@ -14,7 +14,7 @@ from mm_eval.report.page import in_script
 from mm_eval.report.recorded import RecordedRun
 from mm_eval.report.sample_rows import thumbnail_path
 
-from .conftest import in_page
+from .conftest import in_page, set_count
 
 
 def test_json_can_stand_in_a_script_element():
@@ -60,6 +60,7 @@ def test_a_page_is_written_a_row_at_a_time(dummy_run, mme_rows, tmp_path):
             for doc_id in range(count):
                 row = {**mme_rows[doc_id % len(mme_rows)], "doc_id": doc_id, "prompt": f"{doc_id} " * 1000}
                 file.write(json.dumps(row) + "\n")
+        set_count(folder, "mme", count)
         tracemalloc.start()
         write_report(RecordedRun.read(folder))
         used = tracemalloc.get_traced_memory()[1]
