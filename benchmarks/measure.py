@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -57,6 +58,13 @@ def process(command: Sequence[str]) -> tuple[float, int]:
 def mm_eval(*arguments: object) -> list[str]:
     """The command `mm-eval ARGUMENTS` under this Python."""
     return [sys.executable, "-m", "mm_eval", *map(str, arguments)]
+
+
+def fresh(name: str) -> Path:
+    """A folder of this name below the scratch folder, with nothing in it from before: not there yet."""
+    folder = SCRATCH / name
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder
 
 
 def shown(values: Sequence[float], digits: int = 2, unit: str = "") -> str:

@@ -10,14 +10,13 @@ Everything is written to a scratch folder (MM_EVAL_BENCHMARKS), and the referenc
 from __future__ import annotations
 
 import argparse
-import shutil
 import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from data import four_choices, many_tasks, mme_shaped
-from measure import SCRATCH, child, mm_eval, process, shown
+from measure import SCRATCH, child, fresh, mm_eval, process, shown
 
 Line = tuple[str, str, str]
 """What was measured, the value, what it must reach."""
@@ -96,9 +95,8 @@ def memory(sizes: Sizes) -> Iterator[Line]:
     for _ in range(max(1, min(sizes.repetitions, 2))):
         peaks = []
         for docs in (few, many):
-            shutil.rmtree(SCRATCH / "run", ignore_errors=True)
             options = ("--tasks", "mme", "--data_root", mme_shaped(docs), "--offline", "--model", "dummy")
-            peaks.append(child("memory.py", *options, "--output_path", SCRATCH / "run")["peak"])
+            peaks.append(child("memory.py", *options, "--output_path", fresh("run"))["peak"])
         growth.append((peaks[1] - peaks[0]) / (many - few))
     yield f"peak memory from {few} to {many} docs with pictures, kB a doc", shown(growth), "<= 2"
 
@@ -110,9 +108,7 @@ def preprocessing(sizes: Sizes) -> Iterator[Line]:
 
 
 def _run(task: str, *options: object) -> tuple[float, int]:
-    output = SCRATCH / "run"
-    shutil.rmtree(output, ignore_errors=True)
-    return process(mm_eval("--tasks", task, *options, "--model", "dummy", "--output_path", output))
+    return process(mm_eval("--tasks", task, *options, "--model", "dummy", "--output_path", fresh("run")))
 
 
 FIGURES: dict[str, Callable[[Sizes], Iterator[Line]]] = {
