@@ -26,6 +26,8 @@ _SUPPOSED = (
     r"\b(?:some|one|you|people|many)\s+(?:may|might|could|would)\b", r"\bmight\s+(?:think|say|seem)\b", "如果", "假如",
 )  # fmt: skip
 DENIES = re.compile("|".join((*_NOT_SO, *_SUPPOSED)), re.IGNORECASE)
+_IF = re.compile(r"\bif\b|如果|假如", re.IGNORECASE)
+_WOULD_BE = re.compile(r"\b(?:would|could|might)\b", re.IGNORECASE)
 _VERDICT = re.compile(
     r"\W*(?:(?:is|are|was)\s+)?(?:not\b|incorrect|wrong|false|no\b)|\s*\W*(?:is|are|was)n['’]t\b", re.IGNORECASE
 )
@@ -68,9 +70,12 @@ def claims(text: str, options: Sequence[str] = ()) -> tuple[str, str]:
     marks = list(_TAKEN_BACK.finditer(text))
     if marks:
         text = leave_out(text[: marks[-1].start()]) + text[marks[-1].start() :]
-    return "".join(
-        leave_out(clause) if _claims_nothing(clause, options) else clause for clause in _clauses(text, options)
-    ), ("\n".join(left_out))
+    clauses = _clauses(text, options)
+    claimed = "".join(
+        leave_out(clause) if _claims_nothing(clause, options) or _follows(before, clause) else clause
+        for before, clause in zip(["", *clauses], clauses, strict=False)
+    )
+    return claimed, "\n".join(left_out)
 
 
 def _clauses(text: str, options: Sequence[str]) -> list[str]:
@@ -95,6 +100,11 @@ def _claims_nothing(clause: str, options: Sequence[str]) -> bool:
         masked = re.sub(re.escape(option.strip()), "x", masked, flags=re.IGNORECASE)
     about = _NAMES_ANSWER.search(masked) or any(o and o.strip().lower() in masked.lower() for o in options)
     return bool(about and (DENIES.search(masked) or masked.rstrip().endswith("?") or _rejected(masked)))
+
+
+def _follows(before: str, clause: str) -> bool:
+    """Whether a clause says what would be, were the supposition before it true."""
+    return bool(_IF.search(before) and before.rstrip().endswith(",") and _WOULD_BE.search(clause))
 
 
 def _rejected(clause: str) -> bool:

@@ -33,7 +33,8 @@ _DECLARED = (
     + _OPEN,
     r"(?:故选|应选|应该选|因此选|所以选|故選|應選|我选|选择|選擇|正确的?选项是|正确的?选项为|选)\s*[:：]?\s*" + _OPEN,
     rf"^{_ANSWER}\s+{_OPEN}",
-    r"(?:^|…|[,。;]\s*)\s*(?:而是|应该是|是)\s*" + _OPEN,
+    r"(?:^|…|[,。;]\s*)\s*(?:我认为|我觉得)?\s*(?:而是|应该是|是)\s*" + _OPEN,
+    rf"{BEFORE}(?:my|the)\s+choice{_IS}{_FILLER}{_OPEN}",
 )
 _CORRECT = (
     r"(?:(?:[.:]\s*[^.\n]*?)?\s+(?:is|must\s+be|would\s+be|seems(?:\s+to\s+be)?|appears\s+to\s+be|looks)\s+|\s*:\s*)"
@@ -136,7 +137,7 @@ class LetterReader:
     def _alone(self, text: str) -> list[str]:
         """A text that is nothing but a letter with brackets, quotes and a full stop around it."""
         match = re.fullmatch(
-            rf"[\s(\[{{<\"'“‘]*(?:option|choice|选项|選項)?\s*[(\[]?({self.any})[\s)\]}}>\"'”’.:,;!。、]*",
+            rf"(?:[-•>]\s+)?[\s(\[{{<\"'“‘]*(?:option|choice|选项|選項)?\s*[(\[]?({self.any})[\s)\]}}>\"'”’.:,;!。、]*",
             text,
             re.IGNORECASE,
         )
@@ -201,7 +202,8 @@ class LetterReader:
         if not lines:
             return []
         sentence = re.split(r"(?<=[.!?。])\s+|…", lines[-1])[-1].strip()
-        found = self._alone(lines[-1]) if len(lines) > 1 else []
+        each = [self._alone(line) for line in lines]
+        found = [] if len(lines) == 1 else [letter for one in each for letter in one] if all(each) else each[-1]
         concluded = re.search(rf"(?i:[,;]\s*{_OPENER})({self.upper})[.!\s]*$", lines[-1])
         alone = self._alone(sentence) if sentence != lines[-1] and sentence[:1].isupper() else []
         return found or alone or ([concluded[1]] if concluded else [])
@@ -242,14 +244,20 @@ class LetterReader:
     def _equal(self, text: str) -> list[str]:
         """The letters of the options that a text is equal to; a letter before it ("B. dog") must be the same."""
         labelled = re.match(rf"\(?({self.upper})[).:]\s+(?=\S)", text)
-        said, bare = _words(text), _words(text[labelled.end() :]) if labelled else ""
-        options = [(letter, _words(option)) for letter, option in zip(self.letters, self.options, strict=False)]
-        if equal := [letter for letter, words in options if words and words == said]:
+        equal = self._in_words_of(text, articles=bool(labelled))  # the A of "A. dog" is no article
+        if equal or not labelled:
             return equal
-        equal = [letter for letter, words in options if words and words == bare]
-        if not equal or not labelled:
-            return []
-        return [labelled[1]] if labelled[1] in equal else [*equal, labelled[1]]
+        equal = self._in_words_of(text[labelled.end() :])
+        return [labelled[1]] if labelled[1] in equal else [*equal, labelled[1]] if equal else []
+
+    def _in_words_of(self, text: str, articles: bool = False) -> list[str]:
+        """The letters of the options that have exactly a text's words; articles: whether one before them counts."""
+        said = _words(text, articles)
+        return [
+            letter
+            for letter, option in zip(self.letters, self.options, strict=False)
+            if said and _words(option, articles) == said
+        ]
 
     def _within(self) -> list[str]:
         """The letters of the options whose words are in the answer, not negated, and not only inside a longer option's."""
@@ -281,9 +289,9 @@ def _as_list(values: Any) -> list[Any]:
     return list(values)
 
 
-def _words(text: str) -> str:
-    """The words of a text in lower case, without articles before them and without punctuation."""
+def _words(text: str, articles: bool = False) -> str:
+    """The words of a text in lower case, without punctuation and, unless they count, without articles before them."""
     words = re.sub(r"[^\w%+\-−./°]|(?<!\d)[.](?!\d)|[.](?!\w)", " ", plain(unwrapped(text)).lower()).split()
-    while words and words[0] in ("a", "an", "the"):
+    while words and not articles and words[0] in ("a", "an", "the"):
         words = words[1:]
     return " ".join(words)

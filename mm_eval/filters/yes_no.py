@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mm_eval.filters.base import Filter, is_unread, register_filter
+from mm_eval.filters.claims import DENIES
 from mm_eval.filters.extraction import unread
 from mm_eval.filters.reading import AFTER, BEFORE, Level, boxed, decide, lines_of, plain, unwrapped
 from mm_eval.types import Doc
@@ -24,12 +25,9 @@ _OTHER = {
 _SAYS = {**_LATIN, **_OTHER}
 _WORD = rf"(?:{BEFORE}(?:{'|'.join(_LATIN)})(?!\w)(?!['’-]\w)|{'|'.join(sorted(_OTHER, key=len, reverse=True))})"
 _ANSWER_IS = re.compile(
-    rf"(?:{BEFORE}(?:answer|response|antwort|respuesta|réponse|ответ)(?:\s+(?:is|would\s+be|should\s+be|must\s+be)|\s*[:=])"
+    rf"(?:{BEFORE}(?:answer|response|antwort|respuesta|réponse|ответ)[\"']?(?:\s+(?:is|would\s+be|should\s+be|must\s+be)|\s*[:=])"
     rf"|答案\s*(?:是|为|為)?\s*[:：]?|答え(?:は)?\s*[:：]?|정답(?:은)?\s*[:：]?)\s*[\"'“(]*\s*({_WORD})",
     re.IGNORECASE,
-)
-_DOUBT = re.compile(
-    r"(?:n['’]t|not)\s+(?:think|believe|sure|say)(?:\s+(?:that|if|whether))?\s*(?:the\s+)?$", re.IGNORECASE
 )
 _ENDS = r"\s*(?:$|\.(?!\s*\d)|[(\n,;:!。，、；：！)\]\"'”–—-])"
 _BOTH = re.compile(
@@ -43,13 +41,39 @@ _HEDGE = re.compile(
     r"not\s+(?:a\s+)?(?:yes|no))",
     re.IGNORECASE,
 )
-_DENIED = re.compile(r"(?:n['’]t|\bnot)\s+(?:\w+\s+){0,2}$|\b(?:labell?ed|says|reads|written|word)\s+$", re.IGNORECASE)
+_NAMED = re.compile(
+    r"\b(?:labell?ed|says|reads|written|word|of|(?:n['’]t|\bnot)(?:\s+\w+){0,2})\s+$|(?<!say )(?<!answer )(?<!with )[\"'“‘]\s*$",
+    re.IGNORECASE,
+)
+"""Before a yes or no that is read off the picture, spoken about or denied, and not said."""
+_REACH = 300
+"""Characters before a word in which its sentence begins; longer ones are read from there."""
+_CLAUSE = re.compile(r"[.!?;,:\n。，；]|\b(?:so|therefore|thus|hence|but|and|because|since)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"[.!?;\n。；]|\b(?:so|therefore|thus|hence|but)\b", re.IGNORECASE)
+_SUPPOSES = re.compile(r"\b(?:if|unless|suppos\w+|assuming)\b|如果|假如", re.IGNORECASE)
+_REFUSES = re.compile(r"\bno\s+way\b|\bmistake\b", re.IGNORECASE)
+_LEGEND = re.compile(r"[\s)]*[:=(]\s*\d+(?:\.\d+)?\s*(?:[%,;)\n]|$)")
+"""After a word that is explained ("Yes = 1, No = 0") or weighed ("Yes: 30%")."""
+_ASKED = re.compile(r"[^.!;,\n]*\?")
+_OTHERWISE = re.compile(
+    r"\b(?:but|however|actually|wait|sorry|hmm+|oops|correction|scratch\s+that|on\s+second\s+thoughts?)\b\W*"
+    rf"(?:it(?:['’]s|\s+is)\s+)?({_WORD})(?={_ENDS})",
+    re.IGNORECASE,
+)
+_YES, _NO = ("|".join(word for word, meaning in _SAYS.items() if meaning == each) for each in ("yes", "no"))
+_PAIR = re.compile(
+    rf"\(?(?<![\w-])(?:(?:{_YES})(?P<s>\s*/\s*|-or-|\s+(?:or|oder|ou|o)\s+|\s*(?:或|还是)\s*)(?:{_NO})"
+    rf"|(?:{_NO})(?:\s*/\s*|\s+(?:or|oder|ou|o)\s+)(?:{_YES}))(?![\w-])\)?",
+    re.IGNORECASE,
+)
+_NO_ANSWER = re.compile(r"\bno\s+(?:doubt|problem|worries|question)\b(?:\s+about\s+(?:it|that)\b)?", re.IGNORECASE)
 
 
 @register_filter("yes_no")
 class YesNoFilter(Filter):
     """Finds "yes" or "no" in an answer: strict rules first, then lenient ones, never a guess.
 
+    What names both ("Yes or no?") and "no doubt", "no problem" say neither and are left out first.
     "no" counts as a word of its own that answers, not in "know", "not sure" or "no dogs". Some other languages are read too.
     lenient: whether a single yes or no inside a sentence counts.
     fallback: what an answer becomes that no rule can read.
@@ -66,13 +90,14 @@ class YesNoFilter(Filter):
         if not isinstance(answer, str) or is_unread(answer):
             return unread(answer, self.fallback)
         marked = unwrapped(answer)
-        text = plain(marked)
+        text = _NO_ANSWER.sub("", _PAIR.sub("", plain(marked)))
         levels: list[Level] = [
             ("word", lambda: _alone(text)),
             ("boxed", lambda: [word for content in boxed(marked) for word in _alone(plain(content))]),
             ("answer_is", lambda: _declared(text)),
             ("first", lambda: _leading(text)),
             ("last_line", lambda: _alone(lines_of(text)[-1]) if len(lines_of(text)) > 1 else []),
+            ("after_question", lambda: _after_question(text)),
         ]
         return decide(
             answer, [*levels, ("within", lambda: _within(text))] if self.lenient else levels, self.fallback, "yes_no"
@@ -91,8 +116,18 @@ def _meaning(word: str) -> str:
 
 def _declared(text: str) -> list[str]:
     """What the last "answer is ..." says."""
-    found = [match for match in _ANSWER_IS.finditer(text) if not _DOUBT.search(text[: match.start()])]
+    found = [match for match in _ANSWER_IS.finditer(text) if not _denied(text, match.start(), match.start())]
     return _with_other(text, found[-1].end(), found[-1][1]) if found else []
+
+
+def _denied(text: str, start: int, end: int) -> bool:
+    """Whether the clause around a part of the text denies it, or its sentence supposes."""
+    reach = max(0, start - _REACH)
+    clause = max((m.end() for m in _CLAUSE.finditer(text, reach, start)), default=reach)
+    sentence = max((m.end() for m in _SENTENCE.finditer(text, reach, start)), default=reach)
+    after = _CLAUSE.search(text, end) if end > start else None
+    said = text[clause : after.start() if after else end if end == start else len(text)]
+    return bool(DENIES.search(said) or _REFUSES.search(said) or _SUPPOSES.search(text, sentence, start))
 
 
 def _leading(text: str) -> list[str]:
@@ -101,6 +136,8 @@ def _leading(text: str) -> list[str]:
     if not match:
         return []
     word, after = _meaning(match[1]), text[match.end() :]
+    if _LEGEND.match(after):
+        return []
     if word == "no" and match[1].lower() == "no" and not re.match(f"{_ENDS}|{_GOES_ON}", after, re.IGNORECASE):
         return []
     if (match[1] in _OTHER or match[1].lower() == "sim") and not re.match(_ENDS, after):
@@ -109,22 +146,37 @@ def _leading(text: str) -> list[str]:
 
 
 def _with_other(text: str, end: int, word: str) -> list[str]:
-    """The word's meaning, and the other one too in "yes or no"."""
-    both = _BOTH.match(text, end)
-    return [_meaning(word), *([_meaning(both[1] or both[2])] if both else [])]
+    """The word's meaning, and the other one too in "yes and no" and where the answer is taken back ("Actually, no.")."""
+    others = [match[1] or match[2] for match in [_BOTH.match(text, end)] if match]
+    others += [match[1] for match in _OTHERWISE.finditer(text, end)]
+    return [_meaning(word), *map(_meaning, others)]
+
+
+def _after_question(text: str) -> list[str]:
+    """A yes or no alone behind the only question, which is the one that was asked: "是否有狗？没有。"."""
+    question, _, rest = text.partition("?")
+    return _alone(rest) if rest.strip() and "?" not in rest and not _alone(question) else []
 
 
 def _within(text: str) -> list[str]:
-    """Every yes, and every no that ends a clause, unless the answer says that it does not know."""
+    """Every yes, and every no that ends a clause, unless the answer says that it does not know, or denies it."""
     if _HEDGE.search(text):
         return []
     found = []
     for match in re.finditer(rf"{BEFORE}(yes|no){AFTER}", text, re.IGNORECASE):
-        word = match[1].lower()
-        if _DENIED.search(text[: match.start()]) or text[: match.start()].endswith("-"):
-            return []
-        if word == "yes" or re.match(_ENDS, text[match.end() :]):
-            found.append(word)
-        else:
+        word, before, after = match[1].lower(), text[max(0, match.start() - _REACH) : match.start()], text[match.end() :]
+        ends = re.match(_ENDS, after)
+        if _ASKED.match(after):
+            continue
+        if word == "no" and not ends:
             found += ["no"] if re.search(r"\b(?:yes)\b", text, re.IGNORECASE) else []
+        elif (
+            before.endswith("-")
+            or _NAMED.search(before)
+            or _LEGEND.match(after)
+            or _denied(text, match.start(), match.end())
+        ):
+            return []
+        else:
+            found.append(word)
     return found

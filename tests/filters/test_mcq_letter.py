@@ -35,6 +35,8 @@ READ = [
     ("【答案】B", "B", "answer_is"), ("A、苹果", "A", "first"), ("La réponse est B", "B", "answer_is"),
     ("La respuesta correcta es B", "B", "answer_is"), ("Die richtige Antwort ist C", "C", "answer_is"),
     ("The answer is B and not C", "B", "answer_is"), ("Answer: Option (D)", "D", "answer_is"), ("答案应该是B", "B", "answer_is"),
+    ("> B", "B", "letter"), ("- B.", "B", "letter"), ("My choice: B", "B", "answer_is"), ("我认为是B", "B", "answer_is"),
+    ("If you look closely, the answer is B.", "B", "answer_is"), ("B\nB", "B", "last_line"),
     ("The correct answer is **B. 4**.", "B", "answer_is"), ("Thus, (B) is the correct answer.", "B", "answer_is"),
 ]  # fmt: skip
 
@@ -46,7 +48,7 @@ UNREAD = [
     "A. cat\nB. dog\nC. fox", "**A** and **B** look alike", "answer is I think unclear", "Because of this",
     "(A) cat (B) dog (C) fox",
     "A) cat B) dog", "The letter in the picture is on B", "The answer cannot be determined", "answer: none",
-    "Neither A nor B", "Edward", "C'est bon",
+    "Neither A nor B", "Edward", "C'est bon", "B\nA", "If it were red, the answer would be A.",
 ]  # fmt: skip
 
 
@@ -93,6 +95,7 @@ def test_the_words_of_exactly_one_option_are_an_answer(answer, letter, rule):
         "It's not a cat",
         "It's not a cat, it is a dog",
         "C. cat",
+        "A. dog",
         "E",
         "(E)",
         "The answer is E",
