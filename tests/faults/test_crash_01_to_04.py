@@ -65,7 +65,7 @@ def kills_in_a_row(folder: Path, count: int, kills: int, delay: float = 0) -> in
     """Kills a run again and again, finishes it, and returns how many calls there were beyond one a question."""
     draw, lost = random.Random(4), 0
     for _ in range(kills):
-        before, kill_at = len(lines(folder / "calls")), draw.randrange(1, count // kills)
+        before, kill_at = len(lines(folder / "calls")), draw.randrange(1, count // kills // 2)
         assert echo(folder, count, in_flight=IN_FLIGHT, kill_at=kill_at, delay=delay) == -signal.SIGKILL
         lost += len(set(lines(folder / "calls")[before:]) - set(lines(folder / "acknowledged")))
     assert echo(folder, count, in_flight=IN_FLIGHT) == 0
@@ -75,7 +75,7 @@ def kills_in_a_row(folder: Path, count: int, kills: int, delay: float = 0) -> in
 
 
 def test_04_kills_in_a_row(tmp_path: Path) -> None:
-    kills_in_a_row(tmp_path, 200, 5)
+    kills_in_a_row(tmp_path, 200, 5, delay=0.005)
 
 
 @pytest.mark.slow
