@@ -88,3 +88,29 @@ def test_https_is_checked_against_the_known_authorities(tmp_path: Path, monkeypa
         asyncio.run(asked(answered(False, [], []), 1, "https", context))
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     assert asyncio.run(asked(answered(False, [], []), 2, "https", context)) == ["100000", "100001"]
+
+
+def test_a_request_that_was_given_up_costs_its_connection_and_no_other_request() -> None:
+    connections: list[int] = []
+    whole = answered(False, connections, [])
+
+    async def hangs_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if connections:
+            return await whole(reader, writer)
+        connections.append(1)
+        await reader.read()
+        writer.close()
+
+    async def main() -> list[str]:
+        server = await asyncio.start_server(hangs_once, "127.0.0.1", 0)
+        request = httpx.Request("POST", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", content=b"x" * 5)
+        lanes = Lanes()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await lanes.handle_async_request(request)
+        replies = [(await lanes.handle_async_request(request)).text for _ in range(2)]
+        await lanes.aclose()
+        server.close()
+        return replies
+
+    assert asyncio.run(main()) == ["5", "5"] and len(connections) == 2
