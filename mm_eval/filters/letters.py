@@ -244,26 +244,27 @@ class LetterReader:
     def _equal(self, text: str) -> list[str]:
         """The letters of the options that a text is equal to; a letter before it ("B. dog") must be the same."""
         labelled = re.match(rf"\(?({self.upper})[).:]\s+(?=\S)", text)
-        equal = self._in_words_of(text, articles=bool(labelled))  # the A of "A. dog" is no article
-        if equal or not labelled:
-            return equal
+        if not labelled:
+            return self._in_words_of(text)
+        if itself := [x for x, option in self._labelled() if option.strip().lower() == text.strip().lower()]:
+            return itself  # the option is "A. Smith"
         equal = self._in_words_of(text[labelled.end() :])
         return [labelled[1]] if labelled[1] in equal else [*equal, labelled[1]] if equal else []
 
-    def _in_words_of(self, text: str, articles: bool = False) -> list[str]:
-        """The letters of the options that have exactly a text's words; articles: whether one before them counts."""
-        said = _words(text, articles)
-        return [
-            letter
-            for letter, option in zip(self.letters, self.options, strict=False)
-            if said and _words(option, articles) == said
-        ]
+    def _labelled(self) -> list[tuple[str, str]]:
+        """The options with their letters."""
+        return list(zip(self.letters, self.options, strict=False))
+
+    def _in_words_of(self, text: str) -> list[str]:
+        """The letters of the options that have exactly a text's words."""
+        said = _words(text)
+        return [letter for letter, option in self._labelled() if said and _words(option) == said]
 
     def _within(self) -> list[str]:
         """The letters of the options whose words are in the answer, not negated, and not only inside a longer option's."""
         said = f" {_words(self.text)} "
         places: list[tuple[int, int, str]] = []
-        for letter, option in zip(self.letters, self.options, strict=False):
+        for letter, option in self._labelled():
             words = _words(option)
             start = said.find(f" {words} ") if words else -1
             if words and f" {words} " in self.left_out:
@@ -289,9 +290,9 @@ def _as_list(values: Any) -> list[Any]:
     return list(values)
 
 
-def _words(text: str, articles: bool = False) -> str:
-    """The words of a text in lower case, without punctuation and, unless they count, without articles before them."""
+def _words(text: str) -> str:
+    """The words of a text in lower case, without articles before them and without punctuation."""
     words = re.sub(r"[^\w%+\-−./°]|(?<!\d)[.](?!\d)|[.](?!\w)", " ", plain(unwrapped(text)).lower()).split()
-    while words and not articles and words[0] in ("a", "an", "the"):
+    while words and words[0] in ("a", "an", "the"):
         words = words[1:]
     return " ".join(words)

@@ -164,7 +164,11 @@ def _within(text: str) -> list[str]:
         return []
     found = []
     for match in re.finditer(rf"{BEFORE}(yes|no){AFTER}", text, re.IGNORECASE):
-        word, before, after = match[1].lower(), text[max(0, match.start() - _REACH) : match.start()], text[match.end() :]
+        word, before, after = (
+            match[1].lower(),
+            text[max(0, match.start() - _REACH) : match.start()],
+            text[match.end() :],
+        )
         ends = re.match(_ENDS, after)
         if _ASKED.match(after):
             continue

@@ -123,6 +123,13 @@ def test_two_options_with_the_same_words_are_told_apart_by_letter_only():
     assert read("C. same", doc, choices="options") == "C"
 
 
+def test_an_option_that_begins_like_a_label_is_itself():
+    doc = {"options": ["A. Smith", "B. Jones", "Smith"]}
+    assert [read(answer, doc, choices="options") for answer in ("A. Smith", "B. Jones", "B", "C. Smith")] == [
+        "A", "B", "B", "C",
+    ]  # fmt: skip
+
+
 def test_strict_only_reads_no_mere_mentions():
     assert read("The dog is shown in (B)", lenient=False) is None
     assert read("Answer: B", lenient=False) == "B"

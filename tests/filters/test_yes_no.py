@@ -38,7 +38,8 @@ READ = [
 UNREAD = [
     "", "nothing", "Norway", "I know", "I don't know", "not sure", "I'm not sure, maybe yes", "yes or no", "Yes/No",
     "Yes and no",
-    "No. Yes.", "No dogs are visible", "No one is there", "No idea", "No doubt", "No problem", "No doubt there is a dog", "There is no dog, so yes",
+    "No. Yes.", "No dogs are visible", "No one is there", "No idea", "No doubt", "No problem",
+    "No doubt there is a dog", "There is no dog, so yes",
     "It is a no-brainer", "The answer is not yes", "eyes", "Yesterday", "是一只狗", "没有狗", "No. 5 is visible", "True",
     "There is a dog", "I cannot tell: yes?", "The answer isn't no", "I wouldn't say yes", "The button is labelled Yes.",
     "Yes, but no", "yes no", "Ja oder nein", "sí o no", "yes-or-no", "Yes? No.", "Yes\nNo\nYes\nNo", "否则", "否定", "예술",
