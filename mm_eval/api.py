@@ -138,7 +138,7 @@ class Results:
         body = []
         for record in self._records():
             digits = 2 if abs(record["value"] or 0) >= 2 else 4
-            cells = [number_text(v, digits) if isinstance(v := record[c], float) else str(v) for c in columns]
+            cells = [number_text(v, digits) if isinstance(v := record[c], float | None) else str(v) for c in columns]
             body.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
         sample = "<p>sample data, not the benchmarks</p>" if self.raw.get("run", {}).get("sample") else ""
         return f"{sample}<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
@@ -160,14 +160,16 @@ def evaluate(
     from mm_eval.evaluate import evaluate as run
     from mm_eval.preparation import RunRequest
     from mm_eval.report.progress import Progress
+    from mm_eval.run_options import check_options
 
     known = [each.name for each in fields(RunRequest)]
     for name in options:
         if name not in known:
             raise ConfigError(f"evaluate takes no option {name!r}.", hint=did_you_mean(name, known))
-    names = [name.strip() for name in tasks.split(",")] if isinstance(tasks, str) else list(tasks)
-    if not any(names):
-        raise ConfigError("no task is named.", hint="`mm-eval ls tasks` lists them.")
+    check_options({**options, "model": model, "model_args": model_args}, "evaluate")
+    names = [name.strip() for name in tasks.split(",")] if isinstance(tasks, str) else list(tasks or ())
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ConfigError(f"no task is named by {tasks!r}.", hint="`mm-eval ls tasks` lists them.")
     arguments = {
         name: value if isinstance(value, (str, Mapping, list)) else str(value)
         for name, value in (model_args or {}).items()

@@ -37,6 +37,7 @@ class RunRequest:
     fail_on_error: True, a count or a share of all requests at which failures stop the run.
     prompt_blocks: prompt blocks of one's own, {key: block} for every task or {task: {key: block}}, beside those of the tasks.
     samples: {task: doc ids}. chat_template: True, False, a template's name, or None for the model's default.
+    name: what tables and reports call the model, where that is not the checkpoint's or the adapter's name.
     """
 
     tasks: tuple[str, ...]
@@ -65,6 +66,7 @@ class RunRequest:
     use_cache: str | None = None
     allow_url_media: bool = False
     report: bool = True
+    name: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """For run.json, so that `mm-eval score` can build the tasks again, from whatever folder it is called."""

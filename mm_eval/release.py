@@ -20,8 +20,9 @@ from typing import Any
 
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.preparation import RunRequest
+from mm_eval.run_options import check_options
 
-OPTIONS = tuple(each.name for each in fields(RunRequest) if each.name not in ("output_path", "model"))
+OPTIONS = tuple(each.name for each in fields(RunRequest) if each.name not in ("output_path", "model", "name"))
 OF_FILE = ("models", "output_path", *OPTIONS)
 OF_MODEL = ("model", "name", *OPTIONS)
 
@@ -50,7 +51,8 @@ def read_release(path: str, base: RunRequest) -> dict[str, RunRequest]:
         name = str(entry.get("name") or _name(entry))
         if name in runs:
             raise ConfigError(f"two models are called {name!r}.", where=where, hint="Give each a `name`.")
-        runs[name] = _request(base, str(entry["model"]), options, str(output / folder_name(name)), where)
+        request = _request(base, str(entry["model"]), options, str(output / folder_name(name)), where)
+        runs[name] = replace(request, name=name)
     check_folders(list(runs), path)
     return runs
 
@@ -85,38 +87,9 @@ def _request(base: RunRequest, model: str, options: dict[str, Any], folder: str,
     names = [name.strip() for name in tasks.split(",")] if isinstance(tasks, str) else list(tasks or ())
     if not names or not all(isinstance(name, str) and name for name in names):
         raise ConfigError(f"`tasks` is {tasks!r}; a list of names is needed.", where=where)
-    for key, value in options.items():
-        if (wrong := _wrong(key, value)) and value is not None:
-            raise ConfigError(f"`{key}` is {value!r}; {wrong} is needed.", where=where)
+    check_options(options, where)
     arguments = {key: str(value) if not isinstance(value, (str, Mapping, list)) else value
                  for key, value in (options.get("model_args") or {}).items()}  # fmt: skip
     options = {key: value for key, value in options.items() if value is not None}
     options = {**options, "tasks": tuple(names), "model_args": arguments}
     return replace(base, **options, model=model, output_path=folder)
-
-
-_TEXTS = ("device", "include_path", "system_instruction", "data_root", "prompt_key", "use_cache")
-_SWITCHES = ("sample", "offline", "predict_only", "allow_url_media", "report", "fewshot_as_multiturn")
-_COUNTS = ("num_fewshot", "bootstrap_iters")
-
-
-def _wrong(key: str, value: Any) -> str:
-    """What an option needs where the file says something else; empty where it is right."""
-    switch, count = isinstance(value, bool), isinstance(value, int) and not isinstance(value, bool)
-    share = isinstance(value, float) and 0 < value < 1
-    mapping = isinstance(value, Mapping)
-    lists = mapping and all(isinstance(ids, list) and all(isinstance(i, int) for i in ids) for ids in value.values())
-    fits = {
-        "limit": ("a count from 1, or a share below 1", share or count and value >= 1),
-        "fail_on_error": ("true, false, a count from 1 or a share below 1", switch or share or count and value >= 1),
-        "batch_size": ("auto or a count from 1", value == "auto" or count and value >= 1),
-        "samples": ("{task: [doc ids]}", lists),
-        "chat_template": ("true, false or a template's name", switch or isinstance(value, str)),
-        "seed": ("a whole number", count),
-        **dict.fromkeys(("model_args", "gen_kwargs", "prompt_blocks"), ("a mapping", mapping)),
-        **dict.fromkeys(_TEXTS, ("a text", isinstance(value, str))),
-        **dict.fromkeys(_SWITCHES, ("true or false", switch)),
-        **dict.fromkeys(_COUNTS, ("a count", count and value >= 0)),
-    }
-    needed, right = fits.get(key, ("", True))
-    return "" if right else needed

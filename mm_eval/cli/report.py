@@ -51,7 +51,7 @@ def main(args: argparse.Namespace) -> int:
             "--against is for report.html of one run.", hint="mm-eval compare shows differences of several."
         )
     table = release.release_table(runs, release.read_reference(args.reference) if args.reference else ())
-    ways = {"html": release.as_html, "md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
+    ways = {"html": release.as_html_page, "md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
     text = ways[args.format](table, args.intervals)
     if args.output:
         _write(args.output, text + "\n")

@@ -83,7 +83,7 @@ def below(comparison: Comparison, letter: str) -> Iterator[str]:
     for change in comparison.changes:
         if change.headline:
             yield verdict(change, letter, "A")
-    few = [change for change in comparison.changes if change.headline and change.difference.few]
+    few = [c for c in comparison.changes if c.headline and c.difference.few and c.difference.margin is not None]
     for change in few:
         found = change.difference
         changed = "" if found.rarer is None else f" and {found.rarer} docs that changed"

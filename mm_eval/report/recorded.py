@@ -107,13 +107,15 @@ class RecordedRun:
         """
         path = Path(folder)
         run, results = _read(path, "run.json", OF_RUN), _read(path, "results.json", OF_RESULTS)
+        if not isinstance(run["spec"].get("tasks"), dict) or not isinstance(run["request"].get("tasks"), list):
+            raise StoreError("it does not say which tasks were asked.", where=str(path / "run.json"))
         return cls(path, results, run["spec"], run["request"], name)
 
     @property
     def model(self) -> str:
-        """The model as a table names it: what was loaded, else the adapter."""
-        if self.name:
-            return self.name
+        """The model as a table names it: its name in a release file, else what was loaded, else the adapter."""
+        if name := self.name or self.request.get("name"):
+            return str(name)
         run = self.results["run"]
         args = self.request.get("model_args") or {}
         named = args.get("pretrained") or args.get("model") or args.get("path")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.report.comparison import headline_keys, number, signed
 from mm_eval.report.recorded import RecordedRun
+from mm_eval.report.table import terminal_safe
 from mm_eval.types import MetricKey
 
 REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source")
@@ -89,7 +91,9 @@ def read_reference(path: str) -> list[Reported]:
         except (TypeError, ValueError) as error:
             raise ConfigError(f"value and tolerance are numbers: {error}.", where=where) from error
         metric = entry.get("metric")
-        found.append(Reported(str(entry["model"]), str(entry["task"]), metric, value, tolerance, str(entry["source"])))
+        found.append(
+            Reported(_line(str(entry["model"])), str(entry["task"]), metric, value, tolerance, str(entry["source"]))
+        )
     return found
 
 
@@ -125,18 +129,24 @@ def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str]
             better[(str(row.get("alias", name)), metric)] = (
                 run.results["higher_is_better"].get(name, {}).get(key.metric, True)
             )
-    column = run.model
+    model = _line(run.model)
+    column = model
     if any(column in table.rows.get(row, {}) for row in found):
         keys = "/".join(sorted(set(run.prompt_keys.values())))
-        column = f"{run.model} ({keys})"
+        column = f"{model} ({keys})"
     if any(column in table.rows.get(row, {}) for row in found):
-        column = f"{run.model} ({run.folder})"
+        column = _line(f"{model} ({run.folder})")
     if column not in table.columns:
         table.columns.append(column)
     for place, cell in found.items():
         table.rows.setdefault(place, {})[column] = cell
         if cell.flaw:
             table.notes.append(f"{column}, {place[0]}: {cell.flaw}.")
+
+
+def _line(name: str) -> str:
+    """A name in one line, with nothing in it that could steer a terminal."""
+    return terminal_safe(" ".join(name.split()))
 
 
 def _add_reported(table: ReleaseTable, entry: Reported) -> None:
@@ -201,15 +211,16 @@ def _footnotes(table: ReleaseTable) -> list[str]:
 
 
 def as_markdown(table: ReleaseTable, intervals: bool = False) -> str:
-    """GitHub's kind of table; a bar or a tag in a name is escaped."""
+    """GitHub's kind of table; nothing in a name is read as markup."""
 
     def safe(text: str) -> str:
-        return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+        escaped = re.sub(r"([\\|*`\[\]])", r"\\\1", " ".join(text.split()))
+        return escaped.replace("&", "&amp;").replace("<", "&lt;")
 
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cells) + " |"
 
-    grid = [[safe(cell) for cell in row] for row in _grid(table, intervals, lambda text: f"**{text}**")]
+    grid = [[safe(label), *cells] for label, *cells in _grid(table, intervals, lambda text: f"**{text}**")]
     head = [line(["benchmark", *map(safe, table.columns)]), line(["---", *["---:"] * len(table.columns)])]
     notes = [f"\n{safe(note)}" for note in _footnotes(table)]
     return "\n".join([*head, *map(line, grid), *notes])
@@ -219,6 +230,7 @@ def as_latex(table: ReleaseTable, intervals: bool = False) -> str:
     """A booktabs tabular."""
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     special |= {character: f"\\{character}" for character in "&%$#_{}"}
+    special |= {"|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}", '"': r"\textquotedbl{}"}
 
     def safe(text: str) -> str:
         return "".join(special.get(character, character) for character in text)
@@ -283,6 +295,17 @@ def as_html(table: ReleaseTable, intervals: bool = False) -> str:
         body.append(f"<tr><td>{safe(table.label(row))}</td>{''.join(marked)}</tr>")
     notes = "".join(f"<p>{safe(note)}</p>" for note in _footnotes(table))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{notes}"
+
+
+def as_html_page(table: ReleaseTable, intervals: bool = False) -> str:
+    """The table as a page of its own."""
+    style = (
+        ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:24px;overflow-x:auto}"
+        "td,th{padding:4px 14px 4px 0;text-align:right;white-space:nowrap;border-bottom:1px solid #8886}"
+        "td:first-child,th:first-child{text-align:left}"
+    )
+    head = f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>mm-eval</title><style>{style}</style>'
+    return f"{head}{as_html(table, intervals)}</html>"
 
 
 def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:

@@ -60,6 +60,7 @@ def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
     """One task's numbers and counts."""
     row: dict[str, Any] = {"alias": alias, **scores.numbers}
     row.update(n=scores.n, failed=scores.failed, unparsed=scores.unparsed, truncated=scores.truncated)
+    row.update(_fewer(scores.sizes, scores.n - scores.failed))
     if len(scores.unparsed_by) > 1:
         row["unparsed_by_filter"] = dict(scores.unparsed_by)
     if scores.notes:
@@ -87,9 +88,16 @@ def group_row(
     row: dict[str, Any] = {"alias": config.display_name, **result.numbers}
     for count in ("n", "failed", "unparsed", "truncated"):
         row[count] = sum(getattr(score, count) * places[leaf] for leaf, score in leaves.items())
+    row.update(_fewer(result.sizes, row["n"] - row["failed"]))
     if result.notes:
         row["notes"] = list(result.notes)
     return row
+
+
+def _fewer(sizes: Mapping[str, int], scored: int) -> dict[str, dict[str, int]]:
+    """`n_by_metric`: of how many docs each number is that is not of all scored ones; nothing where there is none."""
+    fewer = {key: size for key, size in sizes.items() if size != scored}
+    return {"n_by_metric": fewer} if fewer else {}
 
 
 def environment(plan: Plan, spec: Mapping[str, Any], started: float) -> dict[str, Any]:

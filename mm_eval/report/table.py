@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from mm_eval.evaluate import Report
 
 ARROWS = {True: "↑", False: "↓", None: " "}
-COLUMNS = ("task", "n-shot", "filter", "metric", "", "value", "±", "stderr", "n", "failed", "unparsed")
-RIGHT = frozenset({"n-shot", "value", "stderr", "n", "failed", "unparsed"})
+COLUMNS = ("task", "n-shot", "filter", "metric", "", "value", "±", "stderr", "docs", "n", "failed", "unparsed")
+RIGHT = frozenset({"n-shot", "value", "stderr", "docs", "n", "failed", "unparsed"})
 
 
 def render(report: Report) -> str:
@@ -58,8 +58,8 @@ def table(results: Mapping[str, Any], order: Sequence[tuple[str, int]]) -> str:
 
 
 def _worth_showing(column: int, lines: list[list[str]]) -> bool:
-    """The filter column is noise where every pipeline is the default one."""
-    return COLUMNS[column] != "filter" or any(line[column] not in ("none", "") for line in lines)
+    """The filter column is noise where every pipeline is the default one, `docs` where each number is of all docs."""
+    return COLUMNS[column] not in ("filter", "docs") or any(line[column] not in ("none", "") for line in lines)
 
 
 def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[str]]:
@@ -71,7 +71,7 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[s
     digits = _digits(row)
     keys = [key for text in row if (key := MetricKey.parse(text)) and not key.is_stderr]
     if not keys:
-        yield [label, shots, "", "", "", "", "", "", *counts]
+        yield [label, shots, "", "", "", "", "", "", "", *counts]
     for number, key in enumerate(keys):
         stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
         first = number == 0
@@ -84,6 +84,7 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[s
             number_text(row[str(key)], digits),
             "±" if stderr is not None else "",
             number_text(stderr, digits) if stderr is not None else "",
+            str(row.get("n_by_metric", {}).get(str(key), "")),
             *(counts if first else [""] * 3),
         ]
 

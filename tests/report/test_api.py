@@ -56,6 +56,39 @@ def test_what_is_not_there_is_said_with_a_suggestion(results):
         mm_eval.evaluate([])
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"limit": "x"}, "`limit` is 'x'"),
+        ({"limit": 0}, "`limit` is 0"),
+        ({"batch_size": 0}, "auto or a count from 1"),
+        ({"seed": "x"}, "a whole number"),
+        ({"gen_kwargs": "temperature=1"}, "`gen_kwargs` is 'temperature=1'; a mapping"),
+        ({"model_args": "a=1"}, "`model_args` is 'a=1'; a mapping"),
+        ({"model": 3}, "`model` is 3; a text"),
+        ({"tasks": None}, "no task is named by None"),
+        ({"tasks": ["mme", 3]}, "no task is named by"),
+        ({"samples": {"mme": 3}}, "{task: [doc ids]}"),
+        ({"output_path": 3}, "`output_path` is 3"),
+    ],
+)
+def test_a_wrong_value_is_one_sentence(options, said):
+    with pytest.raises(ConfigError) as raised:
+        mm_eval.evaluate(**{"tasks": "mme", "model": "dummy", "sample": True, **options})
+    assert said in str(raised.value)
+
+
+def test_one_doc_has_numbers_without_errors_and_a_name_of_its_own(base):
+    results = mm_eval.evaluate(
+        "mme", "dummy", sample=True, limit=1, output_path=str(base / "one"), name="<b>Mine</b>\x1b[31m"
+    )
+    frame = results.to_pandas()
+    assert len(frame) == 2 and frame["stderr"].isna().all() and results["mme"].n == 1
+    assert "None" not in results._repr_html_() and "-" in results._repr_html_()
+    page = (results.folder / "report.html").read_text()
+    assert "<title>&lt;b&gt;Mine" in page.replace("\n", "") and "<b>Mine" not in page
+
+
 def test_the_package_is_cheap_and_evaluate_is_the_function_whatever_was_imported_before():
     program = """
 import sys, mm_eval

@@ -70,6 +70,33 @@ def test_html_escapes_and_marks(table):
     assert "<b>801.50 *</b>" in text and "its &lt;b&gt;card" in text
 
 
+NAME = "Ünï|cödé_模型 *100%* & $x^2~{a}\\b#1 `[x](y)` <i>\n\x1b[31m"
+
+
+def test_a_strange_name_is_text_in_every_format(perfect, worse):
+    table = release_table([RecordedRun.read(perfect, NAME), RecordedRun.read(worse, "=1+1")])
+    head = as_markdown(table).splitlines()[0]
+    assert head == r"| benchmark | Ünï\|cödé_模型 \*100%\* &amp; $x^2~{a}\\b#1 \`\[x\](y)\` &lt;i> \\x1b\[31m | =1+1 |"
+    latex = as_latex(table)
+    assert (
+        r"Ünï\textbar{}cödé\_模型 *100\%* \& \$x\textasciicircum{}2\textasciitilde{}\{a\}\textbackslash{}b\#1" in latex
+    )
+    assert r"\textless{}i\textgreater{}" in latex
+    assert len(list(csv.reader(io.StringIO(as_csv(table))))) == 1 + 2 * len(table.rows) and "\n'=1+1" not in as_csv(
+        table
+    )
+    assert ",'=1+1," in as_csv(table)
+    for text in (as_markdown(table), latex, as_csv(table), as_html(table)):
+        assert "\x1b" not in text
+    assert "<i>" not in as_html(table)
+
+
+def test_a_table_written_as_html_is_a_page(cli, perfect, worse, tmp_path):
+    assert cli("report", perfect, worse, "--format", "html", "--output", tmp_path / "table.html").code == 0
+    text = (tmp_path / "table.html").read_text()
+    assert text.startswith("<!DOCTYPE html>") and '<meta charset="utf-8">' in text and text.count("<table>") == 1
+
+
 def test_runs_of_one_model_are_one_column_where_they_do_not_overlap(perfect, worse):
     assert release_table([RecordedRun.read(perfect, "m"), RecordedRun.read(worse, "m")]).columns == ["m", "m (default)"]
 
@@ -124,6 +151,8 @@ def test_several_models_from_one_file_and_again(cli, tmp_path):
     assert list(folders["B_7B"]["spec"]["tasks"]) == ["mme"] and folders["B_7B"]["spec"]["seed"] == 1
     again = cli("run", "--config", path)
     assert again.out == done.out
+    table = cli("report", *sorted((tmp_path / "release").iterdir()), "--format", "md")
+    assert table.out.startswith("| benchmark | A | B/7B |"), "the names of the file, which the folders remember"
     assert all(len(list((folder / "journal").iterdir())) == 1 for folder in (tmp_path / "release").iterdir())
 
 
