@@ -6,6 +6,7 @@ loaded.tasks["mme"], loaded.groups["mmlu_stem"], loaded.group_map["mmlu_stem"], 
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,8 @@ from mm_eval.catalog.expand import Context, Expander, Node, Runtime, TaskNode, i
 from mm_eval.catalog.group import GroupConfig
 from mm_eval.catalog.index import Entry, build_index
 from mm_eval.errors import ConfigError
+
+log = logging.getLogger(__name__)
 
 Spec: TypeAlias = str | Path | Mapping[str, Any]
 
@@ -138,7 +141,10 @@ def _parts(spec: Spec) -> list[Spec]:
 
 
 def _collect(nodes: list[Node]) -> Loaded:
-    """The trees as one catalogue, where what is equal at two places is one entry."""
+    """The trees as one catalogue, where what is equal at two places is one entry.
+
+    A member that a group lists twice, itself or by a tag, counts once there, as in lm-eval; below two members it counts twice.
+    """
     first: dict[str, Node] = {}
     identities: dict[int, str] = {}
     for node in nodes:
@@ -153,7 +159,11 @@ def _collect(nodes: list[Node]) -> Loaded:
             loaded.tasks.setdefault(key, replace(original.config, path=path))
         elif key not in loaded.groups:
             loaded.groups[key] = replace(original.config, path=path)
-            loaded.group_map[key] = list(dict.fromkeys(add(child) for child in original.children))
+            members = Counter(add(child) for child in original.children)
+            loaded.group_map[key] = list(members)
+            if twice := [member for member, places in members.items() if places > 1]:
+                where = original.config.where("task")
+                log.warning("%s: group %r lists %s twice; it counts once.", where, key, ", ".join(twice))
         return key
 
     loaded.roots = list(dict.fromkeys([add(node) for node in nodes]))

@@ -107,6 +107,14 @@ class TestPaths:
 
 @pytest.mark.usefixtures("catalogue")
 class TestMembers:
+    def test_a_member_that_is_listed_twice_counts_once_and_is_told(
+        self, manager: Manager, write: Write, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        path = write("g.yaml", "group: g\ntask:\n  - a\n  - b\n  - {task: a}\n  - {task: b, num_fewshot: 3}\n")
+        members = manager().load("g").group_map["g"]
+        assert members[0] == "a" and len(members) == 3, "b with other examples is another member"
+        assert f"{path}:2: group 'g' lists a twice; it counts once." in caplog.text
+
     def test_a_typo_in_a_member_is_an_error_and_never_a_new_task(self, manager: Manager, write: Write) -> None:
         path = write("g.yaml", "group: g\ntask:\n  - a\n  - {task: bb, num_fewshot: 2}\n")
         assert refused(manager, "g") == f"{path}:4: unknown task, group or tag 'bb'. Did you mean 'b'?"
