@@ -76,6 +76,7 @@ class TaskScoring:
     scores: TaskScores = field(default_factory=TaskScores)
     _reduced: dict[str, dict[int, ReducedDoc]] = field(default_factory=dict)
     _clusters: dict[int, Any] = field(default_factory=dict)
+    _repeats_differ: bool = False
 
     def samples(self, doc_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
         """Scores the docs and gives one row each, for samples/<task>.jsonl; a row is also a valid replay row."""
@@ -94,6 +95,12 @@ class TaskScoring:
             self.scores.sizes.update({str(MetricKey(metric, scorer.name)): count for metric, count in docs.items()})
             self.scores.higher_is_better.update(scorer.higher_is_better)
             self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
+        repeats, generates = self.task.config.repeats, self.task.config.output_type == "generate_until"
+        if generates and repeats > 1 and self._reduced and not self._repeats_differ:
+            note = (
+                f"the {repeats} answers to each doc are equal, as greedy decoding makes them: `repeats` adds nothing."
+            )
+            self.scores.notes.append(note)
         return self.scores
 
     def _score_chunk(self, doc_ids: list[int]) -> Iterator[dict[str, Any]]:
@@ -118,6 +125,7 @@ class TaskScoring:
                     truncated.add(doc_id)
         whole = {doc_id: instances for doc_id, instances in by_doc.items() if doc_id not in failures}
         scored = self._score_whole(whole, failures)
+        self._repeats_differ = self._repeats_differ or any(_differ(instances) for instances in whole.values())
         docs = {doc_id: instances[0].doc for doc_id, instances in whole.items()}
         self._clusters.update(self.task.clusters(docs, asked_about))
         for doc_id, instances in by_doc.items():
@@ -201,6 +209,11 @@ def _of_question(answer: Answered) -> tuple[str, ...]:
     if not answer.turn_pictures:
         return answer.images
     return answer.images[len(answer.images) - answer.turn_pictures[-1] :]
+
+
+def _differ(instances: Sequence[Instance]) -> bool:
+    """Whether the repeats of a doc have different answers."""
+    return any(instance.resps != instances[0].resps for instance in instances)
 
 
 def filtered(instances: Iterable[Instance]) -> dict[str, list[Any]]:

@@ -79,7 +79,7 @@ def test_a_micro_mean_weighs_by_the_docs_that_have_the_metric(cli, suite: Suite)
     assert error == pytest.approx(20 / 25 * math.sqrt(0.05 * 0.95 / 19))
 
 
-def test_a_number_of_fewer_docs_than_the_row_says_of_how_many(cli, suite: Suite) -> None:
+def test_a_number_of_fewer_docs_than_the_row_says_of_how_many(cli, suite: Suite, tmp_path: Path) -> None:
     scoring = "process_results: !function utils.parts\nmetric_list: [{metric: all}, {metric: sub}]"
     suite.task("sa", [True] + [False] * 19, scoring, sub=5)
     suite.task("sb", [True] * 5, scoring, sub=5)
@@ -92,7 +92,8 @@ def test_a_number_of_fewer_docs_than_the_row_says_of_how_many(cli, suite: Suite)
     assert "docs" in next(line for line in lines if "stderr" in line)
     assert [line[-1] for line in lines if line[:1] == ["sub"]] == ["5", "0.0000"], "of 5 docs of sa, of all of sb"
     assert ["10", "25", "0", "0"] in [line[-4:] for line in lines], "the group's first number is of 10 docs of 25"
-    assert "docs" not in next(line for line in cli(*suite.words("sb")).out.splitlines() if "stderr" in line).split()
+    alone = cli(*suite.words("sb"), "--output_path", tmp_path / "alone")
+    assert "docs" not in next(line for line in alone.out.splitlines() if "stderr" in line).split()
 
 
 PICTURES = """

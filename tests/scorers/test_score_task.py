@@ -27,9 +27,11 @@ def task(tmp_path: Path, scoring: str) -> Path:
     return folder
 
 
-def run(cli, tmp_path: Path, scoring: str, answers: list[str]):
+def run(cli, tmp_path: Path, scoring: str, answers: list[str | list[str]]):
+    """answers: one a doc, or one a repeat of each."""
     recorded = tmp_path / "answers.jsonl"
-    rows = [{"task": "sums", "doc_id": n, "resps": [answer]} for n, answer in enumerate(answers)]
+    repeats = [answer if isinstance(answer, list) else [answer] for answer in answers]
+    rows = [{"task": "sums", "doc_id": n, "resps": answer} for n, answer in enumerate(repeats)]
     recorded.write_text("\n".join(json.dumps(row) for row in rows))
     folder = task(tmp_path, scoring)
     return cli("--tasks", "sums", "--include_path", folder, "--model", "replay", "--model_args", f"path={recorded}")
@@ -59,3 +61,17 @@ def test_an_aggregation_that_raises_is_no_silent_gap(cli, tmp_path: Path) -> Non
     )
     assert ran.code == 3 and ran.results["results"]["sums"]["exact_match,none"] is None
     assert "exact_match,none has no value" in ran.out and "ZeroDivisionError" in ran.out
+
+
+THREE_TIMES = "repeats: 3\nmetric_list: [{metric: exact_match, reduction: pass@3}]"
+
+
+def test_repeats_that_are_all_equal_are_told(cli, tmp_path: Path) -> None:
+    """Greedy decoding answers each repeat alike: pass@3 is then pass@1, and looks like more."""
+    ran = run(cli, tmp_path, THREE_TIMES, [["1"] * 3, ["0"] * 3, ["3"] * 3])
+    assert "note: sums: the 3 answers to each doc are equal, as greedy decoding makes them" in ran.out
+
+
+def test_repeats_of_which_one_differs_are_as_they_should_be(cli, tmp_path: Path) -> None:
+    ran = run(cli, tmp_path, THREE_TIMES, [["1"] * 3, ["0", "2", "0"], ["3"] * 3])
+    assert ran.results["results"]["sums"]["pass@3(exact_match),none"] == 1.0 and "are equal" not in ran.out
