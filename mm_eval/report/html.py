@@ -8,7 +8,7 @@ beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
     return RunFolder(run.folder).write_lines("report.html", lines)
 
 
-def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, list[int]]]) -> dict[str, Any]:
+def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Any]:
     """What stands above the samples: what was measured, the table, and for each task its charts."""
     results, about = run.results, run.results["run"]
     return {
@@ -97,7 +97,7 @@ def _interval(found: Estimate | None, value: Any, stderr: Any) -> list[float] | 
     return None
 
 
-def _task_charts(task: RecordedTask, categories: Mapping[str, list[int]]) -> dict[str, Any]:
+def _task_charts(task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """The bars of a task: the numbers that are part of another one (MME's categories), else its mean in each category."""
     headlines = headline_keys(task)
     parts = {key.removesuffix(",none"): task.estimate(key) for key in task.values if key not in headlines}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ class SampleRows:
     def __init__(self, run: RecordedRun, others: Sequence[RecordedRun | None] = (), model: int | None = None) -> None:
         """others: None where there is no such run. model: its place among the models of a page that shows several."""
         self.run, self.others, self.model = run, others, model
-        self.categories: dict[str, dict[str, list[int]]] = {}
+        self.categories: dict[str, dict[str, array[int]]] = {}
         self.digests: dict[str, None] = {}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -46,7 +47,7 @@ class SampleRows:
             categories = self.categories.setdefault(name, {})
             for row in self.run.rows(name):
                 shown = _shown(name, row)
-                categories.setdefault(shown["c"], []).append(row["doc_id"])
+                categories.setdefault(shown["c"], array("q")).append(row["doc_id"])
                 self.digests.update(dict.fromkeys(shown.get("images", ())))
                 if beside:
                     shown["w"] = [answers.beside(row) if answers else None for answers in beside]
