@@ -89,13 +89,12 @@ def latency(folder: Path, rate: int, seconds: int) -> None:
             waits.append(1000 * (time.perf_counter() - handed))
     journal.close()
     os.close(fd)
-    sync, wait = statistics.median(bare), statistics.median(waits)
-    p99, bare99 = (statistics.quantiles(each, n=100)[98] for each in (acknowledged, bare))
-    print(f"at {rate} answers a second: an adapter waits {wait:.3f} ms (p50) for the journal;")
-    print(
-        f"  from hand-over to acknowledgement {p99:.1f} ms (p99) = {p99 / sync:.1f} bare syncs of {sync:.1f} ms (p50),"
-    )
-    print(f"  whose own p99 is {bare99:.1f} ms")
+    print(f"at {rate} answers a second: an adapter waits {statistics.median(waits):.3f} ms (p50) for the journal;")
+    for name, percent in (("p50", 50), ("p99", 99)):
+        ours, sync = (statistics.quantiles(each, n=100)[percent - 1] for each in (acknowledged, bare))
+        print(
+            f"  from hand-over to acknowledgement {name} {ours:.1f} ms = {ours / sync:.1f} bare syncs ({name} {sync:.1f} ms)"
+        )
 
 
 def resume(folder: Path, count: int) -> None:
