@@ -76,7 +76,7 @@ function overview() {
 function bars(parts) {
   const top = Math.max(...parts.map((part) => Math.max(part.value, part.interval ? part.interval[1] : 0)), 0.0001);
   const low = Math.min(0, ...parts.map((part) => Math.min(part.value, part.interval ? part.interval[0] : 0)));
-  const line = 24, left = 152, width = 140, at = (value) => left + width * (value - low) / (top - low);
+  const line = 24, left = 160, width = 140, at = (value) => left + width * (value - low) / (top - low);
   const svg = draw("svg", { viewBox: `0 0 ${left + width + 58} ${parts.length * line + 6}`, role: "img", "aria-label": "score of each category" });
   parts.forEach((part, index) => {
     const y = index * line + 4;
@@ -119,7 +119,7 @@ function confusion(of) {
   const counts = {}, columns = [...labels, "none"];
   for (const row of of) if (row.s !== "failed") { const key = `${clean(row.g)}|${answer(row) ?? "none"}`; counts[key] = (counts[key] || 0) + 1; }
   const most = Math.max(1, ...Object.values(counts)), show = (label) => choice ? String.fromCharCode(65 + Number(label)) : label.length === 1 ? label.toUpperCase() : label;
-  const table = make("table", { class: "confusion" }), head = make("tr", {}, make("th", {}, "gold ↓ answer →"));
+  const table = make("table", { class: "confusion" }), head = make("tr", {}, make("th", {}, "gold ↓ said →"));
   for (const label of columns) head.append(make("th", {}, label === "none" ? "unparsed" : show(label)));
   table.append(head);
   for (const gold of labels) {
