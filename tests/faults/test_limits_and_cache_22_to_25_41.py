@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -49,14 +50,30 @@ def ask(folder: Path, model: Model, instances: list[Instance], **more):
         journal.close()
 
 
+ODD = ('Yes"', '{"text": "A"}', "\n", "\x00", "\udcff", "名前", "</s>", ',"output":{"text":"', "A" * 5000)
+
+
 def test_22_error_text_is_never_in_an_output(tmp_path: Path) -> None:
-    ask(tmp_path, Failing(frozenset(range(0, 60, 3))), questions(60))
-    text = b"".join(path.read_bytes() for path in (tmp_path / "journal").glob("*.jsonl")).decode()
-    records = [json.loads(line) for line in text.splitlines()]
-    assert sum(record["kind"] == "error" for record in records) == 20
+    """300 random texts, each with a mark of its own, among answers: no output has one, and no failed doc has an output."""
+    draw = random.Random(22)
+
+    class Odd(Failing):
+        def generate(self, instances):
+            for instance, found in super().generate(instances):
+                if isinstance(found, ModelError):
+                    found = ModelError(f"mark {draw.choice(ODD)}{draw.choice(ODD)}{draw.choice(ODD)}")
+                yield instance, found
+
+    failing = frozenset(draw.sample(range(600), 300))
+    ask(tmp_path, Odd(failing), questions(600))
+    lines = b"".join(path.read_bytes() for path in (tmp_path / "journal").glob("*.jsonl")).splitlines()
+    records = [json.loads(line) for line in lines]
+    assert {record["slots"][0][1] for record in records if record["kind"] == "error"} == failing and len(records) == 600
     for record in records:
-        assert ("output" in record) == (record["kind"] == "answer")
-        assert "server is down" not in json.dumps(record.get("output", ""))
+        assert ("output" in record) == (record["kind"] == "answer") == ("error" not in record)
+        assert "mark" not in json.dumps(record.get("output", ""))
+    state = read_journal(tmp_path)
+    assert all((state.answer(each.slot) is None) == (each.doc_id in failing) for each in questions(600))
 
 
 def test_23_errors_are_never_cached_and_exactly_they_are_asked_again(tmp_path: Path) -> None:
