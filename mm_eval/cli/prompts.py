@@ -49,9 +49,12 @@ def main(args: argparse.Namespace) -> int:
         trial = try_prompts(request, keys, output, name, Progress())
         code = max(code, trial.exit_code)
         folders = {key: report.folder for key, report in trial.reports.items() if report.results}
-        trials.append(PromptTrial.read(name, folders))
+        if folders:  # of several processes only the first has results to tell
+            trials.append(PromptTrial.read(name, folders))
         if trial.exit_code == 130:
             break
+    if not trials:
+        return code
     text = as_json(trials)
     folder = RunFolder(output)
     folder.write("prompts.json", text)

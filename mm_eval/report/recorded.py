@@ -156,11 +156,11 @@ class RecordedRun:
         recorded = self.results["results"].get(name, {})
         task = RecordedTask(name, better=self.results["higher_is_better"].get(name, {}), recorded=recorded)
         task.aggregations = self.aggregations.get(name, {})
-        clusters: dict[str, int] = {}  # a number a cluster: its name may be several digests long
+        clusters: dict[str | int, int] = {}  # a number a cluster: its name may be several digests long
         last = None  # equal values are one object: a doc's under its category and in the sum, two docs' on one picture
         for row in self.rows(name):
             doc_id = row["doc_id"]
-            drawn_with = json.dumps(row.get("cluster", ["doc", doc_id]))
+            drawn_with = json.dumps(row["cluster"]) if "cluster" in row else doc_id
             task.clusters[doc_id] = clusters.setdefault(drawn_with, len(clusters))
             if row["status"] != "failed":
                 for key, value in row["scores"].items():

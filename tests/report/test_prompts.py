@@ -1,6 +1,9 @@
 """`prompts`: the same model under several blocks, in one process, resumable, with a verdict."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -161,3 +164,18 @@ def test_a_misspelt_key_in_a_block_of_ones_own_is_an_error(cli, tmp_path):
     done = cli(*words, "--output_path", tmp_path / "trial")
     assert done.code == 2 and "'post_promtp'" in done.err and "'post_prompt'" in done.err
     assert not (tmp_path / "trial").exists()
+
+
+def test_of_several_processes_one_tells(tmp_path):
+    words = ["--tasks", "mme", "--model", "dummy", "--sample", "--limit", "20", "--keys", "default,qwen_vl"]
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "mm_eval"]
+    done = subprocess.run(
+        [*launcher, "prompts", *words, "--output_path", str(tmp_path / "trial")],
+        env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("page with the flips") == 1 and (tmp_path / "trial/prompts.html").exists()
+    assert len(list((tmp_path / "trial/dummy/qwen_vl/journal").iterdir())) == 2
