@@ -85,7 +85,7 @@ _ENTITY_LABELS = {
     "persons": "PER", "company": "ORG", "country": "LOC", "continent": "LOC", "time": "DATE", "date": "DATE",
     "per": "PER", "loc": "LOC", "org": "ORG",
 }  # fmt: skip
-_LABEL = re.compile(rf"\b({'|'.join(_ENTITY_LABELS)}):")
+_LABEL = re.compile(rf"\b({'|'.join(_ENTITY_LABELS)})\s*:")
 _ENTITY = re.compile(r"\b(PER|LOC|ORG|DATE):\s*([^$]+)")
 
 

@@ -113,6 +113,9 @@ class Metric(Generic[T, K]):
             raise ConfigError(f"An entry of metric_list needs `metric`: {cfg!r}.")
         flat = {key: value for key, value in cfg.items() if key not in METRIC_KEYS}
         kwargs = {**flat, **(cfg.get("kwargs") or {})}
+        if kwargs.pop("hf_evaluate", False):
+            what = f"hf_evaluate: mm-eval loads no metric of the hub, and its own {cfg['metric']!r} may be another one."
+            raise ConfigError(what, hint="Leave the key out to use a registered metric, or name a !function.")
         base = _base_metric(cfg["metric"], output_type)
         reduction, takes = _reduction(cfg.get("reduction"), base)
         bound = {key: kwargs.pop(key) for key in list(kwargs) if key in takes and key not in _parameters(base.fn)}

@@ -128,6 +128,10 @@ def test_no_extractor_reads_an_answer_that_is_still_thinking(extractor):
     assert found in (None, "[invalid]")
 
 
+def test_format_span_takes_white_space_before_the_colon():
+    assert one(["format_span"], "PER : Ann$$location: Perth") == "per: ann $ loc: perth"
+
+
 def test_format_span_rewrites_labels_only():
     assert (
         one(["format_span"], "Person: Ann $$ location: Perth, Time square")

@@ -287,3 +287,10 @@ def test_a_metric_of_another_package_is_found_by_its_entry_point(tmp_path, monke
     made = Metric.from_dict({"metric": "their_score"}, "generate_until")
     assert (made.name, made.higher_is_better, made.compute([], [])) == ("their_score", False, 7.0)
     assert Metric.from_dict({"metric": "their_plain"}, "generate_until").name == "their_plain"
+
+
+def test_a_metric_of_the_hub_is_refused_in_words_and_not_replaced():
+    """lm-eval's kobest and polemo2 say `hf_evaluate: true`: a mean of F1 per doc, which our F1 of the corpus is not."""
+    with pytest.raises(ConfigError, match="loads no metric of the hub, and its own 'f1'"):
+        Metric.from_dict({"metric": "f1", "average": "macro", "hf_evaluate": True})
+    assert Metric.from_dict({"metric": "f1", "average": "macro", "hf_evaluate": False}).name == "f1"
