@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.metrics.metric import aggregation
-from mm_eval.metrics.traits import SumStatistics, declare, not_smooth
+from mm_eval.metrics.traits import SumStatistics, declare, not_smooth, of_log_likelihoods
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,6 +73,7 @@ def _with_one(items: Sequence[float]) -> list[tuple[float, float]]:
 
 
 @aggregation("perplexity")
+@of_log_likelihoods
 @declare(sums=lambda items: _pair_sums(_with_one(items), -1.0, True))
 def perplexity(items: Sequence[float]) -> float:
     """exp of minus the mean log-likelihood (nats)."""
@@ -88,6 +89,7 @@ def weighted_mean(items: Sequence[tuple[float, float]]) -> float:
 
 
 @aggregation("weighted_perplexity")
+@of_log_likelihoods
 @declare(sums=lambda items: _pair_sums(items, -1.0, True))
 def weighted_perplexity(items: Sequence[tuple[float, float]]) -> float:
     """exp of minus the log-likelihood (nats) per unit; items are (log-likelihood, units)."""
@@ -95,6 +97,7 @@ def weighted_perplexity(items: Sequence[tuple[float, float]]) -> float:
 
 
 @aggregation("bits_per_byte")
+@of_log_likelihoods
 @declare(sums=lambda items: _pair_sums(items, -1.0 / math.log(2), False))
 def bits_per_byte(items: Sequence[tuple[float, float]]) -> float:
     """Minus the log-likelihood per byte, in bits; items are (log-likelihood in nats, bytes)."""

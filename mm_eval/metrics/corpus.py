@@ -11,7 +11,7 @@ from mm_eval.metrics.corpus_metric import CorpusMetric
 from mm_eval.metrics.loglikelihood import NO_GOLD, argmax, gold_indices
 from mm_eval.metrics.metric import metric
 from mm_eval.metrics.results import LLResults
-from mm_eval.metrics.traits import SumStatistics, traits_of
+from mm_eval.metrics.traits import SumStatistics, of_log_likelihoods, traits_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +32,7 @@ class Perplexity(CorpusMetric[LLResults, float]):
     def __call__(self, references: Any, predictions: LLResults) -> float:
         return float(predictions.lls[_gold(references, predictions)])
 
+    @of_log_likelihoods
     def aggregation(self, items: Sequence[float]) -> float:
         return perplexity(items)
 
@@ -50,6 +51,7 @@ class _PerUnit(CorpusMetric[LLResults, tuple[float, int]]):
         gold = _gold(references, predictions)
         return float(predictions.lls[gold]), int(getattr(predictions, self.unit_lengths)()[gold])
 
+    @of_log_likelihoods
     def aggregation(self, items: Sequence[tuple[float, int]]) -> float:
         return self.combine(items)
 

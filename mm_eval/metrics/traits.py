@@ -44,6 +44,7 @@ class Traits:
     stratum: what the function groups the values by.
     content: what of a value the function depends on, apart from which values belong together.
     smooth: a small change of the values changes it a little; a median is not smooth. None: it has not said.
+    of: what its values are, in words.
     weighted: values of draws that are given as weights of shape (draws, docs), for a fast bootstrap.
     """
 
@@ -52,6 +53,7 @@ class Traits:
     stratum: Callable[[Any], Hashable] | None = None
     content: Callable[[Any], Hashable] | None = None
     smooth: bool | None = None
+    of: str = "value"
     weighted: Callable[[Sequence[Any], NDArray[Any]], NDArray[Any]] | None = None
 
 
@@ -86,6 +88,10 @@ def stratified_by(
 
 def _entry(key: Callable[[Any], Hashable] | str) -> Callable[[Any], Hashable]:
     return (lambda value: value[key]) if isinstance(key, str) else key
+
+
+of_log_likelihoods = declare(of="log-likelihood")
+"""Says that the values of an aggregation are log-likelihoods."""
 
 
 def smooth(function: F) -> F:

@@ -1,6 +1,6 @@
 """A scorer: one filter pipeline with its metrics, from answers to numbers.
 
-    filter -> score -> reduce -> aggregate
+    filter (filters) -> score (here) -> reduce (reducing.py) -> aggregate (number.py)
 
 Per-doc results are `{doc_id: {metric: value}}`, so that the parts of several processes merge with dict.update. An error
 while one doc is scored makes that doc failed (`ScoredDoc.error`): it is in no mean, it is counted, and nothing else is lost.
@@ -10,21 +10,19 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from numbers import Real
 from typing import Any, ClassVar, TypeVar
 
 from mm_eval.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
 from mm_eval.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, build_filter_ensemble, group_repeats
-from mm_eval.metrics.aggregation import bits_per_byte, mean, median, nanmean, perplexity, weighted_perplexity
-from mm_eval.metrics.corpus import Perplexity, _PerUnit
+from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
-from mm_eval.metrics.reduction import checked_k
-from mm_eval.metrics.stderr import DEFAULT_SEED, standard_error
+from mm_eval.metrics.stderr import DEFAULT_SEED
 from mm_eval.registry import Registry
+from mm_eval.scorers.failures import failed, failed_before
+from mm_eval.scorers.number import number_of
+from mm_eval.scorers.reducing import check_repeats, reduced_docs
 from mm_eval.types import Instance, MetricKey, ReducedDoc, ScoredDoc
 
 ScorerType = TypeVar("ScorerType", bound="Scorer")
@@ -35,9 +33,6 @@ SCORERS: Registry[type[Scorer]] = Registry(
 register_scorer = SCORERS.register
 
 DEFAULT_BOOTSTRAP_ITERS = 100_000
-_OF_LOG_LIKELIHOODS = (perplexity, weighted_perplexity, bits_per_byte)
-_OF_NUMBERS = (mean, nanmean, median, perplexity)
-"""Aggregations of plain numbers."""
 
 
 @dataclass(kw_only=True)
@@ -119,24 +114,7 @@ class Scorer:
 
     def check_repeats(self, repeats: int) -> None:
         """ConfigError where the pipeline needs more repeats than the task asks for (take_first_k, pass@k)."""
-        left = repeats
-        for step in self.filter.filters:
-            keywords = step.keywords if isinstance(step, partial) else {}
-            name = getattr(step.func if isinstance(step, partial) else step, "__name__", "")
-            if name == "TakeFirstKFilter":
-                if keywords["k"] > left:
-                    raise ConfigError(f"take_first_k with k={keywords['k']} needs as many repeats; there are {left}.")
-                left = keywords["k"]
-            elif name in ("TakeFirstFilter", "MajorityVoteFilter"):
-                left = 1
-        for metric in self.metrics or ():
-            keywords = metric.reduction.keywords if isinstance(metric.reduction, partial) else {}
-            too_many = [k for k in checked_k(keywords["k"]) if k > left] if "k" in keywords else []
-            if too_many:
-                raise ConfigError(
-                    f"pass@{too_many[0]} of {metric.name!r} needs {too_many[0]} repeats; there are {left}.",
-                    hint="Raise `repeats` or lower k.",
-                )
+        check_repeats(self.filter, self.metrics or (), repeats)
 
     # Filtering and scoring
 
@@ -146,8 +124,8 @@ class Scorer:
         by_doc: dict[int, list[Instance]] = {}
         for instance in instances:
             by_doc.setdefault(instance.doc_id, []).append(instance)
-        failed = {doc_id: _failure(self, doc_id, group) for doc_id, group in by_doc.items()}
-        whole = {doc_id: group for doc_id, group in by_doc.items() if failed[doc_id] is None}
+        unscored = {doc_id: failed_before(doc_id, group, self.filter.errors) for doc_id, group in by_doc.items()}
+        whole = {doc_id: group for doc_id, group in by_doc.items() if unscored[doc_id] is None}
         try:
             scored = self.score_instances(whole)
         except Exception:  # a batch that fails as a whole is tried doc by doc
@@ -155,8 +133,8 @@ class Scorer:
         missing = ScoringError("the scorer gave no result for this doc.")
         results = {}
         for doc_id, group in by_doc.items():
-            doc = failed[doc_id] or scored.get(doc_id)
-            results[doc_id] = self._with_rules(doc, group) if doc is not None else _failed(doc_id, group, missing)
+            doc = unscored[doc_id] or scored.get(doc_id)
+            results[doc_id] = self._with_rules(doc, group) if doc is not None else failed(doc_id, group, missing)
         self.set_results(results)
         return self.raw_docs
 
@@ -174,15 +152,15 @@ class Scorer:
 
     def _guarded(self, doc_id: int, instances: list[Instance]) -> ScoredDoc:
         try:
-            return _failure(self, doc_id, instances) or self.score_doc(doc_id, instances)
+            return failed_before(doc_id, instances, self.filter.errors) or self.score_doc(doc_id, instances)
         except Exception as error:
-            return _failed(doc_id, instances, error)
+            return failed(doc_id, instances, error)
 
     def _alone(self, doc_id: int, instances: list[Instance]) -> ScoredDoc:
         try:
             return self.score_instances({doc_id: instances})[doc_id]
         except Exception as error:
-            return _failed(doc_id, instances, error)
+            return failed(doc_id, instances, error)
 
     def _with_rules(self, doc: ScoredDoc, instances: list[Instance]) -> ScoredDoc:
         """The doc with the rules that found its answers, where its scorer did not say."""
@@ -211,50 +189,8 @@ class Scorer:
 
         A reduction that gives {name: value} gives keys "name(metric)"; a single score is passed on as it is.
         """
-        self._reduction_errors = {}
-        reduced: dict[int, ReducedDoc] = {}
-        for doc_id, doc in scored_docs.items():
-            if doc.error is not None:
-                continue
-            try:
-                reduced[doc_id] = self._reduce_doc(doc)
-            except Exception as error:
-                self._reduction_errors[doc_id] = _as_scoring_error(error, f"doc {doc_id}")
-        for name in {name for doc in reduced.values() for name in doc}:
-            for doc_id, reason in self._unusable(name, reduced).items():
-                unusable = ScoringError(f"the value of {name!r} is {reason}, no number.", where=f"doc {doc_id}")
-                self._reduction_errors.setdefault(doc_id, unusable)
-        return {doc_id: doc for doc_id, doc in reduced.items() if doc_id not in self._reduction_errors}
-
-    def _unusable(self, name: str, reduced: Mapping[int, ReducedDoc]) -> dict[int, str]:
-        """The docs whose value of a metric would spoil the number of all others, with that value.
-
-        A function of the task's own may take what is no number, as long as no other doc has one.
-        """
-        aggregation = self.aggregation_of(name)
-        values = {doc_id: doc[name] for doc_id, doc in reduced.items() if name in doc}
-        numbers = aggregation in _OF_NUMBERS or any(isinstance(value, Real) for value in values.values())
-        unusable = {}
-        for doc_id, value in values.items():
-            nan = isinstance(value, Real) and math.isnan(value) and aggregation is not nanmean
-            if nan or (numbers and (value is None or isinstance(value, str))):
-                unusable[doc_id] = f"{value!r:.80}"
-        return unusable
-
-    def _reduce_doc(self, doc: ScoredDoc) -> ReducedDoc:
-        values: ReducedDoc = {}
-        for name, scores in doc.scores.items():
-            metric = self._metric_of(name)
-            if len(scores) == 1:
-                values[name] = scores[0]
-                continue
-            if metric is None or metric.reduction is None:
-                raise ScoringError(f"{name!r} has {len(scores)} scores a doc and no reduction.")
-            result = metric.reduction(doc.reference, scores)
-            values.update(
-                {f"{part}({name})": v for part, v in result.items()} if isinstance(result, dict) else {name: result}
-            )
-        return values
+        reduced, self._reduction_errors = reduced_docs(scored_docs, self._metric_of, self.aggregation_of)
+        return reduced
 
     def aggregate(
         self,
@@ -277,27 +213,11 @@ class Scorer:
         for name in self._in_order(values):
             function = self._aggregation_of(name, aggregation_overrides or {})
             key, error_key = str(MetricKey(name, self.name)), str(MetricKey(name, self.name, is_stderr=True))
-            numbers[key], numbers[error_key] = self._number(key, function, values[name], bootstrap_iters or 0)
+            number = number_of(function, values[name], self.clusters, bootstrap_iters or 0, self.seed)
+            numbers[key], numbers[error_key] = number.value, number.stderr
+            if number.note:
+                self.notes.append(f"{key}: {number.note}")
         return numbers, max((len(of_docs) for of_docs in values.values()), default=0)
-
-    def _number(
-        self, key: str, function: Callable[[Sequence[Any]], float], of_docs: Mapping[int, Any], iters: int
-    ) -> tuple[float | None, float | None]:
-        values = list(of_docs.values())
-        try:
-            value = function(values)
-        except Exception as error:
-            self.notes.append(f"{key}: the aggregation raised {type(error).__name__}: {error}.")
-            return None, None
-        value = value.item() if hasattr(value, "item") else value
-        clusters = None if self.clusters is None else [self.clusters.get(i, ("doc", i)) for i in of_docs]
-        if isinstance(value, float) and not math.isfinite(value):
-            self.notes.append(f"{key}: {_not_finite(value, function, of_docs)}.")
-            return None, None
-        stderr = standard_error(function, values, clusters, bootstrap_iters=iters, seed=self.seed)
-        if stderr.note:
-            self.notes.append(f"{key}: {stderr.note}")
-        return value, stderr.value
 
     def aggregation_of(self, name: str) -> Callable[[Sequence[Any]], float]:
         """The function that makes the number of a metric, or of a composite one."""
@@ -375,18 +295,6 @@ class Scorer:
         self._reduced_docs = dict(doc_data)
 
 
-def _not_finite(value: float, function: Callable[..., Any], of_docs: Mapping[int, Any]) -> str:
-    """Why there is no number, with the first doc that is the cause."""
-    kind = "NaN" if math.isnan(value) else "infinite"
-    of_lls = function in _OF_LOG_LIKELIHOODS or isinstance(getattr(function, "__self__", None), (Perplexity, _PerUnit))
-    what = "log-likelihood" if of_lls else "value"
-    for doc_id, of_doc in of_docs.items():
-        for part in of_doc if isinstance(of_doc, (tuple, list)) else [of_doc]:
-            if isinstance(part, Real) and not math.isfinite(part):
-                return f"{kind}: the {what} of doc {doc_id} is {float(part)}"
-    return f"{kind}, though the {what} of each doc is finite"
-
-
 def first_instances(instances: Sequence[Instance]) -> list[Instance]:
     """The first repeat of each choice of a doc, where its filtered answers are."""
     return [group[0] for group in group_repeats(instances)]
@@ -400,22 +308,3 @@ def accepts(function: Callable[..., Any], name: str) -> bool:
 
 def _function_of(step: Any) -> Any:
     return step.get("function") if isinstance(step, Mapping) else step[0] if isinstance(step, tuple) else step
-
-
-def _failure(scorer: Scorer, doc_id: int, instances: list[Instance]) -> ScoredDoc | None:
-    """The doc as failed, where a request or a filter failed."""
-    error = next((instance.error for instance in instances if getattr(instance, "error", None) is not None), None)
-    error = error or scorer.filter.errors.get(doc_id)
-    return _failed(doc_id, instances, error) if error is not None else None
-
-
-def _failed(doc_id: int, instances: list[Instance], error: Exception) -> ScoredDoc:
-    task = f"{instances[0].task}, doc {doc_id}" if instances else f"doc {doc_id}"
-    reference = instances[0].target if instances else None
-    return ScoredDoc(doc_id, reference, {}, error=_as_scoring_error(error, task))
-
-
-def _as_scoring_error(error: Exception, where: str) -> MMEvalError:
-    if isinstance(error, MMEvalError):
-        return error.located(where)
-    return ScoringError(f"scoring raised {type(error).__name__}: {error}.", where=where)

@@ -1,0 +1,50 @@
+"""From the values of all docs to one number with its standard error, or None and the reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+from mm_eval.metrics.stderr import standard_error
+from mm_eval.metrics.traits import traits_of
+
+
+class Number(NamedTuple):
+    """The number of a metric and its standard error; None where there is none, and `note` says why."""
+
+    value: float | None
+    stderr: float | None = None
+    note: str = ""
+
+
+def number_of(
+    function: Callable[[Sequence[Any]], float],
+    of_docs: Mapping[int, Any],
+    clusters: Mapping[int, Hashable] | None,
+    bootstrap_iters: int,
+    seed: int,
+) -> Number:
+    """The number that an aggregation makes of the docs' values. It raises nothing: what the function raises is the note."""
+    values = list(of_docs.values())
+    try:
+        value = function(values)
+    except Exception as error:
+        return Number(None, note=f"the aggregation raised {type(error).__name__}: {error}.")
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return Number(None, note=f"{_not_finite(value, function, of_docs)}.")
+    drawn = None if clusters is None else [clusters.get(doc_id, ("doc", doc_id)) for doc_id in of_docs]
+    stderr = standard_error(function, values, drawn, bootstrap_iters=bootstrap_iters, seed=seed)
+    return Number(value, stderr.value, stderr.note)
+
+
+def _not_finite(value: float, function: Callable[..., Any], of_docs: Mapping[int, Any]) -> str:
+    """Why there is no number, with the first doc that is the cause."""
+    kind, what = "NaN" if math.isnan(value) else "infinite", traits_of(function).of
+    for doc_id, of_doc in of_docs.items():
+        for part in of_doc if isinstance(of_doc, (tuple, list)) else [of_doc]:
+            if isinstance(part, Real) and not math.isfinite(part):
+                return f"{kind}: the {what} of doc {doc_id} is {float(part)}"
+    return f"{kind}, though the {what} of each doc is finite"

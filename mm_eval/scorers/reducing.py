@@ -1,0 +1,96 @@
+"""From the scores of a doc's repeats to one value a metric, and which docs have no value that can be used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from numbers import Real
+from typing import Any
+
+from mm_eval.errors import ConfigError, MMEvalError, ScoringError
+from mm_eval.filters.base import FilterEnsemble
+from mm_eval.metrics.aggregation import mean, median, nanmean, perplexity
+from mm_eval.metrics.metric import Metric
+from mm_eval.metrics.reduction import checked_k
+from mm_eval.scorers.failures import as_scoring_error
+from mm_eval.types import ReducedDoc, ScoredDoc
+
+_OF_NUMBERS = (mean, nanmean, median, perplexity)
+"""Aggregations of plain numbers."""
+
+
+def reduced_docs(
+    scored: Mapping[int, ScoredDoc],
+    metric_of: Callable[[str], Metric[Any, Any] | None],
+    aggregation_of: Callable[[str], Callable[[Sequence[Any]], float]],
+) -> tuple[dict[int, ReducedDoc], dict[int, MMEvalError]]:
+    """One value a metric and doc, and the docs that have none, with why; docs that failed before are in neither."""
+    reduced: dict[int, ReducedDoc] = {}
+    errors: dict[int, MMEvalError] = {}
+    for doc_id, doc in scored.items():
+        if doc.error is not None:
+            continue
+        try:
+            reduced[doc_id] = _reduced(doc, metric_of)
+        except Exception as error:
+            errors[doc_id] = as_scoring_error(error, f"doc {doc_id}")
+    for name in dict.fromkeys(name for doc in reduced.values() for name in doc):
+        values = {doc_id: doc[name] for doc_id, doc in reduced.items() if name in doc}
+        for doc_id, value in _unusable(values, aggregation_of(name)).items():
+            unusable = ScoringError(f"the value of {name!r} is {value}, no number.", where=f"doc {doc_id}")
+            errors.setdefault(doc_id, unusable)
+    return {doc_id: doc for doc_id, doc in reduced.items() if doc_id not in errors}, errors
+
+
+def _reduced(doc: ScoredDoc, metric_of: Callable[[str], Metric[Any, Any] | None]) -> ReducedDoc:
+    """A reduction that gives {name: value} gives keys "name(metric)"; a single score is passed on as it is."""
+    values: ReducedDoc = {}
+    for name, scores in doc.scores.items():
+        metric = metric_of(name)
+        if len(scores) == 1:
+            values[name] = scores[0]
+            continue
+        if metric is None or metric.reduction is None:
+            raise ScoringError(f"{name!r} has {len(scores)} scores a doc and no reduction.")
+        result = metric.reduction(doc.reference, scores)
+        values.update(
+            {f"{part}({name})": v for part, v in result.items()} if isinstance(result, dict) else {name: result}
+        )
+    return values
+
+
+def _unusable(values: Mapping[int, Any], aggregation: Callable[..., Any]) -> dict[int, str]:
+    """The docs whose value of a metric would spoil the number of all others, with that value.
+
+    A function of the task's own may take what is no number, as long as no other doc has one.
+    """
+    numbers = aggregation in _OF_NUMBERS or any(isinstance(value, Real) for value in values.values())
+    unusable = {}
+    for doc_id, value in values.items():
+        nan = isinstance(value, Real) and math.isnan(value) and aggregation is not nanmean
+        if nan or (numbers and (value is None or isinstance(value, str))):
+            unusable[doc_id] = f"{value!r:.80}"
+    return unusable
+
+
+def check_repeats(pipeline: FilterEnsemble, metrics: Sequence[Metric[Any, Any]], repeats: int) -> None:
+    """ConfigError where a pipeline needs more repeats than a task asks for (take_first_k, pass@k)."""
+    left = repeats
+    for step in pipeline.filters:
+        keywords = step.keywords if isinstance(step, partial) else {}
+        name = getattr(step.func if isinstance(step, partial) else step, "__name__", "")
+        if name == "TakeFirstKFilter":
+            if keywords["k"] > left:
+                raise ConfigError(f"take_first_k with k={keywords['k']} needs as many repeats; there are {left}.")
+            left = keywords["k"]
+        elif name in ("TakeFirstFilter", "MajorityVoteFilter"):
+            left = 1
+    for metric in metrics:
+        keywords = metric.reduction.keywords if isinstance(metric.reduction, partial) else {}
+        too_many = [k for k in checked_k(keywords["k"]) if k > left] if "k" in keywords else []
+        if too_many:
+            raise ConfigError(
+                f"pass@{too_many[0]} of {metric.name!r} needs {too_many[0]} repeats; there are {left}.",
+                hint="Raise `repeats` or lower k.",
+            )
