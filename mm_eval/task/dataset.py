@@ -1,18 +1,12 @@
-"""Finds and reads a task's data: a data root on disk first, then the bundled sample or the hub.
-
-Rows are memory-mapped by `datasets`, so that nothing here grows with their number. Each split is seen in two ways: the
-text of a doc, which never decodes a picture, and the whole doc, decoded for as long as a caller holds it.
-"""
+"""Finds and reads a task's data: a data root on disk first, then the bundled sample or the hub."""
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -20,9 +14,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mm_eval.errors import ConfigError, DataError, NotHereError
-from mm_eval.task.media import decoding, open_picture
-from mm_eval.task.stored_media import Places, decoded, only_pictures
-from mm_eval.types import Doc
+from mm_eval.task.docs import Docs, fingerprint_of
+from mm_eval.task.stored_media import Places
 
 MOVED_OWNERS = (("lmms-lab", "lmms-lab-encoder"),)
 """Owners of hub datasets that were renamed on 2026-07-30; both names are tried, since neither is everywhere yet."""
@@ -74,83 +67,6 @@ def hub_ids(dataset_path: str) -> list[str]:
     return names
 
 
-@dataclass
-class Docs:
-    """The docs of one split: `text(i)` without pictures, `full(i)` with them, decoded anew at each call."""
-
-    rows: Any
-    where: str = ""
-    fingerprint: str = ""
-    places: Places = field(default_factory=Places)
-    media_columns: tuple[str, ...] = field(init=False, default=())
-    _texts: Any = field(init=False, default=None, repr=False)
-    _stored: Any = field(init=False, default=None, repr=False)
-    _decodes: bool = field(init=False, default=False, repr=False)
-    _features: Any = field(init=False, default=None, repr=False)  # kept: `datasets` copies them at each access
-
-    def __post_init__(self) -> None:
-        self._features = features = getattr(self.rows, "features", None) or {}
-        self.media_columns = tuple(name for name, feature in features.items() if _holds_media(feature))
-        self._texts = self.rows.remove_columns(list(self.media_columns)) if self.media_columns else self.rows
-        self._decodes = bool(self.media_columns) and all(only_pictures(features[name]) for name in self.media_columns)
-        self._stored = self.rows.with_format("arrow") if self._decodes else None
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def columns(self) -> list[str]:
-        return list(self.rows.column_names)
-
-    def text(self, doc_id: int) -> Doc:
-        """The doc without its pictures."""
-        return dict(self._texts[doc_id])
-
-    def texts(self, doc_ids: range | list[int], chunk: int = 256) -> Iterator[tuple[int, Doc]]:
-        """(doc_id, doc without pictures) for many docs, read a chunk at a time: ten times faster than one by one."""
-        for start in range(0, len(doc_ids), chunk):
-            ids = list(doc_ids[start : start + chunk])
-            columns = self._texts[ids]
-            for row, doc_id in enumerate(ids):
-                yield doc_id, {name: values[row] for name, values in columns.items()}
-
-    def picture_keys(self, doc_ids: list[int], chunk: int = 64) -> dict[int, str]:
-        """For each doc with pictures the digest of their files, nothing decoded: docs with equal ones share their pictures."""
-        keys: dict[int, str] = {}
-        if not self.media_columns:
-            return keys
-        raw = self.rows.select_columns(list(self.media_columns)).with_format("arrow")
-        for start in range(0, len(doc_ids), chunk):
-            ids = list(doc_ids[start : start + chunk])
-            for doc_id, row in zip(ids, raw[ids].to_pylist(), strict=True):
-                digest = hashlib.sha256()
-                if sum(_feed(digest, value) for value in row.values()):
-                    keys[doc_id] = digest.hexdigest()
-        return keys
-
-    def full(self, doc_id: int) -> Doc:
-        """The whole doc, pictures decoded; DataError when one can't be."""
-        where = f"{self.where} doc {doc_id}"
-        with decoding(where):
-            if not self._decodes:
-                return dict(self.rows[doc_id])
-            [row] = self._stored[doc_id].to_pylist()
-            try:
-                return {name: decoded(self._features[name], value, self.places) for name, value in row.items()}
-            except DataError as error:
-                raise error.located(where) from error
-
-    def stored(self, doc_ids: list[int]) -> Iterator[tuple[int, Doc]]:
-        """(doc_id, doc with its pictures as they are stored, `{"bytes": ..., "path": ...}`), nothing decoded."""
-        source = self.rows.with_format("arrow") if self._stored is None else self._stored
-        yield from zip(doc_ids, source[doc_ids].to_pylist(), strict=True)
-
-    def picture(self, name: str, where: str) -> Any:
-        """The picture that a row names by its file, below the data's own folder."""
-        with decoding(where):
-            return open_picture(self.places.read(name))
-
-
 def load_docs(
     dataset_path: str,
     dataset_name: str | None,
@@ -167,7 +83,7 @@ def load_docs(
     Errors: ConfigError when the data is nowhere to be found, when it is empty, or when `process_docs` fails.
     """
     rows = _load(dataset_path, dataset_name, split, source, dict(kwargs or {}), where)
-    fingerprint = _fingerprint(rows)
+    fingerprint = fingerprint_of(rows)
     if process is not None:
         try:
             with _no_progress_bar():
@@ -217,7 +133,7 @@ def docs_of(
         raise ConfigError(f"custom_dataset failed: {type(error).__name__}: {error}", where=where) from error
     if not len(rows):
         raise _no_docs("custom_dataset", split, where)
-    return Docs(rows, where=where, fingerprint=_fingerprint(rows))
+    return Docs(rows, where=where, fingerprint=fingerprint_of(rows))
 
 
 def sample_configs(dataset_path: str, source: DataSource) -> list[str]:
@@ -360,46 +276,3 @@ def _token(kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
         token = huggingface_hub.get_token()
     return {"token": token} if token else {}
-
-
-def _feed(digest: Any, value: Any) -> int:
-    """Puts the bytes and texts of a stored value into a digest; returns how many there were."""
-    if isinstance(value, bytes | str):
-        digest.update(value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass"))
-        return 1
-    if isinstance(value, Mapping):
-        return _feed(digest, value["bytes"]) if value.get("bytes") else sum(_feed(digest, v) for v in value.values())
-    return sum(_feed(digest, item) for item in value) if isinstance(value, list) else 0
-
-
-def _holds_media(feature: Any) -> bool:
-    """Whether a column holds pictures (or video, audio), alone or in a list."""
-    inner = getattr(feature, "feature", None)
-    if isinstance(feature, list) and feature:
-        inner = feature[0]
-    return type(feature).__name__ in {"Image", "Video", "Audio", "Pdf"} or inner is not None and _holds_media(inner)
-
-
-def _fingerprint(rows: Any) -> str:
-    """sha256 of the rows' content, pictures included, whatever path or cache they were read from."""
-    import pyarrow as pa
-
-    class Hash(io.RawIOBase):
-        """A file that only remembers the digest of what was written."""
-
-        digest: Any = None
-
-        def writable(self) -> bool:
-            return True
-
-        def write(self, data: Any) -> int:
-            self.digest.update(data)
-            return len(memoryview(data))
-
-    sink = Hash()
-    sink.digest = hashlib.sha256()
-    table = rows.data.table if hasattr(rows.data, "table") else rows.data
-    with pa.PythonFile(sink, mode="w") as file, pa.ipc.new_stream(file, table.schema.remove_metadata()) as writer:
-        for batch in table.to_batches():
-            writer.write_batch(batch.replace_schema_metadata(None))
-    return str(sink.digest.hexdigest())

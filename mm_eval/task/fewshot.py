@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mm_eval.errors import ConfigError, DataError, did_you_mean
-from mm_eval.task.dataset import Docs
+from mm_eval.task.docs import Docs
 from mm_eval.types import Doc
 
 SAMPLERS = ("default", "first_n")

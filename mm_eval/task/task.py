@@ -15,7 +15,8 @@ from mm_eval.catalog.formats import FormatField
 from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.context import Layout, Turn, write_context
-from mm_eval.task.dataset import DataSource, Docs, docs_of, load_docs
+from mm_eval.task.dataset import DataSource, docs_of, load_docs
+from mm_eval.task.docs import Docs
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.media import PictureCache, picture_digest, visuals_of
 from mm_eval.task.prompt import choice_index, choices_of, evaluate_field, render, text_of
