@@ -46,13 +46,13 @@ class Docs:
 
     def text(self, doc_id: int) -> Doc:
         """The doc without its pictures."""
-        return dict(self._texts[doc_id])
+        return dict(self._texts[doc_id]) if self._texts.column_names else {}
 
     def texts(self, doc_ids: range | list[int], chunk: int = 256) -> Iterator[tuple[int, Doc]]:
         """(doc_id, doc without pictures) for many docs, read a chunk at a time: ten times faster than one by one."""
         for start in range(0, len(doc_ids), chunk):
             ids = list(doc_ids[start : start + chunk])
-            columns = self._texts[ids]
+            columns = self._texts[ids] if self._texts.column_names else {}
             for row, doc_id in enumerate(ids):
                 yield doc_id, {name: values[row] for name, values in columns.items()}
 

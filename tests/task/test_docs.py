@@ -1,0 +1,34 @@
+"""The docs of a split: text without pictures, whole docs, and what few data sets look like."""
+
+import datasets
+import numpy as np
+from PIL import Image
+
+from mm_eval.task.docs import Docs
+from mm_eval.task.media import picture_digest
+
+
+def picture(shade: int) -> Image.Image:
+    return Image.fromarray(np.full((4, 4, 3), shade, np.uint8))
+
+
+def test_docs_with_nothing_but_a_picture_have_an_empty_text() -> None:
+    rows = datasets.Dataset.from_dict({"image": [picture(1), picture(2)]}).cast_column("image", datasets.Image())
+    docs = Docs(rows)
+    assert docs.text(0) == {}
+    assert list(docs.texts([0, 1])) == [(0, {}), (1, {})]
+    assert docs.full(1)["image"].getpixel((0, 0)) == (2, 2, 2)
+
+
+def test_a_caller_may_draw_on_a_picture_without_changing_it_for_the_next_doc() -> None:
+    same = picture(7)
+    rows = datasets.Dataset.from_dict({"image": [same, same]}).cast_column("image", datasets.Image())
+    docs = Docs(rows)
+    docs.full(0)["image"].putpixel((0, 0), (255, 0, 0))
+    assert docs.full(1)["image"].getpixel((0, 0)) == (7, 7, 7)
+
+
+def test_equal_pixels_of_another_shape_are_another_picture() -> None:
+    wide, high = Image.new("RGB", (8, 2)), Image.new("RGB", (2, 8))
+    digests = [picture_digest(shape) for shape in (wide, high, wide)]
+    assert digests[0] == digests[2] != digests[1]
