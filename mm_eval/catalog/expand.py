@@ -11,7 +11,7 @@ For one task the keys are merged in this order, later ones over earlier ones:
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,38 +22,9 @@ from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.group import GroupConfig
 from mm_eval.catalog.index import Entry, entry_error
 from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, without
+from mm_eval.catalog.nodes import GroupNode, Node, TaskNode, descendants
+from mm_eval.catalog.runtime import ABOUT_A_GROUP, Runtime
 from mm_eval.errors import ConfigError, did_you_mean
-
-ABOUT_A_GROUP = ("group_alias", "aggregate_metric_list", "metadata", "tag", "task_alias")
-"""Keys that, said about a group, are about the group and not about its members."""
-
-
-@dataclass
-class TaskNode:
-    """A task at one place. overridden: whether something there says other than its file."""
-
-    config: TaskConfig
-    overridden: bool = False
-
-    @property
-    def path(self) -> str:
-        return self.config.path
-
-
-@dataclass
-class GroupNode:
-    """A group at one place, with its members in the YAML's order."""
-
-    config: GroupConfig
-    children: list[Node] = field(default_factory=list)
-    overridden: bool = False
-
-    @property
-    def path(self) -> str:
-        return self.config.path
-
-
-Node = TaskNode | GroupNode
 
 
 @dataclass(frozen=True)
@@ -84,51 +55,6 @@ class Context:
 
     def below(self, name: str) -> str:
         return f"{self.path}::{name}" if self.path else name
-
-
-class Runtime:
-    """Overrides given at run time: for all tasks, or by the name of a task, group, tag or path."""
-
-    def __init__(self, overrides: Mapping[str, Any] | None) -> None:
-        self.for_all = LocatedDict()
-        self.by_name: dict[str, Mapping[str, Any]] = {}
-        self.used: set[str] = set()
-        known = {**schema.TASK_KEYS, **schema.ALIASES}
-        for key, value in (overrides or {}).items():
-            if key in known or not isinstance(value, Mapping):
-                self.for_all[key] = value
-            else:
-                self.by_name[key] = value
-        if self.for_all:
-            self.for_all = schema.canonical_keys(self.for_all)
-            schema.check_keys(self.for_all, schema.TASK_KEYS, "the overrides")
-
-    def of(self, around: tuple[str, ...], names: tuple[str, ...]) -> LocatedDict:
-        """What holds for what is met under `names`, the last one being the most specific, in the groups `around`."""
-        found = LocatedDict(self.for_all)
-        for name in dict.fromkeys(around):
-            found = merge(found, without(self._named(name), ABOUT_A_GROUP))
-        return merge(found, self.about(names))
-
-    def about(self, names: tuple[str, ...]) -> LocatedDict:
-        """What is said by name alone."""
-        found = LocatedDict()
-        for name in dict.fromkeys(names):
-            found = merge(found, self._named(name))
-        return found
-
-    def _named(self, name: str) -> LocatedDict:
-        if name not in self.by_name:
-            return LocatedDict()
-        self.used.add(name)
-        return schema.canonical_keys(located(self.by_name[name]))
-
-    def check_used(self, names: Iterable[str]) -> None:
-        """ConfigError where an override names nothing of this load."""
-        for name in self.by_name:
-            if name not in self.used:
-                what = f"an override names {name!r}, which is no task or group of this run."
-                raise ConfigError(what, hint=did_you_mean(name, names))
 
 
 class Expander:
@@ -390,10 +316,3 @@ def inline_paths(entries: Mapping[str, Entry]) -> dict[str, list[str]]:
             if name not in entries:
                 found.setdefault(name, []).append(path)
     return found
-
-
-def descendants(node: Node) -> Iterator[Node]:
-    """The tasks and groups strictly below a node."""
-    for child in node.children if isinstance(node, GroupNode) else ():
-        yield child
-        yield from descendants(child)

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mm_eval.catalog.config import TaskConfig, digest_of, to_json
-from mm_eval.catalog.expand import Context, Expander, Node, Runtime, TaskNode, inline_paths
+from mm_eval.catalog.expand import Context, Expander, inline_paths
 from mm_eval.catalog.group import GroupConfig
 from mm_eval.catalog.index import Entry, build_index
+from mm_eval.catalog.nodes import Node, TaskNode
+from mm_eval.catalog.runtime import Runtime
 from mm_eval.errors import ConfigError
 
 log = logging.getLogger(__name__)

@@ -1,0 +1,58 @@
+"""What a command line or a caller says over the YAML files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mm_eval.catalog import schema
+from mm_eval.catalog.located import LocatedDict, located, merge, without
+from mm_eval.errors import ConfigError, did_you_mean
+
+ABOUT_A_GROUP = ("group_alias", "aggregate_metric_list", "metadata", "tag", "task_alias")
+"""Keys that, said about a group, are about the group and not about its members."""
+
+
+class Runtime:
+    """Overrides given at run time: for all tasks, or by the name of a task, group, tag or path."""
+
+    def __init__(self, overrides: Mapping[str, Any] | None) -> None:
+        self.for_all = LocatedDict()
+        self.by_name: dict[str, Mapping[str, Any]] = {}
+        self.used: set[str] = set()
+        known = {**schema.TASK_KEYS, **schema.ALIASES}
+        for key, value in (overrides or {}).items():
+            if key in known or not isinstance(value, Mapping):
+                self.for_all[key] = value
+            else:
+                self.by_name[key] = value
+        if self.for_all:
+            self.for_all = schema.canonical_keys(self.for_all)
+            schema.check_keys(self.for_all, schema.TASK_KEYS, "the overrides")
+
+    def of(self, around: tuple[str, ...], names: tuple[str, ...]) -> LocatedDict:
+        """What holds for what is met under `names`, the last one being the most specific, in the groups `around`."""
+        found = LocatedDict(self.for_all)
+        for name in dict.fromkeys(around):
+            found = merge(found, without(self._named(name), ABOUT_A_GROUP))
+        return merge(found, self.about(names))
+
+    def about(self, names: tuple[str, ...]) -> LocatedDict:
+        """What is said by name alone."""
+        found = LocatedDict()
+        for name in dict.fromkeys(names):
+            found = merge(found, self._named(name))
+        return found
+
+    def _named(self, name: str) -> LocatedDict:
+        if name not in self.by_name:
+            return LocatedDict()
+        self.used.add(name)
+        return schema.canonical_keys(located(self.by_name[name]))
+
+    def check_used(self, names: Iterable[str]) -> None:
+        """ConfigError where an override names nothing of this load."""
+        for name in self.by_name:
+            if name not in self.used:
+                what = f"an override names {name!r}, which is no task or group of this run."
+                raise ConfigError(what, hint=did_you_mean(name, names))
