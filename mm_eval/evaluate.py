@@ -243,13 +243,8 @@ def _report(
     progress: Progress,
 ) -> Report:
     """Scores every task from the journal, writes samples and results.json, and tells what to look at."""
-    progress.start("scoring", sum(len(ids) for ids in plan.doc_ids.values()))
-    scores: dict[str, TaskScores] = {}
-    for name, task in plan.tasks.items():
-        scoring = TaskScoring(task, plan.styles[name], plan.scorers[name], state.slots.get)
-        folder.write_lines(f"samples/{sample_name(name)}.jsonl", _ticked(scoring.samples(plan.doc_ids[name]), progress))
-        scores[name] = scoring.aggregate(plan.request.bootstrap_iters)
-    progress.stop()
+    scores = _score_tasks(plan, folder, state, progress)
+    state.forget()  # the page is made from samples/, and reading them needs the memory
     results, order = assemble(plan, scores)
     results["run"] = {**environment(plan, spec, started), "usage": dict(sorted(state.usage.items()))}
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
@@ -259,6 +254,17 @@ def _report(
     if plan.request.report and not outcome.interrupted:
         report.notes += _write_page(plan, folder, progress)
     return report
+
+
+def _score_tasks(plan: Plan, folder: RunFolder, state: JournalState, progress: Progress) -> dict[str, TaskScores]:
+    progress.start("scoring", sum(len(ids) for ids in plan.doc_ids.values()))
+    scores: dict[str, TaskScores] = {}
+    for name, task in plan.tasks.items():
+        scoring = TaskScoring(task, plan.styles[name], plan.scorers[name], state.slots.get)
+        folder.write_lines(f"samples/{sample_name(name)}.jsonl", _ticked(scoring.samples(plan.doc_ids[name]), progress))
+        scores[name] = scoring.aggregate(plan.request.bootstrap_iters)
+    progress.stop()
+    return scores
 
 
 def _write_page(plan: Plan, folder: RunFolder, progress: Progress) -> list[str]:

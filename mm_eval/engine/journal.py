@@ -70,6 +70,11 @@ class JournalState:
         found = self.slots.get(slot)
         return found if found is not None and found.error is None else None
 
+    def forget(self) -> None:
+        """Drops the answers, once nobody asks for them any more; the counts stay."""
+        self.slots.clear()
+        self.answers.clear()
+
     def add(self, record: Mapping[str, Any]) -> None:
         """Takes a record in, by the rules of precedence above. A record of another kind is left to who knows it."""
         recorded = self.answers.get(record["key"]) if record["kind"] == "slots" else _from_record(record)
