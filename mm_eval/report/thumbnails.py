@@ -155,7 +155,10 @@ def _encoded(picture: Image) -> bytes:
 
 def _put(path: Path, content: bytes) -> None:
     """A whole file, or none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    beside.write_bytes(content)
+    try:
+        beside.write_bytes(content)
+    except FileNotFoundError:  # the first picture of its folder
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_bytes(content)
     os.replace(beside, path)
