@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -112,19 +113,20 @@ def _places(path: str, source: DataSource, kwargs: Mapping[str, Any]) -> Places:
 
 def docs_of(
     custom_dataset: Callable[..., Any],
-    metadata: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     split: str,
     where: str,
     process: Callable[[Any], Any] | None = None,
 ) -> Docs:
-    """The docs that a task's own function makes: `custom_dataset(**metadata)` gives {split: rows}.
+    """The docs that a task's own function makes: `custom_dataset(**arguments)` gives {split: rows}.
 
+    arguments: the task's `metadata` and `dataset_kwargs`.
     rows: a `datasets.Dataset`, or a list of mappings.
     """
     import datasets
 
     try:
-        splits = custom_dataset(**metadata)
+        splits = custom_dataset(**arguments)
         rows = splits[split]
         if not isinstance(rows, datasets.Dataset):
             rows = datasets.Dataset.from_list(list(rows))
@@ -157,10 +159,11 @@ def _load(path: str, name: str | None, split: str, source: DataSource, kwargs: d
         looked.append(str(folder))
         if folder.is_dir():
             with _no_progress_bar():
-                return _read(str(folder), name, split, options, where, looked)
+                return _read(str(folder), name, split, {**options, **_own_cache(folder)}, where, looked)
     if Path(path).is_dir() or path in LOCAL_FILES:
+        own_cache = _own_cache(Path(path)) if path not in LOCAL_FILES else {}
         with _no_progress_bar():
-            return _read(path, name, split, options, where, [path])
+            return _read(path, name, split, {**options, **own_cache}, where, [path])
     if source.sample:
         raise ConfigError(
             f"there is no bundled sample of {path!r}.",
@@ -182,6 +185,19 @@ def _load(path: str, name: str | None, split: str, source: DataSource, kwargs: d
         where=where,
         hint="Use --sample for the bundled sample data, or --data_root DIR with the data at DIR/org/name.",
     )
+
+
+def _own_cache(folder: Path) -> dict[str, str]:
+    """A cache of this state of a folder: `datasets` goes by the folder's README where there is one, and would serve old files."""
+    import datasets
+
+    state = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape"))
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        about = file.stat()
+        state.update(
+            f"{file.relative_to(folder)}\0{about.st_size}\0{about.st_mtime_ns}\n".encode("utf-8", "surrogateescape")
+        )
+    return {"cache_dir": str(Path(datasets.config.HF_DATASETS_CACHE) / f"mm-eval-{state.hexdigest()[:16]}")}
 
 
 def fetch_repository(path: str, folder: Path, source: DataSource) -> None:

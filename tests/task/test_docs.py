@@ -1,9 +1,13 @@
 """The docs of a split: text without pictures, whole docs, and what few data sets look like."""
 
+from pathlib import Path
+
 import datasets
 import numpy as np
+import pytest
 from PIL import Image
 
+from mm_eval.task.dataset import DataSource, load_docs
 from mm_eval.task.docs import Docs
 from mm_eval.task.media import picture_digest
 
@@ -32,3 +36,16 @@ def test_equal_pixels_of_another_shape_are_another_picture() -> None:
     wide, high = Image.new("RGB", (8, 2)), Image.new("RGB", (2, 8))
     digests = [picture_digest(shape) for shape in (wide, high, wide)]
     assert digests[0] == digests[2] != digests[1]
+
+
+@pytest.mark.parametrize("card", [False, True])
+def test_a_data_file_that_has_changed_is_read_again(tmp_path: Path, card: bool) -> None:
+    folder = tmp_path / "someone" / "data"
+    folder.mkdir(parents=True)
+    if card:  # with configs of its own `datasets` looks at the card alone
+        files = "{split: test, path: test.parquet}"
+        (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  data_files: [{files}]\n---\n")
+    for question in ("How many crosss?", "How many crosses?"):
+        datasets.Dataset.from_list([{"question": question}]).to_parquet(folder / "test.parquet")
+        docs = load_docs("someone/data", None, "test", DataSource(data_root=tmp_path), where="here")
+        assert docs.text(0) == {"question": question}
