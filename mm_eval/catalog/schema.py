@@ -75,8 +75,8 @@ TARGET: Rule = (
     lambda v: isinstance(v, (str, int, float, list)) and not isinstance(v, bool) or is_function(v),
 )
 CHOICES: Rule = (
-    "a column, a template, a list of texts or a function (yes and no are true and false in YAML: quote them)",
-    lambda v: isinstance(v, str) or _is_texts(v) or is_function(v),
+    "a column, a template, a list or mapping of texts or a function (yes and no are true and false in YAML: quote them)",
+    lambda v: isinstance(v, str) or _is_texts(list(v.values()) if isinstance(v, Mapping) else v) or is_function(v),
 )
 SAMPLES: Rule = ("a list of docs or a function", lambda v: _is_mappings(v) or is_function(v))
 NAMED: Rule = ("a name or a mapping", lambda v: isinstance(v, (str, Mapping)))

@@ -11,36 +11,43 @@ from mm_eval.types import IMAGE_MARK, Context, Message
 
 @dataclass(frozen=True)
 class Turn:
-    """A question and, for an example, its answer. pictures: how many stand before the text."""
+    """A question and, for an example, its answer. pictures: how many stand before the text. prefix: how the answer begins."""
 
     text: str
     pictures: int = 0
     answer: str = ""
+    prefix: str = ""
+
+    def reply(self) -> str:
+        """An example's answer behind its prefix."""
+        return joined(self.prefix, self.answer, " ")
+
+
+def joined(left: str, right: str, delimiter: str) -> str:
+    """Two texts with a delimiter between them, where neither is empty nor brings white space of its own there."""
+    if not left or not right or left[-1].isspace() or right[0].isspace():
+        return left + right
+    return left + delimiter + right
 
 
 @dataclass(frozen=True)
 class Layout:
     """How a task joins the parts of a prompt.
 
-    target_delimiter, gen_prefix: between a question and what begins its answer. shot_delimiter, shot_prefix: the same for
-        examples. gap: after each example.
+    target_delimiter: between a question and what begins its answer. shot_delimiter: the same for examples. gap: after each.
     multiturn: in a chat each example is an exchange of its own; else all stand in the user's turn.
     """
 
     target_delimiter: str = " "
     shot_delimiter: str = " "
     gap: str = "\n\n"
-    gen_prefix: str = ""
-    shot_prefix: str = ""
     multiturn: bool = True
-
-    def answer(self, shot: Turn) -> str:
-        """An example's answer behind its prefix."""
-        return f"{self.shot_prefix} {shot.answer}" if self.shot_prefix else shot.answer
 
     def example(self, shot: Turn) -> str:
         """An example as running text."""
-        return f"{shot.text}{self.shot_delimiter}{self.answer(shot)}{self.gap}"
+        if shot.prefix:
+            return joined(shot.text, shot.reply(), self.shot_delimiter) + self.gap
+        return f"{shot.text}{self.shot_delimiter}{shot.answer}{self.gap}"
 
 
 def plain_context(question: Turn, shots: Sequence[Turn], layout: Layout, description: str, system: str | None) -> str:
@@ -52,8 +59,8 @@ def plain_context(question: Turn, shots: Sequence[Turn], layout: Layout, descrip
     if any(shot.pictures for shot in shots):
         shots, question = [_marked(shot) for shot in shots], _marked(question)
     lead = f"{system}\n\n" if system else ""
-    start = f"{layout.target_delimiter}{layout.gen_prefix}" if layout.gen_prefix else ""
-    return f"{lead}{description}{''.join(map(layout.example, shots))}{question.text}{start}"
+    asked = joined(question.text, question.prefix, layout.target_delimiter)
+    return f"{lead}{description}{''.join(map(layout.example, shots))}{asked}"
 
 
 def _marked(turn: Turn) -> Turn:
@@ -68,18 +75,18 @@ def chat_context(
     System instruction and description are the system message; what begins the answer is a last turn of the assistant.
     """
     messages: list[Message] = []
-    if lead := "\n\n".join(part for part in (system, description.strip()) if part):
+    if lead := "\n\n".join(part for part in (system, description) if part):
         messages.append({"role": "system", "content": [_text(lead)]})
     if layout.multiturn:
         for shot in shots:
             messages.append({"role": "user", "content": _parts(shot.pictures, shot.text)})
-            messages.append({"role": "assistant", "content": [_text(layout.answer(shot))]})
+            messages.append({"role": "assistant", "content": [_text(shot.reply())]})
         messages.append({"role": "user", "content": _parts(question.pictures, question.text)})
     else:
         shown = [part for shot in shots for part in _parts(shot.pictures, layout.example(shot))]
         messages.append({"role": "user", "content": shown + _parts(question.pictures, question.text)})
-    if layout.gen_prefix:
-        messages.append({"role": "assistant", "content": [_text(layout.gen_prefix)]})
+    if question.prefix:
+        messages.append({"role": "assistant", "content": [_text(question.prefix)]})
     return messages
 
 

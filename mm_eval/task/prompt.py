@@ -14,15 +14,17 @@ from mm_eval.task.blocks import PromptBlock, call
 from mm_eval.types import Doc, Target
 
 _COLUMN = re.compile(r"[A-Za-z_]\w*\Z")
-_ONE_EXPRESSION = re.compile(r"\s*\{\{(.+?)\}\}\s*\Z", re.DOTALL)
+_ONE_EXPRESSION = re.compile(r"(\s*)\{\{[-+]?(.+?)-?\}\}(\s*)\Z", re.DOTALL)
 
 
-def evaluate_field(value: Any, doc: Doc, block: PromptBlock, *, what: str, where: str) -> Any:
+def evaluate_field(value: Any, doc: Doc, block: PromptBlock, *, what: str, where: str, spaced: bool = False) -> Any:
     """What a `doc_to_*` entry says about one doc.
 
     value: a function, a column name, a Jinja template, a format's field, or a plain value.
+    spaced: white space around a template's one expression is part of the text.
     A text that could be a column name has to be one, so that a misspelt column is an error and never a prompt.
     A template that is one `{{ expression }}` gives the expression's own type: `{{choices.text}}` a list, `{{label}}` an int.
+    Any other template gives text, also where that looks like a number or a list.
     Errors: DataError naming the doc when the column is missing or the function or template fails.
     """
     if isinstance(value, FormatField):
@@ -47,19 +49,26 @@ def evaluate_field(value: Any, doc: Doc, block: PromptBlock, *, what: str, where
         raise DataError(f"{what} names the column {value!r}, which the doc lacks.", where=where, hint=hint)
     if "{{" not in value and "{%" not in value:
         return value
-    return render(value, doc, what=what, where=where)
+    return render(value, doc, what=what, where=where, spaced=spaced)
 
 
-def render(template: str, doc: Doc, *, what: str = "template", where: str = "") -> Any:
-    """A Jinja template over a doc's columns, in a sandbox; an undefined name is an error."""
+def render(template: str, doc: Doc, *, what: str = "template", where: str = "", spaced: bool = False) -> Any:
+    """A Jinja template over a doc's columns, in a sandbox; an undefined name is an error.
+
+    spaced: a value keeps its own type only where no white space stands around its expression; a text keeps that anyway.
+    """
     import jinja2
 
     try:
         if match := _ONE_EXPRESSION.match(template):
-            expression = _expression(match.group(1))
+            before, source, after = match.groups()
+            expression = _expression(source)
             if expression is not None:
                 value = expression(**doc)
-                return str(value) if isinstance(value, jinja2.Undefined) else value  # str raises what is undefined
+                if isinstance(value, jinja2.Undefined):
+                    return str(value)  # which raises what is undefined
+                if not (before or after) or not (spaced or isinstance(value, str)):
+                    return value
         return _template(template).render(**doc)
     except jinja2.TemplateSyntaxError as error:
         raise ConfigError(f"{what} is no valid Jinja template: {error.message}: {template!r}", where=where) from error
@@ -77,8 +86,13 @@ def _environment() -> Any:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
-    environment.filters["regex_replace"] = lambda text, pattern, value="": re.sub(pattern, value, text)
+    environment.filters["regex_replace"] = _regex_replace
     return environment
+
+
+def _regex_replace(string: str, pattern: str, repl: str = "", count: int = 0) -> str:
+    """lm-eval's filter of this name, with its argument names."""
+    return re.sub(pattern, repl, string, count=count)
 
 
 @lru_cache(maxsize=1024)
@@ -99,12 +113,18 @@ def _expression(source: str) -> Any:
         return None
 
 
-def text_of(value: Any, doc: Doc, block: PromptBlock, *, what: str, where: str) -> str:
-    """A `doc_to_text` or `description` as text."""
-    text = evaluate_field(value, doc, block, what=what, where=where)
-    if isinstance(text, (list, dict)) or text is None:
-        raise DataError(f"{what} gave {type(text).__name__}, not text.", where=where)
-    return str(text)
+def as_text(value: Any, what: str, where: str) -> str:
+    """A value that has to be words."""
+    if isinstance(value, (list, dict)) or value is None:
+        raise DataError(f"{what} gave {type(value).__name__}, not text.", where=where)
+    return str(value)
+
+
+def words_of(value: Any, doc: Doc, block: PromptBlock, *, what: str, where: str) -> str:
+    """A `description` or `gen_prefix` as text: a column, a template, a function, or, as one word may be too, plain words."""
+    if isinstance(value, str) and value not in doc and "{{" not in value and "{%" not in value:
+        return value
+    return as_text(evaluate_field(value, doc, block, what=what, where=where, spaced=True), what, where)
 
 
 def choices_of(value: Any, doc: Doc, block: PromptBlock, where: str) -> list[str]:
@@ -112,7 +132,7 @@ def choices_of(value: Any, doc: Doc, block: PromptBlock, where: str) -> list[str
     choices = evaluate_field(value, doc, block, what="doc_to_choice", where=where)
     if isinstance(choices, str):
         try:
-            choices = ast.literal_eval(choices)
+            choices = ast.literal_eval(choices.strip())
         except (ValueError, SyntaxError) as error:
             raise DataError(f"doc_to_choice gave the text {choices!r}, not a list.", where=where) from error
     if isinstance(choices, Mapping):
@@ -147,4 +167,11 @@ def choice_index(target: Target, choices: Sequence[str], where: str) -> int | li
         if index < len(choices):
             return index
     count = "several choices" if equal else "no choice"
-    raise DataError(f"doc_to_target gave {target!r}, which equals {count} of {list(choices)!r}.", where=where)
+    hint = (
+        "A text is never an index: write a template that is one {{ expression }} with an int."
+        if letter.isdigit()
+        else ""
+    )
+    raise DataError(
+        f"doc_to_target gave {target!r}, which equals {count} of {list(choices)!r}.", where=where, hint=hint
+    )

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.formats import FormatField
 from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.context import Layout, Turn, write_context
@@ -19,8 +18,9 @@ from mm_eval.task.dataset import DataSource, docs_of, load_docs
 from mm_eval.task.docs import Docs
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.media import PictureCache, picture_digest, visuals_of
-from mm_eval.task.prompt import choice_index, choices_of, evaluate_field, render, text_of
-from mm_eval.types import Context, Doc, Instance, RequestType, Target
+from mm_eval.task.prompt import words_of
+from mm_eval.task.question import Question, question_of
+from mm_eval.types import Context, Doc, Instance, RequestType
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -43,16 +43,6 @@ class PromptStyle:
     chat: bool = False
     system: str | None = None
     multiturn: bool | None = None
-
-
-@dataclass(frozen=True)
-class Question:
-    """What a doc says: the text, the right answer, the choices if there are any, and the answer as an example shows it."""
-
-    text: str
-    target: Target
-    choices: list[str] | None
-    answer: str
 
 
 @dataclass(eq=False)
@@ -85,18 +75,18 @@ class Task:
         key, split = next(((key, split) for key in EVALUATION_SPLITS if (split := getattr(config, key))), (None, None))
         if split is None or key is None:
             raise ConfigError("neither test_split nor validation_split is given.", where=config.where("task"))
-        task = cls(config, cls._load_split(config, source, split, key), seed)
+        task = cls(config, cls._load_split(config, source, split, key, config.process_docs), seed)
         if config.num_fewshot:
             task.pool = task._example_pool(source, split)
         return task
 
     @staticmethod
     def _load_split(
-        config: TaskConfig, source: DataSource, split: str, key: str, process: Callable[[Any], Any] | None = None
+        config: TaskConfig, source: DataSource, split: str, key: str, process: Callable[[Any], Any] | None
     ) -> Docs:
-        process = process or config.process_docs
         if config.custom_dataset is not None:
-            return docs_of(config.custom_dataset, config.metadata, split, config.where("custom_dataset"), process)
+            arguments = {**config.metadata, **config.dataset_kwargs}
+            return docs_of(config.custom_dataset, arguments, split, config.where("custom_dataset"), process)
         if config.dataset_path is None:
             raise ConfigError("dataset_path is missing.", where=config.where("task"))
         options = dict(config.dataset_kwargs or {})
@@ -115,7 +105,7 @@ class Task:
         return docs
 
     def _example_pool(self, source: DataSource, split: str) -> ExamplePool:
-        """The docs that `fewshot_config`, else the splits in their order of preference, give for examples."""
+        """The docs for examples: a split that is named for them, else `samples`, else the splits in their order of preference."""
         config, settings = self.config, self.config.fewshot_config
         common: dict[str, Any] = {
             "sampler": settings.get("sampler", "default"),
@@ -123,12 +113,13 @@ class Task:
             "where": config.where("fewshot_config"),
             "indices": tuple(settings["fewshot_indices"]) if settings.get("fewshot_indices") else None,
         }
-        if samples := settings.get("samples"):
-            return ExamplePool(samples() if callable(samples) else samples, **common)
         splits = {"fewshot_config": settings.get("split"), **{key: getattr(config, key) for key in FEWSHOT_SPLITS}}
         key, chosen = next((key, name) for key, name in splits.items() if name)
-        process = settings.get("process_docs")
-        if chosen == split and process is None:
+        samples = settings.get("samples")
+        if samples and key not in ("fewshot_config", "fewshot_split"):
+            return ExamplePool(samples() if callable(samples) else samples, **common)
+        process = settings.get("process_docs", config.process_docs)
+        if chosen == split and process is config.process_docs:
             return ExamplePool(self.docs, same_split=True, **common)
         return ExamplePool(self._load_split(config, source, chosen, key, process), **common)
 
@@ -202,7 +193,7 @@ class Task:
         else:
             counts = list(turn_pictures(doc_id) or ())
         counts += [0] * (len(examples) + 1 - len(counts))
-        context = self._context(doc, question, examples, style, counts, where)
+        contexts = self._contexts(doc, question, examples, style, counts, where)
         template: dict[str, Any] = {
             "task": self.path,
             "doc_id": doc_id,
@@ -212,31 +203,53 @@ class Task:
             "image_digests": tuple(digest for turn in digests for digest in turn),
             "error": error,
         }
-        for instance in self._requests(question, context, template):
+        for instance in self._requests(question, contexts, template):
             instance.metadata["turn_pictures"] = counts
             instance.metadata["choices"] = question.choices
             yield instance
 
-    def _requests(self, question: Question, context: Context, template: dict[str, Any]) -> Iterator[Instance]:
-        config = self.config
+    def _requests(self, question: Question, contexts: list[Context], template: dict[str, Any]) -> Iterator[Instance]:
+        config, context = self.config, contexts[0]
         for repeat in range(config.repeats):
             if config.output_type == "generate_until":
-                kwargs = config.generation_kwargs or {}
+                kwargs = self._generation_kwargs(chat=not isinstance(context, str))
                 yield Instance("generate_until", context=context, generation_kwargs=kwargs, repeat=repeat, **template)
             elif config.output_type == "loglikelihood_rolling":
                 text = str(question.target if question.target is not None else question.text)
                 yield Instance("loglikelihood_rolling", continuation=text, repeat=repeat, **template)
+            elif question.choices is None:
+                own_space = question.answer[:1].isspace()  # as lambada's targets have
+                continuation = question.answer if own_space else config.target_delimiter + question.answer
+                yield self._scored(context, continuation, question.answer, 0, repeat, template)
             else:
-                options = question.choices if question.choices is not None else [question.answer]
-                for choice, option in enumerate(options):
-                    continuation = config.target_delimiter + option
-                    yield self._scored(context, continuation, option, choice, repeat, template)
-                if self.needs_unconditional:
-                    bare = {**template, "images": None, "image_digests": ()}
-                    for choice, option in enumerate(options):
-                        instance = self._scored("", option, option, len(options) + choice, repeat, bare)
-                        instance.metadata["acc_mutual_info"] = True
-                        yield instance
+                yield from self._choices(question, contexts, repeat, template)
+
+    def _choices(
+        self, question: Question, contexts: list[Context], repeat: int, template: dict[str, Any]
+    ) -> Iterator[Instance]:
+        """One instance a choice, and where a metric needs it, one without a question."""
+        options, delimiter = question.choices or [], self.config.target_delimiter
+        for choice, option in enumerate(options):
+            scored = question.answer if question.contexts else option
+            context = contexts[choice if question.contexts else 0]
+            yield self._scored(context, delimiter + scored, option, choice, repeat, template)
+        if self.needs_unconditional:
+            bare = {**template, "images": None, "image_digests": ()}
+            for choice, option in enumerate(options):
+                instance = self._scored("", delimiter + option, option, len(options) + choice, repeat, bare)
+                instance.metadata["acc_mutual_info"] = True
+                yield instance
+
+    def _generation_kwargs(self, chat: bool) -> dict[str, Any]:
+        """The config's, with the gap between examples as the stop string of a plain prompt that states none.
+
+        A plain text goes on after the answer, with a next question; a chat's turn ends by itself, and its answer may have
+        paragraphs.
+        """
+        kwargs = dict(self.config.generation_kwargs or {})
+        if not chat and self.config.fewshot_delimiter:
+            kwargs.setdefault("until", [self.config.fewshot_delimiter])
+        return kwargs
 
     @staticmethod
     def _scored(
@@ -254,42 +267,9 @@ class Task:
         metrics = [metric["metric"] for pipeline in self.config.pipelines() for metric in pipeline["metric_list"]]
         return self.config.output_type == "multiple_choice" and "acc_mutual_info" in metrics
 
-    def question(self, doc: Doc, block: PromptBlock, where: str, fields: Mapping[str, Any] | None = None) -> Question:
-        """The text, target and choices of a doc.
-
-        fields: entries that hold instead of the config's own (`fewshot_config` states some for its examples).
-        """
-        config = self.config
-
-        def entry(name: str) -> Any:
-            return (fields or {}).get(name, getattr(config, name))
-
-        text = (
-            ""
-            if entry("doc_to_text") is None
-            else text_of(entry("doc_to_text"), doc, block, what="doc_to_text", where=where)
-        )
-        target = (
-            None
-            if entry("doc_to_target") is None
-            else evaluate_field(entry("doc_to_target"), doc, block, what="doc_to_target", where=where)
-        )
-        choices = self._choices(entry("doc_to_choice"), doc, block, where)
-        if config.output_type == "multiple_choice":
-            if choices is None:
-                raise ConfigError("multiple_choice needs doc_to_choice.", where=config.where("output_type"))
-            target = choice_index(target, choices, where)
-            first = target[0] if isinstance(target, list) else target
-            answer = choices[first] if first >= 0 else ""
-        else:
-            answer = str(target[0] if isinstance(target, list) and target else "" if target is None else target)
-        return Question(text, target, choices, answer)
-
-    def _choices(self, entry: Any, doc: Doc, block: PromptBlock, where: str) -> list[str] | None:
-        """The choices of a doc, None where the task or its format has none."""
-        if isinstance(entry, FormatField):
-            entry = evaluate_field(entry, doc, block, what="doc_to_choice", where=where)
-        return None if entry is None else choices_of(entry, doc, block, where)
+    def question(self, doc: Doc, block: PromptBlock, where: str) -> Question:
+        """The text, target and choices of a doc."""
+        return question_of(self.config, doc, block, where)
 
     def _loaders(
         self, doc_id: int, examples: list[Example], style: PromptStyle, where: str
@@ -306,24 +286,23 @@ class Task:
         loaders = [loader((doc_id, n), example.full, shown or own) for n, example in enumerate(examples)]
         return [*loaders, loader(doc_id, lambda: self.docs.full(doc_id), own)]
 
-    def _context(
+    def _contexts(
         self, doc: Doc, question: Question, examples: list[Example], style: PromptStyle, counts: list[int], where: str
-    ) -> Context:
+    ) -> list[Context]:
+        """The prompt of a question; one a choice where each has a text of its own."""
         config, settings = self.config, self.config.fewshot_config
-        description = (
-            str(render(config.description, doc, what="description", where=where)) if config.description else ""
-        )
-        asked = [self.question(e.doc, style.block, f"{where}, few-shot example", settings) for e in examples]
-        shots = [Turn(shot.text, count, shot.answer) for shot, count in zip(asked, counts, strict=False)]
+        description = words_of(config.description, doc, style.block, what="description", where=where)
+        asked = [question_of(config, e.doc, style.block, f"{where}, few-shot example", settings) for e in examples]
+        shots = [Turn(shot.text, count, shot.answer, shot.prefix) for shot, count in zip(asked, counts, strict=False)]
+        given = {key: value for key, value in settings.items() if value is not None}
         layout = Layout(
             config.target_delimiter,
-            settings.get("target_delimiter", config.target_delimiter),
-            settings.get("fewshot_delimiter", config.fewshot_delimiter),
-            config.gen_prefix or "",
-            settings.get("gen_prefix", config.gen_prefix) or "",
+            given.get("target_delimiter", config.target_delimiter),
+            given.get("fewshot_delimiter", config.fewshot_delimiter),
             next((m for m in (style.multiturn, config.fewshot_as_multiturn) if m is not None), True),
         )
-        return write_context(Turn(question.text, counts[-1]), shots, layout, description, style.system, style.chat)
+        turns = [Turn(text, counts[-1], prefix=question.prefix) for text in question.contexts or [question.text]]
+        return [write_context(turn, shots, layout, description, style.system, style.chat) for turn in turns]
 
     def groups(self, doc_ids: Sequence[int]) -> dict[int, object]:
         """For each doc what it should be asked together with: its `cluster_key`, else the files of its pictures, else itself."""

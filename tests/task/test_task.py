@@ -149,7 +149,7 @@ def test_plain_text_prompts_with_description_examples_and_prefix(root: Path) -> 
     example, question = rest.split("\n\n")
     assert example.endswith(("? It is a cat", "? It is a dog")) and question == "test question 0? It is a"
     [chat] = task.instances([0], PromptStyle(chat=True, system="Be brief."))
-    assert texts(chat.context)[0] == "system: Be brief.\n\nLook."
+    assert texts(chat.context)[0] == "system: Be brief.\n\nLook.\n\n", "as it is written"
     assert texts(chat.context)[-1] == "assistant: It is a"
 
 

@@ -1,0 +1,213 @@
+"""What a config's entries make of a doc: prompts as lm-eval 0.4.13 builds them, and where they differ on purpose."""
+
+from typing import Any
+
+import pytest
+
+from mm_eval.catalog.config import TaskConfig
+from mm_eval.errors import ConfigError, DataError
+from mm_eval.task.dataset import DataSource
+from mm_eval.task.task import PromptStyle, Task
+
+DOCS = {
+    "train": [{"q": f"shown {n}?", "word": "cat", "label": 0, "n": 10 + n, "lead": f"L{n}:"} for n in range(3)],
+    "valid": [{"q": f"valid {n}?", "word": "dog", "label": 1, "n": 20 + n, "lead": f"V{n}:"} for n in range(3)],
+    "test": [{"q": f"asked {n}?", "word": "dog", "label": 1, "n": 30 + n, "lead": f"T{n}:"} for n in range(3)],
+}
+PLAIN, CHAT = PromptStyle(), PromptStyle(chat=True)
+FIRST = {"sampler": "first_n"}
+
+
+def task(**keys: Any) -> Task:
+    config = {
+        "task": "words",
+        "custom_dataset": lambda **_: DOCS,
+        "training_split": "train",
+        "test_split": "test",
+        "doc_to_text": "q",
+        "doc_to_target": "word",
+        **keys,
+    }
+    return Task.load(TaskConfig.from_mapping(config).resolved(), DataSource())
+
+
+def choice_task(**keys: Any) -> Task:
+    own = {"output_type": "multiple_choice", "doc_to_choice": ["cat", "dog"], "doc_to_target": "label"}
+    return task(**{**own, **keys})
+
+
+def asked(made: Task, style: PromptStyle = PLAIN) -> Any:
+    return next(iter(made.instances([0], style)))
+
+
+def pairs(made: Task) -> list[tuple[Any, str]]:
+    return [(i.context, i.continuation) for i in made.instances([0], PLAIN)]
+
+
+@pytest.mark.parametrize(
+    ("template", "prompt"),
+    [
+        ("{{q}}\n", "asked 0?\n"),
+        ("\n{{n}} ", "\n30 "),
+        ("{{- n -}}", "30"),
+        ("{{q|regex_replace('a','b',1)}}", "bsked 0?"),
+        ("{{q|regex_replace(pattern='s', repl='z', count=1)}}", "azked 0?"),
+    ],
+)
+def test_white_space_and_filters_of_a_template(template: str, prompt: str) -> None:
+    assert asked(task(doc_to_text=template)).context == prompt
+
+
+@pytest.mark.parametrize(
+    ("description", "prompt"),
+    [
+        ("{{lead}}\n\n", "T0:\n\nasked 0?"),
+        ("lead", "T0:asked 0?"),
+        ("Translate", "Translateasked 0?"),
+        (lambda doc: f"{doc['n']} ", "30 asked 0?"),
+    ],
+)
+def test_a_description_is_a_template_a_column_a_function_or_plain_words(description: Any, prompt: str) -> None:
+    assert asked(task(description=description)).context == prompt
+
+
+@pytest.mark.parametrize(
+    ("keys", "prompt"),
+    [
+        ({"gen_prefix": "It is"}, "shown 0? It is cat\n\nasked 0? It is"),
+        ({"gen_prefix": "\nA: "}, "shown 0?\nA: cat\n\nasked 0?\nA: "),
+        ({"gen_prefix": "So", "doc_to_text": "{{q}}\n"}, "shown 0?\nSo cat\n\nasked 0?\nSo"),
+        ({"gen_prefix": "{{lead}}"}, "shown 0? L0: cat\n\nasked 0? T0:"),
+        (
+            {"gen_prefix": "lead", "fewshot_config": {**FIRST, "gen_prefix": "{{n}}="}},
+            "shown 0? 10= cat\n\nasked 0? T0:",
+        ),
+        ({"gen_prefix": "lead", "fewshot_config": {**FIRST, "gen_prefix": None}}, "shown 0? cat\n\nasked 0? T0:"),
+    ],
+)
+def test_what_an_answer_begins_with_is_of_the_doc_and_brings_its_own_space(keys: dict[str, Any], prompt: str) -> None:
+    assert asked(task(num_fewshot=1, **{"fewshot_config": FIRST, **keys})).context == prompt
+
+
+def test_a_chat_has_the_prefix_as_the_last_turn() -> None:
+    turns = asked(task(gen_prefix="{{lead}}"), CHAT).context
+    assert [(turn["role"], turn["content"][0]["text"]) for turn in turns] == [
+        ("user", "asked 0?"),
+        ("assistant", "T0:"),
+    ]
+
+
+def test_null_in_fewshot_config_states_nothing() -> None:
+    nothing = dict.fromkeys(("doc_to_text", "doc_to_target", "fewshot_delimiter", "target_delimiter"))
+    assert asked(task(num_fewshot=1, fewshot_config={**FIRST, **nothing})).context == "shown 0? cat\n\nasked 0?"
+
+
+SAMPLES = [{"q": "sample?", "word": "s", "label": 0, "n": 1, "lead": ""}]
+
+
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [
+        ({"fewshot_config": {**FIRST, "samples": SAMPLES}}, "sample? s"),
+        ({"fewshot_config": {**FIRST, "samples": SAMPLES}, "fewshot_split": "valid"}, "valid 0? dog"),
+        ({"fewshot_config": {**FIRST, "split": "valid"}, "fewshot_split": "train"}, "valid 0? dog"),
+        ({"fewshot_config": FIRST}, "shown 0? cat"),
+    ],
+)
+def test_a_split_named_for_examples_goes_before_samples_and_these_before_other_splits(
+    keys: dict[str, Any], shown: str
+) -> None:
+    assert asked(task(num_fewshot=1, **keys)).context == f"{shown}\n\nasked 0?"
+
+
+def test_process_docs_of_the_examples_is_their_own_the_tasks_or_with_null_none() -> None:
+    def last_two(rows: Any) -> Any:
+        return rows.select([1, 2])
+
+    def last(rows: Any) -> Any:
+        return rows.select([2])
+
+    for settings, number in (({}, 1), ({"process_docs": last}, 2), ({"process_docs": None}, 0)):
+        made = task(num_fewshot=1, process_docs=last_two, fewshot_config={**FIRST, **settings})
+        assert asked(made).context == f"shown {number}? cat\n\nasked 1?"
+
+
+@pytest.mark.parametrize(
+    ("keys", "until"),
+    [
+        ({}, ["\n\n"]),
+        ({"fewshot_delimiter": "\n"}, ["\n"]),
+        ({"fewshot_delimiter": ""}, None),
+        ({"generation_kwargs": {"until": ["."]}}, ["."]),
+        ({"generation_kwargs": {"until": []}}, []),
+    ],
+)
+def test_a_plain_answer_stops_where_examples_part_unless_the_task_says_otherwise(
+    keys: dict[str, Any], until: list[str] | None
+) -> None:
+    assert asked(task(**keys)).generation_kwargs.get("until") == until
+
+
+def test_an_answer_in_a_chat_may_have_paragraphs() -> None:
+    assert "until" not in asked(task(), CHAT).generation_kwargs
+
+
+def test_one_text_a_choice_before_one_continuation() -> None:
+    index = {"doc_to_text": "label", "doc_to_choice": "{{['The cat', 'The dog']}}", "doc_to_target": lambda d: "sat."}
+    contexts = {
+        "doc_to_text": lambda doc: ["The cat", "The dog"],
+        "doc_to_choice": lambda doc: ["sat."],
+        "doc_to_target": "label",
+    }
+    for keys in (index, contexts):
+        made = choice_task(num_fewshot=1, fewshot_config=FIRST, **keys)
+        assert pairs(made) == [
+            ("The cat sat.\n\nThe cat", " sat."),
+            ("The cat sat.\n\nThe dog", " sat."),
+        ]
+        instances = list(made.instances([0], PLAIN))
+        assert [i.target for i in instances] == [1, 1] and [i.choice for i in instances] == [0, 1]
+
+
+def test_contexts_and_continuations_that_do_not_fit_are_told() -> None:
+    wrong = [
+        ({"doc_to_text": "n"}, "doc_to_text gave the index 30, but there are 2 choices"),
+        ({"doc_to_text": lambda doc: ["a", "b"]}, "2 texts and doc_to_choice 2 continuations"),
+        ({"doc_to_text": lambda doc: ["a", "b"], "doc_to_choice": ["c"], "doc_to_target": -100}, "none of the texts"),
+    ]
+    for keys, message in wrong:
+        assert message in str(asked(choice_task(**keys)).error)
+
+
+def test_a_mapping_of_choices_gives_its_values() -> None:
+    made = choice_task(doc_to_choice={"a": "cat", "b": "dog"})
+    assert [continuation for _, continuation in pairs(made)] == [" cat", " dog"]
+    with pytest.raises(ConfigError, match="mapping of texts"):
+        choice_task(doc_to_choice={"a": True})
+
+
+def test_digits_that_a_template_writes_are_no_index_and_the_error_says_what_to_write() -> None:
+    error = asked(choice_task(doc_to_target="{% if n %}1{% endif %}")).error
+    assert isinstance(error, DataError) and "one {{ expression }}" in str(error)
+    assert asked(choice_task(doc_to_target="{{ 1 if n else 0 }}\n")).target == 1
+
+
+def test_without_a_question_a_choice_is_the_same_continuation() -> None:
+    made = choice_task(metric_list=[{"metric": "acc_mutual_info"}])
+    assert pairs(made) == [("asked 0?", " cat"), ("asked 0?", " dog"), ("", " cat"), ("", " dog")]
+
+
+@pytest.mark.parametrize("target", ["word", "{{' ' + word}}", " {{word}}"])
+def test_a_loglikelihood_target_with_white_space_of_its_own_gets_no_other(target: str) -> None:
+    assert pairs(task(output_type="loglikelihood", doc_to_target=target)) == [("asked 0?", " dog")]
+
+
+def test_a_function_that_makes_the_data_gets_metadata_and_dataset_kwargs() -> None:
+    given: dict[str, Any] = {}
+
+    def make(**arguments: Any) -> Any:
+        given.update(arguments)
+        return DOCS
+
+    task(custom_dataset=make, metadata={"version": 1}, dataset_kwargs={"size": 2})
+    assert given == {"version": 1, "size": 2}
