@@ -32,7 +32,7 @@ _LOADED: dict[Path, tuple[tuple[int, int], ModuleType]] = {}
 HINT = "Only <file>.<function> beside the YAML file, or a function of mm_eval, can be named."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FunctionRef:
     """A function named in a YAML file. name: as written; file, line: where."""
 
@@ -42,6 +42,9 @@ class FunctionRef:
 
     def __str__(self) -> str:
         return self.name
+
+    def __repr__(self) -> str:
+        return f"!function {self.name}"
 
     @property
     def where(self) -> str:
@@ -102,8 +105,7 @@ class FunctionRef:
         try:
             module = importlib.import_module(self.name.rpartition(".")[0]) if self.of_mm_eval else _load(self.source())
         except Exception as error:  # the task's own code: whatever it raises is a fault of the config
-            beside = isinstance(error, ModuleNotFoundError) and (self.file.parent / f"{error.name}.py").is_file()
-            hint = f"Write `from .{error.name} import ...` for a file beside it." if beside else ""  # type: ignore[attr-defined]
+            hint = _import_hint(error, self.file.parent) if isinstance(error, ModuleNotFoundError) else ""
             what = f"importing the file of !function {self.name} failed: {type(error).__name__}: {error}"
             raise ConfigError(what, where=self.where, hint=hint) from error
         found = getattr(module, self.function, None)
@@ -118,6 +120,13 @@ class FunctionRef:
         """sha256 over the source of its file and of those that this one imports from beside it."""
         path = self.source()
         return _digest(path, tuple((file, _stamp(file)) for file in _with_siblings(path)))
+
+
+def _import_hint(error: ModuleNotFoundError, folder: Path) -> str:
+    """What to do about a module that a task's file imports and that isn't there."""
+    if (folder / f"{error.name}.py").is_file():
+        return f"Write `from .{error.name} import ...` for a file beside it."
+    return f"The task's file needs the package {str(error.name).partition('.')[0]!r}; install it."
 
 
 def _stamp(path: Path) -> tuple[int, int]:

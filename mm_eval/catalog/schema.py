@@ -26,14 +26,15 @@ HARMLESS = {
     "should_decontaminate": "mm-eval has no decontamination",
     "doc_to_decontamination_query": "mm-eval has no decontamination",
     "full_docs": "process_results always gets the doc",
+    "model_specific_generation_kwargs": "lmms-eval declares it and reads it nowhere",
 }
 """Keys that are read over: what they ask for changes no number here."""
 
 UNSUPPORTED = {
     "use_prompt": "promptsource is not supported; write doc_to_text, doc_to_choice and doc_to_target.",
     "doc_to_audio": "there is no audio.",
-    "doc_to_messages": "write doc_to_text and doc_to_visual; the chat messages are built from them.",
-    "model_specific_generation_kwargs": "generation options are the task's or the command line's (--gen_kwargs).",
+    "doc_to_messages": "the chat messages are built from doc_to_text and doc_to_visual. For a task that has these too, write a "
+    "file with `include:` of this one, a `task:` of its own and `doc_to_messages: null`.",
     "model_specific_target_kwargs": "targets are the same for all models.",
     "task_list": "write a group with `task:` members.",
 }
@@ -70,6 +71,7 @@ MAPPINGS: Rule = ("a list of mappings", _is_mappings)
 METADATA: Rule = ("a mapping or a list of mappings", lambda v: isinstance(v, Mapping) or _is_mappings(v))
 FUNCTION: Rule = ("a function (!function utils.f)", is_function)
 PROMPT: Rule = ("a column, a template or a function", lambda v: isinstance(v, str) or is_function(v))
+VISUAL: Rule = ("a column, a list of columns or a function", lambda v: PROMPT[1](v) or bool(v) and _is_texts(v))
 TARGET: Rule = (
     "a column, a template, a number, a list or a function",
     lambda v: isinstance(v, (str, int, float, list)) and not isinstance(v, bool) or is_function(v),
@@ -100,7 +102,7 @@ TASK_KEYS: dict[str, Rule] = {
     "process_docs": FUNCTION,
     "output_type": ("one of " + ", ".join(OUTPUT_TYPES), lambda v: v in OUTPUT_TYPES),
     "formats": NAMED,
-    "doc_to_visual": PROMPT,
+    "doc_to_visual": VISUAL,
     "doc_to_text": PROMPT,
     "doc_to_target": TARGET,
     "doc_to_choice": CHOICES,
@@ -133,7 +135,7 @@ FEWSHOT_KEYS: dict[str, Rule] = {
     "samples": SAMPLES,
     "process_docs": FUNCTION,
     "fewshot_indices": COUNTS,
-    "doc_to_visual": PROMPT,
+    "doc_to_visual": VISUAL,
     "doc_to_text": PROMPT,
     "doc_to_target": TARGET,
     "doc_to_choice": CHOICES,

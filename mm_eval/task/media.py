@@ -127,16 +127,18 @@ _last_digest: tuple[tuple[int, int], bytes, str] = ((0, 0), b"", "")
 
 
 def visuals_of(
-    doc_to_visual: Callable[..., Any] | str,
+    doc_to_visual: Callable[..., Any] | str | list[str],
     doc: Doc,
     block: PromptBlock,
     where: str,
     named: Callable[[str, str], Image] | None = None,
 ) -> list[Image]:
-    """The pictures of a whole doc: a column's, or what the task's function makes of it.
+    """The pictures of a whole doc: a column's, those of several columns in their order, or what the task's function makes of it.
 
     named: opens the file that a column names by text.
     """
+    if isinstance(doc_to_visual, list):
+        return [picture for column in doc_to_visual for picture in visuals_of(column, doc, block, where, named)]
     if not callable(doc_to_visual):
         found = require_column(doc, doc_to_visual, "doc_to_visual", where)
         names = [found] if isinstance(found, str) else found

@@ -152,6 +152,9 @@ def test_other_spellings_of_keys_are_understood(write: Write) -> None:
         ("unsafe_code: true\n", "t.yaml:10: unsafe_code: mm-eval runs no code that a model wrote."),
         ("process_docs: !function utils.f\n", "t.yaml:10: !function 'utils.f': there is no"),
         ("tag: [a, 1]\n", "t.yaml:10: 'tag' must be a text or a list of texts"),
+        ("description: [a]\n", "t.yaml:10: 'description' must be a column"),
+        ("doc_to_visual: [a, 1]\n", "t.yaml:10: 'doc_to_visual' must be a column, a list of columns or a function"),
+        ("gen_prefix: !function utils.f\n", "t.yaml:10: 'gen_prefix' must be a text, not !function utils.f."),
         ("formats: mcqaa\n", "t.yaml:10: Unknown format 'mcqaa'. Did you mean 'mcqa'?"),
         ("formats: {type: mcqa, instructions: a}\n", "has no field 'instructions'. Did you mean 'instruction'"),
         ("doc_to_visual: image\ndoc_to_visial: image\n", "t.yaml:11: 'doc_to_visial' is another spelling"),
@@ -188,9 +191,19 @@ def test_yes_and_no_without_quotes_say_what_yaml_made_of_them(write: Write) -> N
 
 def test_keys_without_effect_are_accepted(write: Write) -> None:
     config = task(
-        write("t.yaml", "should_decontaminate: true\ndoc_to_decontamination_query: q\nfull_docs: true\n", task="t")
-    )
-    assert "should_decontaminate" not in config.to_json()
+        write("t.yaml", "should_decontaminate: true\ndoc_to_decontamination_query: q\nfull_docs: true\n"
+              "model_specific_generation_kwargs: {llava: {image_aspect_ratio: original}}\n", task="t")
+    )  # fmt: skip
+    assert not {"should_decontaminate", "model_specific_generation_kwargs"} & set(config.to_json())
+
+
+def test_a_key_that_is_not_supported_is_put_aside_by_a_file_that_includes_it(write: Write) -> None:
+    text = "doc_to_messages: !function utils.m\n"
+    write("utils.py", "def m(doc): ...\n")
+    assert "`doc_to_messages: null`" in error(write, text)
+    write("below.yaml", text, task="below")
+    config = task(write("above.yaml", "task: above\ninclude: below.yaml\ndoc_to_messages: null\n"))
+    assert config.name == "above" and "doc_to_messages" not in config.to_json()
 
 
 def test_pipelines_put_flat_arguments_under_kwargs_and_inherit_metrics(write: Write) -> None:

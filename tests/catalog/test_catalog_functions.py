@@ -85,6 +85,12 @@ def test_a_file_imports_another_beside_it_by_a_relative_import_only(tmp_path: Pa
         reference(tmp_path, "plain.f").resolve()
 
 
+def test_a_package_that_a_task_needs_is_named(tmp_path: Path, write: Write) -> None:
+    write("utils.py", "import lmms_eval_of_nowhere.tasks\ndef f(): ...\n")
+    with pytest.raises(ConfigError, match="needs the package 'lmms_eval_of_nowhere'; install it"):
+        reference(tmp_path, "utils.f").resolve()
+
+
 def test_a_file_that_fails_to_import_names_the_yaml_and_the_reason(tmp_path: Path, write: Write) -> None:
     write("utils.py", "def f(): ...\n1 / 0\n")
     with pytest.raises(ConfigError, match=r"t\.yaml:7: .*ZeroDivisionError"):

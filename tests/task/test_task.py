@@ -73,6 +73,13 @@ def test_a_picture_and_a_question_as_a_chat_turn(root: Path) -> None:
     assert "image" not in instance.doc, "a doc never holds its decoded picture"
 
 
+def test_pictures_of_several_columns_come_in_the_order_named(root: Path) -> None:
+    [instance] = load(root, doc_to_visual=["image", "image"]).instances([2], CHAT)
+    assert texts(instance.context) == ["user: ##test question 2?"] and len(instance.images()) == 2
+    [broken] = load(root, doc_to_visual=["image", "imgae"]).instances([2], CHAT)
+    assert "Did you mean 'image'" in str(broken.error)
+
+
 def test_equal_pictures_have_equal_digests_and_make_a_cluster(root: Path) -> None:
     task = load(root)
     instances = list(task.instances(range(6), CHAT))
