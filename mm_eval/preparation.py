@@ -93,9 +93,14 @@ class Plan:
     styles: dict[str, PromptStyle]
     scorers: dict[str, list[Scorer]]
     doc_ids: dict[str, list[int]]
-    sample: bool
     model: Model | None = None
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def sampled(self) -> list[str]:
+        """The names of the data sets of which there is only the bundled sample."""
+        paths = {task.config.dataset_path for task in self.tasks.values() if task.docs.bundled}
+        return sorted(str(path).rsplit("/", 1)[-1] for path in paths)
 
     def spec(self) -> dict[str, Any]:
         """What decides the answers, for run.json: two launches with equal specs are one run."""
@@ -140,7 +145,8 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
     plan.styles = _styles(plan, model.prompt_keys, chat)
     _preflight(plan)
     if request.model is None:
-        plan.notes.append(f"no --model was given: this is the bundled {name} on bundled sample data")
+        data = " on bundled sample data" if plan.sampled else ""
+        plan.notes.append(f"no --model was given: this is the bundled {name}{data}")
     return plan
 
 
@@ -236,7 +242,7 @@ def _open(
     _check_group_metrics(loaded, scorers)
     progress("data")
     source = _source(request, sample)
-    plan = Plan(request, loaded, {}, {}, scorers, {}, sample)
+    plan = Plan(request, loaded, {}, {}, scorers, {})
     left_out = without_sample(loaded, request) if sample else set()
     for name, config in resolved.items():
         if name in left_out:

@@ -47,7 +47,7 @@ def main(args: argparse.Namespace) -> int:
         print(f"task: {task.path}   doc: {args.doc}   request: {first.request_type}   choices: {_choices(instances)}")
         print(f"model: {request.model or 'tiny-llava'}{f'   ({stand_in})' if stand_in else ''}")
         print(f"prompt key: {style.block.key}   {dict(style.block.kwargs) or ''}")
-        if plan.sample:
+        if task.docs.bundled:
             print("data: the bundled sample, not the benchmark")
         _print_prompt(plan.model, first)
         _print_rest(instances)

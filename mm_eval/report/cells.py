@@ -78,14 +78,11 @@ def about_page(
     beside: Sequence[str],
 ) -> dict[str, Any]:
     """What every page of differences says of itself. own, beside: what the sample's own run and those beside it are called."""
-    sampled = [run for run in runs if run.results["run"].get("sample")]
-    data = {
-        str(config["dataset_path"]).rsplit("/", 1)[-1] for run in sampled for config in run.results["configs"].values()
-    }
+    sampled = sorted({name for run in runs for name in run.results["run"].get("sample") or ()})
     return {
         "kind": kind,
         "title": title,
-        "datasets": sorted(data),
+        "datasets": sampled,
         "sample": bool(sampled),
         "facts": list(facts),
         "own": own,

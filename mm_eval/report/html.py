@@ -41,13 +41,13 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
 
 def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Any]:
     """What stands above the samples: what was measured, the table, and for each task its charts."""
-    results, about = run.results, run.results["run"]
+    about = run.results["run"]
     return {
         "kind": "run",
         "model": run.model,
         "adapter": about.get("model_name"),
         "sample": bool(about.get("sample")),
-        "datasets": sorted({str(c.get("dataset_path")).rsplit("/", 1)[-1] for c in results["configs"].values()}),
+        "datasets": about.get("sample") or [],
         "system": about.get("system_instruction"),
         "chat": about.get("chat_template"),
         "seed": about.get("seed"),

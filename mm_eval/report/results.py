@@ -106,7 +106,7 @@ def environment(plan: Plan, spec: Mapping[str, Any], started: float) -> dict[str
         "mm_eval": __version__,
         "model_name": plan.request.model or "tiny-llava",
         "model": spec["model"],
-        "sample": plan.sample,
+        "sample": plan.sampled,
         "seed": plan.request.seed,
         "chat_template": spec["chat"],
         "system_instruction": spec["system"],

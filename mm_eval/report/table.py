@@ -21,8 +21,9 @@ def render(report: Report) -> str:
     warning = ""
     run = results.get("run", {})
     if run.get("sample"):
-        names = sorted({config["dataset_path"].rsplit("/", 1)[-1] for config in results["configs"].values()})
-        warning = f"sample data, not {', '.join(names)}: drawn for trying mm-eval out, and no result on a benchmark"
+        warning = (
+            f"sample data, not {', '.join(run['sample'])}: drawn for trying mm-eval out, and no result on a benchmark"
+        )
         parts.append(warning)
     if results:
         parts += [f"model: {run.get('model_name')}", "", table(results, report.order), ""]

@@ -93,7 +93,14 @@ def load_docs(
             raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
     if not len(rows):
         raise _no_docs(dataset_path, split, where)
-    return Docs(rows, where=where, fingerprint=fingerprint, places=_places(dataset_path, source, kwargs or {}))
+    found = next((folder for folder in source.folders(dataset_path) if folder.is_dir()), None)
+    return Docs(
+        rows,
+        where=where,
+        fingerprint=fingerprint,
+        places=_places(dataset_path, source, kwargs or {}),
+        bundled=found is not None and found.is_relative_to(sample_root()),
+    )
 
 
 def _places(path: str, source: DataSource, kwargs: Mapping[str, Any]) -> Places:

@@ -24,6 +24,7 @@ class Docs:
     where: str = ""
     fingerprint: str = ""
     places: Places = field(default_factory=Places)
+    bundled: bool = False  # sample data, and not what it stands for
     media_columns: tuple[str, ...] = field(init=False, default=())
     _texts: Any = field(init=False, default=None, repr=False)
     _stored: Any = field(init=False, default=None, repr=False)
