@@ -92,7 +92,9 @@ def gold_answer(instance: Instance) -> Any:
         target = instance.target[0] if isinstance(instance.target, list) and instance.target else instance.target
         return "" if target is None else str(target)
     right = instance.target if isinstance(instance.target, list) else [instance.target]
-    gold = instance.choice in right or instance.request_type == "loglikelihood_rolling"
+    gold = (
+        instance.choice in right or instance.metadata.get("choices") is None
+    )  # without choices all that is scored is gold
     return (-1e-9 if gold else -MARGIN, gold)
 
 

@@ -23,7 +23,7 @@ from mm_eval.catalog.group import GroupConfig
 from mm_eval.catalog.index import Entry, entry_error
 from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, without
 from mm_eval.catalog.nodes import GroupNode, Node, TaskNode, descendants
-from mm_eval.catalog.runtime import ABOUT_A_GROUP, Runtime
+from mm_eval.catalog.runtime import ABOUT_A_GROUP, Runtime, without_shown_shots
 from mm_eval.errors import ConfigError, did_you_mean
 
 
@@ -192,7 +192,8 @@ class Expander:
         names = (*context.trail, name, context.below(name), identity)
         own = schema.canonical_keys(config)
         merged = merge(merge(context.defaults, own), context.overrides)
-        merged = merge(merged, without(self.runtime.of(context.around, names), ["task"]))
+        asked_now = without(self.runtime.of(context.around, names), ["task"])
+        merged = merge(without_shown_shots(merged, asked_now), asked_now)
         merged.put("task", name, own.places.get("task", own.place))
         made = TaskConfig.from_mapping(merged, file=path, path=identity, format_asked=asked)
         return TaskNode(made, overridden=bool(context.overrides or self.runtime.about((*context.around, *names))))
@@ -207,7 +208,8 @@ class Expander:
         about.places = said.places
         if "task_alias" in about:
             about.put("group_alias", about["task_alias"], about.places.get("task_alias", NOWHERE))
-        merged = merge(schema.canonical_keys(config), without(about, ["task_alias"]))
+        own = without_shown_shots(schema.canonical_keys(config), self.runtime.of(context.around, names))
+        merged = merge(own, without(about, ["task_alias"]))
         identity = full + (f"@{context.format}" if context.format else "")
         made = GroupConfig.from_mapping(merged, file=path, path=identity)
         inner = replace(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mm_eval.catalog import schema
-from mm_eval.catalog.located import LocatedDict, located, merge, without
+from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, without
 from mm_eval.errors import ConfigError, did_you_mean
 
 ABOUT_A_GROUP = ("group_alias", "aggregate_metric_list", "metadata", "tag", "task_alias")
@@ -56,3 +56,13 @@ class Runtime:
             if name not in self.used:
                 what = f"an override names {name!r}, which is no task or group of this run."
                 raise ConfigError(what, hint=did_you_mean(name, names))
+
+
+def without_shown_shots(config: LocatedDict, said: Mapping[str, Any]) -> LocatedDict:
+    """A config without the n-shot that its `metadata` tells to be shown, where another number is asked for at run time."""
+    metadata = config.get("metadata")
+    if "num_fewshot" not in said or not isinstance(metadata, Mapping) or "num_fewshot" not in metadata:
+        return config
+    left = LocatedDict(config)
+    left.put("metadata", without(metadata, ["num_fewshot"]), config.places.get("metadata", NOWHERE))
+    return left

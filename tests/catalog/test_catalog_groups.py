@@ -274,6 +274,24 @@ class TestPrecedence:
         group = manager().load("ab", overrides={"ab": {"group_alias": "AB", "metadata": {"x": 1}}}).groups["ab"]
         assert group.display_name == "AB" and group.metadata == {"version": 2, "x": 1}
 
+    def test_the_number_of_examples_asked_for_at_run_time_is_the_one_shown(
+        self, manager: Manager, write: Write
+    ) -> None:
+        write("t.yaml", "num_fewshot: 3\nmetadata: {num_fewshot: 8, version: 2}\n", task="t")
+        write("g.yaml", "group: g\ntask: [t]\nmetadata: {num_fewshot: 8}\n")
+
+        def shown(**keys: Any) -> tuple[Any, Any, Any]:
+            loaded = manager().load("g", **keys)
+            return (
+                loaded.tasks["t"].shown_num_fewshot,
+                loaded.groups["g"].shown_num_fewshot,
+                loaded.tasks["t"].version,
+            )
+
+        assert shown() == (8, 8, 2)
+        assert shown(overrides={"num_fewshot": 0}) == (0, None, 2)
+        assert shown(overrides={"num_fewshot": 0, "metadata": {"num_fewshot": 5}}) == (5, None, 2)
+
     def test_a_runtime_override_that_means_nothing_is_refused(self, manager: Manager) -> None:
         assert "an override names 'bb'" in refused(manager, "ab", overrides={"bb": {"num_fewshot": 1}})
         assert "unknown key 'num_fewshto'" in refused(manager, "ab", overrides={"num_fewshto": 1})
