@@ -1,7 +1,8 @@
 """Few-shot examples: which docs stand before a question.
 
 The choice is a function of (seed, doc id) alone, so that `--limit`, `--samples` and the number of processes change
-nothing, and a doc is never its own example.
+nothing, and a doc is never its own example. lm-eval draws from one generator in the order of asking, so that its default sampler
+shows other docs; `first_n` shows the same.
 """
 
 from __future__ import annotations
