@@ -121,7 +121,8 @@ class Task:
         process = settings.get("process_docs", config.process_docs)
         if chosen == split and process is config.process_docs:
             return ExamplePool(self.docs, same_split=True, **common)
-        return ExamplePool(self._load_split(config, source, chosen, key, process), **common)
+        docs = self._load_split(config, source, chosen, key, process)
+        return ExamplePool(docs, same_split=chosen == split and len(docs) == len(self.docs), **common)
 
     @property
     def path(self) -> str:

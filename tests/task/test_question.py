@@ -132,6 +132,14 @@ def test_process_docs_of_the_examples_is_their_own_the_tasks_or_with_null_none()
         assert asked(made).context == f"shown {number}? cat\n\nasked 1?"
 
 
+def test_a_doc_is_not_its_own_example_under_process_docs_of_the_examples_either() -> None:
+    def louder(rows: Any) -> Any:
+        return rows.map(lambda doc: {"q": doc["q"].upper()})
+
+    made = task(num_fewshot=2, fewshot_split="test", fewshot_config={**FIRST, "process_docs": louder})
+    assert asked(made).context == "ASKED 1? dog\n\nASKED 2? dog\n\nasked 0?"
+
+
 @pytest.mark.parametrize(
     ("keys", "until"),
     [
