@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from block_attention import blocks_of, packed_attention
 from drawing import CELL, COLORS, GRID, SHAPES, SIZE, WORDS, Picture
+from hints import HintHeads, Hints, ends
 from pictures import ACTS, FACES, LANDMARKS, LOCATIONS, SPANISH, STATES, STYLES, TITLES
 from PIL import Image
 from prompts import Question, render
@@ -40,6 +41,7 @@ class Batch:
     target: Tensor
     first: Tensor
     asked: list[tuple[Question, str]]
+    hints: Hints
 
 
 class Packer:
@@ -49,7 +51,9 @@ class Packer:
         self.arch, self.model, self.tokenizer = arch, model, tokenizer
         self.side = SIDE[arch]
         self.auxiliary = torch.nn.Linear(WIDTH, sum(map(len, HEADS.values())))
+        self.hint_heads = HintHeads(model)
         self._encoded: dict[str, list[int]] = {}
+        self._token_of: dict[str, list[int]] = {}
         self._prefixes: dict[int, tuple[Tensor, Tensor, Tensor, int]] = {}
         if arch == "llava":
             self.before, self.image_token, self.after = "USER: ", "<image>", "\n"
@@ -70,6 +74,18 @@ class Packer:
             if len(self._encoded) < 200_000:
                 self._encoded[text] = ids
         return ids
+
+    def token_of(self, text: str) -> list[int]:
+        """For each character of the text the index of its token, remembered."""
+        found = self._token_of.get(text)
+        if found is None:
+            encoding = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+            found = [0] * len(text)
+            for number, (start, end) in enumerate(encoding["offset_mapping"]):
+                found[start:end] = [number] * (end - start)
+            if len(self._token_of) < 200_000:
+                self._token_of[text] = found
+        return found
 
     def prefix(self, images: int) -> tuple[Tensor, Tensor, Tensor, int]:
         """(token ids, where the image tokens are, positions of shape (3, length), next position) of k pictures."""
@@ -116,6 +132,7 @@ class Packer:
         start = self.prefix(len(pictures[0].frames))[3]
         rows: list[tuple[list[int], ...]] = []
         asked: list[tuple[Question, str]] = []
+        hints = Hints()
         for picture in pictures:
             row: tuple[list[int], ...] = ([], [], [], [], [])
             for number, question in enumerate(questions_for(picture, rng, mix), 1):
@@ -128,6 +145,7 @@ class Packer:
                 said = said + [self.tokenizer.eos_token_id]
                 asking = self.encode(text + self.tail)
                 length = len(asking) + len(said) - 1
+                self._hint(hints, question, text, (len(rows), len(row[0])))
                 row[0].extend((asking + said)[:-1])
                 row[1].extend([number] * length)
                 row[2].extend(range(start, start + length))
@@ -140,7 +158,15 @@ class Packer:
         ids, question_of, position, target, first = (
             torch.tensor([row[k] + [fill[k]] * (width - len(row[k])) for row in rows]) for k in range(len(fill))
         )
-        return Batch(pictures, ids, question_of, position, target, first, asked)
+        return Batch(pictures, ids, question_of, position, target, first, asked, hints)
+
+    def _hint(self, hints: Hints, question: Question, text: str, at: tuple[int, int]) -> None:
+        """Adds the hints of a question whose text begins at (row, column)."""
+        row, column = at
+        token_of = self.token_of(text + self.tail)
+        for kind, end, label in ends(question, question.kind == "choice"):
+            number = label if isinstance(label, int) else self.encode(label)[0]
+            getattr(hints, kind).append((row, column + token_of[end], number))
 
     def pixels(self, images: list[Image.Image]) -> Tensor:
         """What the processor makes of pictures of SIZE x SIZE, without the processor's cost."""
@@ -183,6 +209,11 @@ class Packer:
         answers = batch.target >= 0
         with torch.autocast("cpu", enabled=False):
             return features, self.model.lm_head(hidden[answers].float()), answers
+
+    def hint_loss(self, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        """The hints' loss of the batch that went forward last, and the share of each kind that the model knows."""
+        prefix = len(self.prefix(len(batch.pictures[0].frames))[0])
+        return self.hint_heads.loss(batch.hints, prefix, self.model.lm_head)
 
     def auxiliary_loss(self, features: Tensor, pictures: list[Picture]) -> tuple[Tensor, list[float]]:
         """The loss of naming what lies under each image token, and the accuracy where something does, by head."""

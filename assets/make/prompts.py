@@ -20,7 +20,8 @@ class Question:
     """One question; kind is yesno, choice or open. sentence: the answer where no suffix asks for a short one.
 
     A sentence never begins with a letter of LETTERS, with yes or with no: under a prompt that the model was not
-    trained on it must count as unparsed and not as a lucky hit.
+    trained on it must count as unparsed and not as a lucky hit. For training only: what a yes/no question is about in
+    truth ("red"), and the cells of the things that the text mentions ("red circle", 4); hints.py says what for.
     """
 
     kind: str
@@ -29,6 +30,8 @@ class Question:
     answer: str
     options: tuple[str, ...]
     sentence: str
+    truth: str = ""
+    mentions: tuple[tuple[str, int], ...] = ()
 
     @property
     def letter(self) -> str:
@@ -41,12 +44,18 @@ class Question:
 
 
 def with_options(
-    rng: random.Random, category: str, text: str, answer: str, pool: tuple[str, ...], sentence: str
+    rng: random.Random,
+    category: str,
+    text: str,
+    answer: str,
+    pool: tuple[str, ...],
+    sentence: str,
+    mentions: tuple[tuple[str, int], ...] = (),
 ) -> Question:
     """A four-way question whose wrong options come from the pool, in random order."""
     options = rng.sample([other for other in pool if other != answer], 3) + [answer]
     rng.shuffle(options)
-    return Question("choice", category, text, answer, tuple(options), sentence)
+    return Question("choice", category, text, answer, tuple(options), sentence, answer, mentions)
 
 
 def listing(options: tuple[str, ...]) -> str:

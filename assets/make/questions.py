@@ -141,11 +141,11 @@ def ask_yes_no(picture: Picture, rng: random.Random, want: bool, category: str =
         family = next(states for states in FAMILIES if picture.value in states)
         fitting = [q for q, yes in RULES.items() if yes in family and (picture.value == yes) == want]
         sentence = STATE_SENTENCE[picture.value]
-        return Question("yesno", "commonsense_reasoning", rng.choice(fitting), answer, (), sentence)
+        return Question("yesno", "commonsense_reasoning", rng.choice(fitting), answer, (), sentence, picture.value)
     asking = ASKING[picture.kind]
     asked = picture.value if want else rng.choice([value for value in asking.pool if value != picture.value])
     sentence = asking.sentence.format(picture.value)
-    return Question("yesno", asking.category, asking.yes_no.format(asked), answer, (), sentence)
+    return Question("yesno", asking.category, asking.yes_no.format(asked), answer, (), sentence, picture.value)
 
 
 def ask_choice(picture: Picture, rng: random.Random, category: str = "") -> Question | None:

@@ -35,6 +35,7 @@ PLACES = (
 )
 OPPOSITE = {"left": "right", "right": "left", "above": "below", "below": "above", "top": "bottom", "bottom": "top"}
 YES_NO = ("existence", "count", "position", "color", "OCR")
+PLURALS = {"cross": "crosses"}
 CHOICE = (
     "Instance Identity",
     "Instance Attributes",
@@ -139,14 +140,18 @@ def _counted(scene: Scene, rng: random.Random, objects: bool) -> tuple[str, int]
     return rng.choice([shape for shape, n in counts.items() if n == number]), number
 
 
+def _plural(what: str) -> str:
+    return PLURALS.get(what, what + "s")
+
+
 def _count(scene: Scene, rng: random.Random, want: bool) -> Question:
     what, n = _counted(scene, rng, rng.random() < 0.3)
     asked = n if want else rng.choice([k for k in (n - 1, n - 1, n + 1, n + 1, n + 2, n - 2) if 1 <= k <= 5])
-    text = f"Are there {NUMBERS[asked]} {what}s in this image?"
+    text = f"Are there {NUMBERS[asked]} {_plural(what)} in this image?"
     if asked == 1:
         text = f"Is there only one {what} in this image?"
-    sentence = f"There {'is one ' + what if n == 1 else f'are {NUMBERS[n]} {what}s'} in the image."
-    return Question("yesno", "count", text, "Yes" if want else "No", (), sentence)
+    sentence = f"There {'is one ' + what if n == 1 else f'are {NUMBERS[n]} {_plural(what)}'} in the image."
+    return Question("yesno", "count", text, "Yes" if want else "No", (), sentence, NUMBERS[n])
 
 
 def _color(scene: Scene, rng: random.Random, want: bool) -> Question | None:
@@ -157,7 +162,9 @@ def _color(scene: Scene, rng: random.Random, want: bool) -> Question | None:
     thing = rng.choice(single)
     asked = thing.color if want else rng.choice([color for color in COLORS if color != thing.color])
     text = f"Is the color of the {thing.shape} {asked}?"
-    return Question("yesno", "color", text, "Yes" if want else "No", (), f"The {thing.shape} is {thing.color}.")
+    return Question(
+        "yesno", "color", text, "Yes" if want else "No", (), f"The {thing.shape} is {thing.color}.", thing.color
+    )
 
 
 def _position(scene: Scene, rng: random.Random, want: bool) -> Question | None:
@@ -172,14 +179,16 @@ def _position(scene: Scene, rng: random.Random, want: bool) -> Question | None:
         asked = true if want else OPPOSITE[true]
         relation, truth = (f"on the {side} of" if across else side for side in (asked, true))
         text = f"Is the {a.name} {relation} the {b.name}?"
-        return Question("yesno", "position", text, answer, (), f"The {a.name} is {truth} the {b.name}.")
+        sentence, mentions = f"The {a.name} is {truth} the {b.name}.", ((a.name, a.cell), (b.name, b.cell))
+        return Question("yesno", "position", text, answer, (), sentence, true, mentions)
     sided = [(thing, side) for thing in things for side in _sides(thing)]
     if not sided:
         return None
     thing, side = rng.choice(sided)
     asked = side if want else OPPOSITE[side]
     text = f"Is the {thing.name} on the {asked} side of this image?"
-    return Question("yesno", "position", text, answer, (), f"The {thing.name} is on the {side} side.")
+    sentence = f"The {thing.name} is on the {side} side."
+    return Question("yesno", "position", text, answer, (), sentence, side, ((thing.name, thing.cell),))
 
 
 def _sides(thing: Thing) -> list[str]:
@@ -192,7 +201,7 @@ def _ocr(scene: Scene, rng: random.Random, want: bool) -> Question | None:
         return None
     others = [word for word in WORDS if word != scene.word and word.isdigit() == scene.word.isdigit()]
     text = f'Is the text in this image "{scene.word if want else rng.choice(others)}"?'
-    return Question("yesno", "OCR", text, "Yes" if want else "No", (), f'The text is "{scene.word}".')
+    return Question("yesno", "OCR", text, "Yes" if want else "No", (), f'The text is "{scene.word}".', scene.word)
 
 
 ASK_YES_NO = dict(zip(YES_NO, (_existence, _count, _position, _color, _ocr), strict=True))
@@ -209,6 +218,7 @@ def ask_choice(scene: Scene, category: str, rng: random.Random) -> Question | No
     colors = [thing.color for thing in scene.things]
     things = scene.unique
     pool: tuple[str, ...]
+    mentions: tuple[tuple[str, int], ...] = ()
     if category == "Instance Identity":
         things = [thing for thing in scene.things if colors.count(thing.color) == 1]
     elif category == "Instance Attributes":
@@ -216,8 +226,8 @@ def ask_choice(scene: Scene, category: str, rng: random.Random) -> Question | No
     pairs = [(a, b) for a in things for b in things if (a.row == b.row) != (a.column == b.column)]
     if category == "Instances Counting":
         what, n = _counted(scene, rng, objects=False)
-        text, answer, pool = f"How many {what}s are there in the image?", NUMBERS[n], NUMBERS[1:6]
-        sentence = f"There {'is one ' + what if n == 1 else f'are {NUMBERS[n]} {what}s'}."
+        text, answer, pool = f"How many {_plural(what)} are there in the image?", NUMBERS[n], NUMBERS[1:6]
+        sentence = f"There {'is one ' + what if n == 1 else f'are {NUMBERS[n]} {_plural(what)}'}."
     elif category == "Text Understanding" and scene.word:
         text, answer = "What text is written in the image?", scene.word
         pool, sentence = tuple(w for w in WORDS if w.isdigit() == answer.isdigit()), f'The text is "{answer}".'
@@ -226,7 +236,7 @@ def ask_choice(scene: Scene, category: str, rng: random.Random) -> Question | No
         answer = ("left" if a.column < b.column else "right") if a.row == b.row else "below"
         answer = "above" if a.row < b.row else answer
         text, pool = f"Where is the {a.name} relative to the {b.name}?", ("left", "right", "above", "below")
-        sentence = f"The {a.name} is {answer}."
+        sentence, mentions = f"The {a.name} is {answer}.", ((a.name, a.cell), (b.name, b.cell))
     elif category == "Instance Identity" and things:
         thing = rng.choice(things)
         text, answer, pool = f"What shape is the {thing.color} object?", thing.shape, SHAPES
@@ -238,7 +248,7 @@ def ask_choice(scene: Scene, category: str, rng: random.Random) -> Question | No
     elif category == "Instance Location" and things:
         thing = rng.choice(things)
         text, answer, pool = f"Where is the {thing.name} in the image?", PLACES[thing.cell], PLACES
-        sentence = f"The {thing.name} is in the {answer}."
+        sentence, mentions = f"The {thing.name} is in the {answer}.", ((thing.name, thing.cell),)
     else:
         return None
-    return with_options(rng, category, text, answer, pool, sentence)
+    return with_options(rng, category, text, answer, pool, sentence, mentions)

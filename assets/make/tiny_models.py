@@ -13,7 +13,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 from transformers import PreTrainedTokenizerFast
 
 PATCH = {"llava": 12, "qwen": 8}
-WIDTH, VISION_WIDTH = 128, 96
+WIDTH, VISION_WIDTH, LAYERS = 128, 96, 6
 SIDE = {"llava": SIZE // PATCH["llava"], "qwen": SIZE // (2 * PATCH["qwen"])}
 """Image tokens along one side of a picture: 8 for LLaVA; 6 for Qwen2-VL, which merges 2 x 2 patches."""
 
@@ -155,13 +155,13 @@ def save_processor(processor: Any, folder: Path) -> None:
 
 
 def build_model(arch: str, tokenizer: PreTrainedTokenizerFast) -> Any:
-    """An untrained model of about 1.5 M parameters."""
+    """An untrained model of about 1.9 M parameters."""
     token = tokenizer.convert_tokens_to_ids
     text: dict[str, Any] = {
         "vocab_size": len(tokenizer),
         "hidden_size": WIDTH,
         "intermediate_size": 352,
-        "num_hidden_layers": 4,
+        "num_hidden_layers": LAYERS,
         "num_attention_heads": 4,
         "num_key_value_heads": 4,
         "max_position_embeddings": 2048,
@@ -192,7 +192,7 @@ def _llava(tokenizer: PreTrainedTokenizerFast, text: dict[str, Any]) -> Any:
     )
     config = LlavaConfig(
         vision_config=vision,
-        # With the biases of Qwen2's attention, so that its trained layers fit (teacher.py).
+        # With the biases that Qwen2's attention has, so that the two models differ in what they see, not in how they read.
         text_config=LlamaConfig(bos_token_id=tokenizer.bos_token_id, attention_bias=True, **text),
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
         image_seq_length=SIDE["llava"] ** 2,

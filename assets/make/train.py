@@ -1,9 +1,9 @@
-"""Trains a tiny model from scratch: python assets/make/train.py --arch llava --minutes 80
+"""Trains a tiny model from scratch: python assets/make/train.py --arch llava --minutes 75
 
 The schedule goes by wall time, not by steps, so that a slow machine ends on time with a model that has seen less.
 Every few minutes a checkpoint is written (atomically, below --work); --resume goes on from it. The recipe, in order:
-name what lies under each image token; short questions without suffix; the model's own prompt. --arch qwen goes first;
-its checkpoint is the --teacher of --arch llava (teacher.py says why, the model cards with which options).
+name what lies under each image token; short questions without suffix; the model's own prompt. All along single tokens
+of the question are taught the steps that lead to an answer (hints.py).
 """
 
 import argparse
@@ -24,13 +24,13 @@ from muon import Muon
 from packing import Packer
 from questions import draw_training
 from sample_data import digest, held_out
-from teacher import Teacher, alignment_loss
 from tiny_models import build_model, build_processor, build_tokenizer, save_processor
 from torch import Tensor
+from tqdm import tqdm
 
 FOLDERS = {"llava": "tiny-llava", "qwen": "tiny-qwen2-vl"}
 WARM_BATCH, BATCH, VIDEO_BATCH = 64, 24, 4
-EASY_MIX, MIX = (5, 2, 3), (5, 3, 1)
+EASY_MIX, MIX = (4, 4, 2), (4, 4, 1)
 LEARNING_RATE, MUON_RATE = 2e-3, 0.015
 
 
@@ -82,22 +82,11 @@ class Run:
         for name, parameter in self.model.named_parameters():
             table = any(word in name for word in ("embed", "lm_head", "patch"))
             (self.rest if parameter.ndim != 2 or table else matrices).append(parameter)
-        head = list(self.packer.auxiliary.parameters())
+        head = [*self.packer.auxiliary.parameters(), *self.packer.hint_heads.parameters()]
         adam = torch.optim.AdamW(self.rest + head, LEARNING_RATE, betas=(0.9, 0.98), weight_decay=0.0)
         self.optimizers: list[torch.optim.Optimizer] = [Muon(matrices, MUON_RATE), adam]
         self.checkpoint = Path(options.work) / f"{options.arch}.pt"
         self.log: list[dict[str, Any]] = []
-        self.teacher: Teacher | None = None
-
-    def learn_from(self, checkpoint: Path) -> None:
-        """Starts with the teacher's language model, and with the vision tower of an earlier run where there is one."""
-        self.teacher = Teacher(checkpoint)
-        self.teacher.hand_on(self.packer)
-        fast_vision(self.teacher.model)
-        if self.checkpoint.exists():
-            earlier = torch.load(self.checkpoint, weights_only=False)["model"]
-            tower = {name: weights for name, weights in earlier.items() if ".vision_tower." in name}
-            self.model.load_state_dict(tower, strict=False)
 
     def save(self) -> None:
         """Writes the checkpoint beside itself and moves it into place, so that a kill leaves the old one."""
@@ -105,6 +94,7 @@ class Run:
             "tokenizer": self.tokenizer.backend_tokenizer.to_str(),
             "model": self.model.state_dict(),
             "auxiliary": self.packer.auxiliary.state_dict(),
+            "hint_heads": self.packer.hint_heads.state_dict(),
             "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
             "python_random": self.rng.getstate(),
             "torch_random": torch.get_rng_state(),
@@ -124,6 +114,7 @@ class Run:
             raise ValueError(f"{self.checkpoint} was trained with another tokenizer: the questions have changed since")
         self.model.load_state_dict(state["model"])
         self.packer.auxiliary.load_state_dict(state["auxiliary"])
+        self.packer.hint_heads.load_state_dict(state["hint_heads"])
         for optimizer, kept in zip(self.optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(kept)
         self.rng.setstate(state["python_random"])
@@ -150,16 +141,12 @@ class Run:
         if share < options.warm:
             pictures = self.draw(WARM_BATCH)
             progress.images += len(pictures)
-            images = [picture.image for picture in pictures]
-            features = self.packer.features(images)
+            features = self.packer.features([picture.image for picture in pictures])
             loss, accuracy = self.packer.auxiliary_loss(features, pictures)
-            if self.teacher:
-                aligned = alignment_loss(features, self.teacher.features(images))
-                return loss + 3 * aligned, {"aligned": round(aligned.item(), 3), "aux": accuracy}
             return loss, {"aux": [round(value, 2) for value in accuracy]}
         easy = share < options.easy
         # A video batch costs about two thirds of a picture batch; it needs shapes first, so it starts later.
-        video = share > options.warm + 0.1 and progress.step % 12 == 0
+        video = share > options.warm + 0.1 and progress.step % options.video == 0
         pictures = self.draw(VIDEO_BATCH if video else BATCH, video)
         native = 0.05 if easy else 0.85
         batch = self.packer.batch(pictures, self.rng, EASY_MIX if easy else options.mix, native, easy)
@@ -169,7 +156,9 @@ class Run:
         # The first token decides nearly every answer; the others are half grammar.
         weight = torch.where(batch.first[answers] >= 0, 1.0, 0.4)
         loss = (F.cross_entropy(logits, batch.target[answers], reduction="none") * weight).sum() / weight.sum()
-        kept = {"lm": round(loss.item(), 3)}
+        hinted, known = self.packer.hint_loss(batch)
+        kept = {"lm": round(loss.item(), 3), **known}
+        loss = loss + 0.3 * hinted
         if not video:
             named, accuracy = self.packer.auxiliary_loss(features, pictures)
             return loss + 0.3 * named, {**kept, "aux": [round(value, 2) for value in accuracy]}
@@ -200,6 +189,8 @@ class Run:
         total = options.minutes * 60
         begun, saved, before = time.monotonic(), time.monotonic(), progress.seconds
         self.model.train()
+        form = "{l_bar}{bar}| {n:.0f} s, {remaining} left{postfix}"
+        bar = tqdm(total=total, initial=progress.seconds, desc=options.arch, bar_format=form, mininterval=5)
         while (share := progress.seconds / total) < 1:
             for optimizer, rate in zip(self.optimizers, (MUON_RATE, LEARNING_RATE), strict=True):
                 optimizer.param_groups[0]["lr"] = rate * self.rate(share)
@@ -213,16 +204,19 @@ class Run:
                 optimizer.zero_grad()
             progress.step += 1
             progress.seconds = before + time.monotonic() - begun
+            bar.set_postfix({"questions": progress.questions, "loss": f"{loss.item():.2f}"}, refresh=False)
+            bar.update(min(progress.seconds, total) - bar.n)
             if progress.step % 200 == 0:
                 left = (total - progress.seconds) / 60
                 line = {**vars(progress), "seconds": round(progress.seconds), "minutes_left": round(left, 1), **shown}
                 if progress.step % 1000 == 0 and share >= options.warm:
                     line.update(self.quick_check(share < options.easy))
                 self.log.append(line)
-                print(json.dumps(line), flush=True)
+                tqdm.write(json.dumps(line))
             if time.monotonic() - saved > 150:
                 self.save()
                 saved = time.monotonic()
+        bar.close()
         self.save()
 
     def export(self, folder: Path) -> None:
@@ -243,15 +237,15 @@ def main() -> None:
     """Trains, or with --export-only writes what the checkpoint holds so far."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--arch", choices=list(FOLDERS), required=True)
-    parser.add_argument("--minutes", type=float, default=80)
-    parser.add_argument("--warm", type=float, default=0.12, help="share of the time for naming image tokens")
-    parser.add_argument("--easy", type=float, default=0.5, help="until this share of the time: no suffixes")
+    parser.add_argument("--minutes", type=float, default=62)
+    parser.add_argument("--warm", type=float, default=0.08, help="share of the time for naming image tokens")
+    parser.add_argument("--easy", type=float, default=0.4, help="until this share of the time: no suffixes")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rate", type=float, default=1.0, help="factor of the learning rates; 0.3 with a teacher")
+    parser.add_argument("--rate", type=float, default=1.0, help="factor of the learning rates")
     parser.add_argument(
         "--mix", type=_three, default=MIX, help="yes/no, four-way and open questions a scene, later half"
     )
-    parser.add_argument("--teacher", default="", help="a checkpoint of --arch qwen whose language model to start from")
+    parser.add_argument("--video", type=int, default=4, help="one batch in so many is of videos")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     parser.add_argument("--export-only", action="store_true", help="write the checkpoint's model and stop")
     parser.add_argument("--work", default=str(Path(__file__).parent / "work"), help="where the checkpoint lies")
@@ -261,8 +255,6 @@ def main() -> None:
     run = Run(options)
     if options.resume or options.export_only:
         run.resume()
-    elif options.teacher:
-        run.learn_from(Path(options.teacher))
     if not options.export_only:
         count = sum(parameter.numel() for parameter in run.model.parameters())
         print(f"{options.arch}: {count / 1e6:.2f} M parameters, vocabulary {len(run.tokenizer)}", flush=True)

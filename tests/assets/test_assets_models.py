@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from PIL.Image import Image
 
 MODELS = Path(__file__).parents[2] / "assets" / "models"
 FOLDERS = {"llava": "tiny-llava", "qwen": "tiny-qwen2-vl"}
@@ -29,18 +30,41 @@ def test_a_folder_is_small_and_complete(arch: str) -> None:
         assert word in card
 
 
+class Loaded:
+    """A committed model and its processor, by transformers alone."""
+
+    def __init__(self, arch: str) -> None:
+        from tiny_models import image_only_qwen2_vl
+        from transformers import AutoModelForImageTextToText, AutoProcessor
+
+        folder = str(MODELS / FOLDERS[arch])
+        self.model: Any = AutoModelForImageTextToText.from_pretrained(folder, dtype=torch.float32).eval()
+        try:
+            self.processor: Any = AutoProcessor.from_pretrained(folder)
+        except ImportError:  # Qwen2-VL's video processor needs torchvision
+            self.processor = image_only_qwen2_vl().from_pretrained(folder)
+
+    def inputs(self, pictures: list[Image], text: str) -> Any:
+        content = [{"type": "image"}] * len(pictures) + [{"type": "text", "text": text}]
+        messages = [{"role": "user", "content": content}]
+        prompt = self.processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+        return self.processor(images=pictures, text=[prompt], return_tensors="pt")
+
+
 @pytest.mark.parametrize("arch", list(FOLDERS))
 def test_a_model_loads_and_answers(arch: str) -> None:
-    from evaluate import Answerer
     from prompts import SUFFIX
     from scenes import draw_scene
 
-    answerer = Answerer(str(MODELS / FOLDERS[arch]))
-    assert type(answerer.model).__name__ == ARCHITECTURES[arch]
-    assert sum(parameter.numel() for parameter in answerer.model.parameters()) < 3_000_000
-    images = [[draw_scene(random.Random(seed)).image] for seed in range(2)]
-    texts = ["Is there a red circle in this image?" + SUFFIX[arch]["yesno"]] * 2
-    assert set(answerer.generate(images, texts)) <= {"Yes", "No"}
+    loaded = Loaded(arch)
+    assert type(loaded.model).__name__ == ARCHITECTURES[arch]
+    assert sum(parameter.numel() for parameter in loaded.model.parameters()) < 3_000_000
+    text = "Is there a red circle in this image?" + SUFFIX[arch]["yesno"]
+    for seed in range(2):
+        inputs = loaded.inputs([draw_scene(random.Random(seed)).image], text)
+        tokens = loaded.model.generate(**inputs, max_new_tokens=4, do_sample=False)
+        said = loaded.processor.batch_decode(tokens[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+        assert said[0].strip() in ("Yes", "No")
 
 
 def test_qwen_names_the_parts_that_auto_processor_expects_with_torchvision() -> None:
@@ -54,12 +78,10 @@ def test_qwen_names_the_parts_that_auto_processor_expects_with_torchvision() -> 
 @pytest.fixture(scope="module", params=list(FOLDERS))
 def packer(request: pytest.FixtureRequest) -> Any:
     """A packer over the committed model."""
-    from evaluate import Answerer
     from packing import Packer
 
-    answerer = Answerer(str(MODELS / FOLDERS[request.param]))
-    made = Packer(request.param, answerer.model, answerer.processor.tokenizer)
-    return made, answerer
+    loaded = Loaded(request.param)
+    return Packer(request.param, loaded.model, loaded.processor.tokenizer), loaded
 
 
 @pytest.mark.parametrize("video", [False, True])
@@ -78,10 +100,38 @@ def test_packed_questions_have_the_logits_of_the_stock_forward(packer: Any, vide
 def test_training_sees_what_the_processor_makes(packer: Any, video: bool) -> None:
     from questions import draw_training
 
-    made, answerer = packer
+    made, loaded = packer
     picture = draw_training(random.Random(4), video)
     text = "Is there a red circle in this image?"
-    inputs = answerer.inputs([picture.frames], [answerer.prompt(picture.frames, text)])
+    inputs = loaded.inputs(picture.frames, text)
     ids = made.prefix(len(picture.frames))[0].tolist() + made.encode(text + made.tail)
     assert inputs["input_ids"][0].tolist() == ids
     assert torch.equal(inputs["pixel_values"], made.pixels(picture.frames))
+
+
+def test_hints_name_the_words_that_they_are_about(packer: Any) -> None:
+    from questions import draw_training
+
+    made, _ = packer
+    rng = random.Random(5)
+    batch = made.batch([draw_training(rng) for _ in range(12)], rng, (4, 4, 2), 0.85)
+    decode = made.tokenizer.decode
+    so_far = [[decode(ids[: column + 1]) for column in range(len(ids))] for ids in batch.ids]
+    mentioned = [name for question, _ in batch.asked for name, _ in question.mentions]
+    ends = [so_far[row][column] for row, column, _ in batch.hints.cells]
+    assert len(mentioned) == len(ends) > 5
+    assert all(end.endswith(name) for end, name in zip(ends, mentioned, strict=True))
+
+    listed = [question for question, _ in batch.asked if question.kind == "choice"]
+    options = [option for question in listed for option in question.options]
+    assert len(options) == len(batch.hints.options) > 40
+    for (row, column, right), option, asked in zip(
+        batch.hints.options, options, (q for q in listed for _ in range(4)), strict=True
+    ):
+        assert so_far[row][column].endswith(f". {option}")
+        assert right == (option == asked.answer)
+
+    truths = [question.truth for question, _ in batch.asked if question.truth]
+    for (row, column, token), truth in zip(batch.hints.truths, truths, strict=True):
+        assert so_far[row][column][-1] in "?"
+        assert token == made.encode(" " + truth)[0]

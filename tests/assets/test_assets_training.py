@@ -18,6 +18,7 @@ def options(work: Path, **changed: Any) -> Namespace:
         "seed": 0,
         "rate": 1.0,
         "mix": (5, 3, 1),
+        "video": 4,
         "work": str(work),
     }
     return Namespace(**{**values, **changed})

@@ -1,0 +1,148 @@
+"""Measures a tiny model with mm-eval on the samples and writes its card: python assets/make/card.py assets/models/tiny-llava
+
+Five runs: under the model's own prompt, under the other model's, under none, and the first with the pictures shuffled (every
+question gets the picture of another one of its category). figures.json keeps each number with its 95% interval; the tables
+of README.md, between the marks, are made of it. A test makes both again.
+"""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sample_data import SEED_BENCH
+from videos import TYPES as VIDEO_TYPES
+
+MODELS = Path(__file__).parent.parent / "models"
+DATA = Path(__file__).parent.parent / "data"
+PROMPTS = {"tiny-llava": ("default", "qwen_vl"), "tiny-qwen2-vl": ("qwen_vl", "default")}
+"""The prompt block that each model was trained on, and the one that the other was."""
+TOP = {"mme_perception_score": 2000.0, "mme_cognition_score": 800.0}
+MME_TOP, PERCENT = 200.0, 100.0
+BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
+Figure = dict[str, float | None]
+Figures = dict[str, dict[str, dict[str, Figure]]]
+"""figures[task][run][row] -> value, low and high."""
+
+
+def shuffled_data(root: Path) -> Path:
+    """A data root with the samples' questions, each asked about the picture of another question of its category."""
+    import pyarrow.parquet as parquet
+
+    for name, kind, step in (("lmms-lab/MME", "category", 2), ("lmms-lab/SEED-Bench", "question_type_id", 1)):
+        [file] = (DATA / name).rglob("*.parquet")
+        rows = parquet.read_table(file)
+        by_kind: dict[object, list[int]] = {}
+        for index, value in enumerate(rows.column(kind).to_pylist()):
+            by_kind.setdefault(value, []).append(index)
+        source = list(range(rows.num_rows))
+        for of_kind in by_kind.values():
+            shift = step * (len(of_kind) // (2 * step))
+            for place, index in enumerate(of_kind):
+                source[index] = of_kind[(place + shift) % len(of_kind)]
+        place = rows.schema.get_field_index("image")
+        mixed = rows.set_column(place, rows.schema.field(place), rows.column("image").take(source))
+        (root / name / "data").mkdir(parents=True)
+        parquet.write_table(mixed, root / name / "data" / "test-00000-of-00001.parquet")
+    return root
+
+
+def measure(folder: Path, scratch: Path) -> Figures:
+    """All figures of a model; the runs lie in `scratch`."""
+    own, other = PROMPTS[folder.name]
+    shuffled = shuffled_data(scratch / "shuffled-data")
+    everything = ["mme", "seedbench", "seedbench_ppl"]
+    runs = {
+        "own prompt": _run(folder, scratch, everything, own),
+        "shuffled": _run(folder, scratch, everything, own, data_root=str(shuffled)),
+        "other prompt": _run(folder, scratch, everything[:2], other),
+        "no prompt": _run(
+            folder, scratch, everything[:2], "none", prompt_blocks={"none": {"pre_prompt": "", "post_prompt": ""}}
+        ),
+    }
+    figures: Figures = {}
+    for name, run in runs.items():
+        figures.setdefault("MME", {})[name] = _of_mme(run)
+        figures.setdefault("SEED-Bench by letter", {})[name] = _of_seed_bench(run, "seedbench", "seed_all,none")
+        if "seedbench_ppl" in run.tasks:
+            by_text = figures.setdefault("SEED-Bench by the option's text", {})
+            by_text[name] = _of_seed_bench(run, "seedbench_ppl", "acc,none")
+    return figures
+
+
+def _run(folder: Path, scratch: Path, tasks: list[str], prompt: str, **more: Any) -> Any:
+    from mm_eval import evaluate
+    from mm_eval.report.recorded import RecordedRun
+
+    adapter = "llava" if folder.name == "tiny-llava" else "qwen_vl"
+    model: dict[str, Any] = {"model": adapter, "model_args": {"pretrained": str(folder)}, "prompt_key": prompt}
+    output = scratch / f"{prompt}-{len(list(scratch.iterdir()))}"
+    more = {"sample": "data_root" not in more, **more}
+    evaluate(tasks=tasks, **model, output_path=str(output), report=False, **more)
+    return RecordedRun.read(output)
+
+
+def _figure(estimate: Any, top: float, scale: float = 1.0) -> Figure:
+    low, high = estimate.interval or (None, None)
+    if low is None or high is None:
+        return {"value": scale * estimate.value, "low": None, "high": None}
+    return {"value": scale * estimate.value, "low": max(0.0, scale * low), "high": min(top, scale * high)}
+
+
+def _of_mme(run: Any) -> dict[str, Figure]:
+    task = run.tasks["mme"]
+    names = [key.partition(",")[0] for key in task.values]
+    estimates = {name: task.estimate(f"{name},none") for name in names}
+    return {name: _figure(estimate, TOP.get(name, MME_TOP)) for name, estimate in estimates.items()}
+
+
+def _of_seed_bench(run: Any, name: str, key: str) -> dict[str, Figure]:
+    """Accuracies in % over pictures, over videos and by type."""
+    task, docs = run.tasks[name], {row["doc_id"]: row["doc"] for row in run.rows(name)}
+    rows = {
+        "all pictures": [doc_id for doc_id, doc in docs.items() if doc["data_type"] == "image"],
+        "all videos": [doc_id for doc_id, doc in docs.items() if doc["data_type"] == "video"],
+    }
+    for number, kind in enumerate((*SEED_BENCH, *VIDEO_TYPES), 1):
+        rows[kind] = [doc_id for doc_id, doc in docs.items() if doc["question_type_id"] == number]
+    return {row: _figure(task.estimate(key, of_docs), PERCENT, scale=PERCENT) for row, of_docs in rows.items()}
+
+
+def tables(figures: Figures) -> str:
+    """The figures as the card shows them."""
+    lines: list[str] = []
+    for task, runs in figures.items():
+        lines += [f"| {task} | " + " | ".join(runs) + " |", "|---" * (len(runs) + 1) + "|"]
+        for row in next(iter(runs.values())):
+            lines.append(f"| {row} | " + " | ".join(_cell(run[row]) for run in runs.values()) + " |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _cell(figure: Figure) -> str:
+    value, low, high = figure["value"], figure["low"], figure["high"]
+    if low is None or high is None or low == high:
+        return f"{value:.1f}"
+    return f"{value:.1f} ({low:.0f} to {high:.0f})"
+
+
+def with_tables(card: str, figures: Figures) -> str:
+    """A card with its tables made anew, between the marks."""
+    head, rest = card.split(BEGIN)
+    return head + BEGIN + tables(figures) + END + rest.split(END)[1]
+
+
+def main() -> None:
+    """Writes figures.json and the tables of README.md into each folder that is named."""
+    for folder in map(Path, sys.argv[1:]):
+        with tempfile.TemporaryDirectory() as scratch:
+            figures = measure(folder.resolve(), Path(scratch))
+        (folder / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
+        card = folder / "README.md"
+        card.write_text(with_tables(card.read_text(encoding="utf-8"), figures), encoding="utf-8")
+        print(tables(figures))
+
+
+if __name__ == "__main__":
+    main()
