@@ -116,9 +116,13 @@ def _print_pictures(instance: Instance) -> None:
 
 
 def _print_rest(instances: list[Instance]) -> None:
+    from mm_eval.engine.model import flatten
+
     first = instances[0]
     if first.request_type == "loglikelihood":
         for instance in instances:
+            if instance.context != first.context:  # a gap to be filled, or a choice on its own (acc_mutual_info)
+                print(f"context {instance.choice}: {flatten(instance)!r}")
             marked = " <- right" if _is_right(instance) else ""
             print(f"continuation {instance.choice}: {instance.continuation!r}{marked}")
     elif first.generation_kwargs:
