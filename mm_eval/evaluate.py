@@ -94,7 +94,13 @@ def run(plan: Plan, progress: Progress | None = None, started: float | None = No
     spec = plan.spec()
     folder = RunFolder(Path(request.output_path or default_folder(request, spec)))
     own = processes()
-    with launched(own, folder, lambda: folder.claim(spec, request.to_json())) as launch:
+
+    def claim() -> None:
+        folder.claim(spec, request.to_json())
+        if own.leads:  # once a launch: it reads every picture file
+            folder.hold_files(plan.picture_files())
+
+    with launched(own, folder, claim) as launch:
         state = _recorded(folder)
         all_have_read(own)
         outcome = _ask(plan, folder, state, progress if own.leads else Silent(), own, launch)
@@ -117,6 +123,7 @@ def score(folder_path: Path, bootstrap_iters: int = 100_000, progress: Progress 
     request = RunRequest.from_json({**run["request"], "bootstrap_iters": bootstrap_iters})
     plan = prepare_from_spec(request, run["spec"])
     with folder.locked():
+        folder.hold_files(plan.picture_files())
         state = read_journal(folder.path)
         return _report(plan, folder, state, Outcome(), run["spec"], time.time(), progress or Silent())
 

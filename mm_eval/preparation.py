@@ -21,6 +21,7 @@ from mm_eval.scorers import ProcessResultsScorer, Scorer
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.blocks import PromptBlock, check_prompt_keys, choose_block
 from mm_eval.task.dataset import DataSource, sample_configs
+from mm_eval.task.named_files import file_digests
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import MetricKey
 
@@ -101,6 +102,13 @@ class Plan:
         """The names of the data sets of which there is only the bundled sample."""
         paths = {task.config.dataset_path for task in self.tasks.values() if task.docs.bundled}
         return sorted(str(path).rsplit("/", 1)[-1] for path in paths)
+
+    def picture_files(self) -> dict[str, dict[str, str]]:
+        """{task: {name: digest}} of the picture files that the rows of each task name; embedded ones are in its fingerprint."""
+        found = {
+            name: file_digests(task.docs, self.doc_ids[name]) for name, task in self.tasks.items() if task.has_pictures
+        }
+        return {name: digests for name, digests in found.items() if digests}
 
     def spec(self) -> dict[str, Any]:
         """What decides the answers, for run.json: two launches with equal specs are one run."""

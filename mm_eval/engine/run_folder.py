@@ -1,6 +1,6 @@
 """The run folder: one spec, one launch at a time, every file whole.
 
-<output_path>/run.json  lock  journal/*.jsonl  results.json  samples/<task>.jsonl
+<output_path>/run.json  files.json  lock  journal/*.jsonl  results.json  samples/<task>.jsonl
 """
 
 from __future__ import annotations
@@ -92,6 +92,27 @@ class RunFolder:
             shown = "; ".join(different[:4])
             raise ConfigError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)
         return True
+
+    def hold_files(self, files: Mapping[str, Mapping[str, str]]) -> None:
+        """Remembers the digests of the picture files that rows name, {task: {name: digest}}; the run can't go on with other ones.
+
+        A file that was missing may have come, one that was there may be gone: its docs fail, and are asked again.
+        Errors: ConfigError that names the first files that have changed.
+        """
+        known: dict[str, dict[str, str]] = (self.read("files.json") or {}).get("files", {})
+        changed = [
+            name
+            for task, found in files.items()
+            for name, digest in found.items()
+            if known.get(task, {}).get(name, digest) != digest
+        ]
+        if changed:
+            what = f"{len(changed)} picture files are not those that were asked about: {', '.join(changed[:4])}."
+            hint = "Put them back, or choose another --output_path."
+            raise ConfigError(what, where=str(self.path), hint=hint)
+        merged = {task: {**known.get(task, {}), **files.get(task, {})} for task in {**known, **files}}
+        if merged != known:
+            self.write("files.json", json.dumps({"v": RUN_VERSION, "files": merged}, indent=1, ensure_ascii=False))
 
     def read(self, name: str) -> dict[str, Any] | None:
         """A JSON file of the folder, or None when it is not there; StoreError when it is no JSON."""
