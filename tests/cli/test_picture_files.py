@@ -62,7 +62,7 @@ def test_a_file_that_was_missing_may_come_and_one_that_was_there_may_go(
 ) -> None:
     folder, command = asked
     assert cli(*command).code == 3
-    picture(folder / "c.png", "red")
+    picture(folder / "c.png", "white")
     (folder / "a.png").unlink()
     ran = cli(*command)
     assert ran.code == 0 and "went on with an earlier launch: 2 answers were there, 1 were asked" in ran.out
