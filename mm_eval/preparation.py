@@ -125,6 +125,7 @@ class Plan:
                     "config": {"stated": task.config.to_json(), "with_functions": task.config.digest()},
                     "asked": asked_digest(task, self.styles[name], self.doc_ids[name]),
                     "data": task.docs.fingerprint,
+                    **({"examples": examples} if (examples := task.examples_fingerprint) else {}),
                     "docs": _digest(self.doc_ids[name]),
                     "prompt": {"key": self.styles[name].block.key, "kwargs": dict(self.styles[name].block.kwargs)},
                     "multiturn": self.styles[name].multiturn,
@@ -176,7 +177,8 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> Plan:
     plan = _open(request, load_configs(request), request.sample or model_class_of(request)[0].bundled)
     for name in plan.tasks:
         stored = spec["tasks"].get(name)
-        if stored is None or stored["data"] != plan.tasks[name].docs.fingerprint:
+        now = plan.tasks[name].docs.fingerprint, plan.tasks[name].examples_fingerprint
+        if stored is None or (stored["data"], stored.get("examples")) != now:
             raise ConfigError(
                 f"the data of {name!r} is not what was asked about.", hint="A run can't be scored on other data."
             )

@@ -129,6 +129,12 @@ class Task:
         return self.config.path
 
     @property
+    def examples_fingerprint(self) -> str | None:
+        """Of the split that few-shot examples come from, where that is not the docs' own."""
+        docs = self.pool.docs if self.pool is not None else None
+        return docs.fingerprint if isinstance(docs, Docs) and docs.fingerprint != self.docs.fingerprint else None
+
+    @property
     def has_pictures(self) -> bool:
         return self.config.doc_to_visual is not None
 
