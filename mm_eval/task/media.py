@@ -82,10 +82,11 @@ def _opened(content: bytes) -> Image:
 
     picture: Image.Image = Image.open(io.BytesIO(content))
     picture.load()
+    if picture.mode.startswith("I;16") or picture.mode == "I" and picture.format == "PNG":
+        scaled = picture.convert("I").point(lambda value: value * (1 / 257)).convert("L")
+        return ImageOps.exif_transpose(scaled)
     if picture.getexif().get(0x0112) is not None:
         return ImageOps.exif_transpose(picture)
-    if picture.mode.startswith("I;16") or picture.mode == "I" and picture.format == "PNG":
-        return picture.convert("I").point(lambda value: value * (1 / 257)).convert("L")
     if picture.format in MIME:
         picture.info[_FILE] = (picture.format, content)
     return picture

@@ -35,11 +35,11 @@ def saved(image: Image.Image, kind: str, **options: object) -> bytes:
     return file.getvalue()
 
 
-def sixteen_bits() -> bytes:
+def sixteen_bits(**options: object) -> bytes:
     image = Image.new("I;16", (2, 1))
     image.putpixel((0, 0), 65535)
     image.putpixel((1, 0), 128 * 257)
-    return saved(image, "PNG")
+    return saved(image, "PNG", **options)
 
 
 def turned() -> bytes:
@@ -78,6 +78,10 @@ def test_28_odd_pictures_decode_as_documented(content: bytes, size: tuple[int, i
 
 def test_28_sixteen_bits_are_scaled_not_clipped() -> None:
     assert open_picture(sixteen_bits()).convert("RGB").getpixel((1, 0)) == (128, 128, 128)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    upright = open_picture(sixteen_bits(exif=exif)).convert("RGB")
+    assert upright.size == (1, 2) and upright.getpixel((0, 1)) == (128, 128, 128)
 
 
 def test_28_broken_files_fail_their_own_doc_only_and_are_named(cli, tmp_path: Path) -> None:
