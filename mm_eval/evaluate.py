@@ -301,6 +301,9 @@ def _unscored(plan: Plan, folder: RunFolder, outcome: Outcome) -> Report:
 
 def _notes(plan: Plan, state: JournalState, outcome: Outcome) -> list[str]:
     notes = list(plan.notes)
+    if parts := [f"{asked} of {all_docs} docs of {name}" for name, (asked, all_docs) in plan.in_part.items()]:
+        more = f" and of {len(parts) - 4} more tasks" if len(parts) > 4 else ""
+        notes.append(f"only {', '.join(parts[:4])}{more} were asked: no result on a benchmark")
     if outcome.reused and not outcome.asked:
         notes.append(f"all {outcome.reused} answers were in the run folder already; nothing was asked")
     elif outcome.reused:

@@ -103,6 +103,12 @@ class Plan:
         paths = {task.config.dataset_path for task in self.tasks.values() if task.docs.bundled}
         return sorted(str(path).rsplit("/", 1)[-1] for path in paths)
 
+    @property
+    def in_part(self) -> dict[str, list[int]]:
+        """{task: [docs asked, all its docs]} of the tasks of which `--limit` or `--samples` leaves docs out."""
+        sizes = {name: [len(self.doc_ids[name]), len(task.docs)] for name, task in self.tasks.items()}
+        return {name: size for name, size in sizes.items() if size[0] < size[1]}
+
     def picture_files(self) -> dict[str, dict[str, str]]:
         """{task: {name: digest}} of the picture files that the rows of each task name; embedded ones are in its fingerprint."""
         found = {

@@ -104,11 +104,20 @@ def release_table(runs: Sequence[RecordedRun], reported: Sequence[Reported] = ()
         _add_run(table, run, better)
     if any(run.results["run"].get("sample") for run in runs):
         table.notes.append("Sample data, not the benchmarks: no result to publish.")
+    for run in runs:
+        table.notes += [
+            f"{_line(run.model)}, {name}: {part}, no result on a benchmark." for name, part in _parts(run).items()
+        ]
     for entry in reported:
         _add_reported(table, entry)
     for row, cells in table.rows.items():
         _mark_best(cells, better.get(row, True))
     return table
+
+
+def _parts(run: RecordedRun) -> dict[str, str]:
+    """{task: "60 of 420 docs"} where docs were left out."""
+    return {name: f"{asked} of {every} docs" for name, (asked, every) in run.results["run"].get("in_part", {}).items()}
 
 
 def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str], bool]) -> None:
@@ -201,12 +210,11 @@ def _grid(table: ReleaseTable, intervals: bool, bold: Callable[[str], str], plus
     ]
 
 
-def _footnotes(table: ReleaseTable) -> list[str]:
-    marks = (
-        ["* as reported, not measured by us."]
-        if any(not c.ours for r in table.rows.values() for c in r.values())
-        else []
-    )
+def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
+    cells = [cell for row in table.rows.values() for cell in row.values()]
+    marks = ["* as reported, not measured by us."] if any(not cell.ours for cell in cells) else []
+    if intervals and any(cell.margin is not None for cell in cells):
+        marks.append("± is half of the 95% interval.")
     return marks + table.notes
 
 
@@ -222,7 +230,7 @@ def as_markdown(table: ReleaseTable, intervals: bool = False) -> str:
 
     grid = [[safe(label), *cells] for label, *cells in _grid(table, intervals, lambda text: f"**{text}**")]
     head = [line(["benchmark", *map(safe, table.columns)]), line(["---", *["---:"] * len(table.columns)])]
-    notes = [f"\n{safe(note)}" for note in _footnotes(table)]
+    notes = [f"\n{safe(note)}" for note in _footnotes(table, intervals)]
     return "\n".join([*head, *map(line, grid), *notes])
 
 
@@ -245,7 +253,7 @@ def as_latex(table: ReleaseTable, intervals: bool = False) -> str:
             cells[place] = f"{first}\\textbf{{{inner}}}{after}" if closing else cell
         lines.append(" & ".join(cells) + r" \\")
     head = " & ".join(["benchmark", *map(safe, table.columns)]) + r" \\"
-    notes = ["% " + " ".join(note.split()) for note in _footnotes(table)]
+    notes = ["% " + " ".join(note.split()) for note in _footnotes(table, intervals)]
     columns = "l" + "r" * len(table.columns)
     body = [
         rf"\begin{{tabular}}{{{columns}}}",
@@ -293,7 +301,7 @@ def as_html(table: ReleaseTable, intervals: bool = False) -> str:
             f"<td>{f'<b>{safe(text)}</b>' if bold else safe(text)}</td>" for text, bold in zip(shown, best, strict=True)
         ]
         body.append(f"<tr><td>{safe(table.label(row))}</td>{''.join(marked)}</tr>")
-    notes = "".join(f"<p>{safe(note)}</p>" for note in _footnotes(table))
+    notes = "".join(f"<p>{safe(note)}</p>" for note in _footnotes(table, intervals))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{notes}"
 
 
@@ -315,8 +323,10 @@ def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
         for name, task in run.tasks.items():
             config = run.results["configs"][name]
             numbers = run.results["results"][name]
+            flaws = ["sample data"] if run.results["run"].get("sample") else []
+            flaws += [part for task_name, part in _parts(run).items() if task_name == name]
             dataset = {
-                "name": name,
+                "name": f"{name} ({', '.join(flaws)})" if flaws else name,
                 "type": str(config.get("dataset_path")),
                 "split": config.get("test_split") or "validation",
             }

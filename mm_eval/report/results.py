@@ -113,6 +113,7 @@ def environment(plan: Plan, spec: Mapping[str, Any], started: float) -> dict[str
         "prompts": {name: task["prompt"] for name, task in spec["tasks"].items()},
         "data": {name: task["data"] for name, task in spec["tasks"].items()},
         "limit": plan.request.limit,
+        "in_part": plan.in_part,
         "bootstrap_iters": plan.request.bootstrap_iters,
         "libraries": {name: version for name in LIBRARIES if (version := _version(name))},
         "python": platform.python_version(),

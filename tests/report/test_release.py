@@ -200,3 +200,19 @@ def test_a_wrong_release_file_is_told_before_anything_is_asked(cli, tmp_path, te
     (tmp_path / "release.yaml").write_text(text)
     done = cli("run", "--config", tmp_path / "release.yaml", "--output_path", tmp_path / "out")
     assert done.code == 2 and said in done.err and not (tmp_path / "out").exists()
+
+
+def test_a_run_of_some_docs_is_told_wherever_its_numbers_are(cli, tmp_path):
+    ran = cli("--tasks", "mme,seedbench", "--model", "dummy", "--sample", "--samples", '{"mme": [3, 5]}')
+    assert "note: only 2 of 420 docs of mme were asked: no result on a benchmark" in ran.out
+    run = RecordedRun.read(ran.folder)
+    assert "dummy, mme: 2 of 420 docs, no result on a benchmark." in as_markdown(release_table([run]))
+    names = [result["dataset"]["name"] for result in model_index([run])[0]["results"]]
+    assert names == ["mme (sample data, 2 of 420 docs)", "seedbench (sample data)"]
+
+
+def test_what_stands_after_a_number_is_said(table):
+    said = "± is half of the 95% interval."
+    for way in (as_markdown, as_html):
+        assert said in way(table, intervals=True) and said not in way(table)
+    assert "% ± is half of the 95% interval." in as_latex(table, intervals=True)
