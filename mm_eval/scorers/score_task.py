@@ -77,6 +77,7 @@ class TaskScoring:
     _reduced: dict[str, dict[int, ReducedDoc]] = field(default_factory=dict)
     _clusters: dict[int, Any] = field(default_factory=dict)
     _repeats_differ: bool = False
+    _without_target: int = 0
 
     def samples(self, doc_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
         """Scores the docs and gives one row each, for samples/<task>.jsonl; a row is also a valid replay row."""
@@ -101,6 +102,12 @@ class TaskScoring:
                 f"the {repeats} answers to each doc are equal, as greedy decoding makes them: `repeats` adds nothing."
             )
             self.scores.notes.append(note)
+        config = self.task.config
+        if self._without_target and generates and config.doc_to_target is not None and config.process_results is None:
+            what = f"{self._without_target} of {self.scores.n} docs have no target (doc_to_target gives null)"
+            self.scores.notes.append(
+                f"{what}: no answer can equal that. Perhaps the split's answers are not published."
+            )
         return self.scores
 
     def _score_chunk(self, doc_ids: list[int]) -> Iterator[dict[str, Any]]:
@@ -174,6 +181,7 @@ class TaskScoring:
         truncated = truncated or any("truncated" in found for found in rules.values())
         blind = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
         scores.n += 1
+        self._without_target += first.target is None
         scores.failed += failure is not None
         scores.truncated += truncated
         if failure is None:
