@@ -26,7 +26,7 @@ def _arguments(args: Mapping[str, Any], name: str) -> Arguments:
 
 @register_model("tiny-llava")
 class TinyLlava(Llava):
-    """The bundled LLaVA model (1.4 M parameters) for the bundled sample data."""
+    """The bundled LLaVA model (1.8 M parameters) for the bundled sample data."""
 
     bundled = True
     bundled_stand_in = None
@@ -41,7 +41,7 @@ class TinyLlava(Llava):
 
 @register_model("tiny-qwen2-vl")
 class TinyQwen2VL(QwenVL):
-    """The bundled Qwen2-VL model (1.5 M parameters) for the bundled sample data."""
+    """The bundled Qwen2-VL model (1.9 M parameters) for the bundled sample data."""
 
     bundled = True
     bundled_stand_in = None

@@ -9,6 +9,8 @@ import pytest
 import torch
 from PIL.Image import Image
 
+from mm_eval.engine.model import MODELS as ADAPTERS
+
 MODELS = Path(__file__).parents[2] / "assets" / "models"
 FOLDERS = {"llava": "tiny-llava", "qwen": "tiny-qwen2-vl"}
 ARCHITECTURES = {"llava": "LlavaForConditionalGeneration", "qwen": "Qwen2VLForConditionalGeneration"}
@@ -58,7 +60,10 @@ def test_a_model_loads_and_answers(arch: str) -> None:
 
     loaded = Loaded(arch)
     assert type(loaded.model).__name__ == ARCHITECTURES[arch]
-    assert sum(parameter.numel() for parameter in loaded.model.parameters()) < 3_000_000
+    parameters = sum(parameter.numel() for parameter in loaded.model.parameters())
+    assert parameters < 3_000_000
+    about = ADAPTERS.get(FOLDERS[arch]).__doc__ or ""
+    assert f"({parameters / 1e6:.1f} M parameters)" in about  # what `ls models` says
     text = "Is there a red circle in this image?" + SUFFIX[arch]["yesno"]
     for seed in range(2):
         inputs = loaded.inputs([draw_scene(random.Random(seed)).image], text)
