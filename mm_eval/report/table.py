@@ -69,13 +69,12 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[s
     counts = [str(row[count]) for count in ("n", "failed", "unparsed")]
     shots = str(results["n-shot"].get(name, ""))
     better = results["higher_is_better"].get(name, {})
-    digits = _digits(row)
     keys = [key for text in row if (key := MetricKey.parse(text)) and not key.is_stderr]
     if not keys:
         yield [label, shots, "", "", "", "", "", "", "", *counts]
     for number, key in enumerate(keys):
         stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
-        first = number == 0
+        first, digits = number == 0, _digits(row, row[str(key)])
         yield [
             label if first else "",
             shots if first else "",
@@ -90,10 +89,10 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[s
         ]
 
 
-def _digits(row: Mapping[str, Any]) -> int:
-    """Four places for a row of fractions, two for points."""
-    numbers = [value for key, value in row.items() if MetricKey.parse(key) and isinstance(value, (int, float))]
-    return 2 if any(abs(value) >= 2 for value in numbers) else 4
+def _digits(row: Mapping[str, Any], value: Any) -> int:
+    """Four places for a fraction, two for points; what can't be told from itself (0) goes by the row's others."""
+    numbers = [value] if value else [number for key, number in row.items() if MetricKey.parse(key)]
+    return 2 if any(isinstance(number, (int, float)) and abs(number) >= 2 for number in numbers) else 4
 
 
 def number_text(value: Any, digits: int = 4) -> str:

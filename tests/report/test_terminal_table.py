@@ -1,0 +1,16 @@
+"""The table on the terminal."""
+
+from mm_eval.report.table import table
+
+
+def test_a_fraction_keeps_its_places_beside_points_and_a_zero_goes_by_its_row() -> None:
+    counts = {"alias": "t", "n": 60, "failed": 0, "unparsed": 0}
+    row = {"acc,none": 0.46667, "acc_stderr,none": 0.0649, "perplexity,none": 105.854, "perplexity_stderr,none": 40.39}
+    points = {"existence,none": 0.0, "existence_stderr,none": 0.0, "count,none": 186.667}
+    rows = {"t": {**counts, **row}, "mme": {**counts, **points}}
+    shown = table(
+        {"results": rows, "groups": {}, "n-shot": {}, "higher_is_better": {}}, [("t", 0), ("mme", 0)]
+    ).splitlines()
+    words = [line.split() for line in shown[2:]]
+    assert words[0][1:5] == ["acc", "0.4667", "±", "0.0649"] and words[1][:4] == ["perplexity", "105.85", "±", "40.39"]
+    assert words[2][1:5] == ["existence", "0.00", "±", "0.00"] and words[3][:2] == ["count", "186.67"]
