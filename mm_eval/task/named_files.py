@@ -12,7 +12,7 @@ from mm_eval.task.docs import Docs
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 
 
-def file_digests(docs: Docs, doc_ids: Sequence[int], chunk: int = 1024) -> dict[str, str]:
+def file_digests(docs: Docs, doc_ids: Sequence[int], chunk: int = 64) -> dict[str, str]:
     """{name: digest of the file} for each picture file below the data's folders that these docs name in any column.
 
     A name without a file there (it is missing, a URL, or relative to a folder that only the task's function knows) is left out.
