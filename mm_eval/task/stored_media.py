@@ -6,6 +6,7 @@ reach a host in its network.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +33,10 @@ class Places:
         if "\0" in name:
             raise DataError("a picture's file name holds a NUL byte.")
         for root in self.roots:
+            if not os.path.isfile(os.path.join(root, name)):
+                continue
             found = (root / name).resolve()  # symlinks followed: what counts is where the file is
-            if found.is_relative_to(root.resolve()) and found.is_file():
+            if found.is_relative_to(root.resolve()):
                 return found.read_bytes()
         hint = "Rows name files relative to their dataset's folder."
         raise DataError(f"the picture {name[:200]!r} is no file below the data's folder.", hint=hint)
