@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from mm_eval.engine.cache import AnswerCache
 from mm_eval.engine.distributed import Processes, Signs, all_have_read, launched, processes, wait_for_ranks
 from mm_eval.engine.journal import Journal, JournalState, read_journal
+from mm_eval.engine.model import request_key
 from mm_eval.engine.plan import planned
 from mm_eval.engine.run_folder import RunFolder
 from mm_eval.engine.schedule import Asker, Outcome, StopSignal
@@ -141,16 +142,17 @@ def _ask(
     """Asks what this process owes; every answer is on disk before it is counted. Rank 0 then waits for the others."""
     assert plan.model is not None
     shares = {name: _share(plan, name, state, own) for name in plan.tasks}
+    checked = {name: _owed(plan, name, ids, state) for name, ids in shares.items()}
     per_doc = {name: _per_doc(plan, name) for name in plan.tasks}
     fail_at = failure_limit(plan.request.fail_on_error, sum(per_doc[name] * len(plan.doc_ids[name]) for name in shares))
     progress.start("answering", sum(per_doc[name] * len(ids) for name, ids in shares.items()))
-    outcome = Outcome()
+    outcome = Outcome(reused=sum(answered for _, answered in checked.values()))
     signs = Signs(folder.path, launch, own, outcome.counts)
     with StopSignal().listening() as stop:
         with signs.given(), _cache(plan) as cache, _journal(folder) as journal:
             told = signs.failed_elsewhere
             asker = Asker(plan.model, journal, state, stop, progress.tick, fail_at, cache, outcome, told)
-            asker.ask(planned(_instances(plan, shares, state)))
+            asker.ask(planned(_instances(plan, {name: owed for name, (owed, _) in checked.items()})))
         progress.stop()
         if own.leads and own.count > 1:
             dead, others = wait_for_ranks(folder.path, launch, own, lambda: stop.requested)
@@ -213,18 +215,37 @@ def _journal(folder: RunFolder) -> Iterator[Journal]:
         journal.close()
 
 
-def _instances(plan: Plan, shares: Mapping[str, list[int]], state: JournalState) -> Iterator[Instance]:
-    """What the run asks, docs that are answered first and without decoding a picture: they are only counted."""
+def _instances(plan: Plan, owed: Mapping[str, list[int]]) -> Iterator[Instance]:
+    """What the run asks, task by task."""
     for name, task in plan.tasks.items():
-        owed = []
-        for doc_id, instances in groupby(_begun(plan, name, shares[name], state), key=lambda instance: instance.doc_id):
-            answered = list(instances)
-            if all(state.answer(instance.slot) for instance in answered):
-                yield from answered
-            else:
-                owed.append(doc_id)
-        owed += [doc_id for doc_id in shares[name] if state.answer(Slot(task.path, doc_id)) is None]
-        yield from task.instances(sorted(owed), plan.styles[name])
+        yield from task.instances(owed[name], plan.styles[name])
+
+
+def _owed(plan: Plan, name: str, doc_ids: list[int], state: JournalState) -> tuple[list[int], int]:
+    """The docs that have something to ask, and how many answers the others have; no picture is decoded for it.
+
+    Errors: ConfigError when an answer is to another question than the doc makes now, which a changed file can bring about
+        that only the task's own functions know of.
+    """
+    assert plan.model is not None
+    task, answered = plan.tasks[name], 0
+    owed = {doc_id for doc_id in doc_ids if state.answer(Slot(task.path, doc_id)) is None}
+    for doc_id, group in groupby(_begun(plan, name, doc_ids, state), key=lambda instance: instance.doc_id):
+        instances = list(group)
+        known = [state.answer(instance.slot) for instance in instances]
+        for instance, found in zip(instances, known, strict=True):
+            if found is None or instance.error is not None:
+                continue
+            instance.image_digests = found.images
+            if found.key != request_key(plan.model, instance):
+                hint = "A file that the task reads must have changed; give the run another --output_path."
+                what = "the answer that is recorded is to another question than this doc's."
+                raise ConfigError(what, where=f"{task.path} doc {doc_id}", hint=hint)
+        if all(known):
+            answered += len(known)
+        else:
+            owed.add(doc_id)
+    return sorted(owed), answered
 
 
 def _begun(plan: Plan, name: str, doc_ids: list[int], state: JournalState) -> Iterator[Instance]:
