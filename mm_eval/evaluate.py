@@ -325,7 +325,7 @@ def _notes(plan: Plan, state: JournalState, outcome: Outcome) -> list[str]:
     if parts := [f"{asked} of {all_docs} docs of {name}" for name, (asked, all_docs) in plan.in_part.items()]:
         more = f" and of {len(parts) - 4} more tasks" if len(parts) > 4 else ""
         notes.append(f"only {', '.join(parts[:4])}{more} were asked: no result on a benchmark")
-    if outcome.reused and not outcome.asked:
+    if outcome.reused and not outcome.asked and not outcome.failed:
         notes.append(f"all {outcome.reused} answers were in the run folder already; nothing was asked")
     elif outcome.reused:
         notes.append(f"went on with an earlier launch: {outcome.reused} answers were there, {outcome.asked} were asked")
@@ -336,7 +336,9 @@ def _notes(plan: Plan, state: JournalState, outcome: Outcome) -> list[str]:
     if plan.model is not None and (account := plan.model.account(state.usage)):
         notes.append(account)
     if state.damaged:
-        notes.append(f"{state.damaged} damaged journal lines count for nothing; what they held is asked again")
+        notes.append(
+            f"{state.damaged} damaged journal lines count for nothing; `mm-eval run` asks again what they held"
+        )
     return notes
 
 

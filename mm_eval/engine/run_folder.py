@@ -150,13 +150,26 @@ class RunFolder:
         return path
 
 
+DIGESTS = {
+    "asked": "the prompts are others",
+    "data": "the data is other",
+    "examples": "the data of the few-shot examples is other",
+    "sha256": "other docs are asked",
+    "with_functions": "the YAML, or a function that it names, is another",
+    "fingerprint": "the model's files are others",
+}
+"""What a digest in a spec stands for: its digits say nothing to anyone."""
+
+
 def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
     """What differs between two specs, one sentence each."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted({*old, *new}, key=str):
             yield from differences(old.get(key), new.get(key), f"{at}.{key}" if at else str(key))
     elif old != new:
-        yield f"{at} was {_short(old)} and is {_short(new)}"
+        place, _, name = at.rpartition(".")
+        said = DIGESTS.get(name) if isinstance(old, str) and isinstance(new, str) else None
+        yield f"{place}: {said}" if said else f"{at} was {_short(old)} and is {_short(new)}"
 
 
 def _short(value: Any) -> str:

@@ -71,3 +71,13 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_asked(tmp_pa
         pass
     with pytest.raises(ConfigError, match="can't be written"), RunFolder(tmp_path / ("x" * 300)).locked():
         pass
+
+
+def test_a_digest_that_differs_is_told_in_words() -> None:
+    old = {"tasks": {"mme": {"asked": "0649f3", "docs": {"count": 60, "sha256": "ab"}}}}
+    new = {"tasks": {"mme": {"asked": "5531aa", "docs": {"count": 5, "sha256": "cd"}}}}
+    assert list(differences(old, new)) == [
+        "tasks.mme: the prompts are others",
+        "tasks.mme.docs.count was 60 and is 5",
+        "tasks.mme.docs: other docs are asked",
+    ]
