@@ -54,7 +54,7 @@ def test_another_picture_under_the_same_name_is_another_run(cli, asked: tuple[Pa
     for again in (cli(*command), cli("score", cli(*command).folder)):
         assert again.code == 2 and "1 picture files are not those that were asked about: b.png" in again.err
     picture(folder / "b.png", "blue")
-    assert "2 answers were in the run folder already" in cli(*command).out
+    assert "2 answers were there, 0 were asked" in cli(*command).out
 
 
 def test_a_file_that_was_missing_may_come_and_one_that_was_there_may_go(
