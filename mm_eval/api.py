@@ -158,8 +158,8 @@ def evaluate(
     progress: bars on the error stream. Errors: ConfigError when nothing was asked; what fails later is in the results.
     """
     from mm_eval.evaluate import evaluate as run
-    from mm_eval.preparation import RunRequest
     from mm_eval.report.progress import Progress
+    from mm_eval.request import RunRequest
     from mm_eval.run_options import check_options
 
     known = [each.name for each in fields(RunRequest)]

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from mm_eval.engine.run_folder import RunFolder
 from mm_eval.errors import ConfigError, NotHereError
-from mm_eval.preparation import RunRequest, load_configs, prepare_without_model
+from mm_eval.preparation import prepare_without_model
+from mm_eval.request import RunRequest, load_configs
 from mm_eval.task.dataset import DataSource, fetch_repository, hub_ids
 
 __all__ = ["Bundled", "bundle"]

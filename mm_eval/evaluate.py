@@ -26,11 +26,12 @@ from mm_eval.engine.plan import planned
 from mm_eval.engine.run_folder import RunFolder
 from mm_eval.engine.schedule import Asker, Outcome, StopSignal
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
-from mm_eval.preparation import Plan, RunRequest, check_generation, prepare, prepare_from_spec
+from mm_eval.preparation import Plan, check_generation, prepare, prepare_from_spec
 from mm_eval.report.html import write_report
 from mm_eval.report.recorded import RecordedRun, sample_name
 from mm_eval.report.results import assemble, environment
 from mm_eval.report.thumbnails import pictures_of, write_thumbnails
+from mm_eval.request import RunRequest
 from mm_eval.scorers.score_task import TaskScores, TaskScoring
 from mm_eval.types import Instance, Slot
 

@@ -15,7 +15,8 @@ from typing import Any
 from mm_eval.engine.model import Model
 from mm_eval.engine.plan import planned
 from mm_eval.errors import MMEvalError
-from mm_eval.preparation import Plan, RunRequest, prepare
+from mm_eval.preparation import Plan, prepare
+from mm_eval.request import RunRequest
 from mm_eval.types import Instance, Response, Slot
 
 TOLERANCE = 1e-4

@@ -14,8 +14,9 @@ from typing import Any
 
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.evaluate import Progress, Report, Silent, run
-from mm_eval.preparation import Plan, RunRequest, asked_with, check_generation, prepare, prompt_blocks
+from mm_eval.preparation import Plan, asked_with, check_generation, prepare, prompt_blocks
 from mm_eval.release import check_folders, folder_name
+from mm_eval.request import RunRequest
 
 
 @dataclass

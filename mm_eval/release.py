@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.errors import ConfigError, did_you_mean
-from mm_eval.preparation import RunRequest
+from mm_eval.request import RunRequest
 from mm_eval.run_options import check_options
 
 OPTIONS = tuple(each.name for each in fields(RunRequest) if each.name not in ("output_path", "model", "name"))

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mm_eval.errors import MMEvalError
-from mm_eval.preparation import Plan, RunRequest, load_configs, prepare_without_model, without_sample
+from mm_eval.preparation import Plan, prepare_without_model, without_sample
+from mm_eval.request import RunRequest, load_configs
 from mm_eval.scorers.score_task import TaskScoring
 from mm_eval.task.blocks import check_prompt_keys, choose_block
 from mm_eval.task.task import Task

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.errors import ConfigError
 
 if TYPE_CHECKING:
-    from mm_eval.preparation import RunRequest
+    from mm_eval.request import RunRequest
 
 
 def add_task_options(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +107,7 @@ def _failure_limit(text: str) -> bool | int | float:
 
 def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
     """The tasks and data that the options of `add_task_options` describe."""
-    from mm_eval.preparation import RunRequest
+    from mm_eval.request import RunRequest
 
     return RunRequest(
         tasks=tuple(read_names(args.tasks)),

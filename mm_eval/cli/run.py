@@ -11,7 +11,7 @@ from mm_eval.cli.options import add_model_options, add_store_options, add_task_o
 from mm_eval.errors import ConfigError
 
 if TYPE_CHECKING:
-    from mm_eval.preparation import RunRequest
+    from mm_eval.request import RunRequest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -90,7 +90,7 @@ def _with_stand_in(args: argparse.Namespace) -> tuple[Any, str]:
     """The request; a family named without `pretrained` is shown with its bundled model, and says so."""
     from dataclasses import replace
 
-    from mm_eval.preparation import model_class_of
+    from mm_eval.request import model_class_of
 
     request = read_request(args)
     model_class, name = model_class_of(request)

@@ -25,20 +25,6 @@ class Jackknife(NamedTuple):
     jumps: bool
 
 
-def jackknife_stderr(
-    f: Statistic,
-    values: Sequence[Any],
-    members: Sequence[Sequence[int]],
-    stratum: Key | None = None,
-    content: Key | None = None,
-    *,
-    most: int = 1000,
-    seed: int = 0,
-) -> StandardError:
-    """Standard error of f(values), which must be smooth; see `jackknife`."""
-    return jackknife(f, values, members, stratum, content, most=most, seed=seed).error
-
-
 def jackknife(
     f: Statistic,
     values: Sequence[Any],

@@ -32,7 +32,7 @@ from mm_eval.metrics import (
     weighted_mean,
 )
 from mm_eval.metrics.half_samples import half_samples
-from mm_eval.metrics.jackknife import jackknife_stderr
+from mm_eval.metrics.jackknife import jackknife
 
 
 def numbers(count, seed=0):
@@ -167,7 +167,7 @@ def test_fault_bootstrapping_corpus_metrics_costs_minutes():
 def test_the_jackknife_of_a_mean_is_its_closed_form():
     values, clusters = numbers(30), [i // 3 for i in range(30)]
     members = [[3 * i, 3 * i + 1, 3 * i + 2] for i in range(10)]
-    found = jackknife_stderr(mean, values, members)
+    found = jackknife(mean, values, members).error
     assert found.value == pytest.approx(mean_stderr(values, clusters), rel=1e-9)
 
 
@@ -241,7 +241,7 @@ def test_a_declared_content_makes_mmes_error_exact_and_its_cost_grow_with_the_do
     docs = mme_docs(1500)
     clusters = [doc["question_id"] for doc in docs]
     members = [[2 * i, 2 * i + 1] for i in range(1500)]
-    one_by_one = jackknife_stderr(mme_aggregate_results, docs, members, lambda doc: doc["category"], most=1500)
+    one_by_one = jackknife(mme_aggregate_results, docs, members, lambda doc: doc["category"], most=1500).error
     assert standard_error(mme_aggregate_results, docs, clusters).value == pytest.approx(one_by_one.value, rel=1e-9)
     for pictures in (100, 1500):
         number, calls = counted(mme_aggregate_results)
@@ -295,7 +295,7 @@ def test_a_trimmed_mean_is_smooth_enough_for_the_jackknife():
         return mean(sorted(values)[len(values) // 10 : -(len(values) // 10)])
 
     members = [[i] for i in range(200)]
-    assert standard_error(trimmed, values) == jackknife_stderr(trimmed, values, members)
+    assert standard_error(trimmed, values) == jackknife(trimmed, values, members).error
 
 
 def test_a_stratum_with_one_cluster_stays_and_is_noted():

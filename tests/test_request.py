@@ -1,0 +1,22 @@
+"""A run as it is asked for, there and back through run.json."""
+
+from pathlib import Path
+
+import pytest
+
+from mm_eval.errors import ConfigError
+from mm_eval.request import RunRequest
+
+
+def test_a_request_comes_back_from_run_json_with_its_folders_made_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked = RunRequest(("mme",), model="replay", limit=0.5, data_root="data", gen_kwargs={"max_new_tokens": 3})
+    again = RunRequest.from_json(asked.to_json())
+    assert Path(again.data_root) == tmp_path / "data"
+    assert (again.tasks, again.limit, dict(again.gen_kwargs)) == (("mme",), 0.5, {"max_new_tokens": 3})
+
+
+def test_fault_an_option_of_another_version_ended_in_a_type_error():
+    stored = {**RunRequest(("mme",)).to_json(), "crop_pictures": True}
+    with pytest.raises(ConfigError, match="crop_pictures.*does not know"):
+        RunRequest.from_json(stored)
