@@ -28,6 +28,7 @@ from mm_eval.engine.schedule import Asker, Outcome, StopSignal
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.preparation import Plan, check_generation, prepare, prepare_from_spec
 from mm_eval.report.html import write_report
+from mm_eval.report.media import Media
 from mm_eval.report.recorded import RecordedRun, sample_name
 from mm_eval.report.results import assemble, environment
 from mm_eval.report.thumbnails import pictures_of, write_thumbnails
@@ -301,8 +302,9 @@ def _write_page(plan: Plan, folder: RunFolder, progress: Progress) -> list[str]:
     recorded = RecordedRun.read(folder.path)
     progress.phase("report")
     try:
-        for name, task in plan.tasks.items():
-            write_thumbnails(folder.path, task, plan.styles[name], pictures_of(recorded.rows(name)))
+        with Media(folder.path) as media:
+            for name, task in plan.tasks.items():
+                write_thumbnails(media, task, plan.styles[name], pictures_of(recorded.rows(name)))
         return [f"report: {write_report(recorded)}"]
     except (OSError, MMEvalError) as error:
         return [f"no report.html could be written: {error}"]

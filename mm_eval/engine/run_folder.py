@@ -58,9 +58,18 @@ class RunFolder:
             os.ftruncate(fd, 0)
             write_whole(fd, f"pid {os.getpid()} on {socket.gethostname()}".encode())
             mend_torn_tails(self.path)
+            self._sweep()
             yield self
         finally:
             os.close(fd)
+
+    def _sweep(self) -> None:
+        """Removes what killed processes had begun to write (`write_lines`), which nobody will put in place."""
+        for path in (path for part in (".", "samples", "media") for path in (self.path / part).glob(".*.tmp")):
+            pid = path.name.split(".")[-2]
+            with suppress(OSError):
+                if pid.isdigit() and not _lives(int(pid)):
+                    path.unlink()
 
     def _take(self, fd: int) -> None:
         try:
@@ -148,6 +157,16 @@ class RunFolder:
                 beside.unlink(missing_ok=True)
             raise StoreError(f"it can't be written: {error.strerror}.", where=str(path)) from error
         return path
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
 
 
 DIGESTS = {

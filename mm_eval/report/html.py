@@ -2,8 +2,7 @@
 
     write_report(RecordedRun.read("runs/llava"))
 
-Pictures are thumbnails by content in media/; those that fit into `EMBEDDED` bytes are in the file itself, the rest is loaded from
-beside it.
+Pictures are thumbnails; those in the folder's pack are in the page itself, the rest is loaded from media/ beside it.
 """
 
 from __future__ import annotations

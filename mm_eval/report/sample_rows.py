@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from mm_eval.metrics.paired import right_or_wrong
+from mm_eval.report.media import Media
 from mm_eval.report.recorded import RecordedRun
 
-EMBEDDED = 24 * 2**20
-"""Bytes of thumbnails that a page carries itself: about 2,000 of them."""
 CATEGORY_COLUMNS = (
     "category",
     "subject",
@@ -57,18 +55,13 @@ class SampleRows:
 
 
 def pictures(digests: Iterable[str], folders: Sequence[Path], page_folder: Path) -> Iterator[tuple[str, str]]:
-    """(digest, address) of each thumbnail that one of the run folders has: a data URL while they fit, else a path."""
-    room = EMBEDDED
-    for digest in digests:
-        path = next((path for folder in folders if (path := thumbnail_path(folder, digest)).is_file()), None)
-        if path is None:
-            continue
-        size = path.stat().st_size
-        if size <= room:
-            room -= size
-            yield digest, "data:image/jpeg;base64," + base64.b64encode(path.read_bytes()).decode()
-        else:
-            yield digest, Path(os.path.relpath(path, page_folder)).as_posix()
+    """(digest, address) of each thumbnail that one of the run folders has."""
+    with ExitStack() as opened:
+        kept = [opened.enter_context(Media(folder)) for folder in folders]
+        for digest in digests:
+            address = next((found for media in kept if (found := media.address(digest, page_folder))), None)
+            if address is not None:
+                yield digest, address
 
 
 class Answers:
@@ -95,11 +88,6 @@ class Answers:
         shown = _shown(self._task, other)
         keys = ("a", "ok", "e", "u", "x") if row["prompt"] == other["prompt"] else ("a", "ok", "e", "u", "x", "p")
         return {key: shown[key] for key in keys if key in shown}
-
-
-def thumbnail_path(folder: Path, digest: str) -> Path:
-    """media/ab/<sha>.jpg"""
-    return folder / "media" / digest[:2] / f"{digest}.jpg"
 
 
 def _shown(name: str, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Thumbnails of the pictures that were asked about, by content: media/ab/<sha256 of the pixels>.jpg.
+"""Makes the thumbnails of the pictures that were asked about, named by the sha256 of the pixels (see `media`).
 
 Made after a run, from the docs and not from the answers' path, so that no answer waits for a picture to be made smaller.
 
@@ -10,16 +10,14 @@ its size. 1,000 pictures of 336 x 336 cost 0.2 CPU seconds so, and 3 with all of
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PIL.JpegImagePlugin import JpegImageFile
 
 from mm_eval.errors import MMEvalError
-from mm_eval.report.sample_rows import thumbnail_path
+from mm_eval.report.media import Media
 from mm_eval.task.media import open_picture, picture_digest, visuals_of
 from mm_eval.task.task import PromptStyle, Task
 
@@ -45,7 +43,7 @@ def pictures_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Wanted]:
             yield row["doc_id"], row["images"]
 
 
-def write_thumbnails(folder: Path, task: Task, style: PromptStyle, wanted: Iterable[Wanted]) -> int:
+def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Iterable[Wanted]) -> int:
     """Writes the thumbnails that are missing and returns how many.
 
     A picture that can't be had any more is left out: the page says so.
@@ -53,7 +51,7 @@ def write_thumbnails(folder: Path, task: Task, style: PromptStyle, wanted: Itera
     if task.config.doc_to_visual is None:
         return 0
     made = 0
-    missing = _missing(folder, wanted)
+    missing = _missing(media, wanted)
     checked = False  # the first stored picture is held against its digest: the task's function may have changed since
     while chunk := dict(islice(missing, 16)):
         for doc_id, doc in task.docs.stored(list(chunk)):
@@ -63,17 +61,17 @@ def write_thumbnails(folder: Path, task: Task, style: PromptStyle, wanted: Itera
                 read = [picture_digest(open_picture(picture.content).convert("RGB")) for picture in own]
                 checked = read == digests
             if own and checked:
-                made += sum(_write_stored(folder, digest, p) for digest, p in zip(digests, own, strict=True))
+                made += sum(_write_stored(media, digest, p) for digest, p in zip(digests, own, strict=True))
             else:
-                made += _write_decoded(folder, task, style, doc_id)
+                made += _write_decoded(media, task, style, doc_id, chunk[doc_id])
     return made
 
 
-def _missing(folder: Path, wanted: Iterable[Wanted]) -> Iterator[Wanted]:
+def _missing(media: Media, wanted: Iterable[Wanted]) -> Iterator[Wanted]:
     """The docs with a picture that has no thumbnail yet, each picture asked for once."""
     seen: set[str] = set()
     for doc_id, digests in wanted:
-        new = [digest for digest in digests if digest not in seen and not thumbnail_path(folder, digest).exists()]
+        new = [digest for digest in digests if digest not in seen and digest not in media]
         seen.update(digests)
         if new:
             yield doc_id, digests
@@ -119,16 +117,16 @@ def _unread(value: Any) -> Any:
     return picture
 
 
-def _write_stored(folder: Path, digest: str, picture: StoredJpeg) -> int:
-    path, (side, size) = thumbnail_path(folder, digest), AS_IT_IS
-    if path.exists():
+def _write_stored(media: Media, digest: str, picture: StoredJpeg) -> int:
+    if digest in media:
         return 0
+    side, size = AS_IT_IS
     small = max(picture.size) <= side and len(picture.content) <= size and "exif" not in picture.info
-    _put(path, picture.content if small else _encoded(picture))
+    media.add(digest, picture.content if small else _encoded(picture))
     return 1
 
 
-def _write_decoded(folder: Path, task: Task, style: PromptStyle, doc_id: int) -> int:
+def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, digests: list[str]) -> int:
     assert task.config.doc_to_visual is not None
     try:
         doc = task.docs.full(doc_id)
@@ -137,9 +135,9 @@ def _write_decoded(folder: Path, task: Task, style: PromptStyle, doc_id: int) ->
         return 0
     made = 0
     for picture in pictures:
-        path = thumbnail_path(folder, picture_digest(picture))
-        if not path.exists():
-            _put(path, _encoded(picture.copy()))
+        digest = picture_digest(picture)
+        if digest in digests and digest not in media:
+            media.add(digest, _encoded(picture.copy()))
             made += 1
     return made
 
@@ -151,14 +149,3 @@ def _encoded(picture: Image) -> bytes:
     file = io.BytesIO()
     picture.save(file, "JPEG", quality=80)
     return file.getvalue()
-
-
-def _put(path: Path, content: bytes) -> None:
-    """A whole file, or none."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        beside.write_bytes(content)
-    except FileNotFoundError:  # the first picture of its folder
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(content)
-    os.replace(beside, path)

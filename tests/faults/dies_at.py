@@ -23,17 +23,13 @@ def samples_then_die(self: TaskScoring, doc_ids: list[int]):
 
 
 def replace_or_die(source: str, target: Path) -> None:
-    """Dies with the file written beside its place: results.json, report.html, or the third picture."""
-    target = Path(target)
-    if target.parent.parent.name == "media":
-        pictures.append(target)
-    if target.name in (f"{point}.json", f"{point}.html") or (point == "media" and len(pictures) == 3):
+    """Dies with the file written beside its place: results.json, the pack of thumbnails, or report.html."""
+    if Path(target).name in (f"{point}.json", f"{point}.zip", f"{point}.html"):
         die()
     whole_replace(source, target)
 
 
 point = sys.argv.pop(1)
-pictures: list[Path] = []
 whole_samples, whole_replace = TaskScoring.samples, os.replace
 if point == "answers":
     importlib.import_module("mm_eval.evaluate")._report = die
@@ -41,7 +37,7 @@ elif point == "samples":
     TaskScoring.samples = samples_then_die
 elif point == "scoring":
     TaskScoring.aggregate = die
-elif point in ("results", "media", "report"):
+elif point in ("results", "thumbnails", "report"):
     assert RunFolder.write_lines.__globals__["os"] is os
     os.replace = replace_or_die
 runpy.run_path(str(Path(__file__).parent.parent / "cli" / "slow_model.py"), run_name="__main__")

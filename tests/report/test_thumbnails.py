@@ -1,7 +1,7 @@
 """Thumbnails: of the pictures that were asked about, and of no other, at the least cost."""
 
+import base64
 import io
-import json
 
 import pytest
 from PIL import Image, ImageChops
@@ -9,8 +9,8 @@ from PIL import Image, ImageChops
 from mm_eval.evaluate import RunRequest, evaluate
 from mm_eval.preparation import prepare_from_spec
 from mm_eval.report import thumbnails
+from mm_eval.report.media import Media
 from mm_eval.report.recorded import RecordedRun
-from mm_eval.report.sample_rows import thumbnail_path
 from mm_eval.report.thumbnails import pictures_of, write_thumbnails
 
 YAML = """
@@ -78,9 +78,16 @@ def run(tmp_path):
 def made(folder):
     recorded = RecordedRun.read(folder)
     plan = prepare_from_spec(RunRequest.from_json(recorded.request), recorded.spec)
-    count = write_thumbnails(folder, plan.tasks["shown"], plan.styles["shown"], pictures_of(recorded.rows("shown")))
-    digests = [json.loads(line)["images"][0] for line in (folder / "samples/shown.jsonl").read_text().splitlines()]
-    return count, [thumbnail_path(folder, digest) for digest in digests]
+    rows = list(recorded.rows("shown"))
+    with Media(folder) as media:
+        count = write_thumbnails(media, plan.tasks["shown"], plan.styles["shown"], pictures_of(rows))
+    with Media(folder) as media:
+        urls = [media.address(row["images"][0], folder) for row in rows]
+    return count, [url and base64.b64decode(url.removeprefix("data:image/jpeg;base64,")) for url in urls]
+
+
+def opened(jpeg):
+    return Image.open(io.BytesIO(jpeg))
 
 
 @pytest.mark.parametrize("visual", ["!function utils.as_stored", "image"])
@@ -91,8 +98,8 @@ def test_a_small_stored_picture_is_its_own_thumbnail_and_not_decoded_again(run, 
     monkeypatch.setattr(
         thumbnails, "open_picture", lambda content: decoded.append(1) or Image.open(io.BytesIO(content))
     )
-    count, paths = made(folder)
-    assert count == 20 and [path.read_bytes() for path in paths[::2]] == contents
+    count, found = made(folder)
+    assert count == 20 and found[::2] == contents
     assert len(decoded) == 1, "the first is held against its digest"
     assert made(folder)[0] == 0 and len(decoded) == 1, "what is there is not made again"
 
@@ -102,14 +109,14 @@ def test_a_large_picture_is_made_small_and_one_with_private_data_written_anew(ru
     exif[0x010F] = "Camera of somebody"
     folder = run("!function utils.as_stored", [jpeg((1600, 1200)), jpeg((300, 200), exif)])
     count, [large, private] = made(folder)
-    assert count == 2 and Image.open(large).size == (320, 240)
-    assert Image.open(private).size == (300, 200) and b"Camera" not in private.read_bytes()
+    assert count == 2 and opened(large).size == (320, 240)
+    assert opened(private).size == (300, 200) and b"Camera" not in private
 
 
 def test_a_picture_that_the_task_changes_is_shown_as_it_was_asked(run):
     folder = run("!function utils.left_half", [jpeg((300, 200))])
-    _, [path] = made(folder)
-    picture = Image.open(path)
+    _, [jpeg_shown] = made(folder)
+    picture = opened(jpeg_shown)
     assert picture.size == (150, 200)
     assert (
         max(high for _, high in ImageChops.difference(picture, Image.new("RGB", (150, 200), "red")).getextrema()) < 60
@@ -117,20 +124,19 @@ def test_a_picture_that_the_task_changes_is_shown_as_it_was_asked(run):
 
 
 def test_painting_over_the_stored_picture_is_seen(run):
-    _, [path] = made(run("!function utils.painted", [jpeg((300, 200))]))
+    _, [jpeg_shown] = made(run("!function utils.painted", [jpeg((300, 200))]))
     red = Image.new("RGB", (300, 200), "red")
-    assert max(high for _, high in ImageChops.difference(Image.open(path), red).getextrema()) < 8
+    assert max(high for _, high in ImageChops.difference(opened(jpeg_shown), red).getextrema()) < 8
 
 
 def test_a_picture_turned_by_its_file_is_upright(run):
     exif = Image.Exif()
     exif[0x0112] = 6
-    _, [path] = made(run("!function utils.as_stored", [jpeg((300, 200), exif)]))
-    assert Image.open(path).size == (200, 300)
+    _, [jpeg_shown] = made(run("!function utils.as_stored", [jpeg((300, 200), exif)]))
+    assert opened(jpeg_shown).size == (200, 300)
 
 
 def test_where_the_tasks_function_has_changed_no_other_picture_is_shown(run):
     folder = run("!function utils.changing", [jpeg((300 + n, 200)) for n in range(3)])
     (folder.parent / "changed").touch()
-    _, paths = made(folder)
-    assert not any(path.exists() for path in paths)
+    assert made(folder) == (0, [None] * 3)
