@@ -23,11 +23,11 @@ def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
         config, files = load_config(path)
     except ConfigError as error:
         return _broken(path, error), []
-    record = _task_or_group(config, path)
+    record = _task_or_group(config)
     return record, files[1:]
 
 
-def _task_or_group(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def _task_or_group(config: Mapping[str, Any]) -> dict[str, Any]:
     name = config.get("group") if is_group(config) else config.get("task")
     if not isinstance(name, str):
         return {"kind": "none"}
@@ -35,8 +35,6 @@ def _task_or_group(config: Mapping[str, Any], path: Path) -> dict[str, Any]:
     if is_group(config):
         inline = list(_inline(config.get("task"), (name,)))
         return {"kind": "group", "name": name, "tags": tags, "about": _about_group(config), "inline": inline}
-    if path.name.startswith("_"):
-        return {"kind": "none"}
     group = config.get("group")
     tags += [tag for tag in schema.texts(group if isinstance(group, (str, list)) else None) if tag not in tags]
     return {"kind": "task", "name": name.partition("@")[0], "tags": tags, "about": _about_task(config)}

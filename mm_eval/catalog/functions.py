@@ -104,7 +104,7 @@ class FunctionRef:
         self.check()
         try:
             module = importlib.import_module(self.name.rpartition(".")[0]) if self.of_mm_eval else _load(self.source())
-        except Exception as error:  # the task's own code: whatever it raises is a fault of the config
+        except (Exception, SystemExit) as error:  # the task's own code: whatever it raises is a fault of the config
             hint = _import_hint(error, self.file.parent) if isinstance(error, ModuleNotFoundError) else ""
             what = f"importing the file of !function {self.name} failed: {type(error).__name__}: {error}"
             raise ConfigError(what, where=self.where, hint=hint) from error
@@ -123,10 +123,15 @@ class FunctionRef:
 
 
 def _import_hint(error: ModuleNotFoundError, folder: Path) -> str:
-    """What to do about a module that a task's file imports and that isn't there."""
+    """What to do about a module that a task's file imports and that isn't there; nothing where the file says so itself."""
+    if error.name is None:
+        return ""
     if (folder / f"{error.name}.py").is_file():
         return f"Write `from .{error.name} import ...` for a file beside it."
-    return f"The task's file needs the package {str(error.name).partition('.')[0]!r}; install it."
+    package = error.name.partition(".")[0]
+    if package in sys.modules or importlib.util.find_spec(package):
+        return f"The task's file was written for another version of the package {package!r} than the one installed."
+    return f"The task's file needs the package {package!r}; install it."
 
 
 def _stamp(path: Path) -> tuple[int, int]:

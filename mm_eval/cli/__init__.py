@@ -99,7 +99,7 @@ def _dispatch(words: list[str]) -> int:
     for word in rest:
         if word.startswith("--") and word.split("=")[0] not in known:  # before "required" hides a misspelt option
             raise ConfigError(f"unknown option {word.split('=')[0]!r}.", hint=did_you_mean(word.split("=")[0], known))
-    args = parser.parse_args(rest)
+    args = parser.parse_intermixed_args(rest)  # `ls tasks --include_path DIR WORD`: words may stand behind options
     if args.verbosity not in ("DEBUG", "INFO", "WARNING", "ERROR"):
         raise ConfigError(f"--verbosity {args.verbosity!r} is no level.", hint="Use DEBUG, INFO, WARNING or ERROR.")
     handler = logging.StreamHandler(sys.stderr)

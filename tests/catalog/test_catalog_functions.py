@@ -89,6 +89,18 @@ def test_a_package_that_a_task_needs_is_named(tmp_path: Path, write: Write) -> N
     write("utils.py", "import lmms_eval_of_nowhere.tasks\ndef f(): ...\n")
     with pytest.raises(ConfigError, match="needs the package 'lmms_eval_of_nowhere'; install it"):
         reference(tmp_path, "utils.f").resolve()
+    write("older.py", "import json.of_long_ago\ndef f(): ...\n")
+    with pytest.raises(ConfigError, match="written for another version of the package 'json'"):
+        reference(tmp_path, "older.f").resolve()
+    write("says.py", "raise ModuleNotFoundError('Install the extra [math].')\ndef f(): ...\n")
+    with pytest.raises(ConfigError, match=r"Install the extra \[math\]\.$"):
+        reference(tmp_path, "says.f").resolve()
+
+
+def test_a_file_that_ends_the_process_on_import_is_a_fault_of_the_config(tmp_path: Path, write: Write) -> None:
+    write("utils.py", "import sys\nsys.exit('swipl is not installed')\ndef f(): ...\n")
+    with pytest.raises(ConfigError, match=r"t\.yaml:7: .*SystemExit: swipl is not installed"):
+        reference(tmp_path, "utils.f").resolve()
 
 
 def test_a_file_that_fails_to_import_names_the_yaml_and_the_reason(tmp_path: Path, write: Write) -> None:
