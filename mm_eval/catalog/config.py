@@ -33,7 +33,8 @@ class TaskConfig:
     source: the merged keys as written, before the format; it knows their lines.
     format: the layout that made the doc_to_* fields; format_asked: the name after the @, where there was one.
     task_class, class_arguments: `class: !function task.Qasper`, and the keys that mm-eval doesn't know beside it.
-    prompt_kwargs: the blocks of model_specific_prompt_kwargs.
+    prompt_kwargs: the blocks of model_specific_prompt_kwargs; target_kwargs: those of model_specific_target_kwargs.
+    doc_to_messages: writes the whole chat of a doc, where a chat is asked.
     """
 
     name: str
@@ -61,6 +62,7 @@ class TaskConfig:
     doc_to_text: Any = None
     doc_to_target: Any = None
     doc_to_choice: Any = None
+    doc_to_messages: Any = None
     description: Any = ""
     target_delimiter: str = " "
     fewshot_delimiter: str = "\n\n"
@@ -77,6 +79,7 @@ class TaskConfig:
     repeats: int = 1
     batch_size: int | str | None = None
     prompt_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    target_kwargs: Mapping[str, Any] = field(default_factory=dict)
     multiple_inputs: bool = False
     multiple_targets: bool = False
     cluster_key: str | list[str] | None = None
@@ -104,6 +107,7 @@ class TaskConfig:
         schema.check_keys(source, schema.TASK_KEYS, f"task {name!r}", extra=has_class)
         _check_fewshot(source)
         _check_prompt_kwargs(source)
+        _check_generation_blocks(source)
         schema.check_pipelines(source)
         for reference in schema.functions_in(source):
             reference.check()
@@ -112,6 +116,7 @@ class TaskConfig:
             tag=tuple(dict.fromkeys(schema.texts(source.get("tag")) + schema.texts(source.get("group")))),
             metadata=schema.one_mapping(source.get("metadata")),
             prompt_kwargs=source.get("model_specific_prompt_kwargs") or {},
+            target_kwargs=source.get("model_specific_target_kwargs") or {},
             task_class=source.get("class"),
             class_arguments={k: v for k, v in source.items() if _is_argument(k)} if has_class else {},
         )
@@ -145,6 +150,9 @@ class TaskConfig:
         if self.output_type == "multiple_choice" and self.doc_to_choice is None:
             what = f"task {self.name!r} is multiple_choice and has no doc_to_choice."
             raise ConfigError(what, where=self.where("output_type"))
+        if self.output_type != "generate_until" and self.doc_to_messages is not None:
+            what = f"doc_to_messages is for generate_until, and output_type is {self.output_type!r}."
+            raise ConfigError(what, where=self.where("doc_to_messages"))
         if self.source.get("scorer") is not None and self.source.get("process_results") is not None:
             hint = "Write one of them, or null for the other."
             raise ConfigError("scorer and process_results are both given.", where=self.where("scorer"), hint=hint)
@@ -229,7 +237,12 @@ class TaskConfig:
 _FIELDS = tuple(
     f.name for f in fields(TaskConfig) if f.name in schema.TASK_KEYS and f.name not in ("tag", "metadata", "task_class")
 )
-_RENAMED = {"class": "task_class", "model_specific_prompt_kwargs": "prompt_kwargs", "task": "name"}
+_RENAMED = {
+    "class": "task_class",
+    "model_specific_prompt_kwargs": "prompt_kwargs",
+    "model_specific_target_kwargs": "target_kwargs",
+    "task": "name",
+}
 
 
 def _is_argument(key: str) -> bool:
@@ -258,6 +271,7 @@ def _formatted(values: dict[str, Any], source: LocatedDict, layout: Format, aske
         "answer": layout.answer if layout.answer is not None else values.get("doc_to_target", "answer"),
     }
     kept.update(layout.overrides())
+    kept.pop("doc_to_messages", None)  # the format is the prompt, of a chat too
     kept["doc_to_text"] = FormatField("text", layout, **inputs)
     kept["doc_to_target"] = FormatField("target", layout, **inputs)
     if layout.choice_labels or layout.is_choice or inputs["choices"] is not None:
@@ -287,6 +301,15 @@ def _check_prompt_kwargs(source: LocatedDict) -> None:
         if block is not None and not isinstance(block, Mapping):
             hint = "Each block is a mapping; what holds for all models stands under `default:`."
             raise ConfigError(f"the prompt block {name!r} is {block!r:.60}.", where=blocks.where(name), hint=hint)
+
+
+def _check_generation_blocks(source: LocatedDict) -> None:
+    """What lmms-eval says to single adapters of its own is read over; what it says to every model is not."""
+    key = "model_specific_generation_kwargs"
+    blocks = source.get(key)
+    if isinstance(blocks, Mapping) and blocks.get("default"):
+        hint = "Write them under generation_kwargs."
+        raise ConfigError(f"the `default` of {key} holds for every model.", where=source.where(key), hint=hint)
 
 
 def _pipeline(entry: Mapping[str, Any], metrics: list[Any]) -> LocatedDict:

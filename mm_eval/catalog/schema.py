@@ -26,19 +26,22 @@ HARMLESS = {
     "should_decontaminate": "mm-eval has no decontamination",
     "doc_to_decontamination_query": "mm-eval has no decontamination",
     "full_docs": "process_results always gets the doc",
-    "model_specific_generation_kwargs": "lmms-eval declares it and reads it nowhere",
+    "model_specific_generation_kwargs": "options of lmms-eval's own adapters (image_aspect_ratio, patch_size)",
+    "score_key": "where lmms-eval looks for its clustered standard errors; ours are made of what is scored",
 }
 """Keys that are read over: what they ask for changes no number here."""
 
 UNSUPPORTED = {
     "use_prompt": "promptsource is not supported; write doc_to_text, doc_to_choice and doc_to_target.",
     "doc_to_audio": "there is no audio.",
-    "doc_to_messages": "the chat messages are built from doc_to_text and doc_to_visual. For a task that has these too, write a "
-    "file with `include:` of this one, a `task:` of its own and `doc_to_messages: null`.",
-    "model_specific_target_kwargs": "targets are the same for all models.",
     "task_list": "write a group with `task:` members.",
+    "reasoning_tags": "write a filter_list whose first step is `strip_thinking`.",
+    "auto_strip_thinking": "write a filter_list whose first step is `strip_thinking`.",
 }
-"""Keys of lm-eval and lmms-eval that would change numbers and that mm-eval does not have."""
+"""Keys of lm-eval and lmms-eval that would change numbers and that mm-eval does not have.
+
+null, false and "none" ask for nothing.
+"""
 
 Check = Callable[[Any], bool]
 Rule = tuple[str, Check]
@@ -106,6 +109,7 @@ TASK_KEYS: dict[str, Rule] = {
     "doc_to_text": PROMPT,
     "doc_to_target": TARGET,
     "doc_to_choice": CHOICES,
+    "doc_to_messages": FUNCTION,
     "description": PROMPT,
     "target_delimiter": TEXT,
     "fewshot_delimiter": TEXT,
@@ -122,6 +126,7 @@ TASK_KEYS: dict[str, Rule] = {
     "repeats": POSITIVE,
     "batch_size": BATCH,
     "model_specific_prompt_kwargs": MAPPING,
+    "model_specific_target_kwargs": MAPPING,
     "multiple_inputs": BOOLEAN,
     "multiple_targets": BOOLEAN,
     "unsafe_code": BOOLEAN,
@@ -208,8 +213,9 @@ def check_keys(config: LocatedDict, rules: Mapping[str, Rule], what: str, *, ext
     """
     for key, value in config.items():
         where = config.where(key)
-        if key in UNSUPPORTED and value is not None:
-            raise ConfigError(f"{key!r} is not supported: {UNSUPPORTED[key]}", where=where)
+        if key in UNSUPPORTED and value not in (None, False, "none"):
+            hint = f"A file of your own with `include:` of this one and `{key}: null` puts it aside."
+            raise ConfigError(f"{key!r} is not supported: {UNSUPPORTED[key]}", where=where, hint=hint)
         if key in HARMLESS or key in UNSUPPORTED:
             continue
         if key not in rules:

@@ -14,6 +14,9 @@ from mm_eval.types import Doc
 PROMPT_KEYWORDS = ("model_specific_prompt_kwargs", "lmms_eval_specific_kwargs")
 """The two names under which a task's function may ask for the prompt block of the model."""
 
+TARGET_KEYWORD = "model_specific_target_kwargs"
+"""The name under which it may ask for what the right answer looks like after that prompt (ai2d: a letter or the option)."""
+
 
 class Asked(Protocol):
     """What is needed of a task to see which keys its functions read."""
@@ -31,11 +34,13 @@ class PromptBlock:
 
     key: the block that was laid over `default` ("default" itself where none was).
     kwargs: what the task's functions get. read: where it is a set, the keys that they look for are put into it.
+    targets: the task's `model_specific_target_kwargs`, of which the entry of this key holds, else `default`.
     """
 
     key: str = "default"
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     read: set[str] | None = field(default=None, compare=False)
+    targets: Mapping[str, Any] = field(default_factory=dict)
 
     def for_function(self) -> dict[str, Any]:
         """The kwargs as a task's function gets them: a copy, which notes what is read where that is asked for."""
@@ -98,18 +103,27 @@ def choose_block(blocks: Mapping[str, Any] | None, model_keys: Sequence[str], as
 
 
 def call(function: Callable[..., Any], doc: Doc, block: PromptBlock) -> Any:
-    """Calls a task's function with the doc and, if it declares the keyword, with the prompt block."""
-    keyword = _prompt_keyword(function)
-    return function(doc, **{keyword: block.for_function()}) if keyword else function(doc)
+    """Calls a task's function with the doc and, if it declares their keywords, with the prompt block and the target's entry."""
+    given: dict[str, Any] = {}
+    for keyword in _keywords(function):
+        if keyword in PROMPT_KEYWORDS:
+            given[keyword] = block.for_function()
+        elif block.targets:
+            given[keyword] = block.targets.get(block.key, block.targets.get("default"))
+    return function(doc, **given)
 
 
 @lru_cache(maxsize=4096)
-def _prompt_keyword(function: Callable[..., Any]) -> str | None:
+def _keywords(function: Callable[..., Any]) -> tuple[str, ...]:
     try:
         names = inspect.signature(function).parameters
     except (TypeError, ValueError):  # a builtin without a signature
-        return None
-    return next((keyword for keyword in PROMPT_KEYWORDS if keyword in names), None)
+        return ()
+    return tuple(keyword for keyword in (*PROMPT_KEYWORDS, TARGET_KEYWORD) if keyword in names)
+
+
+def _takes_block(function: Any) -> bool:
+    return callable(function) and any(keyword in PROMPT_KEYWORDS for keyword in _keywords(function))
 
 
 def check_prompt_keys(task: Asked, doc_ids: Sequence[int], block: PromptBlock) -> None:
@@ -119,16 +133,20 @@ def check_prompt_keys(task: Asked, doc_ids: Sequence[int], block: PromptBlock) -
     the block is left alone. Errors: ConfigError naming a key that none reads, with what they look for instead.
     """
     config, read = task.config, set[str]()
-    takers: list[Any] = [getattr(config, f"doc_to_{part}") for part in ("text", "target", "choice", "visual")]
-    if not block.kwargs or not any(callable(taker) and _prompt_keyword(taker) for taker in takers):
+    parts = ("text", "target", "choice", "visual", "messages")
+    if not block.kwargs or not any(_takes_block(getattr(config, f"doc_to_{part}")) for part in parts):
         return
     recording = replace(block, read=read)
     for doc_id in doc_ids[:100]:
         task.question(task.docs.text(doc_id), recording, f"{config.path} doc {doc_id}")
         if read >= block.kwargs.keys():
             return
-    if callable(config.doc_to_visual) and _prompt_keyword(config.doc_to_visual):
-        call(config.doc_to_visual, task.docs.full(doc_ids[0]), recording)
+    for of_whole_doc in (config.doc_to_visual, config.doc_to_messages):
+        if _takes_block(of_whole_doc):
+            try:
+                call(of_whole_doc, task.docs.full(doc_ids[0]), recording)
+            except Exception:  # the task's own code: what it raises is told when the doc is asked
+                return
     if unread := [key for key in block.kwargs if key not in read]:
         raise ConfigError(
             f"no function of {config.path} reads the key {unread[0]!r} of the prompt block {block.key!r}.",

@@ -67,6 +67,11 @@ def _marked(turn: Turn) -> Turn:
     return replace(turn, text=f"{IMAGE_MARK}\n" * turn.pictures + turn.text)
 
 
+def lead_of(system: str | None, description: str) -> str:
+    """The system message of a chat."""
+    return "\n\n".join(part for part in (system, description) if part)
+
+
 def chat_context(
     question: Turn, shots: Sequence[Turn], layout: Layout, description: str, system: str | None
 ) -> list[Message]:
@@ -75,7 +80,7 @@ def chat_context(
     System instruction and description are the system message; what begins the answer is a last turn of the assistant.
     """
     messages: list[Message] = []
-    if lead := "\n\n".join(part for part in (system, description) if part):
+    if lead := lead_of(system, description):
         messages.append({"role": "system", "content": [_text(lead)]})
     if layout.multiturn:
         for shot in shots:
@@ -88,6 +93,18 @@ def chat_context(
     if question.prefix:
         messages.append({"role": "assistant", "content": [_text(question.prefix)]})
     return messages
+
+
+def written_context(messages: Sequence[Message], lead: str, prefix: str) -> list[Message]:
+    """Chat messages that a task writes itself: the lead begins its system message, what begins the answer is a last turn."""
+    written = list(messages)
+    if lead and written[0]["role"] == "system":
+        written[0] = {"role": "system", "content": [_text(f"{lead}\n\n"), *written[0]["content"]]}
+    elif lead:
+        written.insert(0, {"role": "system", "content": [_text(lead)]})
+    if prefix:
+        written.append({"role": "assistant", "content": [_text(prefix)]})
+    return written
 
 
 def write_context(

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-def to_pictures(visuals: Any, where: str) -> list[Image]:
-    """RGB pictures from what `doc_to_visual` returned: one picture, a list of them, or None for no picture.
+def to_pictures(visuals: Any, where: str, what: str = "doc_to_visual") -> list[Image]:
+    """RGB pictures from what a task's function returned: one picture, a list of them, or None for no picture.
 
+    what: the function's key, for errors.
     A picture in another mode is converted as Pillow does it (alpha is dropped), which is what published numbers rest on.
     Errors: DataError when something is no picture, or can't be decoded.
     """
@@ -37,7 +38,7 @@ def to_pictures(visuals: Any, where: str) -> list[Image]:
     pictures = []
     for item in items:
         if not isinstance(item, Image.Image):
-            raise DataError(f"doc_to_visual gave {type(item).__name__} where a picture is needed.", where=where)
+            raise DataError(f"{what} gave {type(item).__name__} where a picture is needed.", where=where)
         with decoding(where):
             in_memory = type(item) is Image.Image and item.mode == "RGB"  # `convert` would copy it
             pictures.append(item if in_memory else item.convert("RGB"))

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.task.blocks import PromptBlock
-from mm_eval.task.context import Layout, Turn, write_context
+from mm_eval.task.context import Layout, Turn, lead_of, write_context, written_context
 from mm_eval.task.dataset import DataSource, docs_of, load_docs
 from mm_eval.task.docs import Docs
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.media import PictureCache, picture_digest, visuals_of
+from mm_eval.task.messages import messages_of
 from mm_eval.task.prompt import words_of
 from mm_eval.task.question import Question, question_of
-from mm_eval.types import Context, Doc, Instance, RequestType
+from mm_eval.types import Context, Doc, Instance, Message, RequestType
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -188,6 +189,7 @@ class Task:
         where = f"{self.path} doc {doc_id}"
         question = self.question(doc, style.block, where)
         examples = self.pool.draw(self.config.num_fewshot, doc_id, doc) if self.pool and self.config.num_fewshot else []
+        messages = self._messages(doc_id, style, where)
         loaders = self._loaders(doc_id, examples, style, where)
         error: MMEvalError | None = None
         digests: list[list[str]] = []
@@ -200,7 +202,11 @@ class Task:
         else:
             counts = list(turn_pictures(doc_id) or ())
         counts += [0] * (len(examples) + 1 - len(counts))
-        contexts = self._contexts(doc, question, examples, style, counts, where)
+        if messages is None:
+            contexts = self._contexts(doc, question, examples, style, counts, where)
+        else:
+            lead = lead_of(style.system, self._description(doc, style, where))
+            contexts = [written_context(messages, lead, question.prefix)]
         template: dict[str, Any] = {
             "task": self.path,
             "doc_id": doc_id,
@@ -281,7 +287,9 @@ class Task:
     def _loaders(
         self, doc_id: int, examples: list[Example], style: PromptStyle, where: str
     ) -> list[Callable[[], list[Image]]]:
-        """For each turn, examples first, what loads its pictures."""
+        """For each turn, examples first, what loads its pictures; the turns that a task writes itself count as one."""
+        if self._writes_messages(style):
+            return [lambda: self._cache.get(doc_id, lambda: self._written(doc_id, style, where)[1])]
         if self.config.doc_to_visual is None:
             return []
         own, shown = self.config.doc_to_visual, self.config.fewshot_config.get("doc_to_visual")
@@ -293,12 +301,36 @@ class Task:
         loaders = [loader((doc_id, n), example.full, shown or own) for n, example in enumerate(examples)]
         return [*loaders, loader(doc_id, lambda: self.docs.full(doc_id), own)]
 
+    def _writes_messages(self, style: PromptStyle) -> bool:
+        """Whether the task writes the chat itself; a plain text is always made of doc_to_text."""
+        return style.chat and self.config.doc_to_messages is not None
+
+    def _messages(self, doc_id: int, style: PromptStyle, where: str) -> list[Message] | None:
+        """The chat that the task writes itself, None where it leaves that to the layout. Its pictures are cached."""
+        if not self._writes_messages(style):
+            return None
+        if self.config.num_fewshot:
+            raise ConfigError(
+                "doc_to_messages writes the whole chat, so that there is no place for few-shot examples.",
+                where=self.config.where("doc_to_messages"),
+                hint="Ask with --num_fewshot 0 or --apply_chat_template false.",
+            )
+        messages, pictures = self._written(doc_id, style, where)
+        self._cache.get(doc_id, lambda: pictures)
+        return messages
+
+    def _written(self, doc_id: int, style: PromptStyle, where: str) -> tuple[list[Message], list[Image]]:
+        return messages_of(self.config.doc_to_messages, self.docs.full(doc_id), style.block, where)
+
+    def _description(self, doc: Doc, style: PromptStyle, where: str) -> str:
+        return words_of(self.config.description, doc, style.block, what="description", where=where)
+
     def _contexts(
         self, doc: Doc, question: Question, examples: list[Example], style: PromptStyle, counts: list[int], where: str
     ) -> list[Context]:
         """The prompt of a question; one a choice where each has a text of its own."""
         config, settings = self.config, self.config.fewshot_config
-        description = words_of(config.description, doc, style.block, what="description", where=where)
+        description = self._description(doc, style, where)
         asked = [question_of(config, e.doc, style.block, f"{where}, few-shot example", settings) for e in examples]
         shots = [Turn(shot.text, count, shot.answer, shot.prefix) for shot, count in zip(asked, counts, strict=False)]
         given = {key: value for key, value in settings.items() if value is not None}

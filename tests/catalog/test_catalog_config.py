@@ -139,6 +139,8 @@ def test_other_spellings_of_keys_are_understood(write: Write) -> None:
         ("fewshot_config: {sampling: x}\n", "t.yaml:10: unknown key 'sampling' in fewshot_config. Did you mean 'sampl"),
         ("fewshot_config: {fewshot_indices: [a]}\n", "t.yaml:10: 'fewshot_indices' must be a list of whole numbers"),
         ("model_specific_prompt_kwargs: {pre_prompt: a}\n", "t.yaml:10: the prompt block 'pre_prompt' is 'a'."),
+        ("model_specific_generation_kwargs: {default: {temperature: 1}}\n", "t.yaml:10: the `default` of model_spec"),
+        ("model_specific_target_kwargs: a\n", "t.yaml:10: 'model_specific_target_kwargs' must be a mapping"),
         ("use_prompt: a\n", "t.yaml:10: 'use_prompt' is not supported: promptsource"),
         ("doc_to_audio: a\n", "t.yaml:10: 'doc_to_audio' is not supported"),
         (
@@ -192,18 +194,20 @@ def test_yes_and_no_without_quotes_say_what_yaml_made_of_them(write: Write) -> N
 def test_keys_without_effect_are_accepted(write: Write) -> None:
     config = task(
         write("t.yaml", "should_decontaminate: true\ndoc_to_decontamination_query: q\nfull_docs: true\n"
-              "model_specific_generation_kwargs: {llava: {image_aspect_ratio: original}}\n", task="t")
+              "model_specific_generation_kwargs: {llava: {image_aspect_ratio: original}}\nscore_key: acc\n"
+              "reasoning_tags: none\nauto_strip_thinking: false\n", task="t")
     )  # fmt: skip
-    assert not {"should_decontaminate", "model_specific_generation_kwargs"} & set(config.to_json())
+    without = {"should_decontaminate", "model_specific_generation_kwargs", "score_key", "reasoning_tags"}
+    assert not without & set(config.to_json())
 
 
 def test_a_key_that_is_not_supported_is_put_aside_by_a_file_that_includes_it(write: Write) -> None:
-    text = "doc_to_messages: !function utils.m\n"
-    write("utils.py", "def m(doc): ...\n")
-    assert "`doc_to_messages: null`" in error(write, text)
+    text = "reasoning_tags: [[<think>, </think>]]\n"
+    assert "first step is `strip_thinking`. A file of your own" in error(write, text)
+    assert "`reasoning_tags: null`" in error(write, text)
     write("below.yaml", text, task="below")
-    config = task(write("above.yaml", "task: above\ninclude: below.yaml\ndoc_to_messages: null\n"))
-    assert config.name == "above" and "doc_to_messages" not in config.to_json()
+    config = task(write("above.yaml", "task: above\ninclude: below.yaml\nreasoning_tags: null\n"))
+    assert config.name == "above" and "reasoning_tags" not in config.to_json()
 
 
 def test_pipelines_put_flat_arguments_under_kwargs_and_inherit_metrics(write: Write) -> None:

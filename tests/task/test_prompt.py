@@ -114,7 +114,7 @@ class TaskOf:
         self._docs = docs
         self.config = SimpleNamespace(
             path="mine", doc_to_text=doc_to_text, doc_to_target=None, doc_to_choice=None, doc_to_visual=None,
-            where=lambda key: "mine.yaml:7",
+            doc_to_messages=None, where=lambda key: "mine.yaml:7",
         )  # fmt: skip
 
     def text(self, doc_id):

@@ -6,6 +6,7 @@ import pytest
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, DataError
+from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.dataset import DataSource
 from mm_eval.task.task import PromptStyle, Task
 
@@ -219,3 +220,16 @@ def test_a_function_that_makes_the_data_gets_metadata_and_dataset_kwargs() -> No
 
     task(custom_dataset=make, metadata={"version": 1}, dataset_kwargs={"size": 2})
     assert given == {"version": 1, "size": 2}
+
+
+def test_what_is_right_goes_with_the_prompt_block() -> None:
+    """ai2d asks most models for a letter, and qwen_vl for the option's text."""
+
+    def target(doc: dict, model_specific_target_kwargs: str) -> str:
+        return {"mcq": "B", "qa": doc["word"]}[model_specific_target_kwargs]
+
+    made = task(doc_to_target=target, model_specific_target_kwargs={"default": "mcq", "qwen_vl": "qa"})
+    styles = [PromptStyle(PromptBlock(key)) for key in ("default", "qwen_vl", "gpt4v")]
+    assert [asked(made, style).target for style in styles] == ["B", "dog", "B"]
+    own = task(doc_to_target=lambda doc, model_specific_target_kwargs="its own": model_specific_target_kwargs)
+    assert asked(own).target == "its own"

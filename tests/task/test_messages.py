@@ -1,0 +1,136 @@
+"""`doc_to_messages`: a task that writes its chat itself is asked what it wrote, its pictures where it put them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mm_eval.catalog.config import TaskConfig
+from mm_eval.errors import ConfigError
+from mm_eval.task.blocks import PromptBlock, check_prompt_keys
+from mm_eval.task.dataset import DataSource
+from mm_eval.task.task import PromptStyle, Task
+
+CHAT = PromptStyle(chat=True)
+TEXT = {"type": "text", "text": "t"}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root with org/pairs: two docs of two pictures each, grey by their number."""
+    from datasets import Dataset, Image
+    from PIL import Image as Pillow
+
+    folder = tmp_path_factory.mktemp("data")
+    data = folder / "org" / "pairs" / "data"
+    data.mkdir(parents=True)
+    rows = {"question": ["first?", "second?"], "answer": ["a", "b"]}
+    for shift, name in enumerate(("left", "right")):
+        rows[name] = [Pillow.new("RGB", (4, 4), (10 * doc + shift,) * 3) for doc in range(2)]
+    made = Dataset.from_dict(rows).cast_column("left", Image()).cast_column("right", Image())
+    made.to_parquet(data / "test-00000-of-00001.parquet")
+    return folder
+
+
+def load(root: Path, doc_to_messages: Any, **keys: Any) -> Task:
+    config = {"task": "pairs", "dataset_path": "org/pairs", "test_split": "test", "doc_to_visual": ["left", "right"],
+              "doc_to_text": "question", "doc_to_target": "answer", "doc_to_messages": doc_to_messages}  # fmt: skip
+    return Task.load(TaskConfig.from_mapping({**config, **keys}).resolved(), DataSource(root))
+
+
+def interleaved(doc: dict, lmms_eval_specific_kwargs: dict | None = None) -> list[dict]:
+    tail = (lmms_eval_specific_kwargs or {}).get("post_prompt", "")
+    return [
+        {"role": "system", "content": [{"type": "text", "text": "Look twice."}]},
+        {"role": "user", "content": [
+            {"type": "image", "url": doc["right"]}, {"type": "text", "text": "or"},
+            {"type": "image", "url": doc["left"]}, {"type": "text", "text": doc["question"] + tail},
+        ]},
+    ]  # fmt: skip
+
+
+def shown(context: Any) -> list[str]:
+    return [f"{turn['role']}: " + "|".join(part.get("text", "#") for part in turn["content"]) for turn in context]
+
+
+def test_a_chat_is_what_the_function_wrote_and_its_pictures_come_in_its_order(root: Path) -> None:
+    instances = list(load(root, interleaved).instances([0, 1], CHAT))
+    assert [shown(i.context) for i in instances] == [
+        ["system: Look twice.", "user: #|or|#|first?"], ["system: Look twice.", "user: #|or|#|second?"]
+    ]  # fmt: skip
+    assert [[p.getpixel((0, 0))[0] for p in i.images()] for i in instances] == [[1, 0], [11, 10]]
+    assert [len(i.image_digests) for i in instances] == [2, 2] and instances[0].metadata["turn_pictures"] == [2]
+    assert instances[0].target == "a"
+
+
+def test_the_block_of_the_model_reaches_it(root: Path) -> None:
+    style = PromptStyle(chat=True, block=PromptBlock("qwen_vl", {"post_prompt": " Say it."}))
+    [instance] = load(root, interleaved).instances([0], style)
+    assert shown(instance.context)[-1] == "user: #|or|#|first? Say it."
+
+
+def test_a_key_that_only_it_reads_is_read(root: Path) -> None:
+    task = load(root, interleaved)
+    check_prompt_keys(task, [0, 1], PromptBlock("qwen_vl", {"post_prompt": " Say it."}))
+    with pytest.raises(ConfigError, match="reads the key 'past_prompt'.*Did you mean 'post_prompt'"):
+        check_prompt_keys(task, [0, 1], PromptBlock("qwen_vl", {"past_prompt": " Say it."}))
+
+
+def test_a_system_instruction_and_what_begins_the_answer_stand_around_it(root: Path) -> None:
+    style = PromptStyle(chat=True, system="Be brief.")
+    [instance] = load(root, interleaved, gen_prefix="Answer:").instances([0], style)
+    assert shown(instance.context) == ["system: Be brief.\n\n|Look twice.", "user: #|or|#|first?", "assistant: Answer:"]
+    [alone] = load(root, lambda doc: [{"role": "user", "content": [TEXT]}]).instances([0], style)
+    assert shown(alone.context) == ["system: Be brief.", "user: t"] and alone.images is None
+
+
+def test_plain_text_and_a_format_are_made_of_the_other_keys(root: Path) -> None:
+    [plain] = load(root, interleaved).instances([0], PromptStyle())
+    assert plain.context == "first?" and [p.getpixel((0, 0))[0] for p in plain.images()] == [0, 1]
+    [asked] = load(root, interleaved, task="pairs@cot").instances([0], CHAT)
+    assert "reason step by step" in shown(asked.context)[0]
+
+
+def test_scoring_makes_the_same_context_again(root: Path) -> None:
+    task = load(root, interleaved)
+    [asked], [scored] = task.instances([0], CHAT), task.instances([0], CHAT, lambda doc_id: (2,))
+    assert scored.context == asked.context and scored.image_digests == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("hello", "gave 'hello', not a list of turns"),
+        ([], "not a list of turns"),
+        ([{"role": "tool", "content": [TEXT]}], "A turn has a `role`"),
+        ([{"role": "user", "content": "t"}], "and `content`, a list of parts"),
+        ([{"role": "user", "content": [{"type": "video", "url": "a.mp4"}]}], "no text and no picture: .*a.mp4"),
+        (
+            [{"role": "user", "content": [{"type": "image", "url": "a.png"}]}],
+            "doc_to_messages gave str where a picture",
+        ),
+    ],
+)
+def test_what_is_no_chat_is_a_fault_of_that_doc(root: Path, given: Any, told: str) -> None:
+    task = load(root, lambda doc: given if doc["question"] == "first?" else [{"role": "user", "content": [TEXT]}])
+    broken, sound = task.instances([0, 1], CHAT)
+    assert broken.error is not None and sound.error is None
+    with pytest.raises(type(broken.error), match=f"pairs doc 0.*{told}"):
+        raise broken.error
+
+
+def test_a_function_that_fails_is_named(root: Path) -> None:
+    [broken] = load(root, lambda doc: doc["middle"]).instances([0], CHAT)
+    assert "doc_to_messages failed: KeyError: 'middle'" in str(broken.error)
+
+
+def test_few_shot_examples_have_no_place_in_it(root: Path) -> None:
+    task = load(root, interleaved, num_fewshot=1)
+    with pytest.raises(ConfigError, match="no place for few-shot examples"):
+        list(task.instances([0], CHAT))
+    assert list(task.instances([0], PromptStyle()))[0].error is None
+
+
+def test_it_is_for_generated_answers(root: Path) -> None:
+    with pytest.raises(ConfigError, match="doc_to_messages is for generate_until"):
+        load(root, interleaved, output_type="multiple_choice", doc_to_choice=["a", "b"])
