@@ -54,6 +54,12 @@ def _against_plain(what: str, kind: str, questions: int, least: float) -> Callab
     return figure
 
 
+def few_shot(sizes: Sizes) -> Iterator[Line]:
+    found = _workload(sizes, "few_shot", 3)
+    what = "yes/no after 4 examples with pictures, 3 questions a picture, against a plain loop"
+    yield what, shown([one["plain"] / one["ours"] for one in found], unit="x"), ""
+
+
 def startup(sizes: Sizes) -> Iterator[Line]:
     """The commands that load nothing; the first listing builds the index and is not counted."""
     folder = many_tasks(sizes.task_files)
@@ -120,6 +126,7 @@ FIGURES: dict[str, Callable[[Sizes], Iterator[Line]]] = {
     "multiple_choice": _against_plain("4-choice multiple choice against a forward a choice", "multiple_choice", 1, 4.0),
     "yes_no_2": _against_plain("yes/no, 2 questions a picture, against a plain loop", "yes_no", 2, 1.6),
     "yes_no_6": _against_plain("yes/no, 6 questions a picture, against a plain loop", "yes_no", 6, 4.0),
+    "few_shot": few_shot,
     "startup": startup,
     "whole_process": whole_process,
     "scale": scale,

@@ -1,10 +1,11 @@
 """The same questions three ways in one process: as a plain transformers loop, as mm-eval asks them, and as bare tensors.
 
-    python benchmarks/workloads.py multiple_choice|yes_no PICTURES QUESTIONS_A_PICTURE
+    python benchmarks/workloads.py multiple_choice|yes_no|few_shot PICTURES QUESTIONS_A_PICTURE
 
 Prints CPU seconds of each way as JSON, after a warm-up of each. plain: one full forward a choice, or one `generate` a question,
 at batch 1, the processor run for each as a loop would. ours: instances through the adapter. floor: vision once a picture, the
-shared prefix once, the suffixes, already tokenised and preprocessed. The answers of the three are compared.
+shared prefix once, the suffixes, already tokenised and preprocessed. The answers of ours and plain are compared. few_shot:
+yes/no after the same four examples with pictures, without a floor.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ ASKED = (
     "Are there two people in the picture, a person on the street and a person in the car? Please answer yes or no.",
 )
 ANSWER_TOKENS = 2
+EXAMPLES = 4
 
 
 def jpeg(seed: int) -> bytes:
@@ -48,20 +50,29 @@ def read(data: bytes) -> Image.Image:
     return Image.open(io.BytesIO(data)).convert("RGB")
 
 
+def asking(number: int) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": ASKED[number % len(ASKED)]}]}
+
+
+def answering(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": [{"type": "text", "text": text}]}
+
+
 def instances(kind: str, first: int, pictures: int, questions: int) -> list[Instance]:
     """Questions on pictures, numbered from `first`, so that a second call shares nothing with the first."""
     made = []
+    shots = [jpeg(10_000 + first + number) for number in range(EXAMPLES)] if kind == "few_shot" else []
+    turns = [turn for number in range(len(shots)) for turn in (asking(number), answering("Yes"))]
     for number in range(first, first + pictures):
-        data = jpeg(number)
+        shown = [*shots, jpeg(number)]
         for asked in range(questions):
-            parts = [{"type": "image"}, {"type": "text", "text": ASKED[asked % len(ASKED)]}]
             common: dict[str, Any] = {
-                "context": [{"role": "user", "content": parts}],
-                "images": lambda data=data: [read(data)],
-                "image_digests": (hashlib.sha256(data).hexdigest(),),
+                "context": [*turns, asking(asked)],
+                "images": lambda shown=shown: [read(data) for data in shown],
+                "image_digests": tuple(hashlib.sha256(data).hexdigest() for data in shown),
             }
             doc_id = number * questions + asked
-            if kind == "yes_no":
+            if kind != "multiple_choice":
                 kwargs = {"max_new_tokens": ANSWER_TOKENS, "min_new_tokens": ANSWER_TOKENS}
                 made.append(Instance("generate_until", kind, doc_id, {}, generation_kwargs=kwargs, **common))
                 continue
@@ -110,7 +121,7 @@ def floor_work(model: Any, rows: list[Instance]) -> Any:
     for group in by_picture.values():
         written = {row.doc_id: model.writer.write(row) for row in group}
         prompts = list(written.values())
-        pixels = prompts[0].pictures["pixel_values"]
+        pixels = prompts[0].pictures[0].tensors["pixel_values"]
         if group[0].request_type == "generate_until":
             length = next(i for i, ids in enumerate(zip(*(p.ids for p in prompts), strict=False)) if len(set(ids)) > 1)
             suffixes = [prompt.ids[length:] for prompt in prompts]
@@ -154,9 +165,9 @@ def main(kind: str, pictures: int, questions: int) -> None:
     model = MODELS.get("hf").create({"pretrained": str(folder)}, ModelSettings(batch_size="auto", device="cpu"))
     model.prepare()
     warm = instances(kind, 0, 1, questions)
-    ours(model, warm), plain(model, warm[:1]), floor_work(model, warm)()
     rows = instances(kind, 1000, pictures, questions)
-    floor = floor_work(model, rows)
+    floor, warm_floor = ((lambda: None),) * 2 if kind == "few_shot" else (floor_work(model, r) for r in (rows, warm))
+    ours(model, warm), plain(model, warm[:1]), warm_floor()
     before, _ = cpu_of(floor)
     seconds, mine = cpu_of(lambda: ours(model, rows))
     after, _ = cpu_of(floor)

@@ -7,7 +7,8 @@
     hf_runtime      weights, batches, running out of memory
     hf_ahead        prompts written by threads while the model computes
     hf_features     what the vision tower makes of a picture, once a picture
-    hf_prefix       prompts -> caches, shared where prompts begin alike
+    hf_prefix       prompts -> caches
+    hf_sharing      which prompts share what they begin with
     hf_generate     batches -> text (hf_decode: the greedy loop)
     hf_score        prompts and continuations -> log-likelihoods
     hf_check        which short cuts an unknown model type may take

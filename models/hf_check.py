@@ -30,7 +30,8 @@ def quickest(model: Any, writer: PromptWriter, chat: bool) -> tuple[Family, str]
     if str(model.dtype) != "torch.float32":
         return UNKNOWN, f"{model.dtype} is too coarse to compare; dtype=float32 lets it check itself"
     core = getattr(model, "model", None)
-    family = replace(UNKNOWN, batched=True, prefix_cache=True, features=True, mrope=hasattr(core, "rope_deltas"))
+    shifts = hasattr(core, "rope_deltas")
+    family = replace(UNKNOWN, batched=True, prefix_cache=True, features=True, heads=False, mrope=shifts)
     try:
         rows = _rows(writer, chat)
         plain = Runtime(model, UNKNOWN, writer.tokenizer, 1)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.types import Instance
 
-from .hf_prefix import Prefix, grown, prefixes
+from .hf_prefix import Prefix, grown
 from .hf_prompt import Prompt
+from .hf_sharing import prefixes
 
 if TYPE_CHECKING:
     from .hf_runtime import Runtime

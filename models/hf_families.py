@@ -25,6 +25,7 @@ class Family:
     batched: prompts with 0, 1 and several pictures of different sizes may share a left-padded batch.
     prefix_cache: a continuation may be run on the cached keys and values of its prompt.
     features: the vision tower's output may be computed before and handed over.
+    heads: pictures may follow on cached keys and values, so that few-shot examples with pictures run once.
     answer_type: what `token_type_ids` are for the tokens of an answer; paligemma reads a prompt both ways, an answer one way.
     """
 
@@ -34,6 +35,7 @@ class Family:
     batched: bool = True
     prefix_cache: bool = True
     features: bool = True
+    heads: bool = True
     answer_type: int = 0
 
 

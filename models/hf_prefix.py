@@ -1,8 +1,8 @@
-"""Prompts run once: prefixes in a cache, prompts that begin alike sharing theirs, and tokens run on top of it.
+"""Prompts run once: prefixes in a cache, and tokens run on top of them (hf_sharing: which prompts share theirs).
 
-    prefill   left-padded prompts -> logits after each, keys and values
-    grown     right-padded tokens on top of rows of a prefix -> a longer prefix
-    prefixes  a batch of prompts -> their prefixes; what a picture's questions or few-shot prompts share runs once
+    prefill    left-padded prompts -> logits after each, keys and values
+    grown      right-padded tokens on top of rows of a prefix -> a longer prefix
+    completed  the rest of prompts, pictures too, on top of what they all begin with -> their prefixes
 
 Positions are always stated, and the M-RoPE shift is read right after the prefill, because the model keeps it as state:
 a second prefill would silently change the positions of what follows the first.
@@ -11,8 +11,8 @@ a second prefill would silently change the positions of what follows the first.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -21,9 +21,6 @@ from .hf_prompt import Prompt
 
 if TYPE_CHECKING:
     from .hf_runtime import Runtime
-
-LEAST_SHARED = 32
-"""Tokens of text that prompts must have in common for a pass of their own to pay."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +69,10 @@ def run_on(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequen
     tokens = torch.tensor([row + [runtime.pad_token] * (longest - len(row)) for row in ids], device=runtime.device)
     valid = [[1] * len(row) + [0] * (longest - len(row)) for row in ids]
     mask = torch.cat([prefix.mask[index], torch.tensor(valid, dtype=prefix.mask.dtype, device=runtime.device)], 1)
-    positions = (mask.cumsum(-1) - 1)[:, -longest:] + prefix.shift[index]
-    if runtime.family.mrope:
-        positions = positions[None].expand(3, -1, -1)
+    positions = options.pop("position_ids", None)
+    if positions is None:
+        positions = (mask.cumsum(-1) - 1)[:, -longest:] + prefix.shift[index]
+        positions = positions[None].expand(3, -1, -1) if runtime.family.mrope else positions
     in_place = options.pop("last_use", False) and list(sources) == list(range(len(prefix.mask)))
     output = runtime.model(
         input_ids=tokens,
@@ -87,93 +85,72 @@ def run_on(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequen
     return output, mask, index
 
 
-def grown(
-    runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]], last_use: bool = False
-) -> Prefix:
-    """The prefixes that tokens lead to, row i on top of row `sources[i]`. Rows of different lengths leave holes in the mask."""
+def grown(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]], **options: Any) -> Prefix:
+    """The prefixes that tokens lead to, row i on top of row `sources[i]`. Rows of different lengths leave holes in the mask.
+
+    options: of `run_on`.
+    """
     last = [len(row) - 1 for row in ids]
     kept = sorted(set(last))
     keep = torch.tensor(kept, device=runtime.device)
-    output, mask, index = run_on(runtime, prefix, sources, ids, logits_to_keep=keep, last_use=last_use)
+    output, mask, index = run_on(runtime, prefix, sources, ids, logits_to_keep=keep, **options)
     rows = torch.arange(len(ids), device=output.logits.device)
     places = torch.tensor([kept.index(place) for place in last], device=output.logits.device)
     logits = output.logits[rows, places].float().to(runtime.device)
     return Prefix(logits, output.past_key_values, mask, prefix.shift[index])
 
 
+def completed(runtime: Runtime, head: Prefix, length: int, pictures: int, prompts: Sequence[Prompt]) -> Prefix:
+    """The prefixes of prompts that all begin with the `length` tokens and so many pictures of a prefix of one row."""
+    tails = [prompt.ids[length:] for prompt in prompts]
+    options = runtime.shown([picture for prompt in prompts for picture in prompt.pictures[pictures:]])
+    shift = None
+    if runtime.family.mrope and prompts[0].pictures:
+        options["position_ids"], shift = _positions_from(runtime, prompts, length)
+    made = grown(runtime, head, [0] * len(prompts), tails, **options)
+    return made if shift is None else replace(made, shift=shift)
+
+
+def _positions_from(runtime: Runtime, prompts: Sequence[Prompt], start: int) -> tuple[Any, Any]:
+    """M-RoPE positions of the tokens after the first `start`, right-padded (3, rows, longest), and each prompt's shift."""
+    longest = max(len(prompt.ids) for prompt in prompts)
+    positions, shifts = [], []
+    for prompt in prompts:
+        batch = runtime.tokens([prompt])
+        grid = torch.cat([picture.tensors["image_grid_thw"] for picture in prompt.pictures]).to(runtime.device)
+        whole, shift = runtime.model.model.get_rope_index(
+            batch["input_ids"], batch["mm_token_type_ids"], image_grid_thw=grid, attention_mask=batch["attention_mask"]
+        )
+        positions.append(torch.nn.functional.pad(whole[:, :, start:], (0, longest - whole.shape[-1])))
+        shifts.append(shift)
+    return torch.cat(positions, 1).to(runtime.device), torch.cat(shifts).to(runtime.device)
+
+
+def snapshot(prefix: Prefix, length: int | None = None) -> Prefix:
+    """A prefix that stays as it is when this one grows; with a length only its first tokens, and no logits.
+
+    Only a prefix of one row without masked places has first tokens, and only caches of full attention can be cut.
+    """
+    cache = _copied(prefix.cache)
+    if length is None:
+        return replace(prefix, cache=cache)
+    for layer in cache.layers:
+        layer.keys, layer.values = layer.keys[..., :length, :], layer.values[..., :length, :]
+    return replace(prefix, cache=cache, mask=prefix.mask[:, :length])
+
+
 def _rows_of(cache: Any, index: Any) -> Any:
-    """A cache of the given rows. The original stays as it is: layers replace their tensors, never write into them."""
-    chosen = copy.copy(cache)
-    chosen.layers = [copy.copy(layer) for layer in cache.layers]
+    """A cache of the given rows. The original stays as it is."""
+    chosen = _copied(cache)
     chosen.reorder_cache(index)
     return chosen
 
 
-def prefixes(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[list[int], Prefix]]:
-    """The prefixes of prompts, a part at a time: (indices of the prompts, their prefix, row for row)."""
-    groups = list(sharing(prompts))
-    alone = [place for length, places in groups if not length for place in places]
-    if alone:
-        yield alone, prefill(runtime, [prompts[place] for place in alone])
-    shared = [(length, places) for length, places in groups if length]
-    if runtime.holes and shared:
-        roots = merged([_root(runtime, prompts[places[0]].cut(length)) for length, places in shared])
-        rows = [(number, place, length) for number, (length, places) in enumerate(shared) for place in places]
-        tails = [prompts[place].ids[length:] for _, place, length in rows]
-        yield [place for _, place, _ in rows], grown(runtime, roots, [number for number, _, _ in rows], tails)
-        return
-    for length, places in shared:
-        by_length: dict[int, list[int]] = {}
-        for place in places:
-            by_length.setdefault(len(prompts[place].ids), []).append(place)
-        root = _root(runtime, prompts[places[0]].cut(length))
-        for some in by_length.values():
-            tails = [prompts[place].ids[length:] for place in some]
-            yield some, grown(runtime, root, [0] * len(some), tails)
-
-
-def sharing(prompts: Sequence[Prompt]) -> Iterator[tuple[int, list[int]]]:
-    """Consecutive prompts that begin alike: (how many tokens they share, their indices); 0 for those that share nothing.
-
-    Prompts with pictures share them all or nothing: the picture's tokens and those before must be among what they share.
-    """
-    start = 0
-    while start < len(prompts):
-        length, end = 0, start + 1
-        while end < len(prompts):
-            common = _common(prompts[start], prompts[end], length)
-            if common < _least(prompts[start]) or 2 * common < length:
-                break
-            length, end = common, end + 1
-        yield length, list(range(start, end))
-        start = end
-
-
-def _least(prompt: Prompt) -> int:
-    return prompt.picture_end if prompt.pictures else LEAST_SHARED
-
-
-def _common(one: Prompt, other: Prompt, known: int) -> int:
-    """How many tokens can run for both at once; at least one is left to each. known: an upper bound, 0 for none."""
-    if one.picture_key != other.picture_key or bool(one.pictures) != bool(other.pictures):
-        return 0
-    if one.pictures and not one.picture_key:
-        return 0
-    most = min(len(one.ids), len(other.ids)) - 1
-    most = min(most, known) if known else most
-    if one.ids[:most] == other.ids[:most]:
-        return most
-    return next(i for i in range(most) if one.ids[i] != other.ids[i])
-
-
-def _root(runtime: Runtime, prompt: Prompt) -> Prefix:
-    """The prefix of one prompt; the last one is kept, since the next batch often goes on with the same picture or shots."""
-    key = (prompt.picture_key, tuple(prompt.ids))
-    if runtime.kept_root is None or runtime.kept_root[0] != key:
-        runtime.kept_root = None
-        runtime.kept_root = key, prefill(runtime, [prompt])
-    root: Prefix = runtime.kept_root[1]
-    return root
+def _copied(cache: Any) -> Any:
+    """Another cache with the same tensors, which layers replace and never write into."""
+    other = copy.copy(cache)
+    other.layers = [copy.copy(layer) for layer in cache.layers]
+    return other
 
 
 def merged(parts: Sequence[Prefix]) -> Prefix:
@@ -181,8 +158,7 @@ def merged(parts: Sequence[Prefix]) -> Prefix:
     if len(parts) == 1:
         return parts[0]
     longest = max(part.mask.shape[1] for part in parts)
-    cache = copy.copy(parts[0].cache)
-    cache.layers = [copy.copy(layer) for layer in cache.layers]
+    cache = _copied(parts[0].cache)
     for number, layer in enumerate(cache.layers):
         own = [part.cache.layers[number] for part in parts]
         layer.keys = torch.cat([_padded(each.keys, longest, -2) for each in own])

@@ -15,6 +15,7 @@ The rules, since they decide the numbers:
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -29,28 +30,57 @@ _PER_TOKEN = ("mm_token_type_ids", "token_type_ids", "image_embeds_position_mask
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A picture as the processor gives it (pixel_values, image_grid_thw, ...), or all of a prompt where they can't be divided.
+
+    digests: of the pictures it is of, empty where they are not known.
+    """
+
+    digests: tuple[str, ...]
+    tensors: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Prompt:
     """A prompt as the model gets it.
 
     ids: token ids with every picture expanded to its image tokens.
     types: other values a token ("mm_token_type_ids"), as long as ids.
-    pictures: the processor's tensors for the pictures (pixel_values, image_grid_thw, ...).
     text: before expansion; special: whether special tokens were added to it.
-    picture_key: digests of the pictures, empty where they are not known. picture_end: tokens up to the last picture's last.
+    image_places: where the image tokens stand in ids.
     """
 
     ids: list[int]
     text: str = ""
     special: bool = True
     types: dict[str, list[int]] = field(default_factory=dict)
-    pictures: dict[str, Any] = field(default_factory=dict, repr=False)
-    image_tokens: int = 0
-    picture_key: tuple[str, ...] = ()
-    picture_end: int = 0
+    pictures: tuple[Picture, ...] = ()
+    image_places: tuple[int, ...] = ()
+
+    @property
+    def picture_key(self) -> tuple[tuple[str, ...], ...]:
+        """The digests of the pictures; empty where one is not known."""
+        key = tuple(picture.digests for picture in self.pictures)
+        return key if all(key) else ()
+
+    @property
+    def image_tokens(self) -> int:
+        return len(self.image_places)
+
+    @property
+    def picture_end(self) -> int:
+        """How many tokens there are up to the last image token."""
+        return self.image_places[-1] + 1 if self.image_places else len(self.ids)
 
     def cut(self, keep: int) -> Prompt:
-        """The first `keep` tokens."""
-        return replace(self, ids=self.ids[:keep], types={k: v[:keep] for k, v in self.types.items()})
+        """The first `keep` tokens, with all pictures."""
+        types = {k: v[:keep] for k, v in self.types.items()}
+        places = self.image_places[: bisect_left(self.image_places, keep)]
+        return replace(self, ids=self.ids[:keep], types=types, image_places=places)
+
+    def head(self, keep: int, pictures: int) -> Prompt:
+        """The first `keep` tokens, which show the first so many pictures."""
+        return replace(self.cut(keep), pictures=self.pictures[:pictures])
 
     def last(self, keep: int) -> Prompt:
         """The last `keep` tokens."""
@@ -105,9 +135,7 @@ class PromptWriter:
             )
         chat = not isinstance(instance.context, str)
         text = self._chat(instance, len(pictures)) if chat else self._plain(str(instance.context), len(pictures))
-        prompt = self._encode(text, pictures, special=self._special(text, chat))
-        known = len(instance.image_digests) == len(pictures)
-        return replace(prompt, picture_key=instance.image_digests) if pictures and known else prompt
+        return self._encode(text, pictures, instance.image_digests, special=self._special(text, chat))
 
     def encode_text(self, text: str) -> list[int]:
         """Token ids of a text alone, without special tokens."""
@@ -180,7 +208,7 @@ class PromptWriter:
             raise ModelError(f"The chat template of {self.name!r} refuses the messages: {error}") from error
         return str(rendered)
 
-    def _encode(self, text: str, pictures: Sequence[Any], special: bool) -> Prompt:
+    def _encode(self, text: str, pictures: Sequence[Any], digests: tuple[str, ...], special: bool) -> Prompt:
         if self.processor is None:
             return self._started(Prompt(self._tokens(text, special), text, special))
         written = text.count(self.image_token) if self.image_token else 0
@@ -197,16 +225,16 @@ class PromptWriter:
         per_token = {name: encoded[name][0].tolist() for name in _PER_TOKEN if name in encoded}
         ids = encoded["input_ids"][0].tolist()
         left_out = {"input_ids", "attention_mask", "labels", *per_token}
+        tensors = {name: value for name, value in encoded.items() if name not in left_out}
         prompt = Prompt(
             ids=ids,
             text=text,
             special=special,
             types=per_token,
-            pictures={name: value for name, value in encoded.items() if name not in left_out},
-            image_tokens=ids.count(self.image_token_id),
-            picture_end=max((n + 1 for n, token in enumerate(ids) if token == self.image_token_id), default=len(ids)),
+            pictures=divided(tensors, len(pictures), digests) if pictures else (),
+            image_places=tuple(place for place, token in enumerate(ids) if token == self.image_token_id),
         )
-        if pictures and self.image_token_id is not None and not prompt.image_tokens:
+        if pictures and self.image_token_id is not None and not prompt.image_places:
             raise ModelError(f"The prompt of {self.name!r} has no place for the {len(pictures)} pictures.")
         return self._started(prompt.cut(len(ids) - self.suffix) if special and self.suffix else prompt)
 
@@ -216,7 +244,24 @@ class PromptWriter:
         if not self.add_bos or bos is None or prompt.ids[:1] == [bos]:
             return prompt
         types = {name: [0, *row] for name, row in prompt.types.items()}
-        return replace(prompt, ids=[bos, *prompt.ids], types=types, picture_end=prompt.picture_end + 1)
+        places = tuple(place + 1 for place in prompt.image_places)
+        return replace(prompt, ids=[bos, *prompt.ids], types=types, image_places=places)
+
+
+def divided(tensors: dict[str, Any], count: int, digests: tuple[str, ...]) -> tuple[Picture, ...]:
+    """The pictures of a prompt one by one, where each tensor has a row for each or a row for each of their patches."""
+    known = len(digests) == count
+    patches = tensors["image_grid_thw"].prod(-1).tolist() if "image_grid_thw" in tensors else []
+    parts: dict[str, Any] = {}
+    for name, value in tensors.items():
+        rows = [1] * count if len(value) == count else patches
+        if len(rows) != count or sum(rows) != len(value):
+            return (Picture(digests if known else (), tensors),)
+        parts[name] = value.split(rows)
+    return tuple(
+        Picture((digests[place],) if known else (), {name: values[place] for name, values in parts.items()})
+        for place in range(count)
+    )
 
 
 def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:

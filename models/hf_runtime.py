@@ -14,16 +14,18 @@ from mm_eval.errors import ConfigError, MMEvalError, ModelError
 
 from .hf_arguments import WHERE, Arguments
 from .hf_families import Family
-from .hf_features import FeatureCache, side_by_side, supported
+from .hf_features import FeatureCache, on_device, side_by_side, supported
 from .hf_processor import LOAD_FAILURES, quiet
-from .hf_prompt import Prompt
+from .hf_prompt import Picture, Prompt
 
 logger = logging.getLogger(__name__)
 Row = TypeVar("Row")
 Answer = TypeVar("Answer")
 
-TOKENS_ON_CPU, TOKENS_ON_DEVICE, MOST_ROWS = 4096, 16384, 64
-"""`--batch_size auto`: padded tokens of a batch to begin with, and rows at most."""
+TOKENS, MOST_TOKENS = 4096, 65536
+"""`--batch_size auto`: padded tokens of a batch, and at most where a device has the memory for more."""
+ROWS, MOST_ROWS = 64, 256
+"""Rows of a batch at most, on a CPU and on a device."""
 _OWN_SAMPLING = (
     "temperature", "top_p", "top_k", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h", "max_length", "min_length",
     "max_new_tokens", "min_new_tokens", "num_beams", "num_return_sequences",
@@ -90,7 +92,7 @@ class Runtime:
     prefix_cache: whether continuations may run on the cache of their prompt.
     holes: whether masked places may stand between real tokens; not with sliding windows or recurrent layers.
     limit: rows a batch, lowered when memory runs out; None where a budget of tokens decides.
-    kept_root: the last prefix that several prompts shared, under its pictures and tokens.
+    kept: the last prompt that ran alone or for several, with its prefix, since the next ones often begin alike.
     """
 
     def __init__(self, model: Any, family: Family, tokenizer: Any, batch_size: int | str) -> None:
@@ -105,9 +107,11 @@ class Runtime:
         self.prefix_cache = family.prefix_cache and cacheable and not recurrent
         self.holes = self.prefix_cache and _full_attention(model.config)
         self.features = FeatureCache(model) if family.features and supported(model) else None
-        self.kept_root: tuple[Any, Any] | None = None
+        self.kept: tuple[Prompt, Any] | None = None
         self.limit = None if batch_size == "auto" else int(batch_size)
-        self.budget = TOKENS_ON_CPU if self.device.type == "cpu" else TOKENS_ON_DEVICE
+        free = torch.cuda.mem_get_info(self.device)[0] if self.device.type == "cuda" else 0
+        self.budget = token_budget(model.config, self.dtype.itemsize, free)
+        self.most_rows = ROWS if self.device.type == "cpu" else MOST_ROWS
         if not self.batched:
             self.limit = 1
 
@@ -132,10 +136,18 @@ class Runtime:
         """Whether a batch of so many prompts takes no more; longest: tokens of the longest row."""
         if self.limit is not None:
             return prompts >= self.limit
-        return prompts >= MOST_ROWS or (prompts + 1) * longest > self.budget
+        return prompts >= self.most_rows or (prompts + 1) * longest > self.budget
 
     def collate(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
         """One left-padded batch: per-token values as (rows, longest), pictures of all rows one after another."""
+        batch = self.tokens(prompts)
+        batch.update(self.shown([picture for prompt in prompts for picture in prompt.pictures]))
+        if "cross_attention_mask" in batch:
+            batch["cross_attention_mask"] = _as_long(batch["cross_attention_mask"], batch["input_ids"].shape[1])
+        return batch
+
+    def tokens(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
+        """The per-token values of a left-padded batch."""
         longest = max(len(prompt.ids) for prompt in prompts)
         padding = [longest - len(prompt.ids) for prompt in prompts]
         rows = list(zip(prompts, padding, strict=True))
@@ -146,22 +158,18 @@ class Runtime:
         for name in sorted({name for prompt in prompts for name in prompt.types}):
             values = [[0] * pad + prompt.types.get(name, [0] * len(prompt.ids)) for prompt, pad in rows]
             batch[name] = self._tensor(values)
-        batch.update(self._pictures([prompt for prompt in prompts if prompt.pictures]))
-        if "cross_attention_mask" in batch:
-            batch["cross_attention_mask"] = _as_long(batch["cross_attention_mask"], longest)
         return batch
 
-    def _pictures(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
-        """What the model gets of the prompts' pictures: their features where they can be computed before, else pixels."""
-        names = sorted({name for prompt in prompts for name in prompt.pictures})
+    def shown(self, pictures: Sequence[Picture]) -> dict[str, Any]:
+        """What the model gets of pictures: their features where they can be computed before, else pixels."""
+        names = sorted({name for picture in pictures for name in picture.tensors})
         if self.features is not None:
             names = [name for name in names if not name.startswith("pixel_") and name in self._takes]
-        batch = {n: self._picture(joined([p.pictures[n] for p in prompts if n in p.pictures])) for n in names}
-        if self.features is not None and prompts:
-            moved = ({n: self._picture(value) for n, value in prompt.pictures.items()} for prompt in prompts)
-            with torch.inference_mode():
-                made = [self.features.of(p.picture_key, own) for p, own in zip(prompts, moved, strict=True)]
-            batch["mm_encoder_outputs"] = {"image": side_by_side(made)}
+        batch: dict[str, Any] = {}
+        for name in names:
+            batch[name] = on_device(self.model, joined([p.tensors[name] for p in pictures if name in p.tensors]))
+        if self.features is not None and pictures:
+            batch["mm_encoder_outputs"] = {"image": side_by_side(self.features.of(pictures))}
         return batch
 
     def answered(
@@ -193,7 +201,7 @@ class Runtime:
 
     def _forget(self) -> None:
         """Gives back the memory of what was only kept to be quick."""
-        self.kept_root = None
+        self.kept = None
         if self.features is not None:
             self.features.clear()
         if self.device.type == "cuda":
@@ -202,8 +210,19 @@ class Runtime:
     def _tensor(self, values: list[list[int]]) -> Any:
         return torch.tensor(values, dtype=torch.long, device=self.device)
 
-    def _picture(self, value: Any) -> Any:
-        return value.to(self.device, self.dtype) if value.is_floating_point() else value.to(self.device)
+
+def token_budget(config: Any, itemsize: int, free: int) -> int:
+    """Padded tokens of a batch by `--batch_size auto`, half of a device's free bytes for them (0 on a CPU).
+
+    A token takes its keys and values twice, since rows copy those of their prefix, and what one layer holds at once.
+    """
+    text = config.get_text_config()
+    queries = getattr(text, "num_attention_heads", None) or 1
+    heads = getattr(text, "num_key_value_heads", None) or queries
+    width = getattr(text, "head_dim", None) or text.hidden_size // queries
+    inner = getattr(text, "intermediate_size", None) or 4 * text.hidden_size
+    size = itemsize * (4 * text.num_hidden_layers * heads * width + 3 * inner + 8 * text.hidden_size)
+    return int(max(TOKENS, min(MOST_TOKENS, free // 2 // size)))
 
 
 def _full_attention(config: Any) -> bool:

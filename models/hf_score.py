@@ -15,14 +15,17 @@ import torch
 from mm_eval.errors import ModelError
 from mm_eval.types import Instance, LLOutput
 
-from .hf_prefix import Prefix, prefill, prefixes, run_on
+from .hf_prefix import Prefix, prefill, run_on
 from .hf_prompt import Prompt
 from .hf_runtime import Runtime
+from .hf_sharing import prefixes
 
 __all__ = ["Continuation", "boundary", "extend", "prefill", "score", "windows"]
 
 EXTENDED_ROWS = 8
-"""Continuations that run side by side at least, whatever the batch size: each holds a copy of its prompt's cache."""
+"""Continuations that run side by side at least, whatever the batch size; each holds a copy of its prompt's cache, so that the
+budget of tokens says how many more.
+"""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ def _continued(runtime: Runtime, prefix: Prefix, sources: list[int], ids: list[l
     totals = first.gather(1, tokens[:, None])[:, 0].tolist()
     greedy = (first.argmax(-1) == tokens).tolist()
     longer = [i for i, row in enumerate(ids) if len(row) > 1]
-    size = max(EXTENDED_ROWS, runtime.limit or 0)
+    held = prefix.mask.shape[1] + max(map(len, ids))
+    size = max(EXTENDED_ROWS, runtime.limit or runtime.budget // held)
     for start in range(0, len(longer), size):
         some = longer[start : start + size]
         rest = extend(runtime, prefix, [sources[i] for i in some], [ids[i] for i in some])

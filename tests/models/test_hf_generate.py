@@ -151,6 +151,18 @@ def test_beams(adapter: Adapter) -> None:
     assert outputs(adapter("llava", batch_size=5).generate(rows)) == alone
 
 
+def test_the_token_budget_follows_a_devices_free_memory() -> None:
+    """LLaVA-1.5-7B in half precision: 512 KiB of keys and values a token, held twice, and a fifth more for the layers."""
+    import transformers as tf
+    from mm_eval.models.hf_runtime import MOST_TOKENS, TOKENS, token_budget
+
+    llava = tf.LlavaConfig(text_config=tf.LlamaConfig())
+    assert [token_budget(llava, 2, free * 2**30) for free in (0, 4, 500)] == [TOKENS, TOKENS, MOST_TOKENS]
+    half, whole = (token_budget(llava, 2, free * 2**30) for free in (20, 40))
+    assert 2 * 2**20 * 0.5 * half < 10 * 2**30 < 2 * 2**20 * 0.7 * half and whole == pytest.approx(2 * half, abs=1)
+    assert token_budget(tf.MambaConfig(), 2, 0) == TOKENS
+
+
 @pytest.mark.parametrize("batch_size", [2, "auto"])
 def test_answers_come_as_they_complete_and_batches_stay_small(adapter: Adapter, batch_size: int | str) -> None:
     """The first answer needs no more questions than one batch, and memory does not grow with the number of docs."""

@@ -126,10 +126,16 @@ def test_choices_of_a_doc_run_their_prompt_once(adapter: Adapter) -> None:
     assert (len(calls), len(decoded)) == (1, 1)
 
 
-def test_many_continuations_extend_in_pieces(adapter: Adapter) -> None:
+@pytest.mark.parametrize(("batch_size", "forwards"), [(1, 1 + 3), ("auto", 1 + 1)])
+def test_many_continuations_extend_in_pieces(adapter: Adapter, batch_size: int | str, forwards: int) -> None:
+    """Of eight with a batch size of one, and of what the budget of tokens holds otherwise."""
     texts = [f" {a} {b}" for a in ("red", "yellow", "the") for b in ("car", "dog", "bus", "cat", "fox", "photo", "a")]
     rows = [instance("What?", chat=False, continuation=text, choice=n) for n, text in enumerate(texts)]
-    together = outputs(adapter("llama", batch_size=1).loglikelihood(rows))
+    model = adapter("llama", batch_size=batch_size)
+    calls: list[int] = []
+    model.runtime.model.register_forward_pre_hook(lambda *_: calls.append(1))
+    together = outputs(model.loglikelihood(rows))
+    assert len(calls) == forwards
     for n in range(len(texts)):
         [(total, _)] = outputs(adapter("llama").loglikelihood([rows[n]])).values()
         assert together[0, n][0] == pytest.approx(total, abs=1e-4)

@@ -48,7 +48,7 @@ def test_shared_is_separate(adapter: Adapter, kind: str) -> None:
     generating = questions(kind, generation_kwargs=STEPS)
     separate: dict[Any, Any] = {}
     for row in generating:
-        alone.runtime.kept_root = None
+        alone.runtime.kept = None
         separate |= outputs(alone.generate([row]))
     assert outputs(together.generate(generating)) == separate
     rows = [questions(kind, continuation=text, choice=n) for n, text in enumerate(CHOICES)]
@@ -74,12 +74,13 @@ def counting(model: Any) -> list[int]:
 
 
 def vision_runs(model: Any) -> list[int]:
+    """How many pictures the tower sees in each of its runs from here on."""
     calls: list[int] = []
     owner = model.runtime.features._owner
     features = owner.get_image_features
 
     def counted(*args: Any, **kwargs: Any) -> Any:
-        calls.append(1)
+        calls.append(len(kwargs.get("image_grid_thw", kwargs["pixel_values"])))
         return features(*args, **kwargs)
 
     owner.get_image_features = counted
@@ -93,7 +94,7 @@ def test_a_pictures_tokens_run_once_for_all_its_questions(adapter: Adapter, kind
     prompt = model.writer.write(rows[0])
     vision, tokens = vision_runs(model), counting(model)
     assert len(outputs(model.generate(rows))) == 8
-    assert len(vision) == 1
+    assert sum(vision) == 1
     assert sum(size >= prompt.picture_end for size in tokens if size == tokens[0]) == 1, (
         "the root runs once, in the first batch"
     )
@@ -112,7 +113,7 @@ def test_vision_runs_once_a_picture_even_where_prompts_share_nothing(adapter: Ad
         for n, text in enumerate(ASKED)
     ]  # fmt: skip
     calls = vision_runs(model)
-    assert len(outputs(model.generate(rows))) == 4 and len(calls) == 1
+    assert len(outputs(model.generate(rows))) == 4 and sum(calls) == 1
 
 
 def test_examples_run_once_over_batches(adapter: Adapter) -> None:
@@ -170,5 +171,79 @@ def test_features_are_bounded_by_bytes(adapter: Adapter) -> None:
     calls = vision_runs(model)
     rows = [instance("What?", [picture(56, 56, n)], doc_id=n, continuation=" a") for n in (0, 1, 2, 3, 4, 0)]
     list(model.loglikelihood(rows))
-    assert len(calls) == 6 and model.runtime.features._bytes <= 3000
+    assert sum(calls) == 6 and model.runtime.features._bytes <= 3000
     assert len(outputs(model.generate(mixed(generation_kwargs=STEPS)))) == 5
+
+
+def after_examples(kind: str, **fields: Any) -> list[Any]:
+    """Two examples with pictures before each question: the same ones for six questions, other ones for the last."""
+    shots = [(60, 60, 3), (90, 60, 1)]
+    asked = [(56, 112, 2), (90, 60, 4), (90, 60, 4), (90, 60, 4), (90, 60, 1), (28, 84, 5)]
+    rows = [(shots, own) for own in asked] + [([(60, 60, 3), (90, 60, 6)], (56, 56, 2))]
+    return [_with_examples(pictures, own, n, **fields) for n, (pictures, own) in enumerate(rows)]
+
+
+def _with_examples(shots: list[tuple[int, int, int]], own: tuple[int, int, int], n: int, **fields: Any) -> Any:
+    def user(text: str) -> dict[str, Any]:
+        return {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": text}]}
+
+    turns = [turn for text in ("Is it red?", "Is it a dog or a cat?") for turn in (user(text), _said("yes, it is"))]
+    context = [*turns, user(ASKED[n % len(ASKED)])]
+    return instance("", [picture(*size) for size in (*shots, own)], doc_id=n, context=context, **fields)
+
+
+def _said(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": [{"type": "text", "text": text}]}
+
+
+HEADED = ("llava", "qwen2_vl", "qwen2_5_vl", "qwen3_vl")
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_after_examples_with_pictures_together_is_alone(adapter: Adapter, kind: str) -> None:
+    together = adapter(kind, batch_size=16)
+    generating = after_examples(kind, generation_kwargs=STEPS)
+    separate: dict[Any, Any] = {}
+    expected: dict[Any, Any] = {}
+    rows = [after_examples(kind, continuation=text, choice=n) for n, text in enumerate(CHOICES)]
+    scoring = [row for doc in zip(*rows, strict=True) for row in doc]
+    for row in generating:
+        separate |= outputs(adapter(kind).generate([row]))
+    alone = adapter(kind)
+    alone.runtime.prefix_cache = False
+    for row in scoring:
+        expected |= outputs(alone.loglikelihood([row]))
+    assert outputs(together.generate(generating)) == separate
+    close(outputs(together.loglikelihood(scoring)), expected)
+    close(outputs(adapter(kind, batch_size=3).loglikelihood(scoring)), expected)
+
+
+@pytest.mark.parametrize("kind", HEADED)
+@pytest.mark.parametrize("batch_size", [1, 2])
+def test_examples_with_pictures_run_once_over_batches(adapter: Adapter, kind: str, batch_size: int) -> None:
+    model = adapter(kind, batch_size=batch_size)
+    rows = after_examples(kind, continuation=" yes")[:6]
+    prompts = [model.writer.write(row) for row in rows]
+    vision, sizes = vision_runs(model), counting(model)
+    list(model.loglikelihood(rows))
+    [own] = model.runtime.features.tokens(prompts[0].pictures[2:])
+    head = prompts[0].image_places[-own]
+    assert head > 20 + prompts[0].image_places[0]
+    assert sum(sizes) <= head + sum(len(prompt.ids) - head for prompt in prompts) + 60, "the examples run once"
+    assert sum(vision) == 5, "of eighteen pictures that are shown five are different"
+
+
+@pytest.mark.parametrize("kind", [*HEADED, "llava_onevision", "llama"])
+def test_a_batch_of_one_goes_on_with_the_last_prompts_picture(adapter: Adapter, kind: str) -> None:
+    """Long prompts come one a batch, and share what they begin with all the same."""
+    rows = questions(kind, continuation=" the yellow bus")[:4]
+    model, fresh = adapter(kind), adapter(kind)
+    sizes = counting(model)
+    found = outputs(model.loglikelihood(rows))
+    prompts = [model.writer.write(row) for row in rows]
+    scored = 4 * len(model.writer.encode_text(" the yellow bus"))
+    once = max(len(p.ids) for p in prompts) + sum(len(p.ids) - p.picture_end for p in prompts if p.pictures) + scored
+    assert sum(sizes) <= (once if kind != "llama" else 0.6 * sum(len(p.ids) for p in prompts) + scored)
+    for row in rows:
+        fresh.runtime.kept = None
+        close({(row.doc_id, 0): found[row.doc_id, 0]}, outputs(fresh.loglikelihood([row])))
