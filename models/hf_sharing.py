@@ -71,11 +71,14 @@ def _least(prompt: Prompt) -> int:
 
 def _common(one: Prompt, other: Prompt) -> int:
     """How many tokens can run for both at once; at least one is left to each."""
-    if one.picture_key != other.picture_key or len(one.picture_key) != len(one.pictures):
-        return 0
-    if bool(one.pictures) != bool(other.pictures):
+    if not _shows_alike(one, other):
         return 0
     return min(_alike(one, other), len(one.ids) - 1, len(other.ids) - 1)
+
+
+def _shows_alike(one: Prompt, other: Prompt) -> bool:
+    """Whether two prompts are known to show the same pictures, or none."""
+    return len(one.pictures) == len(other.pictures) == _pictures_alike(one, other)
 
 
 def _alike(one: Prompt, other: Prompt) -> int:
@@ -92,7 +95,7 @@ def _started(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
     made = None
     if runtime.kept is not None:
         known, prefix = runtime.kept
-        if len(prompts) == 1 and last.picture_key == known.picture_key and last.ids == known.ids:
+        if len(prompts) == 1 and last.ids == known.ids and _shows_alike(last, known):
             return snapshot(prefix)
         if beginning := _beginning(runtime, known, prompts):
             length, pictures = beginning

@@ -135,8 +135,9 @@ def test_other_pictures_of_equal_size_are_never_shared(adapter: Adapter) -> None
         close({(row.doc_id, 0): found[row.doc_id, 0]}, outputs(adapter("llava").loglikelihood([row])))
 
 
-def test_without_digests_nothing_is_taken_for_equal(adapter: Adapter) -> None:
-    model = adapter("llava", batch_size=4)
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_without_digests_nothing_is_taken_for_equal(adapter: Adapter, batch_size: int) -> None:
+    model = adapter("llava", batch_size=batch_size)
     rows = [
         instance("What is shown?", [picture(56, 56, n)], doc_id=n, continuation=" the bus", image_digests=())
         for n in range(4)
