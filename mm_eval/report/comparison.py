@@ -117,7 +117,7 @@ def _changes(pair: tuple[RecordedRun, RecordedRun], name: str, comparison: Compa
     comparison.answers[name] = (sum(asked[i].answers != asked_of_other[i].answers for i in same), len(same))
     first, second = (run.tasks[name] for run in pair)
     headlines = set(headline_keys(first))
-    unscored = 0
+    unscored, unknown = 0, list[str]()
     for key in first.values:
         if key not in second.values:
             continue
@@ -127,6 +127,11 @@ def _changes(pair: tuple[RecordedRun, RecordedRun], name: str, comparison: Compa
         change = _change(first, second, key, shared)
         if change is not None:
             yield replace(change, headline=key in headlines)
+        elif shared:
+            unknown.append(key.removesuffix(",none"))
+    if unknown:
+        why = "the task's own function for it can't be read any more, or fails on these docs"
+        comparison.differs.append(f"{name}: {', '.join(unknown)} can't be compared: {why}")
     if unscored:
         comparison.differs.append(f"{name}: {unscored} docs failed in the other run: left out of both")
 

@@ -48,7 +48,7 @@ def described(run: RecordedRun) -> str:
 
 
 def _table(comparison: Comparison, letter: str, count: int) -> str:
-    head = ["task", "metric", "A", letter, f"{letter} - A", "95% interval", "p"]
+    head = ["task", "metric", "A ± 95%", f"{letter} ± 95%", f"{letter} - A", "95% interval", "p"]
     head += ["p (Holm)"] if count > 1 else []
     head += ["detectable", "docs", "lost", "gained", "McNemar p"]
     rows, last = [], ""

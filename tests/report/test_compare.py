@@ -150,3 +150,14 @@ def test_mistakes_are_one_sentence(cli, perfect, dummy_run, tmp_path):
     assert missing.code == 2 and "run.json" in missing.err and str(tmp_path) in missing.err
     unknown = cli("compare", perfect, dummy_run, "--tasks", "mne")
     assert unknown.code == 2 and "Did you mean 'mme'?" in unknown.err
+
+
+def test_a_number_whose_function_is_gone_is_named_and_not_dropped(perfect, worse, monkeypatch):
+    """MME's sums are made by the task's own function from what its docs scored, which is no number."""
+    runs = [RecordedRun.read(perfect), RecordedRun.read(worse)]
+    for run in runs:
+        monkeypatch.setitem(vars(run), "aggregations", {})  # as where the task files were moved away
+    [comparison] = compare(runs)
+    assert not [change for change in comparison.changes if change.key.startswith("mme_")]
+    [said] = comparison.differs
+    assert said.startswith("mme: mme_perception_score, ") and "can't be compared" in said
