@@ -100,8 +100,8 @@ def run(plan: Plan, progress: Progress | None = None, started: float | None = No
 
     def claim() -> None:
         folder.claim(spec, request.to_json())
-        if own.leads:  # once a launch: it reads every picture file
-            folder.hold_files(plan.picture_files())
+        if own.leads:  # once a launch: it may read every picture file
+            folder.hold_files(plan.picture_files)
 
     with launched(own, folder, claim) as launch:
         state = _recorded(folder)
@@ -126,7 +126,7 @@ def score(folder_path: Path, bootstrap_iters: int = 100_000, progress: Progress 
     request = RunRequest.from_json({**run["request"], "bootstrap_iters": bootstrap_iters})
     plan = prepare_from_spec(request, run["spec"])
     with folder.locked():
-        folder.hold_files(plan.picture_files())
+        folder.hold_files(plan.picture_files)
         state = read_journal(folder.path)
         return _report(plan, folder, state, Outcome(), run["spec"], time.time(), progress or Silent())
 

@@ -21,7 +21,7 @@ from mm_eval.scorers import ProcessResultsScorer, Scorer
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.blocks import PromptBlock, check_prompt_keys, choose_block
 from mm_eval.task.dataset import DataSource, sample_configs
-from mm_eval.task.named_files import file_digests
+from mm_eval.task.named_files import FileState, picture_files
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import MetricKey
 
@@ -55,12 +55,17 @@ class Plan:
         sizes = {name: [len(self.doc_ids[name]), len(task.docs)] for name, task in self.tasks.items()}
         return {name: size for name, size in sizes.items() if size[0] < size[1]}
 
-    def picture_files(self) -> dict[str, dict[str, str]]:
-        """{task: {name: digest}} of the picture files that the rows of each task name; embedded ones are in its fingerprint."""
+    def picture_files(self, known: Mapping[str, Mapping[str, FileState]]) -> dict[str, dict[str, FileState]]:
+        """{task: {name: its state}} of the picture files that the rows of each task name; embedded ones are in its fingerprint.
+
+        known: the same from an earlier launch, so that only what has changed is read.
+        """
         found = {
-            name: file_digests(task.docs, self.doc_ids[name]) for name, task in self.tasks.items() if task.has_pictures
+            name: picture_files(task.docs, self.doc_ids[name], known.get(name, {}))
+            for name, task in self.tasks.items()
+            if task.has_pictures
         }
-        return {name: digests for name, digests in found.items() if digests}
+        return {name: states for name, states in found.items() if states}
 
     def spec(self) -> dict[str, Any]:
         """What decides the answers, for run.json: two launches with equal specs are one run."""

@@ -10,15 +10,19 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from mm_eval.engine.journal import mend_torn_tails, sync_folder, write_whole
 from mm_eval.errors import ConfigError, StoreError
+from mm_eval.task.named_files import FileState
 
 RUN_VERSION = 1
+
+Files: TypeAlias = Mapping[str, Mapping[str, FileState]]
+"""{task: {name that rows have for a picture file: its state}}"""
 
 
 class RunFolder:
@@ -102,18 +106,21 @@ class RunFolder:
             raise ConfigError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)
         return True
 
-    def hold_files(self, files: Mapping[str, Mapping[str, str]]) -> None:
-        """Remembers the digests of the picture files that rows name, {task: {name: digest}}; the run can't go on with other ones.
+    def hold_files(self, find: Callable[[Files], Files]) -> None:
+        """Remembers the state of the picture files that rows name; the run can't go on with other ones.
 
+        find: gives the files as they are now, from what is known of them.
         A file that was missing may have come, one that was there may be gone: its docs fail, and are asked again.
         Errors: ConfigError that names the first files that have changed.
         """
-        known: dict[str, dict[str, str]] = (self.read("files.json") or {}).get("files", {})
+        stored = (self.read("files.json") or {}).get("files", {})
+        known = {task: {name: FileState(*state) for name, state in files.items()} for task, files in stored.items()}
+        files = find(known)
         changed = [
             name
             for task, found in files.items()
-            for name, digest in found.items()
-            if known.get(task, {}).get(name, digest) != digest
+            for name, state in found.items()
+            if (before := known.get(task, {}).get(name)) and before.digest != state.digest
         ]
         if changed:
             what = f"{len(changed)} picture files are not those that were asked about: {', '.join(changed[:4])}."

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from mm_eval.errors import DataError
 from mm_eval.task.docs import Docs
@@ -12,8 +13,17 @@ from mm_eval.task.docs import Docs
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 
 
-def file_digests(docs: Docs, doc_ids: Sequence[int], chunk: int = 64) -> dict[str, str]:
-    """{name: digest of the file} for each picture file below the data's folders that these docs name in any column.
+class FileState(NamedTuple):
+    """What a file holds (sha256), and its inode, size and time of change: while those are the same it need not be read."""
+
+    digest: str
+    stamp: str
+
+
+def picture_files(
+    docs: Docs, doc_ids: Sequence[int], known: Mapping[str, FileState], chunk: int = 64
+) -> dict[str, FileState]:
+    """{name: its state} for each picture file below the data's folders that these docs name in any column.
 
     A name without a file there (it is missing, a URL, or relative to a folder that only the task's function knows) is left out.
     """
@@ -24,10 +34,18 @@ def file_digests(docs: Docs, doc_ids: Sequence[int], chunk: int = 64) -> dict[st
     found = {}
     for name in sorted(name for name in names if "://" not in name):
         try:
-            found[name] = hashlib.sha256(docs.places.read(name)).hexdigest()[:32]
+            found[name] = _state(docs.places.find(name), known.get(name))
         except (DataError, OSError):  # asking its doc tells what is wrong with it
             continue
     return found
+
+
+def _state(path: Path, known: FileState | None) -> FileState:
+    about = path.stat()
+    stamp = f"{about.st_ino} {about.st_size} {about.st_ctime_ns}"
+    if known is not None and known.stamp == stamp:
+        return known
+    return FileState(hashlib.sha256(path.read_bytes()).hexdigest()[:32], stamp)
 
 
 def _names(values: Any) -> Iterator[str]:

@@ -27,9 +27,11 @@ class Places:
     urls: bool = False
 
     def read(self, name: str) -> bytes:
-        """The file that a row names. DataError when it is not below one of the folders, or can't be read."""
-        if "://" in name:
-            return self._fetch(name)
+        """The file that a row names, or what its URL gives. DataError when it is not allowed or can't be read."""
+        return self._fetch(name) if "://" in name else self.find(name).read_bytes()
+
+    def find(self, name: str) -> Path:
+        """Where the file is that a row names. DataError when it is not below one of the folders."""
         if "\0" in name:
             raise DataError("a picture's file name holds a NUL byte.")
         for root in self.roots:
@@ -37,7 +39,7 @@ class Places:
                 continue
             found = (root / name).resolve()  # symlinks followed: what counts is where the file is
             if found.is_relative_to(root.resolve()):
-                return found.read_bytes()
+                return found
         hint = "Rows name files relative to their dataset's folder."
         raise DataError(f"the picture {name[:200]!r} is no file below the data's folder.", hint=hint)
 

@@ -1,6 +1,7 @@
 """Pictures that rows name by path: the row stays as it is when the file changes, so that the run has to look at the files."""
 
 import json
+import os
 from pathlib import Path
 
 import datasets
@@ -8,7 +9,7 @@ import pytest
 from PIL import Image
 
 from mm_eval.task.docs import Docs
-from mm_eval.task.named_files import file_digests
+from mm_eval.task.named_files import picture_files
 from mm_eval.task.stored_media import Places
 
 YAML = """task: pic
@@ -83,5 +84,20 @@ def test_names_in_lists_and_picture_columns_are_found_and_urls_are_not_fetched(t
         }
     ).cast_column("image", datasets.Image())
     docs = Docs(rows, places=Places((tmp_path,), urls=True))
-    assert sorted(file_digests(docs, [0, 1])) == ["one.png", "three.webp", "two.JPG"]
-    assert sorted(file_digests(docs, [0])) == ["three.webp", "two.JPG"]
+    assert sorted(picture_files(docs, [0, 1], {})) == ["one.png", "three.webp", "two.JPG"]
+    assert sorted(picture_files(docs, [0], {})) == ["three.webp", "two.JPG"]
+
+
+def test_only_files_that_were_touched_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "abc":
+        picture(tmp_path / f"{name}.png", "red")
+    docs = Docs(datasets.Dataset.from_dict({"image": [f"{name}.png" for name in "abc"]}), places=Places((tmp_path,)))
+    known = picture_files(docs, [0, 1, 2], {})
+    picture(tmp_path / "b.png", "blue")
+    os.utime(tmp_path / "b.png", ns=(0, 0))
+    (tmp_path / "c.png").touch()
+    read, whole = list[str](), Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path.name) or whole(path))
+    now = picture_files(docs, [0, 1, 2], known)
+    assert read == ["b.png", "c.png"] and now["a.png"] == known["a.png"]
+    assert now["b.png"].digest != known["b.png"].digest and now["c.png"].digest == known["c.png"].digest
