@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 SEED = 0
 TEXTS = [
@@ -20,15 +21,11 @@ TEMPLATE = (
 )
 
 
-def build(folder: Path) -> Path:
-    """Writes model and processor into a folder, once."""
-    if (folder / "processor_config.json").exists():
-        return folder
-    import torch
+def tokenizer(*special: str, **named: str) -> Any:
+    """A byte-level BPE tokenizer of 600 tokens, and more special ones."""
     import transformers as tf
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-    torch.manual_seed(SEED)
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()
@@ -39,43 +36,53 @@ def build(folder: Path) -> Path:
         show_progress=False,
     )
     bpe.train_from_iterator(TEXTS, trainer)
-    tokenizer = tf.PreTrainedTokenizerFast(
+    made = tf.PreTrainedTokenizerFast(
         tokenizer_object=bpe,
         bos_token="<s>",
         eos_token="</s>",
         pad_token="<pad>",
         unk_token="<unk>",
         padding_side="left",
-        extra_special_tokens={"image_token": "<image>"},
+        extra_special_tokens=named,
     )
-    vision = tf.CLIPVisionConfig(
-        hidden_size=512,
-        intermediate_size=2048,
-        num_hidden_layers=6,
-        num_attention_heads=8,
-        image_size=336,
-        patch_size=14,
-        projection_dim=512,
+    if special:
+        made.add_special_tokens({"extra_special_tokens": list(special)}, replace_extra_special_tokens=False)
+    return made
+
+
+def llava(vision: dict[str, int], text: dict[str, int]) -> tuple[Any, Any]:
+    """A configuration of LLaVA-1.5's form for pictures of 336 px, and its processor."""
+    import transformers as tf
+
+    made = tokenizer(image_token="<image>")
+    config = tf.LlavaConfig(
+        vision_config=tf.CLIPVisionConfig(image_size=336, patch_size=14, **vision),
+        text_config=tf.LlamaConfig(max_position_embeddings=4096, pad_token_id=0, **text),
+        image_token_id=made.convert_tokens_to_ids("<image>"),
+        vision_feature_layer=-2,
     )
-    text = tf.LlamaConfig(
-        hidden_size=512,
-        intermediate_size=1344,
-        num_hidden_layers=8,
-        num_attention_heads=8,
-        vocab_size=32000,
-        max_position_embeddings=4096,
-        pad_token_id=0,
-    )
-    image_token = tokenizer.convert_tokens_to_ids("<image>")
-    config = tf.LlavaConfig(vision_config=vision, text_config=text, image_token_id=image_token, vision_feature_layer=-2)
     processor = tf.LlavaProcessor(
         image_processor=tf.CLIPImageProcessorPil(size={"shortest_edge": 336}, crop_size={"height": 336, "width": 336}),
-        tokenizer=tokenizer,
+        tokenizer=made,
         patch_size=14,
         vision_feature_select_strategy="default",
         num_additional_image_tokens=1,
         chat_template=TEMPLATE,
     )
+    return config, processor
+
+
+def build(folder: Path) -> Path:
+    """Writes model and processor into a folder, once."""
+    if (folder / "processor_config.json").exists():
+        return folder
+    import torch
+    import transformers as tf
+
+    torch.manual_seed(SEED)
+    vision = {"hidden_size": 512, "intermediate_size": 2048, "num_hidden_layers": 6, "num_attention_heads": 8}
+    text = {"hidden_size": 512, "intermediate_size": 1344, "num_hidden_layers": 8, "num_attention_heads": 8}
+    config, processor = llava({**vision, "projection_dim": 512}, {**text, "vocab_size": 32000})
     model = tf.LlavaForConditionalGeneration(config)
     model.generation_config = tf.GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=0)
     model.save_pretrained(folder)

@@ -96,14 +96,15 @@ def plain(model: Any, rows: list[Instance]) -> list[Any]:
         text = processor.apply_chat_template(row.context, add_generation_prompt=True, tokenize=False)
         pictures = row.images() if row.images else []
         if row.request_type == "generate_until":
-            inputs = processor(text=[text], images=pictures, return_tensors="pt")
+            inputs = processor(text=[text], images=pictures, return_tensors="pt").to(network.device, network.dtype)
             steps = {"max_new_tokens": ANSWER_TOKENS, "min_new_tokens": ANSWER_TOKENS, "do_sample": False}
             new = network.generate(**inputs, **steps)[0, inputs["input_ids"].shape[1] :]
             answers.append(processor.tokenizer.decode(new, skip_special_tokens=True))
             continue
         ids = processor.tokenizer(row.continuation, add_special_tokens=False)["input_ids"]
         inputs = processor(text=[text + (row.continuation or "")], images=pictures, return_tensors="pt")
-        logits = torch.log_softmax(network(**inputs).logits[0, -len(ids) - 1 : -1].float(), -1)
+        inputs = inputs.to(network.device, network.dtype)
+        logits = torch.log_softmax(network(**inputs).logits[0, -len(ids) - 1 : -1].float().cpu(), -1)
         total = logits.gather(1, torch.tensor(ids)[:, None]).sum()
         answers.append((float(total), bool((logits.argmax(-1) == torch.tensor(ids)).all())))
     return answers
