@@ -12,6 +12,8 @@ from mm_eval.catalog.yaml import is_group, load_config
 from mm_eval.errors import ConfigError
 
 _NAME_LINE = re.compile(r"^(task|group)[ ]*:[ ]*['\"]?([^\s'\"#\[{]+)", re.MULTILINE)
+_TAG_LINES = re.compile(r"^(?:tag|group)[ ]*:(.*(?:\n[ ]*-[ ].*)*)", re.MULTILINE)
+_TAG = re.compile(r"(?:^|(?<=[\s\[,'\"]))[^\s\[\],'\"#-][^\s\[\],'\"]*")
 
 
 def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
@@ -76,14 +78,17 @@ def _about_group(config: Mapping[str, Any]) -> str:
 
 
 def _broken(path: Path, error: ConfigError) -> dict[str, Any]:
-    """A record for a file that can't be read as YAML; its name is guessed from its text, to be found when asked for."""
-    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    named = dict(reversed(_NAME_LINE.findall(text[:100_000])))
+    """A record for a file that can't be read as YAML; its name is guessed from its text, to be found when asked for.
+
+    So are its tags: one that is asked for is an error, and not silently a number over the other tasks.
+    """
+    text = path.read_text(encoding="utf-8", errors="replace")[:100_000] if path.is_file() else ""
+    named = dict(reversed(_NAME_LINE.findall(text)))
     line = error.where.rpartition(":")[2]
     name = named.get("task") or named.get("group") or path.stem
     return {
         "kind": "broken",
         "name": name,
-        "tags": [],
+        "tags": [tag for lines in _TAG_LINES.findall(text) for tag in _TAG.findall(lines) if tag != name],
         "error": f"line {line}: {error.what}" if line.isdigit() else error.what,
     }

@@ -11,6 +11,7 @@ For one task the keys are merged in this order, later ones over earlier ones:
 from __future__ import annotations
 
 import fnmatch
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,6 +26,8 @@ from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, withou
 from mm_eval.catalog.nodes import GroupNode, Node, TaskNode, descendants
 from mm_eval.catalog.runtime import ABOUT_A_GROUP, Runtime, without_shown_shots
 from mm_eval.errors import ConfigError, did_you_mean
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,8 @@ class Expander:
     def _glob(self, pattern: str, context: Context) -> list[Node]:
         """Groups and tasks that match, tasks of a matching group only within it; tags where nothing else matches."""
         found = sorted((e for e in self.entries.values() if fnmatch.fnmatchcase(e.name, pattern)), key=lambda e: e.name)
+        if broken := [e.name for e in found if e.kind == "broken"]:
+            log.warning("%r leaves out what can't be read: %s", pattern, ", ".join(broken))
         chosen = [e for e in found if e.kind in ("task", "group")] or [e for e in found if e.kind == "tag"]
         if not chosen:
             hint = did_you_mean(pattern.strip("*?"), self.names())

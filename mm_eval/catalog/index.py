@@ -23,7 +23,7 @@ from mm_eval.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
-CACHE_FORMAT = 3
+CACHE_FORMAT = 4
 """Raise it when what `read_declaration` gives changes: older caches are then read over."""
 
 ENTRY_POINTS = "mm_eval.tasks"

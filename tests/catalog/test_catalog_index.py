@@ -126,6 +126,30 @@ def test_a_broken_file_is_listed_and_raises_only_when_asked_for(manager: Manager
     assert manager().broken.keys() == {"worse"}
 
 
+@pytest.mark.parametrize(
+    "tags",
+    ["tag: all", "tag: 'all'  # of them", "tag: [some, all]", 'tag:\n  - some\n  - "all"', "tag:\n- all", "group: all"],
+)
+def test_a_tag_or_group_is_not_silently_without_a_member_that_cannot_be_read(
+    manager: Manager, write: Write, tags: str
+) -> None:
+    write("good.yaml", "tag: all\n", task="good")
+    write("bad.yaml", f"task: bad\nnum_fewshot: 0\nnum_fewshot: 5\n{tags}\n")
+    write("group.yaml", "group: g\ntask: [all]\n")
+    found = manager()
+    assert found.all_tasks == ["good"] and found.entries["all"].members == ["bad", "good"]
+    for name in ("all", "g"):
+        with pytest.raises(ConfigError, match="'num_fewshot' is written twice"):
+            found.load(name)
+
+
+def test_a_glob_says_what_it_leaves_out(manager: Manager, write: Write, caplog: pytest.LogCaptureFixture) -> None:
+    write("t_good.yaml", task="t_good")
+    write("t_bad.yaml", "task: t_bad\ntask: t_bad\n")
+    assert manager().load("t_*").roots == ["t_good"]
+    assert "'t_*' leaves out what can't be read: t_bad" in caplog.text
+
+
 def test_a_file_with_an_unknown_key_stops_no_other(manager: Manager, write: Write) -> None:
     write("good.yaml", task="good")
     write("typo.yaml", "num_fewshto: 1\n", task="typo")
