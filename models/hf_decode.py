@@ -23,7 +23,7 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "exponential_decay_length_penalty": (None,), "remove_invalid_values": (None, False), "watermarking_config": (None,),
     "penalty_alpha": (None,), "dola_layers": (None,), "prompt_lookup_num_tokens": (None,), "stop_strings": (None,),
     "constraints": (None,), "force_words_ids": (None,), "max_time": (None,), "renormalize_logits": (None, False),
-    "cache_implementation": (None,), "num_beam_groups": (None, 1), "token_healing": (None, False), "use_cache": (None, True),
+    "num_beam_groups": (None, 1), "token_healing": (None, False),
 }  # fmt: skip
 """Options of a generation config with the values under which the next token is the likeliest one, and nothing else."""
 
@@ -55,10 +55,13 @@ class StopText:
         return [any(stop in text for stop in self.stops) for text in texts]
 
 
-def is_plain(config: Any) -> bool:
-    """Whether a generation config asks for the likeliest token at each step, at most a minimum of tokens besides."""
+def is_plain(config: Any, besides: Sequence[str] = ()) -> bool:
+    """Whether a generation config asks for the likeliest token at each step, at most a minimum of tokens besides.
+
+    besides: options that are left out of account.
+    """
     asked = config.to_dict()
-    return all(asked[name] in neutral for name, neutral in _NEUTRAL.items() if name in asked)
+    return all(asked[name] in neutral for name, neutral in _NEUTRAL.items() if name in asked and name not in besides)
 
 
 @dataclass

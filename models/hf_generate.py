@@ -31,6 +31,10 @@ __all__ = ["Question", "check_options", "fitted", "generate"]
 
 NOT_FOR_TRANSFORMERS = frozenset({"image_aspect_ratio"})
 """Options of other adapters that tasks in the field carry along; they have no meaning here."""
+SAID_ELSEWHERE = {"eos_token_id": "until", "stop_strings": "until", "num_return_sequences": "repeats"}
+"""Options of transformers that would change what an answer is behind the adapter's back, and what a task says instead."""
+BLIND_TO_PADDING = ("do_sample", "num_beams", "repetition_penalty")
+"""Options under which rows of different lengths may share a batch. The others count padding as text of the prompt."""
 
 
 class StopStrings(StoppingCriteria):  # type: ignore[misc]
@@ -67,7 +71,7 @@ def fitted(prompt: Prompt, cap: int, max_length: int) -> tuple[Prompt, int]:
 def generate(runtime: Runtime, questions: Sequence[Question], options: GenerationOptions) -> list[Response]:
     """Answers of one batch, in its order."""
     stop_tokens, stops = _stop_tokens(runtime, options.until)
-    config = _generation_config(runtime, options, max(question.cap for question in questions), stop_tokens)
+    config = _generation_config(runtime, options, stop_tokens)
     with torch.inference_mode():
         if runtime.prefix_cache and is_plain(config):
             rows = decode(runtime, questions, stop_tokens, stops, config.min_new_tokens or 0)
@@ -80,15 +84,37 @@ def generate(runtime: Runtime, questions: Sequence[Question], options: Generatio
 def _by_transformers(
     runtime: Runtime, questions: Sequence[Question], options: GenerationOptions, config: Any, stops: Sequence[str]
 ) -> list[list[int]]:
-    """New tokens by transformers' own loop: sampling, beams, penalties, and families whose caches can't be shared."""
+    """New tokens by transformers' own loop: sampling, beams, penalties, and families whose caches can't be shared.
+
+    Rows run beside rows with the same cap, since beams weigh answers by their length, and where an option counts the tokens
+    of a prompt (min_length, no_repeat_ngram_size) beside prompts of the same length.
+    """
+    padded = is_plain(config, besides=BLIND_TO_PADDING)
+    alike: dict[tuple[int, int], list[int]] = {}
+    for place, question in enumerate(questions):
+        alike.setdefault((question.cap, 0 if padded else len(question.prompt.ids)), []).append(place)
+    answers: dict[int, list[int]] = {}
+    for (cap, _), places in alike.items():
+        config.max_new_tokens = cap
+        rows = _run(runtime, [questions[place] for place in places], options, config, stops)
+        answers.update(zip(places, rows, strict=True))
+    return [answers[place] for place in range(len(questions))]
+
+
+def _run(
+    runtime: Runtime, questions: Sequence[Question], options: GenerationOptions, config: Any, stops: Sequence[str]
+) -> list[list[int]]:
     batch = runtime.collate([question.prompt for question in questions])
-    length = batch["input_ids"].shape[1]
+    ids = batch["input_ids"]
+    # The padding token may be one that ends answers, and not every transformers leaves padding out of repetition_penalty.
+    batch["input_ids"] = torch.where(batch["attention_mask"].bool(), ids, ids[:, -1:])
+    length = ids.shape[1]
     criteria = [StopStrings(runtime.tokenizer, stops, length)] if stops else []
     seed = questions[0].seed if options.do_sample else None
     with _seeded(runtime, seed):
         output = runtime.model.generate(**batch, generation_config=config, stopping_criteria=criteria)
-    new: list[list[int]] = output[:, length:].tolist()
-    return new
+    # Beams of different lengths are filled up with -1 where a checkpoint has neither a padding nor an end token.
+    return [[token for token in row if token >= 0] for row in output[:, length:].tolist()]
 
 
 def check_options(options: GenerationOptions) -> GenerationOptions:
@@ -96,8 +122,15 @@ def check_options(options: GenerationOptions) -> GenerationOptions:
     from transformers import GenerationConfig
 
     extra = {name: value for name, value in options.extra.items() if name not in NOT_FOR_TRANSFORMERS}
-    known = set(GenerationConfig().to_dict()) - {"transformers_version", "return_dict_in_generate"}
+    known = {name for name in GenerationConfig().to_dict() if not name.startswith("_")}
+    known -= {"transformers_version", "return_dict_in_generate", *SAID_ELSEWHERE}
     for name in extra:
+        if name in SAID_ELSEWHERE:
+            raise ConfigError(
+                f"The generation option {name!r} is not taken.",
+                where="generation_kwargs",
+                hint=f"Write {SAID_ELSEWHERE[name]!r}.",
+            )
         if name not in known:
             raise ConfigError(
                 f"Unknown generation option {name!r}.", where="generation_kwargs", hint=did_you_mean(name, known)
@@ -115,13 +148,12 @@ def _seeded(runtime: Runtime, seed: int | None) -> Iterator[None]:
         yield
 
 
-def _generation_config(runtime: Runtime, options: GenerationOptions, cap: int, stop_tokens: list[int]) -> Any:
+def _generation_config(runtime: Runtime, options: GenerationOptions, stop_tokens: list[int]) -> Any:
     config = copy.deepcopy(runtime.model.generation_config)
     if options.do_sample:
         config.temperature, config.top_p, config.top_k = options.temperature, options.top_p or 1.0, options.top_k or 0
     config.do_sample, config.num_beams = options.do_sample, options.num_beams
-    config.max_new_tokens = cap
-    config.pad_token_id, config.eos_token_id = runtime.pad_token, stop_tokens
+    config.pad_token_id, config.eos_token_id = runtime.pad_token, stop_tokens or None
     config.return_dict_in_generate, config.num_return_sequences = False, 1
     for name, value in options.extra.items():
         setattr(config, name, value)

@@ -279,3 +279,87 @@ def test_a_prompt_with_pictures_is_never_cut(adapter: Adapter, caplog: pytest.Lo
     assert answers[2].usage["prompt_tokens"] + answers[2].usage["completion_tokens"] <= 24
     assert answers[3].usage["prompt_tokens"] == 20, "a text prompt is cut from the left, and that is logged"
     assert "its last 20 are used" in caplog.text
+
+
+LENGTHS = (1, 9, 3, 20, 5)
+"""How many words stand before the question in the tests below, so that no two prompts are equally long."""
+
+
+def _of_different_lengths(**options: Any) -> list[Instance]:
+    steps = {"max_new_tokens": 16, **options}
+    return [instance("dog " * n + "What is it?", chat=False, doc_id=n, generation_kwargs=steps) for n in LENGTHS]
+
+
+def _ended_by_padding(model: Any, token: int) -> Any:
+    """The model with a padding token that ends answers, as Qwen2-VL's does."""
+    model.runtime.tokenizer.pad_token_id = token
+    model.runtime.model.generation_config.eos_token_id = [2, token]
+    return model
+
+
+@pytest.mark.parametrize("options", [{"no_repeat_ngram_size": 1}, {"min_length": 24}], ids=lambda one: next(iter(one)))
+def test_padding_is_not_text_of_the_prompt(adapter: Adapter, options: dict[str, Any]) -> None:
+    """An end token must not be forbidden because shorter prompts were filled up with it, nor a minimum be met by padding."""
+    free = outputs(adapter("llama").generate(_of_different_lengths(min_new_tokens=16)))
+    likely = {token for text in free.values() for token in adapter("llama").writer.encode_text(text)}
+    for token in sorted(likely)[-20:]:
+        rows = _of_different_lengths(**options)
+        alone = [outputs(_ended_by_padding(adapter("llama"), token).generate([row])) for row in rows]
+        together = outputs(_ended_by_padding(adapter("llama", batch_size=8), token).generate(rows))
+        assert together == {key: text for one in alone for key, text in one.items()}
+
+
+def test_a_penalty_meets_no_token_that_the_prompt_does_not_hold(adapter: Adapter) -> None:
+    model = adapter("llama", batch_size=8)
+    generate, padded = model.runtime.model.generate, []
+
+    def looked_at(**kwargs: Any) -> Any:
+        for row, mask in zip(kwargs["input_ids"].tolist(), kwargs["attention_mask"].tolist(), strict=True):
+            assert {token for token, real in zip(row, mask, strict=True) if not real} <= set(row[mask.index(1) :])
+            padded.append(0 in mask)
+        return generate(**kwargs)
+
+    model.runtime.model.generate = looked_at
+    assert len(outputs(model.generate(_of_different_lengths(repetition_penalty=1.3)))) == len(padded) == 5
+    assert sum(padded) == 4
+
+
+def test_beams_beside_a_row_with_another_cap(adapter: Adapter) -> None:
+    """Prompts near max_length have fewer tokens left, and the beams of each are weighed at its own length."""
+    rows = _of_different_lengths(num_beams=3, max_new_tokens=30)
+    rows += [instance("A", [picture(28, 28)], doc_id=99, generation_kwargs={"num_beams": 3, "max_new_tokens": 30})]
+    model = adapter("llava", batch_size=8, max_length=40)
+    steps: list[int] = []
+    generate = model.runtime.model.generate
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        steps.append(kwargs["input_ids"].shape[1] + kwargs["generation_config"].max_new_tokens)
+        return generate(*args, **kwargs)
+
+    model.runtime.model.generate = counted
+    together = outputs(model.generate(rows))
+    assert max(steps) <= 40
+    for row in rows:
+        assert outputs(adapter("llava", max_length=40).generate([row])) == {(row.doc_id, 0): together[row.doc_id, 0]}
+
+
+def test_beams_without_an_end_token(adapter: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = adapter("llama", batch_size=4)
+    monkeypatch.setattr("mm_eval.models.hf_generate._stop_tokens", lambda *_: ([], ["dog"]))
+    found = outputs(model.generate(_of_different_lengths(num_beams=2)))
+    assert all(isinstance(text, str) and text for text in found.values())
+
+
+@pytest.mark.parametrize("option", ["eos_token_id", "stop_strings", "num_return_sequences"])
+def test_an_option_that_a_task_says_otherwise_is_refused(adapter: Adapter, option: str) -> None:
+    with pytest.raises(ConfigError, match=f"'{option}' is not taken.*'(until|repeats)'"):
+        adapter("llama").check_generation({option: 2})
+
+
+def test_a_checkpoint_that_names_a_kind_of_cache_is_decoded_quickly(adapter: Adapter) -> None:
+    """generation_config.json of Gemma 2 and 3 says `hybrid`; it decides no token."""
+    model = adapter("llama", batch_size=4)
+    expected = outputs(model.generate(_of_different_lengths()))
+    model.runtime.model.generation_config.cache_implementation = "hybrid"
+    model.runtime.model.generate = None
+    assert outputs(model.generate(_of_different_lengths())) == expected
