@@ -35,12 +35,18 @@ class PromptBlock:
     key: the block that was laid over `default` ("default" itself where none was).
     kwargs: what the task's functions get. read: where it is a set, the keys that they look for are put into it.
     targets: the task's `model_specific_target_kwargs`, of which the entry of this key holds, else `default`.
+    stated: the task has prompt blocks, even if none is for this model; where it has none, a function's own default holds.
     """
 
     key: str = "default"
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     read: set[str] | None = field(default=None, compare=False)
     targets: Mapping[str, Any] = field(default_factory=dict)
+    stated: bool = True
+
+    def of_task(self, config: Any) -> PromptBlock:
+        """This block with what else a task's config says about it."""
+        return replace(self, targets=config.target_kwargs, stated=bool(self.kwargs or config.prompt_kwargs))
 
     def for_function(self) -> dict[str, Any]:
         """The kwargs as a task's function gets them: a copy, which notes what is read where that is asked for."""
@@ -102,28 +108,50 @@ def choose_block(blocks: Mapping[str, Any] | None, model_keys: Sequence[str], as
     raise ConfigError(f"the prompt block {key!r} is not a mapping: {chosen!r}.")
 
 
-def call(function: Callable[..., Any], doc: Doc, block: PromptBlock) -> Any:
-    """Calls a task's function with the doc and, if it declares their keywords, with the prompt block and the target's entry."""
+def call(function: Callable[..., Any], doc: Doc, block: PromptBlock, *, second: bool = False) -> Any:
+    """Calls a task's function with the doc and, if it declares their keywords, with the prompt block and the target's entry.
+
+    second: a second argument is the prompt block whatever its name, as it is for doc_to_text, doc_to_visual and doc_to_messages.
+    """
+    asked = _asked(function)
+    if second and asked.unnamed and block.stated:
+        return function(doc, block.for_function())
     given: dict[str, Any] = {}
-    for keyword in _keywords(function):
-        if keyword in PROMPT_KEYWORDS:
+    for keyword, has_default in asked.keywords.items():
+        if keyword == TARGET_KEYWORD:
+            if block.targets:
+                given[keyword] = block.targets.get(block.key, block.targets.get("default"))
+        elif block.stated or not has_default:
             given[keyword] = block.for_function()
-        elif block.targets:
-            given[keyword] = block.targets.get(block.key, block.targets.get("default"))
     return function(doc, **given)
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What a function takes beside the doc. keywords: ours that it declares, and whether each has a default.
+
+    unnamed: none of these, but a second argument of another name.
+    """
+
+    keywords: Mapping[str, bool] = field(default_factory=dict)
+    unnamed: bool = False
+
+
 @lru_cache(maxsize=4096)
-def _keywords(function: Callable[..., Any]) -> tuple[str, ...]:
+def _asked(function: Callable[..., Any]) -> _Asked:
     try:
-        names = inspect.signature(function).parameters
+        parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # a builtin without a signature
-        return ()
-    return tuple(keyword for keyword in (*PROMPT_KEYWORDS, TARGET_KEYWORD) if keyword in names)
+        return _Asked()
+    ours = {p.name: p.default is not p.empty for p in parameters if p.name in (*PROMPT_KEYWORDS, TARGET_KEYWORD)}
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return _Asked(ours, not ours and len(places) > 1)
 
 
-def _takes_block(function: Any) -> bool:
-    return callable(function) and any(keyword in PROMPT_KEYWORDS for keyword in _keywords(function))
+def _takes_block(function: Any, part: str) -> bool:
+    asked = _asked(function) if callable(function) else _Asked()
+    named = any(keyword in PROMPT_KEYWORDS for keyword in asked.keywords)
+    return named or asked.unnamed and part in ("text", "visual", "messages")
 
 
 def check_prompt_keys(task: Asked, doc_ids: Sequence[int], block: PromptBlock) -> None:
@@ -134,17 +162,18 @@ def check_prompt_keys(task: Asked, doc_ids: Sequence[int], block: PromptBlock) -
     """
     config, read = task.config, set[str]()
     parts = ("text", "target", "choice", "visual", "messages")
-    if not block.kwargs or not any(_takes_block(getattr(config, f"doc_to_{part}")) for part in parts):
+    if not block.kwargs or not any(_takes_block(getattr(config, f"doc_to_{part}"), part) for part in parts):
         return
     recording = replace(block, read=read)
     for doc_id in doc_ids[:100]:
         task.question(task.docs.text(doc_id), recording, f"{config.path} doc {doc_id}")
         if read >= block.kwargs.keys():
             return
-    for of_whole_doc in (config.doc_to_visual, config.doc_to_messages):
-        if _takes_block(of_whole_doc):
+    for part in ("visual", "messages"):
+        of_whole_doc = getattr(config, f"doc_to_{part}")
+        if _takes_block(of_whole_doc, part):
             try:
-                call(of_whole_doc, task.docs.full(doc_ids[0]), recording)
+                call(of_whole_doc, task.docs.full(doc_ids[0]), recording, second=True)
             except Exception:  # the task's own code: what it raises is told when the doc is asked
                 return
     if unread := [key for key in block.kwargs if key not in read]:

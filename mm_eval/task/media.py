@@ -149,7 +149,7 @@ def visuals_of(
         return to_pictures(found, where)
     with decoding(where):
         try:
-            visuals = call(doc_to_visual, doc, block)
+            visuals = call(doc_to_visual, doc, block, second=True)
         except (MMEvalError, OSError, SyntaxError, ValueError):
             raise
         except Exception as error:  # the task's own code

@@ -26,7 +26,7 @@ def messages_of(
     """
     with decoding(where):
         try:
-            given = call(doc_to_messages, doc, block)
+            given = call(doc_to_messages, doc, block, second=True)
         except (MMEvalError, OSError, SyntaxError, ValueError):
             raise
         except Exception as error:  # the task's own code

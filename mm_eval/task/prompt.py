@@ -35,7 +35,7 @@ def evaluate_field(value: Any, doc: Doc, block: PromptBlock, *, what: str, where
         )
     if callable(value):
         try:
-            return call(value, doc, block)
+            return call(value, doc, block, second=what == "doc_to_text")
         except (ConfigError, DataError) as error:
             raise error.located(where) from error
         except Exception as error:  # the task's own code

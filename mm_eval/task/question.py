@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
@@ -41,8 +41,6 @@ def question_of(
         gen_prefix, where it means none.
     """
     shown = shown or {}
-    if config.target_kwargs:
-        block = replace(block, targets=config.target_kwargs)
 
     def entry(name: str) -> Any:
         return getattr(config, name) if shown.get(name) is None else shown[name]

@@ -6,7 +6,7 @@ Task.load(config, source) -> task;  task.instances(doc_ids, style) -> one Instan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -170,6 +170,7 @@ class Task:
             (None: unknown), so that nothing is decoded; the instances then carry no pictures.
         A doc whose text or pictures can't be had gives one instance that carries the error.
         """
+        style = replace(style, block=style.block.of_task(self.config))
         for doc_id, doc in self.docs.texts(list(doc_ids)):
             try:
                 yield from self._instances(doc_id, doc, style, turn_pictures)
@@ -282,7 +283,7 @@ class Task:
 
     def question(self, doc: Doc, block: PromptBlock, where: str) -> Question:
         """The text, target and choices of a doc."""
-        return question_of(self.config, doc, block, where)
+        return question_of(self.config, doc, block.of_task(self.config), where)
 
     def _loaders(
         self, doc_id: int, examples: list[Example], style: PromptStyle, where: str

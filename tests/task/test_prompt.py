@@ -106,6 +106,26 @@ def test_a_function_gets_the_block_under_the_name_that_it_declares() -> None:
     assert call(lambda doc: "plain", {}, block) == "plain"
 
 
+def test_a_second_argument_of_doc_to_text_is_the_block_whatever_its_name():
+    """46 tasks of lmms-eval 0.7.3 call it prompt_kwargs, model_specific_kwargs, lmms_kwargs or lmmseval_specific_kwargs."""
+    block = PromptBlock("default", {"post": "!"})
+    text = evaluate_field(
+        lambda doc, prompt_kwargs=None: prompt_kwargs["post"], {}, block, what="doc_to_text", where=""
+    )
+    assert text == "!"
+    target = evaluate_field(lambda doc, strict=False: strict, {}, block, what="doc_to_target", where="")
+    assert target is False
+
+
+def test_where_a_task_states_no_block_a_functions_own_default_holds():
+    none = PromptBlock(stated=False)
+    assert call(lambda doc, lmms_eval_specific_kwargs="own": lmms_eval_specific_kwargs, {}, none) == "own"
+    assert call(lambda doc, kwargs="own": kwargs, {}, none, second=True) == "own"
+    assert call(lambda doc, lmms_eval_specific_kwargs: lmms_eval_specific_kwargs, {}, none) == {}
+    for_others = PromptBlock(stated=True)
+    assert call(lambda doc, lmms_eval_specific_kwargs=None: lmms_eval_specific_kwargs, {}, for_others) == {}
+
+
 class TaskOf:
     """As much of a task as the check of prompt keys looks at."""
 

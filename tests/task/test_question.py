@@ -6,7 +6,7 @@ import pytest
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, DataError
-from mm_eval.task.blocks import PromptBlock
+from mm_eval.task.blocks import PromptBlock, choose_block
 from mm_eval.task.dataset import DataSource
 from mm_eval.task.task import PromptStyle, Task
 
@@ -233,3 +233,15 @@ def test_what_is_right_goes_with_the_prompt_block() -> None:
     assert [asked(made, style).target for style in styles] == ["B", "dog", "B"]
     own = task(doc_to_target=lambda doc, model_specific_target_kwargs="its own": model_specific_target_kwargs)
     assert asked(own).target == "its own"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "prompt"),
+    [(None, "asked 0? (own)"), ({"default": {"post": "!"}}, "asked 0?!"), ({"llava": {"post": "?"}}, "asked 0?")],
+)
+def test_the_prompt_block_or_its_absence_reaches_doc_to_text(blocks: Any, prompt: str) -> None:
+    def text(doc: dict, kwargs: Any = None) -> str:
+        return doc["q"] + (" (own)" if kwargs is None else kwargs.get("post", ""))
+
+    made = task(doc_to_text=text, model_specific_prompt_kwargs=blocks)
+    assert asked(made, PromptStyle(choose_block(blocks, ("qwen_vl",)))).context == prompt
