@@ -118,6 +118,18 @@ def _places(path: str, source: DataSource, kwargs: Mapping[str, Any]) -> Places:
     return Places(tuple(own + caches), source.url_media)
 
 
+def beside(files: Any, folder: Path) -> Any:
+    """`data_files` of local files, those that exist in the YAML's folder named there, as lmms-eval has it.
+
+    Any other relative name is one of the working directory, as lmms-eval and lm-eval have it.
+    """
+    if isinstance(files, Mapping):
+        return {split: beside(names, folder) for split, names in files.items()}
+    if isinstance(files, list):
+        return [beside(name, folder) for name in files]
+    return str(folder / files) if isinstance(files, str) and (folder / files).is_file() else files
+
+
 def docs_of(
     custom_dataset: Callable[..., Any],
     arguments: Mapping[str, Any],

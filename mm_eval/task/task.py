@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.catalog.config import TaskConfig
+from mm_eval.catalog.located import located
 from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.context import Layout, Turn, lead_of, write_context, written_context
-from mm_eval.task.dataset import DataSource, docs_of, load_docs
+from mm_eval.task.dataset import LOCAL_FILES, DataSource, beside, docs_of, load_docs
 from mm_eval.task.docs import Docs
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.media import PictureCache, picture_digest, visuals_of
@@ -91,6 +92,9 @@ class Task:
         if config.dataset_path is None:
             raise ConfigError("dataset_path is missing.", where=config.where("task"))
         options = dict(config.dataset_kwargs or {})
+        written = located(config.dataset_kwargs).places.get("data_files")
+        if config.dataset_path in LOCAL_FILES and written and written.file:
+            options["data_files"] = beside(options["data_files"], written.file.parent)
         if config.dataset_revision:
             options["revision"] = config.dataset_revision
         docs = load_docs(

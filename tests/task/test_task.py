@@ -1,10 +1,12 @@
 """A task turns docs into instances: prompts, pictures, few-shot examples, choices and repeats."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from mm_eval.catalog.config import TaskConfig
+from mm_eval.catalog.manager import TaskManager
 from mm_eval.errors import ConfigError
 from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.dataset import DataSource
@@ -217,3 +219,24 @@ def test_the_prompt_block_reaches_the_functions(root: Path) -> None:
     style = PromptStyle(PromptBlock("qwen_vl", {"post_prompt": " Answer:"}), chat=True)
     [instance] = task.instances([0], style)
     assert texts(instance.context) == ["user: #test question 0? Answer:"]
+
+
+@pytest.mark.parametrize("named", ["docs.jsonl", "{test: docs.jsonl}", "{test: [docs.jsonl]}", "here/docs.jsonl"])
+def test_a_local_file_is_found_beside_the_yaml_that_names_it_or_in_the_working_directory(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, elsewhere = tmp_path / "mine", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for folder, text in ((mine, "beside"), (elsewhere / "here", "of the working directory")):
+        folder.mkdir()
+        (folder / "docs.jsonl").write_text(json.dumps({"q": text}) + "\n")
+    split = "train" if named.endswith("jsonl") else "test"
+    (mine / "base.yaml").write_text(
+        f"dataset_path: json\ndataset_kwargs: {{data_files: {named}}}\ntest_split: {split}\n"
+    )
+    (mine / "tasks").mkdir()
+    (mine / "tasks" / "t.yaml").write_text("include: ../base.yaml\ntask: t\ndoc_to_text: q\n")
+    monkeypatch.chdir(elsewhere)
+    config = TaskManager(mine, include_defaults=False).load("t").tasks["t"]
+    [instance] = Task.load(config.resolved(), DataSource()).instances([0], PLAIN)
+    assert instance.context == ("of the working directory" if "/" in named else "beside")
