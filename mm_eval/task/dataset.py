@@ -26,6 +26,16 @@ LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder
 """Dataset paths that mean files of the user's own (`dataset_kwargs: {data_files: ...}`), also for a model with sample data."""
 
 
+READ_OVER = frozenset(
+    {"token", "trust_remote_code", "video", "force_download", "force_unzip", "local_files_only", "create_link"}
+)
+"""Keys of `dataset_kwargs` that decide no row: how a hub is asked, and how lmms-eval downloads and unpacks.
+
+No loading script is run, whatever `trust_remote_code` says: most data sets whose YAML says it have files of their own by now,
+and `datasets` names the script of one that has not.
+"""
+
+
 @dataclass(frozen=True)
 class DataSource:
     """Where data may come from, in the order in which the places are tried.
@@ -168,11 +178,9 @@ def sample_configs(dataset_path: str, source: DataSource) -> list[str]:
 
 
 def _load(path: str, name: str | None, split: str, source: DataSource, kwargs: dict[str, Any], where: str) -> Any:
-    options = {key: value for key, value in kwargs.items() if key not in {"token", "trust_remote_code"}}
-    if kwargs.get("trust_remote_code"):
-        raise ConfigError(
-            "dataset_kwargs asks for trust_remote_code.", where=where, hint="Loading scripts are not run."
-        )
+    options = {key: value for key, value in kwargs.items() if key not in READ_OVER}
+    if kwargs.get("video"):
+        raise ConfigError("dataset_kwargs asks for video, which is not decoded here.", where=where)
     looked = []
     for folder in source.folders(path):
         looked.append(str(folder))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.errors import ConfigError
+from mm_eval.errors import DataError
 from mm_eval.report.table import terminal_safe
 from tests.faults.server import Server, echo
 
@@ -132,8 +132,13 @@ def test_40_remote_code_is_off_unless_named_and_then_on_record(cli, tmp_path: Pa
 
     assert Arguments.read({"pretrained": "x"}).trust_remote_code is False
     assert Arguments.read({"pretrained": "x", "trust_remote_code": "true"}).trust_remote_code is True
-    with pytest.raises(ConfigError, match="Loading scripts are not run"):
-        load_docs("org/name", None, "test", DataSource(), where="t.yaml:1", kwargs={"trust_remote_code": True})
+    script = tmp_path / "data" / "org" / "name" / "name.py"
+    script.parent.mkdir(parents=True)
+    script.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    source, kwargs = DataSource(tmp_path / "data"), {"trust_remote_code": True}
+    with pytest.raises(DataError, match=r"scripts are no longer supported.*name\.py"):
+        load_docs("org/name", None, "test", source, where="t.yaml:1", kwargs=kwargs)
+    assert not (tmp_path / "ran").exists()
     ran = cli("--tasks", "mme", "--model", "tiny-llava", "--limit", "1", "--model_args", "trust_remote_code=true")
     known = json.loads((ran.folder / "run.json").read_text())
     assert known["request"]["model_args"] == {"trust_remote_code": "true"}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from mm_eval.errors import ConfigError
 from mm_eval.task.dataset import DataSource, load_docs
 from mm_eval.task.docs import Docs
 from mm_eval.task.media import picture_digest
@@ -49,3 +50,16 @@ def test_a_data_file_that_has_changed_is_read_again(tmp_path: Path, card: bool) 
         datasets.Dataset.from_list([{"question": question}]).to_parquet(folder / "test.parquet")
         docs = load_docs("someone/data", None, "test", DataSource(data_root=tmp_path), where="here")
         assert docs.text(0) == {"question": question}
+
+
+def test_what_lmms_eval_says_about_downloading_decides_no_row(tmp_path: Path) -> None:
+    """864 tasks of lm-eval 0.4.13 and 408 of lmms-eval 0.7.3 say trust_remote_code; their data has files by now."""
+    folder = tmp_path / "someone" / "data" / "data"
+    folder.mkdir(parents=True)
+    datasets.Dataset.from_dict({"q": ["a", "b"]}).to_parquet(folder / "test-00000-of-00001.parquet")
+    said = {"trust_remote_code": True, "force_download": True, "force_unzip": True, "local_files_only": False,
+            "create_link": True, "video": False, "token": True}  # fmt: skip
+    source = DataSource(data_root=tmp_path)
+    assert len(load_docs("someone/data", None, "test", source, where="here", kwargs=said)) == 2
+    with pytest.raises(ConfigError, match="here: dataset_kwargs asks for video"):
+        load_docs("someone/data", None, "test", source, where="here", kwargs={"video": True})
