@@ -18,7 +18,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 
 from mm_eval.errors import MMEvalError
 from mm_eval.report.media import Media
-from mm_eval.task.media import open_picture, picture_digest, visuals_of
+from mm_eval.task.media import open_picture, picture_digest
 from mm_eval.task.task import PromptStyle, Task
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Itera
 
     A picture that can't be had any more is left out: the page says so.
     """
-    if task.config.doc_to_visual is None:
+    if not task.has_pictures:
         return 0
     made = 0
     missing = _missing(media, wanted)
@@ -96,10 +96,9 @@ class StoredJpeg(JpegImageFile):
 
 def _unread_pictures(task: Task, style: PromptStyle, doc_id: int, doc: Doc) -> list[StoredJpeg]:
     """The doc's pictures where each is a stored JPEG that the task's function passed on unread; else none."""
-    assert task.config.doc_to_visual is not None
     try:
         opened = {name: _unread(doc[name]) if name in task.docs.media_columns else doc[name] for name in doc}
-        pictures = visuals_of(task.config.doc_to_visual, opened, style.block, f"doc {doc_id}")
+        pictures = task.pictures(opened, style, f"doc {doc_id}")
     except (MMEvalError, OSError, SyntaxError, ValueError):
         return []
     stored = [picture for picture in pictures if isinstance(picture, StoredJpeg) and not picture.looked_into]
@@ -127,10 +126,8 @@ def _write_stored(media: Media, digest: str, picture: StoredJpeg) -> int:
 
 
 def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, digests: list[str]) -> int:
-    assert task.config.doc_to_visual is not None
     try:
-        doc = task.docs.full(doc_id)
-        pictures = visuals_of(task.config.doc_to_visual, doc, style.block, f"doc {doc_id}", task.docs.picture)
+        pictures = task.pictures(task.docs.full(doc_id), style, f"doc {doc_id}", task.docs.picture)
     except MMEvalError:
         return 0
     made = 0

@@ -141,7 +141,7 @@ class Task:
 
     @property
     def has_pictures(self) -> bool:
-        return self.config.doc_to_visual is not None
+        return self.config.doc_to_visual is not None or self.config.doc_to_messages is not None
 
     def select(self, limit: int | float | None = None, samples: Sequence[int] | None = None) -> list[int]:
         """The doc ids that a run asks: all, the first `limit` (a share of them below 1), or those named.
@@ -293,7 +293,7 @@ class Task:
         self, doc_id: int, examples: list[Example], style: PromptStyle, where: str
     ) -> list[Callable[[], list[Image]]]:
         """For each turn, examples first, what loads its pictures; the turns that a task writes itself count as one."""
-        if self._writes_messages(style):
+        if self.writes_messages(style):
             return [lambda: self._cache.get(doc_id, lambda: self._written(doc_id, style, where)[1])]
         if self.config.doc_to_visual is None:
             return []
@@ -306,13 +306,23 @@ class Task:
         loaders = [loader((doc_id, n), example.full, shown or own) for n, example in enumerate(examples)]
         return [*loaders, loader(doc_id, lambda: self.docs.full(doc_id), own)]
 
-    def _writes_messages(self, style: PromptStyle) -> bool:
+    def writes_messages(self, style: PromptStyle) -> bool:
         """Whether the task writes the chat itself; a plain text is always made of doc_to_text."""
         return style.chat and self.config.doc_to_messages is not None
 
+    def pictures(
+        self, doc: Doc, style: PromptStyle, where: str, named: Callable[[str, str], Image] | None = None
+    ) -> list[Image]:
+        """The pictures that the question of a whole doc shows, in their order. named: opens a file that a column names."""
+        block = style.block.of_task(self.config)
+        if self.writes_messages(style):
+            return messages_of(self.config.doc_to_messages, doc, block, where)[1]
+        visual = self.config.doc_to_visual
+        return [] if visual is None else visuals_of(visual, doc, block, where, named)
+
     def _messages(self, doc_id: int, style: PromptStyle, where: str) -> list[Message] | None:
         """The chat that the task writes itself, None where it leaves that to the layout. Its pictures are cached."""
-        if not self._writes_messages(style):
+        if not self.writes_messages(style):
             return None
         if self.config.num_fewshot:
             raise ConfigError(

@@ -42,6 +42,11 @@ def painted(doc):
 def changing(doc):
     import pathlib
     return left_half(doc) if pathlib.Path(__file__).with_name("changed").exists() else as_stored(doc)
+
+
+def messages(doc):
+    pictures = as_stored(doc) if doc["id"] == 0 else [*left_half(doc), *as_stored(doc), *left_half(doc)]
+    return [{"role": "user", "content": [{"type": "image", "url": picture} for picture in pictures]}]
 """
 
 
@@ -58,7 +63,7 @@ def jpeg(size, exif=None):
 def run(tmp_path):
     """Asks about stored pictures through one of the functions above, without a report, and makes the thumbnails apart."""
 
-    def start(visual, contents):
+    def start(visual, contents, **asked):
         from datasets import Dataset, Features, Value
         from datasets import Image as Picture
 
@@ -69,7 +74,9 @@ def run(tmp_path):
         (tmp_path / "shown.yaml").write_text(yaml)
         (tmp_path / "utils.py").write_text(UTILS)
         out = str(tmp_path / "out")
-        request = RunRequest(tasks=("shown",), model="dummy", include_path=str(tmp_path), report=False, output_path=out)
+        request = RunRequest(
+            tasks=("shown",), model="dummy", include_path=str(tmp_path), report=False, output_path=out, **asked
+        )
         return evaluate(request).folder
 
     return start
@@ -140,3 +147,11 @@ def test_where_the_tasks_function_has_changed_no_other_picture_is_shown(run):
     folder = run("!function utils.changing", [jpeg((300 + n, 200)) for n in range(3)])
     (folder.parent / "changed").touch()
     assert made(folder) == (0, [None] * 3)
+
+
+def test_the_pictures_of_a_chat_that_the_task_writes_are_those_shown(run):
+    """Not the ones of doc_to_visual, which may be other ones or in another order."""
+    visual = "!function utils.as_stored\ndoc_to_messages: !function utils.messages"
+    folder = run(visual, [jpeg((300, 200)), jpeg((302, 200))], chat_template=True)
+    count, [whole, half] = made(folder)
+    assert count == 3 and opened(whole).size == (300, 200) and opened(half).size == (151, 200)
