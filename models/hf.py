@@ -23,6 +23,7 @@ import importlib.util
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -82,6 +83,7 @@ class HuggingFace(Model):
                 hint="Leave it out, or give chat_template=FILE in --model_args.",
             )
         self._runtime: Runtime | None = None
+        self._alone: tuple[int, Runtime] | None = None
         self._warned = False
 
     def _read_arguments(self) -> Arguments:
@@ -142,6 +144,7 @@ class HuggingFace(Model):
 
     def prepare(self) -> None:
         """Loads the weights; ConfigError where they are missing or do not fit the config."""
+        from .hf_check import most_shared
         from .hf_runtime import Runtime, load_model
 
         if self._runtime is not None:
@@ -149,11 +152,25 @@ class HuggingFace(Model):
         self.checkpoint.weights()
         device, dtype = self._device_and_dtype
         model = load_model(self.checkpoint.folder, self.arguments, self._image_text, device, dtype)
-        family = self.writer.family
+        if getattr(model.config, "is_encoder_decoder", False):
+            raise ConfigError(
+                f"{self.arguments.pretrained!r} ({self.checkpoint.model_type}) is an encoder-decoder.",
+                where=WHERE,
+                hint="This adapter asks models that read prompt and answer as one sequence.",
+            )
+        family, tokenizer = self.writer.family, self.writer.tokenizer
         if family is UNKNOWN:
             family = self._self_checked(model)
-        self._runtime = Runtime(model, family, self.writer.tokenizer, self.settings.batch_size)
+        self._runtime = Runtime(model, family, tokenizer, self.settings.batch_size)
+        if shared := most_shared(model.config, self._max_length):
+            plainest = replace(family, batched=False, prefix_cache=False)
+            self._alone = shared, Runtime(model, plainest, tokenizer, 1)
+            logger.info("Sequences of more than %d tokens run alone: their rotary positions are scaled.", shared)
         logger.info("%s: %s on %s.", self.arguments.pretrained, dtype, device)
+
+    def _runs(self, tokens: int) -> Runtime:
+        """What runs a sequence of so many tokens."""
+        return self._alone[1] if self._alone and tokens > self._alone[0] else self.runtime
 
     def _self_checked(self, model: Any) -> Family:
         """The short cuts that a type outside the table may take; said in one line of the log."""
@@ -225,17 +242,22 @@ class HuggingFace(Model):
             try:
                 if isinstance(written, MMEvalError):
                     raise written
-                questions.append(self._question(instance, written, options))
+                asked = self._question(instance, written, options)
             except (DataError, ModelError) as error:
                 yield instance, _located(error, instance)
                 continue
+            runs = self._runs(len(asked.prompt.ids) + asked.cap)
+            if runs is not self.runtime:
+                yield from self._generated(runs, [asked], options)
+                continue
+            questions.append(asked)
             longest = max(len(asked.prompt.ids) + asked.cap for asked in questions)
             if options.do_sample or self.runtime.is_full(len(questions), longest):
-                yield from self._generated(questions, options)
+                yield from self._generated(self.runtime, questions, options)
                 questions.clear()
         for options, questions in pending.values():
             if questions:
-                yield from self._generated(questions, options)
+                yield from self._generated(self.runtime, questions, options)
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         rows: list[Continuation] = []
@@ -250,15 +272,17 @@ class HuggingFace(Model):
                     yield instance, made
                 elif not made.ids:
                     yield instance, Response((0.0, True))
+                elif (runs := self._runs(len(made.prompt.ids) + len(made.ids) - 1)) is not self.runtime:
+                    yield from self._scored(runs, [made])
                 else:
                     rows.append(made)
             prompts = {id(row.prompt) for row in rows}
             longest = max((len(row.prompt.ids) + len(row.ids) for row in rows), default=0)
             if rows and self.runtime.is_full(len(prompts), longest):
-                yield from self._scored(rows)
+                yield from self._scored(self.runtime, rows)
                 rows = []
         if rows:
-            yield from self._scored(rows)
+            yield from self._scored(self.runtime, rows)
 
     def loglikelihood_rolling(self, instances: Iterable[Instance]) -> Answers:
         from .hf_score import Continuation, score, windows
@@ -271,8 +295,9 @@ class HuggingFace(Model):
             pieces = windows(ids, self.writer.start_token, self._max_length)
             rows = [Continuation(instance, Prompt(context), scored) for context, scored in pieces]
             total, greedy, failure = 0.0, True, None
-            for some in _batches(rows, self.runtime):
-                for _, answer in self.runtime.answered(some, partial(score, self.runtime)):
+            runs = self._runs(max((len(context) + len(scored) - 1 for context, scored in pieces), default=0))
+            for some in _batches(rows, runs):
+                for _, answer in runs.answered(some, partial(score, runs)):
                     if isinstance(answer, MMEvalError):
                         failure = answer
                     else:
@@ -295,11 +320,11 @@ class HuggingFace(Model):
         seed = int(request_key(self, instance)[:15], 16) if options.do_sample else 0
         return Question(instance, prompt, cap, seed)
 
-    def _generated(self, questions: list[Question], options: GenerationOptions) -> Answers:
+    def _generated(self, runtime: Runtime, questions: list[Question], options: GenerationOptions) -> Answers:
         from .hf_generate import generate
 
-        run = partial(generate, self.runtime, options=options)
-        for asked, answer in self.runtime.answered(list(questions), run):
+        run = partial(generate, runtime, options=options)
+        for asked, answer in runtime.answered(list(questions), run):
             yield asked.instance, _located(answer, asked.instance)
 
     def _continuations(
@@ -322,10 +347,10 @@ class HuggingFace(Model):
             self._warn_of_a_cut(len(prompt.ids), len(kept.ids), instance)
             yield instance, Continuation(instance, shared.setdefault(tuple(kept.ids), kept), ids)
 
-    def _scored(self, rows: list[Continuation]) -> Answers:
+    def _scored(self, runtime: Runtime, rows: list[Continuation]) -> Answers:
         from .hf_score import score
 
-        for row, answer in self.runtime.answered(rows, partial(score, self.runtime)):
+        for row, answer in runtime.answered(rows, partial(score, runtime)):
             if isinstance(answer, MMEvalError):
                 yield row.instance, _located(answer, row.instance)
             else:

@@ -205,10 +205,8 @@ def _made(kind: str) -> tuple[Any, Any]:
     return model, processor
 
 
-def save(kind: str, folder: Path) -> Path:
-    """Writes the checkpoint of a model type into a folder, and returns the folder."""
-    torch.manual_seed(0)
-    model, processor = _made(kind)
+def scaled(model: Any) -> Any:
+    """The model with weights of 1 / sqrt(fan-in)."""
     with torch.no_grad():
         for name, weights in model.named_parameters():
             if weights.dim() >= 2:
@@ -216,6 +214,14 @@ def save(kind: str, folder: Path) -> Path:
                 weights.normal_(0, 0.5 if table else weights[0].numel() ** -0.5)
             elif "gate" in name and weights.numel() == 1:
                 weights.fill_(0.5)  # mllama adds pictures through gates that begin closed
+    return model
+
+
+def save(kind: str, folder: Path) -> Path:
+    """Writes the checkpoint of a model type into a folder, and returns the folder."""
+    torch.manual_seed(0)
+    model, processor = _made(kind)
+    scaled(model)
     model.generation_config = tf.GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=0)
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
