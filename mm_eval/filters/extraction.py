@@ -28,6 +28,21 @@ def unread(answer: Any, fallback: Any) -> Any:
     return found_by(fallback, TRUNCATED if getattr(answer, "rule", "") == TRUNCATED else UNPARSED)
 
 
+def is_searched(answer: Any) -> bool:
+    """Whether an answer is text to search: what the model said, or the fallback that an earlier step was given.
+
+    Not lm-eval's "[invalid]", in which a pattern for letters would find one, nor an answer that ended in its thinking.
+    """
+    if not isinstance(answer, str) or getattr(answer, "rule", None) == TRUNCATED:
+        return False
+    return not (is_unread(answer) and answer.lower() == INVALID)
+
+
+def rule_for(answer: Any, rule: str) -> str:
+    """The rule of what was found in an answer: a fallback stays unparsed, whatever is found in it."""
+    return UNPARSED if is_unread(answer) else rule
+
+
 def select_match(pattern: re.Pattern[str], text: str, group_select: int) -> str | None:
     """The group_select-th match of a pattern, of several groups the first that is not empty; None where there is none."""
     matches = pattern.findall(text)
@@ -55,10 +70,10 @@ class RegexFilter(Filter):
 
     def one(self, answer: Any) -> Any:
         """The match in one answer, or the fallback."""
-        if not isinstance(answer, str) or is_unread(answer):
+        if not is_searched(answer):
             return unread(answer, self.fallback)
         match = select_match(self.regex, answer, self.group_select)
-        return unread(answer, self.fallback) if match is None else found_by(match, "regex")
+        return unread(answer, self.fallback) if match is None else found_by(match, rule_for(answer, "regex"))
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
         return ([self.one(answer) for answer in answers] for answers in resps)
@@ -116,19 +131,19 @@ class MultiChoiceRegexFilter(RegexFilter):
         return ([self._choice(answer, doc) for answer in answers] for answers, doc in zip(resps, docs, strict=True))
 
     def _choice(self, answer: Any, doc: Doc) -> Any:
-        if not isinstance(answer, str) or is_unread(answer):
+        if not is_searched(answer):
             return unread(answer, self.fallback)
         if match := select_match(self.regex, answer, self.group_select):
-            return found_by(match, "multi_choice_regex:pattern")
+            return found_by(match, rule_for(answer, "multi_choice_regex:pattern"))
         choices = doc.get("choices") if isinstance(doc, Mapping) else None
-        texts = [self._plain(str(choice).strip()) for choice in choices or ()]
+        texts = [self._plain(str(choice)).strip() for choice in choices or ()]
         if any(texts):
             alternatives = "|".join(_whole_words(text) for text in sorted(filter(None, texts), key=len, reverse=True))
             if match := select_match(re.compile(f"({alternatives})"), self._plain(answer), self.group_select):
-                return found_by(_label(texts.index(match)), "multi_choice_regex:text")
+                return found_by(_label(texts.index(match)), rule_for(answer, "multi_choice_regex:text"))
         letters = string.ascii_uppercase[: len(texts)]
         if letters and (match := select_match(re.compile(rf":\s*([{letters}])(?!\w)"), answer, self.group_select)):
-            return found_by(_label(letters.index(match)), "multi_choice_regex:letter")
+            return found_by(_label(letters.index(match)), rule_for(answer, "multi_choice_regex:letter"))
         return unread(answer, self.fallback)
 
     def _plain(self, text: str) -> str:

@@ -13,11 +13,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def _total(values: Sequence[float]) -> float:
+    """The sum, rounded once; infinite or NaN where the values are too large, or infinite both ways."""
+    try:
+        return math.fsum(values)
+    except (OverflowError, ValueError):  # fsum raises where a sum has no finite value
+        return sum(values)
+
+
 @aggregation("mean")
 @declare(is_mean=True)
 def mean(arr: Sequence[float]) -> float:
     """Arithmetic mean."""
-    return math.fsum(arr) / len(arr)
+    return _total(arr) / len(arr)
 
 
 @aggregation("nanmean")
@@ -52,7 +60,11 @@ def median(arr: Sequence[float]) -> float:
 
 
 def _exp(value: float) -> float:
-    return math.exp(value) if value < 709.0 else math.inf
+    """e to the value; infinite where that is too large for a number, NaN for NaN."""
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf
 
 
 def _pair_sums(items: Sequence[Any], scale: float, exponential: bool) -> SumStatistics:
@@ -85,7 +97,7 @@ def perplexity(items: Sequence[float]) -> float:
 def weighted_mean(items: Sequence[tuple[float, float]]) -> float:
     """Sum of the values over the sum of the weights; items are (value, weight)."""
     values, weights = zip(*items, strict=True)
-    return math.fsum(values) / math.fsum(weights)
+    return _total(values) / _total(weights)
 
 
 @aggregation("weighted_perplexity")

@@ -185,8 +185,11 @@ class F1(_LabelMetric):
 
         if len(labels) > 2:
             raise ScoringError(f"f1 has {len(labels)} labels and average='binary'.", hint="Set `average: macro`.")
-        if self.pos_label in labels:
-            found: NDArray[Any] = each[:, labels.index(self.pos_label)]
+        all_positive = labels == [
+            str(self.pos_label)
+        ]  # as text: no other label says whether these are texts or numbers
+        if all_positive or self.pos_label in labels:
+            found: NDArray[Any] = each[:, 0 if all_positive else labels.index(self.pos_label)]
             return found
         if len(labels) == 2:
             raise ScoringError(f"f1 has labels {labels!r} and pos_label {self.pos_label!r}.", hint="Set `pos_label`.")

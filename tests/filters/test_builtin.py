@@ -103,6 +103,40 @@ def test_multi_choice_regex_says_which_step_found_the_letter():
 
 
 @pytest.mark.parametrize(
+    ("choice", "answer", "options"),
+    [
+        ("cat .", "a cat .", {"ignore_punctuation": True}),
+        ("the dog", "it is the dog", {"regexes_to_ignore": ["the"]}),
+        ("(A dog)", "A dog!", {"regexes_to_ignore": ["\\bA\\b"], "ignore_punctuation": True}),
+    ],
+)
+def test_a_choice_that_ends_in_white_space_once_parts_are_ignored_is_found(choice, answer, options):
+    step = ("multi_choice_regex", {"regex_pattern": "no such text", **options})
+    assert one([step], answer, {"choices": ["bird", choice]}) == "(B)"
+
+
+@pytest.mark.parametrize(
+    ("answer", "found", "rule"),
+    [("answer: 7", "7", "regex"), ("no idea", "0", "unparsed"), ("answer: x", "0", "unparsed")],
+)
+def test_a_later_regex_reads_the_fallback_that_an_earlier_one_was_given(answer, found, rule):
+    steps = [
+        ("regex", {"regex_pattern": r"answer: (\d+)", "fallback": "nothing, so 0"}),
+        ("regex", {"regex_pattern": r"\d+", "fallback": "-1"}),
+    ]
+    value = one(steps, answer)
+    assert (value, value.rule) == (found, rule)
+
+
+@pytest.mark.parametrize("extractor", ["regex", "multi_choice_regex"])
+@pytest.mark.parametrize("between", [[], ["uppercase"]])
+def test_no_extractor_finds_a_letter_in_the_mark_of_an_unread_answer(extractor, between):
+    steps = ["regex", *between, (extractor, {"regex_pattern": r"(?i)([A-D])"})]
+    value = one(steps, "no number", {"choices": ["x", "y"]})
+    assert (value, value.rule) == ("[invalid]", "unparsed")
+
+
+@pytest.mark.parametrize(
     ("answer", "rest", "rule"),
     [
         ("B", "B", "whole_answer"),

@@ -117,6 +117,11 @@ def test_f1_averages():
     assert F1().aggregation([(0, 0)]) == 0.0
 
 
+@pytest.mark.parametrize(("label", "score"), [("1", 1.0), ("0", 0.0), ("a", 0.0), (1, 1.0), (True, 1.0)])
+def test_f1_where_all_docs_have_one_label_is_whole_if_that_is_the_positive_one_even_as_text(label, score):
+    assert F1().aggregation([(label, label)] * 3) == score
+
+
 def test_binary_f1_says_what_to_set_for_other_labels():
     with pytest.raises(ScoringError, match="average: macro"):
         F1().aggregation(LABELS)

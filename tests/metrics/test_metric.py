@@ -231,6 +231,24 @@ def test_aggregations():
     assert bypass_agg([-1]) == 999
 
 
+@pytest.mark.parametrize(
+    ("aggregate", "items"), [(perplexity, [-1.0, math.nan]), (weighted_perplexity, [(-1.0, 2), (math.nan, 3)])]
+)
+def test_a_perplexity_of_nan_is_nan_and_not_infinite(aggregate, items):
+    assert math.isnan(aggregate(items))
+
+
+def test_the_largest_perplexities_are_numbers_and_larger_ones_infinite():
+    assert perplexity([-709.5]) == pytest.approx(math.exp(709.5))
+    assert perplexity([-1000.0]) == math.inf
+
+
+def test_sums_without_a_finite_value_are_infinite_or_nan_and_no_error():
+    assert mean([1e308, 1e308]) == math.inf
+    assert math.isnan(mean([math.inf, -math.inf]))
+    assert math.isnan(bits_per_byte([(math.inf, 1), (-math.inf, 1)]))
+
+
 def test_reductions():
     scores = [0, 1, 1]
     reduced = {name: REDUCTIONS.get(name)(None, scores) for name in ("take_first", "mean", "max", "majority")}
