@@ -93,6 +93,7 @@ class Runtime:
     holes: whether masked places may stand between real tokens; not with sliding windows or recurrent layers.
     limit: rows a batch, lowered when memory runs out; None where a budget of tokens decides.
     kept: the last prompt that ran alone or for several, with its prefix, since the next ones often begin alike.
+    keeps: whether there is the memory for it.
     """
 
     def __init__(self, model: Any, family: Family, tokenizer: Any, batch_size: int | str) -> None:
@@ -108,6 +109,7 @@ class Runtime:
         self.holes = self.prefix_cache and _full_attention(model.config)
         self.features = FeatureCache(model) if family.features and supported(model) else None
         self.kept: tuple[Prompt, Any] | None = None
+        self.keeps = True
         self.limit = None if batch_size == "auto" else int(batch_size)
         free = torch.cuda.mem_get_info(self.device)[0] if self.device.type == "cuda" else 0
         self.budget = token_budget(model.config, self.dtype.itemsize, free)
@@ -188,6 +190,11 @@ class Runtime:
         # Outside the handler, so that the traceback no longer holds the tensors of the failed batch.
         if out_of_memory:
             self._forget()
+        if len(rows) == 1 and out_of_memory and self.keeps:
+            self.keeps = False
+            logger.warning("Out of memory with one row: going on without keeping what prompts begin with.")
+            yield from self.answered(rows, run)
+            return
         if len(rows) == 1:
             advice = "Lower max_pixels or max_length, or use a smaller dtype." if out_of_memory else ""
             yield rows[0], ModelError(f"The model failed on this request ({failure}).", hint=advice)

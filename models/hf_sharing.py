@@ -103,14 +103,14 @@ def _started(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
     if made is None:
         runtime.kept = None  # its memory is needed
         made = prefill(runtime, prompts)
-    if len(prompts) == 1:
+    if len(prompts) == 1 and runtime.keeps:
         runtime.kept = last, snapshot(made)
     return made
 
 
 def _keep_head(runtime: Runtime, prompts: Sequence[Prompt]) -> None:
     """Runs what all these prompts begin with, unless its pictures are in what is kept."""
-    if len(prompts) < 2 or not prompts[0].pictures:  # text that is worth it is a root already
+    if len(prompts) < 2 or not prompts[0].pictures or not runtime.keeps:  # text that is worth it is a root already
         return
     beginning = _beginning(runtime, prompts[0], prompts)
     known = _beginning(runtime, runtime.kept[0], prompts) if beginning and runtime.kept else None

@@ -248,3 +248,23 @@ def test_a_batch_of_one_goes_on_with_the_last_prompts_picture(adapter: Adapter, 
     for row in rows:
         fresh.runtime.kept = None
         close({(row.doc_id, 0): found[row.doc_id, 0]}, outputs(fresh.loglikelihood([row])))
+
+
+def test_where_memory_is_too_small_to_keep_anything_every_question_is_answered(
+    adapter: Adapter, caplog: pytest.LogCaptureFixture
+) -> None:
+    import torch
+
+    rows = questions("llava", generation_kwargs=STEPS)
+    expected = outputs(adapter("llava", batch_size=4).generate(rows))
+    model = adapter("llava", batch_size=4)
+    forward = model.runtime.model.forward
+
+    def crowded(*args: Any, **kwargs: Any) -> Any:
+        if model.runtime.kept is not None:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return forward(*args, **kwargs)
+
+    model.runtime.model.forward = crowded
+    assert outputs(model.generate(rows)) == expected
+    assert "without keeping what prompts begin with" in caplog.text
