@@ -24,7 +24,7 @@ def samples_then_die(self: TaskScoring, doc_ids: list[int]):
 
 def replace_or_die(source: str, target: Path) -> None:
     """Dies with the file written beside its place: results.json, the pack of thumbnails, or report.html."""
-    if Path(target).name in (f"{point}.json", f"{point}.zip", f"{point}.html"):
+    if Path(target).name in (f"{point}.json", f"{point}.jsonl", f"{point}.html"):
         die()
     whole_replace(source, target)
 

@@ -97,7 +97,7 @@ def run(log: Path, folder: Path, point: str = "") -> subprocess.CompletedProcess
 
 def derived(folder: Path) -> dict[str, bytes]:
     """Samples and pictures by their names."""
-    files = [*folder.glob("samples/*.jsonl"), *folder.glob("media/*.zip")]
+    files = [*folder.glob("samples/*.jsonl"), *folder.glob("media/*.jsonl")]
     return {str(path.relative_to(folder)): path.read_bytes() for path in files if not path.name.startswith(".")}
 
 
