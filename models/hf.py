@@ -250,8 +250,12 @@ class HuggingFace(Model):
             if runs is not self.runtime:
                 yield from self._generated(runs, [asked], options)
                 continue
+            longest = max(len(each.prompt.ids) + each.cap for each in [*questions, asked])
+            if questions and self.runtime.is_full(len(questions), longest):
+                yield from self._generated(self.runtime, questions, options)
+                questions.clear()
+                longest = len(asked.prompt.ids) + asked.cap
             questions.append(asked)
-            longest = max(len(asked.prompt.ids) + asked.cap for asked in questions)
             if options.do_sample or self.runtime.is_full(len(questions), longest):
                 yield from self._generated(self.runtime, questions, options)
                 questions.clear()
@@ -275,10 +279,11 @@ class HuggingFace(Model):
                 elif (runs := self._runs(len(made.prompt.ids) + len(made.ids) - 1)) is not self.runtime:
                     yield from self._scored(runs, [made])
                 else:
+                    if rows and made.prompt is not rows[-1].prompt and self._is_full(rows, made):
+                        yield from self._scored(self.runtime, rows)
+                        rows = []
                     rows.append(made)
-            prompts = {id(row.prompt) for row in rows}
-            longest = max((len(row.prompt.ids) + len(row.ids) for row in rows), default=0)
-            if rows and self.runtime.is_full(len(prompts), longest):
+            if rows and self._is_full(rows, rows[-1]):
                 yield from self._scored(self.runtime, rows)
                 rows = []
         if rows:
@@ -319,6 +324,11 @@ class HuggingFace(Model):
         self._warn_of_a_cut(whole, len(prompt.ids), instance)
         seed = int(request_key(self, instance)[:15], 16) if options.do_sample else 0
         return Question(instance, prompt, cap, seed)
+
+    def _is_full(self, rows: list[Continuation], following: Continuation) -> bool:
+        """Whether the prompts of some rows are a batch already, or would be too much with the following one beside them."""
+        longest = max(len(row.prompt.ids) + len(row.ids) for row in [*rows, following])
+        return self.runtime.is_full(len({id(row.prompt) for row in rows}), longest)
 
     def _generated(self, runtime: Runtime, questions: list[Question], options: GenerationOptions) -> Answers:
         from .hf_generate import generate

@@ -363,3 +363,25 @@ def test_a_checkpoint_that_names_a_kind_of_cache_is_decoded_quickly(adapter: Ada
     model.runtime.model.generation_config.cache_implementation = "hybrid"
     model.runtime.model.generate = None
     assert outputs(model.generate(_of_different_lengths())) == expected
+
+
+def test_a_long_prompt_does_not_join_a_batch_of_many_short_ones(adapter: Adapter) -> None:
+    """The budget of --batch_size auto is for padded tokens: one long row makes all those beside it as long."""
+    model = adapter("llama", batch_size="auto")
+    model.runtime.budget = 400
+    sizes: list[int] = []
+    collate = model.runtime.collate
+
+    def counted(prompts: Any) -> Any:
+        sizes.append(len(prompts) * max(len(prompt.ids) for prompt in prompts))
+        return collate(prompts)
+
+    model.runtime.collate = counted
+    texts = [*("Is it?" for _ in range(30)), "The quick brown fox jumps over the lazy dog. " * 20]
+    for fields, ask in (
+        ({"generation_kwargs": {"max_new_tokens": 2}}, model.generate),
+        ({"continuation": " a"}, model.loglikelihood),
+    ):
+        rows = [instance(f"{n}{text}", chat=False, doc_id=n, **fields) for n, text in enumerate(texts)]
+        assert len(outputs(ask(rows))) == 31
+    assert len(sizes) == 4 and max(sizes) <= 400
