@@ -7,6 +7,7 @@ on the shape of a batch, and this shows how far that goes.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -17,8 +18,9 @@ from mm_eval.engine.plan import planned
 from mm_eval.errors import MMEvalError
 from mm_eval.preparation import Plan, prepare
 from mm_eval.request import RunRequest
-from mm_eval.types import Instance, Response, Slot
+from mm_eval.types import Instance, Slot
 
+log = logging.getLogger(__name__)
 TOLERANCE = 1e-4
 """Nats by which log-likelihoods may differ: what float32 allows."""
 
@@ -43,7 +45,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How one way of asking compares with batch 1. worst: the largest difference of log-likelihoods, in nats."""
+    """How one way of asking compares with batch 1.
+
+    answers: what was answered in both ways; a question that failed in both shows nothing.
+    worst: the largest difference of log-likelihoods, in nats.
+    """
 
     way: str
     answers: int
@@ -56,6 +62,8 @@ def invariance(request: RunRequest) -> Iterator[Comparison]:
     plan = prepare(replace(request, batch_size=1))
     assert plan.model is not None
     alone = _answers(plan.model, _instances(plan))
+    if failed := [output for output in alone.values() if _failed(output)]:
+        log.warning("%d of %d questions failed at batch 1, the first with %s", len(failed), len(alone), failed[0])
     plan.model = None  # its memory is needed for the other one
     real = prepare(request)
     assert real.model is not None
@@ -68,9 +76,12 @@ def invariance(request: RunRequest) -> Iterator[Comparison]:
 
 def compare(alone: Outputs, other: Outputs, way: str) -> Comparison:
     """Every slot whose answers differ; log-likelihoods by more than TOLERANCE."""
-    worst, differences = 0.0, []
+    worst, differences, answers = 0.0, [], 0
     for slot, one in alone.items():
         two = other.get(slot)
+        if _failed(one) and _failed(two):
+            continue
+        answers += 1
         if isinstance(one, tuple) and isinstance(two, tuple):
             gap = 0.0 if one[0] == two[0] else abs(one[0] - two[0])
             worst = max(worst, gap)
@@ -79,7 +90,7 @@ def compare(alone: Outputs, other: Outputs, way: str) -> Comparison:
             equal = one == two
         if not equal:
             differences.append(Difference(slot, way, one, two))
-    return Comparison(way, len(alone), worst, differences)
+    return Comparison(way, answers, worst, differences)
 
 
 def _instances(plan: Plan, shard: int | None = None) -> Iterator[Instance]:
@@ -90,7 +101,7 @@ def _instances(plan: Plan, shard: int | None = None) -> Iterator[Instance]:
 
 
 def _answers(model: Model, instances: Iterator[Instance]) -> Outputs:
-    """What the model answers, errors as their text; nothing is asked twice, nothing is kept on disk."""
+    """What the model answers, errors in their place; nothing is asked twice, nothing is kept on disk."""
     ways = {
         "generate_until": model.generate,
         "loglikelihood": model.loglikelihood,
@@ -104,20 +115,20 @@ def _answers(model: Model, instances: Iterator[Instance]) -> Outputs:
             if instance.error is None:
                 yield instance
             else:
-                found[instance.slot] = f"error: {instance.error}"
+                found[instance.slot] = instance.error
 
     for kind, group in groupby(planned(instances), key=lambda instance: instance.request_type):
         for instance, answer in ways[kind](sound(group)):
-            found[instance.slot] = f"error: {answer}" if isinstance(answer, MMEvalError) else _output(answer)
+            found[instance.slot] = answer if isinstance(answer, MMEvalError) else answer.output
     return found
 
 
-def _output(response: Response) -> Any:
-    return response.output
+def _failed(output: Any) -> bool:
+    return isinstance(output, MMEvalError)
 
 
 def _shown(output: Any) -> str:
     if isinstance(output, tuple):
         return f"{output[0]:.5f}{' (greedy)' if output[1] else ''}"
-    text = repr(output)
+    text = f"error: {output}" if _failed(output) else repr(output)
     return text if len(text) < 80 else f"{text[:77]}..."

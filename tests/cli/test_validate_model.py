@@ -8,6 +8,7 @@ import pytest
 
 from mm_eval.cli import main
 from mm_eval.engine.model import Answers, Model, register_model
+from mm_eval.errors import ModelError
 from mm_eval.invariance import compare
 from mm_eval.types import Instance, Response, Slot
 
@@ -49,6 +50,26 @@ def test_log_likelihoods_are_compared_within_a_tolerance(capsys: pytest.CaptureF
     assert not compare(one, two, "").differences
     assert compare(one, {Slot("t", 0): (-1.0, False)}, "").differences
     assert compare(one, {}, "").differences, "an answer that is missing differs"
+
+
+@register_model("test-refuses-some")
+class RefusesSome(Model):
+    """Fails on even docs in every way, and on doc 3 in batches."""
+
+    def generate(self, instances: Iterable[Instance]) -> Answers:
+        for instance in instances:
+            fails = instance.doc_id % 2 == 0 or (instance.doc_id == 3 and self.settings.batch_size != 1)
+            yield instance, ModelError("no thanks") if fails else Response("yes")
+
+
+def test_a_question_that_fails_is_no_answer_that_agrees(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert main(["validate", "mme", "--model", "test-refuses-some", "--sample", "--limit", "6"]) == 2
+    said = capsys.readouterr()
+    assert "3 of 6 questions failed at batch 1, the first with" in caplog.text + said.err
+    assert "FAIL  at batch auto: 1 of 3 answers differ" in said.out
+    assert "mme doc 3: 'yes' at batch 1, error: no thanks" in said.out
 
 
 def test_tasks_are_named_once(capsys: pytest.CaptureFixture[str]) -> None:
