@@ -22,6 +22,7 @@ from mm_eval.task.media import PictureCache, picture_digest, visuals_of
 from mm_eval.task.messages import messages_of
 from mm_eval.task.prompt import words_of
 from mm_eval.task.question import Question, question_of
+from mm_eval.task.requests import needs_bare_choices, requests_of
 from mm_eval.types import Context, Doc, Instance, Message, RequestType
 
 if TYPE_CHECKING:
@@ -221,69 +222,14 @@ class Task:
             "image_digests": tuple(digest for turn in digests for digest in turn),
             "error": error,
         }
-        for instance in self._requests(question, contexts, template):
+        for instance in requests_of(self.config, question, contexts, template, self._bare_choices):
             instance.metadata["turn_pictures"] = counts
             instance.metadata["choices"] = question.choices
             yield instance
 
-    def _requests(self, question: Question, contexts: list[Context], template: dict[str, Any]) -> Iterator[Instance]:
-        config, context = self.config, contexts[0]
-        for repeat in range(config.repeats):
-            if config.output_type == "generate_until":
-                kwargs = self._generation_kwargs(chat=not isinstance(context, str))
-                yield Instance("generate_until", context=context, generation_kwargs=kwargs, repeat=repeat, **template)
-            elif config.output_type == "loglikelihood_rolling":
-                text = str(question.target if question.target is not None else question.text)
-                yield Instance("loglikelihood_rolling", continuation=text, repeat=repeat, **template)
-            elif question.choices is None:
-                own_space = question.answer[:1].isspace()  # as lambada's targets have
-                continuation = question.answer if own_space else config.target_delimiter + question.answer
-                yield self._scored(context, continuation, question.answer, 0, repeat, template)
-            else:
-                yield from self._choices(question, contexts, repeat, template)
-
-    def _choices(
-        self, question: Question, contexts: list[Context], repeat: int, template: dict[str, Any]
-    ) -> Iterator[Instance]:
-        """One instance a choice, and where a metric needs it, one without a question."""
-        options, delimiter = question.choices or [], self.config.target_delimiter
-        for choice, option in enumerate(options):
-            scored = question.answer if question.contexts else option
-            context = contexts[choice if question.contexts else 0]
-            yield self._scored(context, delimiter + scored, option, choice, repeat, template)
-        if self.needs_unconditional:
-            bare = {**template, "images": None, "image_digests": ()}
-            for choice, option in enumerate(options):
-                instance = self._scored("", delimiter + option, option, len(options) + choice, repeat, bare)
-                instance.metadata["acc_mutual_info"] = True
-                yield instance
-
-    def _generation_kwargs(self, chat: bool) -> dict[str, Any]:
-        """The config's, with the gap between examples as the stop string of a plain prompt that states none.
-
-        A plain text goes on after the answer, with a next question; a chat's turn ends by itself, and its answer may have
-        paragraphs.
-        """
-        kwargs = dict(self.config.generation_kwargs or {})
-        if not chat and self.config.fewshot_delimiter:
-            kwargs.setdefault("until", [self.config.fewshot_delimiter])
-        return kwargs
-
-    @staticmethod
-    def _scored(
-        context: Context, continuation: str, option: str, choice: int, repeat: int, rest: dict[str, Any]
-    ) -> Instance:
-        instance = Instance(
-            "loglikelihood", context=context, continuation=continuation, choice=choice, repeat=repeat, **rest
-        )
-        instance.metadata["choice_text"] = option
-        return instance
-
     @cached_property
-    def needs_unconditional(self) -> bool:
-        """Whether a metric compares each choice with its own likelihood without a question (acc_mutual_info)."""
-        metrics = [metric["metric"] for pipeline in self.config.pipelines() for metric in pipeline["metric_list"]]
-        return self.config.output_type == "multiple_choice" and "acc_mutual_info" in metrics
+    def _bare_choices(self) -> bool:
+        return needs_bare_choices(self.config)
 
     def question(self, doc: Doc, block: PromptBlock, where: str) -> Question:
         """The text, target and choices of a doc."""

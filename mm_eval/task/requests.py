@@ -1,0 +1,84 @@
+"""From a doc's question and prompts to requests: one an answer that is generated, or one a choice whose likelihood is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mm_eval.catalog.config import TaskConfig
+from mm_eval.task.question import Question
+from mm_eval.types import Context, Instance
+
+
+def requests_of(
+    config: TaskConfig, question: Question, contexts: Sequence[Context], common: dict[str, Any], bare: bool
+) -> Iterator[Instance]:
+    """The requests of a doc, all choices of a repeat before the next repeat.
+
+    contexts: the prompt; one a choice where each has a text of its own. common: the fields that all of them share.
+    bare: each choice is asked without a question too (`needs_bare_choices`).
+    """
+    context = contexts[0]
+    for repeat in range(config.repeats):
+        if config.output_type == "generate_until":
+            kwargs = _generation_kwargs(config, chat=not isinstance(context, str))
+            yield Instance("generate_until", context=context, generation_kwargs=kwargs, repeat=repeat, **common)
+        elif config.output_type == "loglikelihood_rolling":
+            text = str(question.target if question.target is not None else question.text)
+            yield Instance("loglikelihood_rolling", continuation=text, repeat=repeat, **common)
+        elif question.choices is None:
+            own_space = question.answer[:1].isspace()  # as lambada's targets have
+            continuation = question.answer if own_space else config.target_delimiter + question.answer
+            yield _scored(context, continuation, question.answer, 0, repeat, common)
+        else:
+            yield from _choices(config, question, contexts, repeat, common, bare)
+
+
+def needs_bare_choices(config: TaskConfig) -> bool:
+    """Whether a metric compares each choice with its own likelihood without a question (acc_mutual_info)."""
+    metrics = (metric["metric"] for pipeline in config.pipelines() for metric in pipeline["metric_list"])
+    return config.output_type == "multiple_choice" and "acc_mutual_info" in metrics
+
+
+def _choices(
+    config: TaskConfig,
+    question: Question,
+    contexts: Sequence[Context],
+    repeat: int,
+    common: dict[str, Any],
+    bare: bool,
+) -> Iterator[Instance]:
+    """One request a choice, then one a choice without a question where that is asked for."""
+    options, delimiter = question.choices or [], config.target_delimiter
+    for choice, option in enumerate(options):
+        scored = question.answer if question.contexts else option
+        context = contexts[choice if question.contexts else 0]
+        yield _scored(context, delimiter + scored, option, choice, repeat, common)
+    if bare:
+        without = {**common, "images": None, "image_digests": ()}
+        for choice, option in enumerate(options):
+            instance = _scored("", delimiter + option, option, len(options) + choice, repeat, without)
+            instance.metadata["acc_mutual_info"] = True
+            yield instance
+
+
+def _generation_kwargs(config: TaskConfig, chat: bool) -> dict[str, Any]:
+    """The config's, with the gap between examples as the stop string of a plain prompt that states none.
+
+    A plain text goes on after the answer, with a next question; a chat's turn ends by itself, and its answer may have
+    paragraphs.
+    """
+    kwargs = dict(config.generation_kwargs or {})
+    if not chat and config.fewshot_delimiter:
+        kwargs.setdefault("until", [config.fewshot_delimiter])
+    return kwargs
+
+
+def _scored(
+    context: Context, continuation: str, option: str, choice: int, repeat: int, common: dict[str, Any]
+) -> Instance:
+    instance = Instance(
+        "loglikelihood", context=context, continuation=continuation, choice=choice, repeat=repeat, **common
+    )
+    instance.metadata["choice_text"] = option
+    return instance
