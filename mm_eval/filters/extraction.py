@@ -6,6 +6,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, ClassVar
 
 from mm_eval.errors import ConfigError
@@ -110,7 +111,8 @@ class MultiChoiceRegexFilter(RegexFilter):
     """Finds the letter of a choice, as "(B)": by the pattern, else by a choice's text, else by a letter after a colon.
 
     The doc holds its choices as a list under `choices`. Text is matched on word boundaries, so that "cat" is not found in
-    "category". ignore_case, ignore_punctuation and regexes_to_ignore apply to that second step.
+    "category", and the boundaries are those of the answer as it was given: "answer:cat" holds "cat" where punctuation is
+    ignored, too. ignore_case, ignore_punctuation and regexes_to_ignore apply to that second step.
     """
 
     def __init__(
@@ -136,32 +138,69 @@ class MultiChoiceRegexFilter(RegexFilter):
         if match := select_match(self.regex, answer, self.group_select):
             return found_by(match, rule_for(answer, "multi_choice_regex:pattern"))
         choices = doc.get("choices") if isinstance(doc, Mapping) else None
-        texts = [self._plain(str(choice)).strip() for choice in choices or ()]
-        if any(texts):
-            alternatives = "|".join(_whole_words(text) for text in sorted(filter(None, texts), key=len, reverse=True))
-            if match := select_match(re.compile(f"({alternatives})"), self._plain(answer), self.group_select):
-                return found_by(_label(texts.index(match)), rule_for(answer, "multi_choice_regex:text"))
+        texts = ["".join(self._pieces(str(choice))).strip() for choice in choices or ()]
+        held = _held(texts, self._pieces(answer))
+        if -len(held) <= self.group_select < len(held):
+            index = texts.index(held[self.group_select])
+            return found_by(_label(index), rule_for(answer, "multi_choice_regex:text"))
         letters = string.ascii_uppercase[: len(texts)]
         if letters and (match := select_match(re.compile(rf":\s*([{letters}])(?!\w)"), answer, self.group_select)):
             return found_by(_label(letters.index(match)), rule_for(answer, "multi_choice_regex:letter"))
         return unread(answer, self.fallback)
 
-    def _plain(self, text: str) -> str:
+    def _pieces(self, text: str) -> list[str]:
+        """The text without what is ignored, cut where two words would run together."""
+        pieces = [text]
+        if self.ignored or self.ignore_punctuation:
+            kept, cuts, last = self._kept(text), [0], -1
+            for place, i in enumerate(kept):
+                if i > last + 1 and not all(map(_in_word, text[last + 1 : i])):
+                    cuts.append(place)
+                last = i
+            left = "".join(text[i] for i in kept)
+            pieces = [left[start:end] for start, end in zip(cuts, [*cuts[1:], len(left)], strict=True)]
+        return [piece.lower() for piece in pieces] if self.ignore_case else pieces
+
+    def _kept(self, text: str) -> list[int]:
+        """The places of the characters that are not ignored; each pattern reads what the ones before it left."""
+        kept = list(range(len(text)))
         for pattern in self.ignored:
-            text = pattern.sub("", text)
-        if self.ignore_case:
-            text = text.lower()
+            left = "".join(text[i] for i in kept)
+            gone = {place for match in pattern.finditer(left) for place in range(*match.span())}
+            kept = [i for place, i in enumerate(kept) if place not in gone]
         if self.ignore_punctuation:
-            text = "".join(c for c in text if not unicodedata.category(c).startswith("P"))
-        return text
+            kept = [i for i in kept if text[i].isalnum() or not unicodedata.category(text[i]).startswith("P")]
+        return kept
 
 
 def _label(index: int) -> str:
     return f"({chr(ord('A') + index)})"
 
 
-def _whole_words(text: str) -> str:
-    """A pattern for a text that does not begin or end inside a word."""
-    before = r"(?<!\w)" if re.match(r"\w", text) else ""
-    after = r"(?!\w)" if re.search(r"\w$", text) else ""
-    return f"{before}{re.escape(text)}{after}"
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _held(texts: Iterable[str], pieces: Sequence[str]) -> list[str]:
+    """The texts that an answer holds as whole words, in order; of two that begin at one place the longer.
+
+    pieces: the answer, cut where a word ends though the next character belongs to one.
+    """
+    answer, cuts = "".join(pieces), set(accumulate(map(len, pieces), initial=0))
+
+    def is_edge(place: int) -> bool:
+        return place in cuts or not (_in_word(answer[place - 1]) and _in_word(answer[place]))
+
+    places = []
+    for text in {text for text in texts if text}:
+        start = answer.find(text)
+        while start >= 0:
+            if is_edge(start) and is_edge(start + len(text)):
+                places.append((start, -len(text), text))
+            start = answer.find(text, start + 1)
+    held, end = [], 0
+    for start, length, text in sorted(places):
+        if start >= end:
+            held.append(text)
+            end = start - length
+    return held

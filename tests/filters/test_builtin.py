@@ -116,6 +116,29 @@ def test_a_choice_that_ends_in_white_space_once_parts_are_ignored_is_found(choic
 
 
 @pytest.mark.parametrize(
+    ("choice", "answer", "options", "found"),
+    [
+        ("foo_bar", "answer:foo_bar", {"ignore_punctuation": True}, "(B)"),
+        ("red panda", "It is the\nred  panda.", {"regexes_to_ignore": [r"\s+"]}, "(B)"),
+        ("redpanda", "a red-panda!", {"ignore_punctuation": True}, "(B)"),
+        (
+            "Red Panda",
+            "so:RED-panda",
+            {"ignore_punctuation": True, "ignore_case": True, "regexes_to_ignore": " "},
+            "(B)",
+        ),
+        ("cat", "a category.", {"ignore_punctuation": True, "regexes_to_ignore": [r"\s+"]}, "[invalid]"),
+        ("cat", "category", {"regexes_to_ignore": ["[aeiou]"]}, "[invalid]"),
+        ("b", "abc", {"regexes_to_ignore": ["a", "c"]}, "(B)"),
+        ("b", "xabcx", {"regexes_to_ignore": ["bc", "a"]}, "[invalid]"),
+    ],
+)
+def test_words_end_where_they_end_in_the_answer_whatever_is_ignored(choice, answer, options, found):
+    step = ("multi_choice_regex", {"regex_pattern": "no such text", **options})
+    assert one([step], answer, {"choices": ["bird", choice]}) == found
+
+
+@pytest.mark.parametrize(
     ("answer", "found", "rule"),
     [("answer: 7", "7", "regex"), ("no idea", "0", "unparsed"), ("answer: x", "0", "unparsed")],
 )
