@@ -142,7 +142,7 @@ def vqa_plain(text: str) -> str:
     """An answer as VQAv2 compares it: lower case, digits for number words, no articles, no punctuation, no apostrophes."""
     text = text.replace("\n", " ").replace("\t", " ").strip().lower()
     text = re.sub(r"(?<=\d),(?=\d)", "", text).replace("'", "").replace("’", "")
-    text = re.sub(r"(?<!\d)\.|\.(?!\d)", "", text)
+    text = re.sub(r"\.(?!\d)", "", text)
     text = re.sub(r"[;/\[\]\"{}()=+\\_><@`,?!\-]", " ", text)
     words = [_NUMBER_WORDS.get(word, word) for word in text.split()]
     return " ".join(word for word in words if word not in _ARTICLES)

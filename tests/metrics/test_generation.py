@@ -75,7 +75,7 @@ def test_relaxed_accuracy_allows_five_percent_of_a_number(target, answer, score)
         (["yes"] * 10, "yes", 1.0), (["yes"] * 9 + ["no"], "no", 0.3), (["a"] * 2 + ["b"] * 8, "a", 0.6),
         (["a"] * 3 + ["b"] * 7, "a", 0.9), (["a"] * 4 + ["b"] * 6, "a", 1.0), (["2"] * 10, "Two.", 1.0),
         (["the dog"] * 10, "a dog", 1.0), (["don't"] * 10, "dont", 1.0), (["1,000"] * 10, "1000", 1.0), ("red", "Red!", 1.0),
-        (["x"] * 10, "y", 0.0),
+        (["x"] * 10, "y", 0.0), (["5"] * 10, ".5", 0.0), ([".5"] * 10, ".5.", 1.0), (["U.S."] * 10, "us", 1.0),
     ],
 )  # fmt: skip
 def test_vqa_accuracy_leaves_out_one_person_at_a_time(people, answer, score):
