@@ -4,6 +4,7 @@
     hf_checkpoint   where the files are, and their digests
     hf_processor    tokenizer and processor
     hf_prompt       instance -> token ids and pictures
+    hf_asking       instances in, answers out
     hf_runtime      weights, batches, running out of memory
     hf_ahead        prompts written by threads while the model computes
     hf_features     what the vision tower makes of a picture, once a picture
@@ -22,9 +23,9 @@ import hashlib
 import importlib.util
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mm_eval.engine.model import (
@@ -37,22 +38,20 @@ from mm_eval.engine.model import (
     register_model,
     request_key,
 )
-from mm_eval.errors import ConfigError, DataError, MMEvalError, ModelError
-from mm_eval.types import Instance, Response
+from mm_eval.errors import ConfigError
+from mm_eval.types import Instance
 
-from .hf_ahead import written_ahead
 from .hf_arguments import WHERE, Arguments
 from .hf_checkpoint import Checkpoint
 from .hf_families import FAMILIES, UNKNOWN, Family, family_of
-from .hf_prompt import Prompt, PromptWriter
+from .hf_prompt import PromptWriter
 
 if TYPE_CHECKING:
-    from .hf_generate import Question
+    from .hf_asking import Asking
     from .hf_runtime import Runtime
-    from .hf_score import Continuation
 
 logger = logging.getLogger(__name__)
-ADAPTER_VERSION = 1
+ADAPTER_VERSION = 2
 """Goes up when a change here changes answers, so that earlier ones are not taken for them."""
 
 
@@ -82,9 +81,7 @@ class HuggingFace(Model):
                 where="--apply_chat_template",
                 hint="Leave it out, or give chat_template=FILE in --model_args.",
             )
-        self._runtime: Runtime | None = None
-        self._alone: tuple[int, Runtime] | None = None
-        self._warned = False
+        self._asking: Asking | None = None
 
     def _read_arguments(self) -> Arguments:
         arguments = Arguments.read(self.args)
@@ -135,19 +132,25 @@ class HuggingFace(Model):
         return device, choose_dtype(self.arguments, device, load_config(self.checkpoint.folder, self.arguments))
 
     @property
+    def asking(self) -> Asking:
+        """The loaded model, ready to be asked."""
+        if self._asking is None:
+            self.prepare()
+        assert self._asking is not None
+        return self._asking
+
+    @property
     def runtime(self) -> Runtime:
         """The loaded model."""
-        if self._runtime is None:
-            self.prepare()
-        assert self._runtime is not None
-        return self._runtime
+        return self.asking.runtime
 
     def prepare(self) -> None:
         """Loads the weights; ConfigError where they are missing or do not fit the config."""
+        from .hf_asking import Asking
         from .hf_check import most_shared
         from .hf_runtime import Runtime, load_model
 
-        if self._runtime is not None:
+        if self._asking is not None:
             return
         self.checkpoint.weights()
         device, dtype = self._device_and_dtype
@@ -161,16 +164,16 @@ class HuggingFace(Model):
         family, tokenizer = self.writer.family, self.writer.tokenizer
         if family is UNKNOWN:
             family = self._self_checked(model)
-        self._runtime = Runtime(model, family, tokenizer, self.settings.batch_size)
-        if shared := most_shared(model.config, self._max_length):
+        runtime = Runtime(model, family, tokenizer, self.settings.batch_size)
+        max_length = self.arguments.max_length or runtime.max_length
+        self._asking = Asking(
+            self.writer, runtime, max_length, lambda instance: int(request_key(self, instance)[:15], 16)
+        )
+        if shared := most_shared(model.config, max_length):
             plainest = replace(family, batched=False, prefix_cache=False)
-            self._alone = shared, Runtime(model, plainest, tokenizer, 1)
+            self._asking.alone = shared, Runtime(model, plainest, tokenizer, 1)
             logger.info("Sequences of more than %d tokens run alone: their rotary positions are scaled.", shared)
         logger.info("%s: %s on %s.", self.arguments.pretrained, dtype, device)
-
-    def _runs(self, tokens: int) -> Runtime:
-        """What runs a sequence of so many tokens."""
-        return self._alone[1] if self._alone and tokens > self._alone[0] else self.runtime
 
     def _self_checked(self, model: Any) -> Family:
         """The short cuts that a type outside the table may take; said in one line of the log."""
@@ -231,150 +234,13 @@ class HuggingFace(Model):
         return Preview(str(text), tokens=len(prompt.ids), image_tokens=prompt.image_tokens)
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
-        from .hf_generate import check_options
-
-        pending: dict[str, tuple[GenerationOptions, list[Question]]] = {}
-        for instance, written in written_ahead(instances, self.writer.write, _has_pictures):
-            key = json.dumps(instance.generation_kwargs, sort_keys=True, default=repr)
-            if key not in pending:
-                pending[key] = check_options(GenerationOptions.from_kwargs(instance.generation_kwargs)), []
-            options, questions = pending[key]
-            try:
-                if isinstance(written, MMEvalError):
-                    raise written
-                asked = self._question(instance, written, options)
-            except (DataError, ModelError) as error:
-                yield instance, _located(error, instance)
-                continue
-            runs = self._runs(len(asked.prompt.ids) + asked.cap)
-            if runs is not self.runtime:
-                yield from self._generated(runs, [asked], options)
-                continue
-            longest = max(len(each.prompt.ids) + each.cap for each in [*questions, asked])
-            if questions and self.runtime.is_full(len(questions), longest):
-                yield from self._generated(self.runtime, questions, options)
-                questions.clear()
-                longest = len(asked.prompt.ids) + asked.cap
-            questions.append(asked)
-            if options.do_sample or self.runtime.is_full(len(questions), longest):
-                yield from self._generated(self.runtime, questions, options)
-                questions.clear()
-        for options, questions in pending.values():
-            if questions:
-                yield from self._generated(self.runtime, questions, options)
+        return self.asking.generate(instances)
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
-        rows: list[Continuation] = []
-        groups = written_ahead(
-            _sharing_a_prompt(instances),
-            lambda group: self.writer.write(group[0]),
-            lambda group: _has_pictures(group[0]),
-        )
-        for group, written in groups:
-            for instance, made in self._continuations(group, written):
-                if isinstance(made, MMEvalError):
-                    yield instance, made
-                elif not made.ids:
-                    yield instance, Response((0.0, True))
-                elif (runs := self._runs(len(made.prompt.ids) + len(made.ids) - 1)) is not self.runtime:
-                    yield from self._scored(runs, [made])
-                else:
-                    if rows and made.prompt is not rows[-1].prompt and self._is_full(rows, made):
-                        yield from self._scored(self.runtime, rows)
-                        rows = []
-                    rows.append(made)
-            if rows and self._is_full(rows, rows[-1]):
-                yield from self._scored(self.runtime, rows)
-                rows = []
-        if rows:
-            yield from self._scored(self.runtime, rows)
+        return self.asking.loglikelihood(instances)
 
     def loglikelihood_rolling(self, instances: Iterable[Instance]) -> Answers:
-        from .hf_score import Continuation, score, windows
-
-        for instance in instances:
-            if instance.images is not None:
-                yield instance, _located(ModelError("Rolling log-likelihoods are of text alone."), instance)
-                continue
-            ids = self.writer.encode_text(instance.continuation or "")
-            pieces = windows(ids, self.writer.start_token, self._max_length)
-            rows = [Continuation(instance, Prompt(context), scored) for context, scored in pieces]
-            total, greedy, failure = 0.0, True, None
-            runs = self._runs(max((len(context) + len(scored) - 1 for context, scored in pieces), default=0))
-            for some in _batches(rows, runs):
-                for _, answer in runs.answered(some, partial(score, runs)):
-                    if isinstance(answer, MMEvalError):
-                        failure = answer
-                    else:
-                        total, greedy = total + answer[0], greedy and answer[1]
-            usage = {"prompt_tokens": len(ids)}
-            yield instance, _located(failure, instance) if failure else Response((total, greedy), usage=usage)
-
-    @property
-    def _max_length(self) -> int:
-        return self.arguments.max_length or self.runtime.max_length
-
-    def _question(self, instance: Instance, prompt: Prompt, options: GenerationOptions) -> Question:
-        from .hf_generate import Question, fitted
-
-        whole = len(prompt.ids)
-        if not whole:
-            prompt = Prompt([self.writer.start_token])
-        prompt, cap = fitted(prompt, options.max_new_tokens, self._max_length)
-        self._warn_of_a_cut(whole, len(prompt.ids), instance)
-        seed = int(request_key(self, instance)[:15], 16) if options.do_sample else 0
-        return Question(instance, prompt, cap, seed)
-
-    def _is_full(self, rows: list[Continuation], following: Continuation) -> bool:
-        """Whether the prompts of some rows are a batch already, or would be too much with the following one beside them."""
-        longest = max(len(row.prompt.ids) + len(row.ids) for row in [*rows, following])
-        return self.runtime.is_full(len({id(row.prompt) for row in rows}), longest)
-
-    def _generated(self, runtime: Runtime, questions: list[Question], options: GenerationOptions) -> Answers:
-        from .hf_generate import generate
-
-        run = partial(generate, runtime, options=options)
-        for asked, answer in runtime.answered(list(questions), run):
-            yield asked.instance, _located(answer, asked.instance)
-
-    def _continuations(
-        self, group: list[Instance], written: Prompt | MMEvalError
-    ) -> Iterator[tuple[Instance, Continuation | MMEvalError]]:
-        """One row an instance of a group with one context; equal prompts are one object, so that they run once."""
-        from .hf_score import Continuation, boundary
-
-        if isinstance(written, MMEvalError):
-            yield from ((instance, _located(written, instance)) for instance in group)
-            return
-        shared: dict[tuple[int, ...], Prompt] = {}
-        for instance in group:
-            try:
-                prompt, ids = self.writer.split(written, instance.continuation or "")
-                kept = boundary(prompt, ids, self.writer.start_token, self._max_length)
-            except (DataError, ModelError) as error:
-                yield instance, _located(error, instance)
-                continue
-            self._warn_of_a_cut(len(prompt.ids), len(kept.ids), instance)
-            yield instance, Continuation(instance, shared.setdefault(tuple(kept.ids), kept), ids)
-
-    def _scored(self, runtime: Runtime, rows: list[Continuation]) -> Answers:
-        from .hf_score import score
-
-        for row, answer in runtime.answered(rows, partial(score, runtime)):
-            if isinstance(answer, MMEvalError):
-                yield row.instance, _located(answer, row.instance)
-            else:
-                tokens = {"prompt_tokens": len(row.prompt.ids), "completion_tokens": len(row.ids)}
-                usage = {**tokens, "image_tokens": row.prompt.image_tokens}
-                yield row.instance, Response(answer, usage=usage)
-
-    def _warn_of_a_cut(self, whole: int, kept: int, instance: Instance) -> None:
-        if kept < whole and not self._warned:
-            self._warned = True
-            logger.warning(
-                "The prompt of %s, doc %s has %d tokens; its last %d are used. Later cuts are not logged.",
-                *(instance.task, instance.doc_id, whole, kept),
-            )
+        return self.asking.rolling(instances)
 
 
 @register_model("llava")
@@ -390,42 +256,3 @@ class QwenVL(HuggingFace):
 
     bundled_stand_in: ClassVar[str | None] = "tiny-qwen2-vl"
     own_key = "qwen_vl"
-
-
-def _has_pictures(instance: Instance) -> bool:
-    return instance.images is not None
-
-
-def _sharing_a_prompt(instances: Iterable[Instance]) -> Iterator[list[Instance]]:
-    """Consecutive instances with equal context and pictures, together."""
-    group: list[Instance] = []
-    for instance in instances:
-        if group and not _same_prompt(group[0], instance):
-            yield group
-            group = []
-        group.append(instance)
-    if group:
-        yield group
-
-
-def _same_prompt(one: Instance, other: Instance) -> bool:
-    if one.context != other.context or one.image_digests != other.image_digests:
-        return False
-    return bool(one.image_digests) or one.images is other.images
-
-
-def _batches(rows: list[Continuation], runtime: Runtime) -> Iterator[list[Continuation]]:
-    """Rows in batches as large as the runtime takes."""
-    batch: list[Continuation] = []
-    for row in rows:
-        batch.append(row)
-        if runtime.is_full(len(batch), max(len(one.prompt.ids) + len(one.ids) for one in batch)):
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-def _located(answer: Any, instance: Instance) -> Any:
-    """An error with the question it belongs to; anything else as it is."""
-    return answer.located(f"{instance.task}, doc {instance.doc_id}") if isinstance(answer, MMEvalError) else answer

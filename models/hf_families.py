@@ -23,6 +23,7 @@ class Family:
     mrope: rotary positions in three dimensions; the shift that pictures cause is kept by the model as `rope_deltas`.
     batched: prompts with 0, 1 and several pictures of different sizes may share a left-padded batch.
     prefix_cache: a continuation may be run on the cached keys and values of its prompt.
+    holes: masked places may stand between tokens; sliding windows and recurrent layers, which forbid it, are seen without it.
     features: the vision tower's output may be computed before and handed over.
     heads: pictures may follow on cached keys and values, so that few-shot examples with pictures run once.
     answer_type: what `token_type_ids` are for the tokens of an answer; paligemma reads a prompt both ways, an answer one way.
@@ -33,6 +34,7 @@ class Family:
     mrope: bool = False
     batched: bool = True
     prefix_cache: bool = True
+    holes: bool = True
     features: bool = True
     heads: bool = True
     answer_type: int = 0
@@ -86,12 +88,12 @@ TEXT_FAMILIES: dict[str, Family] = {
     "afmoe", "apertus", "arcee", "biogpt", "bitnet", "bloom", "codegen", "cohere", "cohere2", "ctrl", "deepseek_v2",
     "deepseek_v3", "diffllama", "ernie4_5", "exaone4", "falcon", "flex_olmo", "gemma", "gemma2", "gemma3_text", "glm", "glm4",
     "gpt2", "gpt_bigcode", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite", "granitemoe", "helium",
-    "hunyuan_v1_dense", "jetmoe", "llama", "mimo_v2_flash", "ministral", "ministral3", "mistral", "mixtral",
+    "hunyuan_v1_dense", "jetmoe", "lfm2", "lfm2_moe", "llama", "mimo_v2_flash", "ministral", "ministral3", "mistral", "mixtral",
     "modernbert-decoder", "mpt", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "opt", "persimmon", "phi", "phi3", "qwen2",
     "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2", "vaultgemma", "xglm",
 ), TEXT),
     "doge": _plainest(),  # the tokens that its mask drops are others with a cache, and others with padding
-    "gpt_neo": Family(prefix_cache=False),  # its windows count places of the cache, masked ones too
+    "gpt_neo": Family(holes=False),  # its windows count places of the cache, masked ones too
     "llama4_text": _plainest(),  # it scales its attention by the place in the batch, padding among it
 }  # fmt: skip
 """Types of text models; each is held against whole forwards by tests/models/test_hf_text_types.py."""

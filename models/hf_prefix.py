@@ -147,9 +147,13 @@ def _rows_of(cache: Any, index: Any) -> Any:
 
 
 def _copied(cache: Any) -> Any:
-    """Another cache with the same tensors, which layers replace and never write into."""
+    """Another cache with the same keys and values, which layers replace and never write into, and states of its own."""
     other = copy.copy(cache)
     other.layers = [copy.copy(layer) for layer in cache.layers]
+    for layer in other.layers:
+        for name, states in vars(layer).items():
+            if isinstance(states, dict):  # of convolutions (lfm2), which are written in place
+                setattr(layer, name, {k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in states.items()})
     return other
 
 

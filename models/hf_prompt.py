@@ -155,11 +155,11 @@ class PromptWriter:
         return prompt.cut(len(prompt.ids) - len(tail)), whole[keep:]
 
     def _special(self, text: str, chat: bool) -> bool:
-        if self.add_bos is not None:
-            return self.add_bos
         bos = self.tokenizer.bos_token
         if bos and text.startswith(bos):
             return False
+        if self.add_bos is not None:
+            return self.add_bos
         return self.processor is not None or not chat
 
     def _tokens(self, text: str, special: bool) -> list[int]:

@@ -6,7 +6,7 @@ import inspect
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 
@@ -19,7 +19,16 @@ from .hf_processor import LOAD_FAILURES, quiet
 from .hf_prompt import Picture, Prompt
 
 logger = logging.getLogger(__name__)
-Row = TypeVar("Row")
+
+
+class _Asked(Protocol):
+    """A question or a continuation: something with a prompt."""
+
+    @property
+    def prompt(self) -> Prompt: ...
+
+
+Row = TypeVar("Row", bound=_Asked)
 Answer = TypeVar("Answer")
 
 TOKENS, MOST_TOKENS = 4096, 65536
@@ -91,7 +100,7 @@ class Runtime:
     batched: whether prompts of different lengths may share a batch.
     prefix_cache: whether continuations may run on the cache of their prompt.
     holes: whether masked places may stand between real tokens; not with sliding windows or recurrent layers.
-    limit: rows a batch, lowered when memory runs out; None where a budget of tokens decides.
+    limit: prompts a batch; None where budget, its padded tokens, decides. What decides is lowered when memory runs out.
     kept: the last prompt that ran alone or for several, with its prefix, since the next ones often begin alike.
     keeps: whether there is the memory for it.
     """
@@ -106,7 +115,7 @@ class Runtime:
         self.batched = family.batched and not recurrent
         cacheable = {"past_key_values", "position_ids", "logits_to_keep"} <= set(takes)
         self.prefix_cache = family.prefix_cache and cacheable and not recurrent
-        self.holes = self.prefix_cache and _full_attention(model.config)
+        self.holes = self.prefix_cache and family.holes and _full_attention(model.config)
         self.features = FeatureCache(model) if family.features and supported(model) else None
         self.kept: tuple[Prompt, Any] | None = None
         self.keeps = True
@@ -178,6 +187,11 @@ class Runtime:
         self, rows: Sequence[Row], run: Callable[[Sequence[Row]], Sequence[Answer]]
     ) -> Iterator[tuple[Row, Answer | MMEvalError]]:
         """The rows with their answers; a batch that fails is run in halves, a row failing alone gets a ModelError."""
+        half = (len(rows) + 1) // 2
+        if self._is_too_large([row.prompt for row in rows]):
+            yield from self.answered(rows[:half], run)
+            yield from self.answered(rows[half:], run)
+            return
         failure = ""
         try:
             answers = run(rows)
@@ -199,12 +213,27 @@ class Runtime:
             advice = "Lower max_pixels or max_length, or use a smaller dtype." if out_of_memory else ""
             yield rows[0], ModelError(f"The model failed on this request ({failure}).", hint=advice)
             return
-        half = (len(rows) + 1) // 2
         if out_of_memory:
-            self.limit = half if self.limit is None else min(self.limit, half)
-            logger.warning("Out of memory with %d rows: going on with %d a batch.", len(rows), self.limit)
+            self._ask_less([row.prompt for row in rows])
         yield from self.answered(rows[:half], run)
         yield from self.answered(rows[half:], run)
+
+    def _is_too_large(self, prompts: Sequence[Prompt]) -> bool:
+        """Whether a batch is more than the memory was seen to take since it was made."""
+        count = len({id(prompt) for prompt in prompts})
+        longest = max(len(prompt.ids) for prompt in prompts)
+        return count > 1 and (count * longest > self.budget if self.limit is None else count > self.limit)
+
+    def _ask_less(self, prompts: Sequence[Prompt]) -> None:
+        """Halves what a batch may hold, after one with these prompts was too large; one prompt is there for several rows."""
+        count = len({id(prompt) for prompt in prompts})
+        half = (count + 1) // 2
+        if self.limit is None:
+            self.budget = min(self.budget, half * max(len(prompt.ids) for prompt in prompts))
+            logger.warning("Out of memory with %d prompts: going on with %d tokens a batch.", count, self.budget)
+        else:
+            self.limit = min(self.limit, half)
+            logger.warning("Out of memory with %d prompts: going on with %d a batch.", count, self.limit)
 
     def _forget(self) -> None:
         """Gives back the memory of what was only kept to be quick."""

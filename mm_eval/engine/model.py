@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
@@ -202,36 +202,29 @@ class GenerationOptions:
 
     @classmethod
     def from_kwargs(cls, kwargs: Mapping[str, Any]) -> GenerationOptions:
-        """Reads a YAML's `generation_kwargs`; ConfigError on a value that makes no sense."""
-        options = dict(kwargs)
-        until = options.pop("until", None) or ()
+        """Reads a YAML's `generation_kwargs`; ConfigError on a value that makes no sense.
+
+        do_sample true without a temperature samples at 1, as in transformers.
+        """
+        options = {name: value for name, value in kwargs.items() if name not in NOT_PART_OF_THE_QUESTION}
         caps = [options.pop(name, None) for name in TOKEN_CAPS]
-        temperature = _number(float, options.pop("temperature", 0) or 0, "temperature")
-        sampling = options.pop("do_sample", None)
-        greedy = temperature == 0 or sampling is False
+        sampling = _flag(options.pop("do_sample", None), "do_sample")
+        temperature = _number(float, options.pop("temperature", 1 if sampling else 0) or 0, "temperature")
+        samples = temperature != 0 and sampling is not False
+        top_p, top_k = (options.pop(name, None) for name in ("top_p", "top_k"))
         chosen = cls(
             max_new_tokens=_number(int, next((c for c in caps if c is not None), cls.max_new_tokens), "the token cap"),
-            until=(until,) if isinstance(until, str) else tuple(until),
-            do_sample=not greedy,
-            temperature=0.0 if greedy else temperature,
-            top_p=None if greedy else options.pop("top_p", None),
-            top_k=None if greedy else options.pop("top_k", None),
+            until=_texts(options.pop("until", None), "until"),
+            do_sample=samples,
+            temperature=temperature if samples else 0.0,
+            top_p=_number(float, top_p, "top_p") if samples and top_p is not None else None,
+            top_k=_number(int, top_k, "top_k") if samples and top_k is not None else None,
             num_beams=_number(int, options.pop("num_beams", 1) or 1, "num_beams"),
-            extra={k: v for k, v in options.items() if k not in {"top_p", "top_k"} | NOT_PART_OF_THE_QUESTION},
+            extra={name: _plain(value) for name, value in options.items()},
         )
         if chosen.max_new_tokens < 1 or chosen.temperature < 0 or chosen.num_beams < 1:
             raise ConfigError(
                 f"generation_kwargs make no sense: {dict(kwargs)!r}.", hint="Caps and beams are at least 1."
-            )
-        if sampling is True and temperature == 0 and "temperature" not in kwargs:
-            return cls(
-                **{
-                    **chosen.__dict__,
-                    "do_sample": True,
-                    "temperature": 1.0,
-                    "top_p": kwargs.get("top_p"),
-                    "top_k": kwargs.get("top_k"),
-                }
             )
         return chosen
 
@@ -241,3 +234,28 @@ def _number(kind: type[Any], value: Any, name: str) -> Any:
         return kind(value)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"generation_kwargs: {name} is {value!r}, which is no number.") from error
+
+
+def _flag(value: Any, name: str) -> bool | None:
+    known = {"true": True, "1": True, "false": False, "0": False, "none": None}
+    if (word := str(value).lower()) not in known:
+        raise ConfigError(f"generation_kwargs: {name} is {value!r}; true or false is needed.")
+    return known[word]
+
+
+def _texts(value: Any, name: str) -> tuple[str, ...]:
+    """One text or several; null and an empty text are none."""
+    texts = [value] if isinstance(value, str) else value or []
+    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+        raise ConfigError(f"generation_kwargs: {name} is {value!r}; a text or a list of texts is needed.")
+    return tuple(text for text in texts if text)
+
+
+def _plain(value: Any) -> Any:
+    """A number that was written as text as the number; anything else as it is."""
+    for kind in (int, float) if isinstance(value, str) else ():
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value

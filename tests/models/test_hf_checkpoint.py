@@ -178,7 +178,7 @@ def test_describing_and_identifying_need_no_weights_in_memory(adapter: Adapter) 
     assert described["model_type"] == "llava" and described["dtype"] == "float32" and described["fingerprint"]
     json.dumps(described)
     json.dumps(model.identity(mixed()[0]))
-    assert model._runtime is None
+    assert model._asking is None
 
 
 def test_digests_are_remembered_by_path_size_and_time(

@@ -242,9 +242,36 @@ def test_out_of_memory_halves_the_batch_and_keeps_answers(
 
     monkeypatch.setattr(model.runtime, "collate", small)
     assert outputs(model.generate(generating)) == expected[0]
-    assert model.runtime.limit is not None and model.runtime.limit < 2 * room
+    longest = max(len(model.writer.write(row).ids) for row in generating)
+    assert model.runtime.is_full(room, longest), "as many fit as there is room for"
     for key, (total, _) in outputs(model.loglikelihood(scoring)).items():
         assert total == pytest.approx(expected[1][key][0], abs=1e-4)
+
+
+@pytest.mark.parametrize("batch_size", ["auto", 8])
+def test_the_batch_after_out_of_memory_is_told_in_prompts_and_not_in_choices(
+    adapter: Adapter, batch_size: int | str
+) -> None:
+    """Four choices a prompt: where two prompts fit, two are taken, and what is left of a batch runs out no more."""
+    import torch
+
+    rows = [
+        instance(f"What is shown {n}?", chat=False, doc_id=n, choice=choice, continuation=text)
+        for n in range(12)
+        for choice, text in enumerate((" a", " b", " c", " d"))
+    ]
+    model = adapter("llama", batch_size=batch_size)
+    collate, failed, taken = model.runtime.collate, list[int](), list[int]()
+
+    def small(prompts: Any) -> Any:
+        (failed if len(prompts) > 2 else taken).append(len(prompts))
+        if len(prompts) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return collate(prompts)
+
+    model.runtime.collate = small
+    assert len(outputs(model.loglikelihood(rows))) == 48
+    assert len(failed) <= 3 and max(taken) == 2
 
 
 def test_out_of_memory_at_one_row_is_that_rows_error(adapter: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:

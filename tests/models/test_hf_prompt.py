@@ -30,7 +30,7 @@ def test_chat_messages_go_through_the_template(adapter: Adapter) -> None:
     preview = model.preview(instance("", [picture(56, 56)], context=context))
     assert preview.text == prompt.text.replace("<|image_pad|>", "<|image_pad|>" * 4)
     assert (preview.tokens, preview.image_tokens) == (len(prompt.ids), 4)
-    assert model._runtime is None, "a preview loads no weights"
+    assert model._asking is None, "a preview loads no weights"
 
 
 @pytest.mark.parametrize("kind", ["llava", "llama"])
@@ -47,6 +47,9 @@ def test_bos_is_there_exactly_once(adapter: Adapter, tmp_path: Path) -> None:
     template.write_text("{{ bos_token }}{% for m in messages %}{{ m['content'][0]['text'] }}{% endfor %}")
     written = adapter("llava", chat_template=str(template)).writer.write(instance("Hi"))
     assert written.text == "<s>Hi" and written.ids.count(1) == 1
+    for kind in ("llava", "llama"):
+        asked = adapter(kind, chat_template=str(template), add_bos_token="true")
+        assert asked.writer.write(instance("Hi")).ids.count(1) == 1, "the template and the option both write it"
     llama = adapter("llama").writer
     assert llama.write(instance("Hi", chat=False)).ids[0] == 1
     assert 1 not in llama.write(instance("Hi")).ids, "a chat template writes its own special tokens"

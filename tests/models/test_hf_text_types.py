@@ -55,6 +55,14 @@ OWN: dict[str, dict[str, Any]] = {
     "helium": {"head_dim": 16},
     "hunyuan_v1_dense": {"head_dim": 16},
     "jetmoe": {"kv_channels": 16, "num_local_experts": 4},
+    "lfm2": {"layer_types": ["conv", "full_attention"] * 2},
+    "lfm2_moe": {
+        "layer_types": ["conv", "full_attention"] * 2,
+        "num_experts": 4,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 32,
+        "num_dense_layers": 1,
+    },
     "llama4_text": {
         **EXPERTS,
         "attention_chunk_size": 16,
@@ -195,7 +203,7 @@ def test_long_ropes_do_not_reach_the_prompts_beside_them(
     rolling = instance("", chat=False, continuation=texts[1] * 2, request_type="loglikelihood_rolling")
     [(total, _)] = outputs(model.loglikelihood_rolling([rolling])).values()
     assert total == pytest.approx(_expected(made, [1], model.writer.encode_text(texts[1] * 2)), abs=1e-3)
-    assert adapter("llama", pretrained=str(tmp_path), max_length=64)._runs(64).batched
+    assert adapter("llama", pretrained=str(tmp_path), max_length=64).asking.runs(64).batched
 
 
 def test_a_text_type_outside_the_table_checks_itself(

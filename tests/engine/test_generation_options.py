@@ -1,0 +1,52 @@
+"""generation_kwargs as tasks of the field write them, and what is wrong with some."""
+
+import pytest
+
+from mm_eval.engine.model import GenerationOptions
+from mm_eval.errors import ConfigError
+
+read = GenerationOptions.from_kwargs
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "samples", "temperature"),
+    [
+        ({}, False, 0),
+        ({"temperature": 0, "do_sample": True}, False, 0),
+        ({"temperature": 0.7}, True, 0.7),
+        ({"temperature": 0.7, "do_sample": False}, False, 0),
+        ({"temperature": 0.7, "do_sample": "false"}, False, 0),
+        ({"do_sample": True}, True, 1),
+        ({"do_sample": True, "temperature": None}, False, 0),
+        ({"do_sample": None, "temperature": "0.2"}, True, 0.2),
+    ],
+)
+def test_when_an_answer_is_sampled(kwargs, samples, temperature):
+    found = read({**kwargs, "top_p": 0.9, "top_k": "5"})
+    assert (found.do_sample, found.temperature) == (samples, temperature)
+    assert (found.top_p, found.top_k) == ((0.9, 5) if samples else (None, None))
+
+
+def test_the_fields_spellings_and_numbers_written_as_text():
+    found = read(
+        {"max_gen_toks": "12", "until": "\n", "min_new_tokens": "3", "cache_implementation": "static", "timeout": 5}
+    )
+    assert (found.max_new_tokens, found.until) == (12, ("\n",))
+    assert found.extra == {"min_new_tokens": 3, "cache_implementation": "static"}
+    assert read({"until": ["", "\n\n"]}).until == ("\n\n",) and read({"until": None}).until == ()
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "said"),
+    [
+        ({"until": 5}, "until is 5; a text or a list"),
+        ({"until": [1, 2]}, "until is"),
+        ({"do_sample": "perhaps"}, "do_sample is 'perhaps'; true or false"),
+        ({"max_gen_toks": "many"}, "the token cap is 'many'"),
+        ({"temperature": 1, "top_p": "high"}, "top_p is 'high'"),
+        ({"max_new_tokens": 0}, "make no sense"),
+    ],
+)
+def test_what_makes_no_sense_is_told(kwargs, said):
+    with pytest.raises(ConfigError, match=said):
+        read(kwargs)
