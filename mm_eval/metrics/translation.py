@@ -175,6 +175,22 @@ class Chrf(TranslationMetric):
         return 100.0 * _divide((1 + factor) * precision * recall, factor * precision + recall)
 
 
+@metric("chrf++", output_type="generate_until")
+class ChrfWithWords(Chrf):
+    """chrF++ of sacrebleu: chrF of characters, and of words up to pairs, 0 to 100."""
+
+    def __init__(
+        self,
+        char_order: int = 6,
+        word_order: int = 2,
+        beta: int = 2,
+        lowercase: bool = False,
+        whitespace: bool = False,
+        eps_smoothing: bool = False,
+    ) -> None:
+        super().__init__(char_order, word_order, beta, lowercase, whitespace, eps_smoothing)
+
+
 @metric("ter", higher_is_better=False, output_type="generate_until")
 class Ter(TranslationMetric):
     """Translation edit rate of sacrebleu: edits per 100 words of the reference."""

@@ -61,6 +61,9 @@ def test_the_whole_corpus_is_scored_as_sacrebleu_does_with_different_numbers_of_
     assert Bleu().aggregation(items) == pytest.approx(sacrebleu.corpus_bleu(answers, references).score)
     assert Chrf().aggregation(items) == pytest.approx(sacrebleu.corpus_chrf(answers, references).score)
     assert Ter().aggregation(items) == pytest.approx(sacrebleu.corpus_ter(answers, references).score)
+    with_words = Metric.from_dict({"metric": "chrf++"}).aggregate(items)
+    assert with_words == pytest.approx(sacrebleu.corpus_chrf(answers, references, word_order=2).score)
+    assert with_words != pytest.approx(Chrf().aggregation(items))
 
 
 @pytest.mark.parametrize("metric", [Bleu(), Chrf(), Ter()])

@@ -59,6 +59,7 @@ METRIC_NAMES = [
     "bits_per_byte",
     "bleu",
     "chrf",
+    "chrf++",
     "ter",
     "f1",
     "mcc",
