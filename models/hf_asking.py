@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -38,6 +38,7 @@ class Asking:
     _warned: bool = False
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
+        """Text; questions with equal options share batches."""
         pending: dict[str, tuple[GenerationOptions, list[Question]]] = {}
         for instance, written in written_ahead(instances, self.writer.write, _has_pictures):
             key = json.dumps(instance.generation_kwargs, sort_keys=True, default=repr)
@@ -51,17 +52,15 @@ class Asking:
             except (DataError, ModelError) as error:
                 yield instance, _located(error, instance)
                 continue
-            runs = self.runs(len(asked.prompt.ids) + asked.cap)
+            runs = self.runs(asked.length)
             if runs is not self.runtime:
                 yield from self._generated(runs, [asked], options)
                 continue
-            longest = max(len(each.prompt.ids) + each.cap for each in [*questions, asked])
-            if questions and self.runtime.is_full(len(questions), longest):
+            if questions and self._is_full(questions, asked):
                 yield from self._generated(self.runtime, questions, options)
                 questions.clear()
-                longest = len(asked.prompt.ids) + asked.cap
             questions.append(asked)
-            if options.do_sample or self.runtime.is_full(len(questions), longest):
+            if options.do_sample or self._is_full(questions, asked):
                 yield from self._generated(self.runtime, questions, options)
                 questions.clear()
         for options, questions in pending.values():
@@ -69,6 +68,7 @@ class Asking:
                 yield from self._generated(self.runtime, questions, options)
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
+        """Log-likelihoods; the choices of a question stay in one batch."""
         rows: list[Continuation] = []
         groups = written_ahead(
             _sharing_a_prompt(instances),
@@ -81,7 +81,7 @@ class Asking:
                     yield instance, made
                 elif not made.ids:
                     yield instance, Response((0.0, True))
-                elif (runs := self.runs(len(made.prompt.ids) + len(made.ids) - 1)) is not self.runtime:
+                elif (runs := self.runs(made.length - 1)) is not self.runtime:
                     yield from self._scored(runs, [made])
                 else:
                     if rows and made.prompt is not rows[-1].prompt and self._is_full(rows, made):
@@ -95,6 +95,7 @@ class Asking:
             yield from self._scored(self.runtime, rows)
 
     def rolling(self, instances: Iterable[Instance]) -> Answers:
+        """Log-likelihoods of whole texts, in windows where they are longer than max_length."""
         for instance in instances:
             if instance.images is not None:
                 yield instance, _located(ModelError("Rolling log-likelihoods are of text alone."), instance)
@@ -103,7 +104,7 @@ class Asking:
             pieces = windows(ids, self.writer.start_token, self.max_length)
             rows = [Continuation(instance, Prompt(context), scored) for context, scored in pieces]
             total, greedy, failure = 0.0, True, None
-            runs = self.runs(max((len(context) + len(scored) - 1 for context, scored in pieces), default=0))
+            runs = self.runs(max((row.length - 1 for row in rows), default=0))
             for some in _batches(rows, runs):
                 for _, answer in runs.answered(some, partial(score, runs)):
                     if isinstance(answer, MMEvalError):
@@ -122,9 +123,9 @@ class Asking:
         seed = self.seed_of(instance) if options.do_sample else 0
         return Question(instance, prompt, cap, seed)
 
-    def _is_full(self, rows: list[Continuation], following: Continuation) -> bool:
+    def _is_full(self, rows: Sequence[Question | Continuation], following: Question | Continuation) -> bool:
         """Whether the prompts of some rows are a batch already, or would be too much with the following one beside them."""
-        longest = max(len(row.prompt.ids) + len(row.ids) for row in [*rows, following])
+        longest = max(row.length for row in [*rows, following])
         return self.runtime.is_full(len({id(row.prompt) for row in rows}), longest)
 
     def _generated(self, runtime: Runtime, questions: list[Question], options: GenerationOptions) -> Answers:
@@ -199,7 +200,7 @@ def _batches(rows: list[Continuation], runtime: Runtime) -> Iterator[list[Contin
     batch: list[Continuation] = []
     for row in rows:
         batch.append(row)
-        if runtime.is_full(len(batch), max(len(one.prompt.ids) + len(one.ids) for one in batch)):
+        if runtime.is_full(len(batch), max(one.length for one in batch)):
             yield batch
             batch = []
     if batch:

@@ -37,6 +37,11 @@ class Question:
     cap: int
     seed: int
 
+    @property
+    def length(self) -> int:
+        """Tokens of the prompt and the longest answer."""
+        return len(self.prompt.ids) + self.cap
+
 
 class StopText:
     """Which rows of new tokens hold one of the stop strings in their text.

@@ -36,6 +36,10 @@ class Continuation:
     prompt: Prompt
     ids: list[int]
 
+    @property
+    def length(self) -> int:
+        return len(self.prompt.ids) + len(self.ids)
+
 
 def boundary(prompt: Prompt, ids: list[int], start_token: int, max_length: int) -> Prompt:
     """The prompt in front of a continuation: at least one token, and the whole at most max_length.
