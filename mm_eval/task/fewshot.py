@@ -23,9 +23,10 @@ SAMPLERS = ("default", "first_n")
 class Example:
     """A doc that is shown with its answer.
 
-    full: the whole doc with its pictures, decoded when called.
+    index: its place in the pool. full: the whole doc with its pictures, decoded when called.
     """
 
+    index: int
     doc: Doc
     full: Callable[[], Doc]
 
@@ -92,7 +93,7 @@ class ExamplePool:
     def _example(self, index: int) -> Example:
         docs: Any = self.docs
         if isinstance(docs, Docs):
-            return Example(docs.text(index), lambda: docs.full(index))
+            return Example(index, docs.text(index), lambda: docs.full(index))
         if not isinstance(docs[index], dict):
             raise DataError(f"few-shot sample {index} is not a mapping: {docs[index]!r}.", where=self.where)
-        return Example(docs[index], lambda: docs[index])
+        return Example(index, docs[index], lambda: docs[index])

@@ -249,7 +249,7 @@ class Task:
             named = self.docs.picture
             return lambda: self._cache.get(key, lambda: visuals_of(visual, load(), style.block, where, named))
 
-        loaders = [loader((doc_id, n), example.full, shown or own) for n, example in enumerate(examples)]
+        loaders = [loader(("example", example.index), example.full, shown or own) for example in examples]
         return [*loaders, loader(doc_id, lambda: self.docs.full(doc_id), own)]
 
     def writes_messages(self, style: PromptStyle) -> bool:

@@ -10,6 +10,7 @@ from mm_eval.catalog.manager import TaskManager
 from mm_eval.errors import ConfigError
 from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.dataset import DataSource
+from mm_eval.task.docs import Docs
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import Slot
 
@@ -108,6 +109,16 @@ def test_few_shot_examples_bring_their_own_pictures_as_turns(root: Path) -> None
         "examples first, then the question's own"
     )
     assert instance.metadata["turn_pictures"] == [1, 1, 1]
+
+
+def test_an_examples_picture_is_decoded_once_for_all_docs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = load(root, num_fewshot=2, fewshot_config={"sampler": "first_n"})
+    decoded, full = list[tuple[str, int]](), Docs.full
+    monkeypatch.setattr(Docs, "full", lambda docs, doc_id: decoded.append((docs.where, doc_id)) or full(docs, doc_id))
+    rows = list(task.instances(range(6), CHAT))
+    assert [len(row.images()) for row in rows] == [3] * 6
+    assert len({row.image_digests[:2] for row in rows}) == 1
+    assert len(decoded) == 2 + 6, "two examples and six docs"
 
 
 def test_few_shot_in_one_turn_keeps_each_picture_before_its_own_question(root: Path) -> None:
