@@ -34,6 +34,8 @@ def is_searched(answer: Any) -> bool:
 
     Not lm-eval's "[invalid]", in which a pattern for letters would find one, nor an answer that ended in its thinking.
     """
+    if type(answer) is str:  # as the model said it: most answers
+        return True
     if not isinstance(answer, str) or getattr(answer, "rule", None) == TRUNCATED:
         return False
     return not (is_unread(answer) and answer.lower() == INVALID)
@@ -41,7 +43,7 @@ def is_searched(answer: Any) -> bool:
 
 def rule_for(answer: Any, rule: str) -> str:
     """The rule of what was found in an answer: a fallback stays unparsed, whatever is found in it."""
-    return UNPARSED if is_unread(answer) else rule
+    return UNPARSED if type(answer) is not str and is_unread(answer) else rule
 
 
 def select_match(pattern: re.Pattern[str], text: str, group_select: int) -> str | None:
