@@ -147,7 +147,7 @@ class MetricKey:
     def parent_metric(self) -> str | None:
         """The metric that a composite comes from: "exact_match" for "pass@1(exact_match)", else None."""
         head, opening, inner = self.metric.partition("(")
-        return inner[:-1] if head and opening and inner.endswith(")") else None
+        return inner[:-1] if opening and inner.endswith(")") else None
 
     @classmethod
     def parse(cls, key: str) -> MetricKey | None:

@@ -62,6 +62,7 @@ def test_repeats_are_reduced_and_the_composite_key_goes_back_to_its_metric():
     assert "pass@3(exact_match)_stderr,none" in numbers
     assert scorer.higher_is_better["pass@3(exact_match)"] is True
     assert MetricKey.parse("pass@3(exact_match)_stderr,none").parent_metric == "exact_match"
+    assert MetricKey.parse("(z),none").parent_metric == "z"
 
 
 @pytest.mark.parametrize(
