@@ -17,6 +17,7 @@ from typing import Any
 
 from data import four_choices, many_tasks, mme_shaped
 from measure import SCRATCH, child, fresh, mm_eval, process, shown
+from peers import LM_EVAL, LMMS_EVAL, pictures, text
 
 Line = tuple[str, str, str]
 """What was measured, the value, what it must reach."""
@@ -112,6 +113,16 @@ def memory(sizes: Sizes) -> Iterator[Line]:
     yield f"peak memory from {few} to {many} docs with pictures, kB a doc", shown(growth), "<= 2"
 
 
+def against_peers(sizes: Sizes) -> Iterator[Line]:
+    """Needs PyPI at the first call, for the peers' own environments; peers.py shows the seconds themselves."""
+    for what, peer, pairs, docs in (
+        ("MME-shaped", LMMS_EVAL, pictures, sizes.image_docs),
+        ("4 choices", LM_EVAL, text, sizes.text_docs),
+    ):
+        ratios = [ours / theirs for ours, theirs in pairs(docs, sizes.repetitions)]
+        yield f"dummy model, {what}, {docs} docs, against {peer}", shown(ratios, 3), "<= 0.25"
+
+
 def preprocessing(sizes: Sizes) -> Iterator[Line]:
     found = [child("preprocessing.py", 32 if sizes.pictures > 1 else 16) for _ in range(sizes.repetitions)]
     yield "8 pictures of 1024x768 a batch: share the model waits", shown([one["share"] for one in found], 3), "<= 0.05"
@@ -132,6 +143,7 @@ FIGURES: dict[str, Callable[[Sizes], Iterator[Line]]] = {
     "scale": scale,
     "memory": memory,
     "preprocessing": preprocessing,
+    "peers": against_peers,
 }
 
 
