@@ -7,12 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mm_eval.catalog.draws import Draws
 from mm_eval.errors import ConfigError, ScoringError, did_you_mean
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.metric import METRICS, Metric, aggregation_named
 from mm_eval.metrics.results import LLResults
 from mm_eval.scorers.base import Scorer, first_instances
-from mm_eval.types import Doc, Instance, ScoredDoc
+from mm_eval.scorers.task_aggregation import as_called_once
+from mm_eval.types import Doc, Instance, MetricKey, ScoredDoc
+
+SUBMISSION = "submission"
+"""lmms-eval's name for a metric that is no number: its function writes a file for a benchmark's server."""
+
+NOT_KEPT = "it is no number but a file for the benchmark's server, which is not kept; samples/*.jsonl have the answers."
 
 RULE_KEY = "__rule__"
 """The key under which process_results may name the rule that found the answer ("unparsed" where none did)."""
@@ -34,6 +41,11 @@ class ProcessResultsScorer(Scorer):
         """The metrics by name; aggregation and direction as said, else as registered, else mean and higher is better."""
         return [entry if isinstance(entry, Metric) else _declared_metric(entry) for entry in metric_list or ()]
 
+    def score_instances(self, instances: Mapping[int, list[Instance]]) -> dict[int, ScoredDoc]:
+        """The scores of all docs; a function that guesses (MMMU's, an answer without a letter) guesses the same in each run."""
+        with self._draws.used():
+            return super().score_instances(instances)
+
     def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
         """The function's values for one doc."""
         instances = first_instances(doc_instances)
@@ -44,7 +56,7 @@ class ProcessResultsScorer(Scorer):
         values = dict(returned)
         rule = values.pop(RULE_KEY, None)
         declared = {metric.name for metric in self.metrics or ()}
-        for name in values.keys() - declared:
+        for name in (name for name in values if name not in declared):
             note = f"process_results returns {name!r}, which metric_list does not name. {did_you_mean(name, declared)}"
             if note not in self._unnamed:
                 self._unnamed.append(note)
@@ -56,12 +68,22 @@ class ProcessResultsScorer(Scorer):
 
     def __post_init__(self) -> None:
         self._unnamed: list[str] = []
+        self._draws = Draws()
 
     def aggregate(self, *args: Any, **kwargs: Any) -> tuple[dict[str, Any], int]:
-        """The numbers of all docs; `notes` also names values that metric_list does not know."""
-        result = super().aggregate(*args, **kwargs)
+        """The numbers of all docs; `notes` also names values that metric_list does not know.
+
+        A submission, whose function only writes a file for a benchmark's server, is left out beside metrics with numbers.
+        """
+        numbers, n = super().aggregate(*args, **kwargs)
+        key, error = (str(MetricKey(SUBMISSION, self.name, is_stderr=is_stderr)) for is_stderr in (False, True))
+        if key in numbers and numbers[key] is None:
+            self.notes = [note for note in self.notes if not note.startswith(f"{key}: no standard error")]
+            self.notes.append(f"{key}: {NOT_KEPT}")
+            if len(self.metrics or ()) > 1:
+                numbers = {name: value for name, value in numbers.items() if name not in (key, error)}
         self.notes += self._unnamed
-        return result
+        return numbers, n
 
     def _results(self, instances: list[Instance]) -> list[Any]:
         first = instances[0]
@@ -90,9 +112,14 @@ def _declared_metric(entry: Any) -> Metric[Any, Any]:
     return Metric(
         name=name,
         fn=_from_process_results,
-        aggregation=aggregation_named(aggregation) if aggregation is not None else known.aggregation if known else mean,
+        aggregation=_aggregation(aggregation) if aggregation is not None else known.aggregation if known else mean,
         higher_is_better=(known.higher_is_better if known else True) if higher is None else bool(higher),
     )
+
+
+def _aggregation(given: Any) -> Callable[..., Any]:
+    function = aggregation_named(given)
+    return function if isinstance(given, str) else as_called_once(function)
 
 
 def _from_process_results(references: Any, predictions: Any, **kwargs: Any) -> Any:

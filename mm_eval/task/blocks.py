@@ -155,8 +155,9 @@ def _takes_block(function: Any, part: str) -> bool:
 
 
 def check_prompt_keys(task: Asked, doc_ids: Sequence[int], block: PromptBlock) -> None:
-    """Checks that some function of the task reads each key of a prompt block.
+    """Checks that some function of the task reads each key of a prompt block that says something.
 
+    An empty text is not missed: MMBench's blocks say `pre_prompt: ""`, which none of its functions reads.
     A function may read a key for some kind of doc only, so that up to 100 docs are tried. A task none of whose functions takes
     the block is left alone. Errors: ConfigError naming a key that none reads, with what they look for instead.
     """
@@ -165,9 +166,10 @@ def check_prompt_keys(task: Asked, doc_ids: Sequence[int], block: PromptBlock) -
     if not block.kwargs or not any(_takes_block(getattr(config, f"doc_to_{part}"), part) for part in parts):
         return
     recording = replace(block, read=read)
+    telling = [key for key, value in block.kwargs.items() if value not in ("", None)]
     for doc_id in doc_ids[:100]:
         task.question(task.docs.text(doc_id), recording, f"{config.path} doc {doc_id}")
-        if read >= block.kwargs.keys():
+        if read.issuperset(telling):
             return
     for part in ("visual", "messages"):
         of_whole_doc = getattr(config, f"doc_to_{part}")
@@ -176,7 +178,7 @@ def check_prompt_keys(task: Asked, doc_ids: Sequence[int], block: PromptBlock) -
                 call(of_whole_doc, task.docs.full(doc_ids[0]), recording, second=True)
             except Exception:  # the task's own code: what it raises is told when the doc is asked
                 return
-    if unread := [key for key in block.kwargs if key not in read]:
+    if unread := [key for key in telling if key not in read]:
         raise ConfigError(
             f"no function of {config.path} reads the key {unread[0]!r} of the prompt block {block.key!r}.",
             where=config.where("prompt_kwargs"),

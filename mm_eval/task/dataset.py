@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from mm_eval.catalog.draws import Draws
 from mm_eval.errors import ConfigError, DataError, NotHereError
 from mm_eval.task.docs import Docs, fingerprint_of
 from mm_eval.task.stored_media import Places
@@ -97,7 +98,7 @@ def load_docs(
     fingerprint = fingerprint_of(rows)
     if process is not None:
         try:
-            with _no_progress_bar():
+            with _no_progress_bar(), Draws().used(), found_here(source):
                 rows = process(rows)
         except Exception as error:  # the task's own code: whatever it raises is a fault of the config
             raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
@@ -291,6 +292,31 @@ def _read(path: str, name: str | None, split: str, options: dict[str, Any], wher
         raise DataError(
             f"{type(error).__name__}: {message}.", where=where, hint=f"Looked at: {', '.join(looked)}."
         ) from error
+
+
+@contextmanager
+def found_here(source: DataSource) -> Iterator[None]:
+    """Inside, `datasets.load_dataset` finds by its hub id what lies below a data root.
+
+    A task's own function loads so what its docs lack: GQA's `process_docs` the pictures. `token=True` means "if there is one".
+    """
+    import datasets.load
+
+    from_hub = datasets.load.load_dataset_builder
+
+    def here_first(path: str, name: str | None = None, *args: Any, **kwargs: Any) -> Any:
+        folder = next((folder for folder in source.folders(path) if folder.is_dir()), None)
+        if folder is not None:
+            path, kwargs = str(folder), {**kwargs, **_own_cache(folder)}
+        if kwargs.get("token") is True:
+            kwargs["token"] = _token(kwargs).get("token")
+        return from_hub(path, name, *args, **kwargs)
+
+    datasets.load.load_dataset_builder = here_first
+    try:
+        yield
+    finally:
+        datasets.load.load_dataset_builder = from_hub
 
 
 @contextmanager

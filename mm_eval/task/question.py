@@ -52,7 +52,8 @@ def question_of(
         return evaluate_field(entry(name), doc, block, what=name, where=where, spaced=spaced)
 
     text = "" if entry("doc_to_text") is None else value("doc_to_text")
-    target, choices = value("doc_to_target"), _choices(entry("doc_to_choice"), doc, block, where)
+    target = None if _is_unused(config, entry("doc_to_target"), doc) else value("doc_to_target")
+    choices = _choices(entry("doc_to_choice"), doc, block, where)
     prefix = shown.get("gen_prefix", config.gen_prefix)
     prefix = words_of(prefix, doc, block, what="gen_prefix", where=where) if prefix else ""
     if config.output_type != "multiple_choice":
@@ -66,6 +67,16 @@ def question_of(
     first = target[0] if isinstance(target, list) else target
     answer = choices[first] if first >= 0 else ""
     return Question(as_text(text, "doc_to_text", where), target, choices, answer, prefix)
+
+
+def _is_unused(config: TaskConfig, target: Any, doc: Doc) -> bool:
+    """Whether a target names a column that no doc has and nothing reads.
+
+    lmms-eval's VQA tasks say `doc_to_target: "answer"` of docs with `answers`; their `process_results` reads those.
+    """
+    if config.process_results is None or config.output_type != "generate_until" or config.num_fewshot:
+        return False
+    return isinstance(target, str) and target.isidentifier() and target not in doc
 
 
 def _of_contexts(text: int | list[Any], target: Target, choices: list[str], prefix: str, where: str) -> Question:
