@@ -13,6 +13,7 @@ from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.metric import METRICS, Metric, aggregation_named
 from mm_eval.metrics.results import LLResults
 from mm_eval.scorers.base import Scorer, first_instances
+from mm_eval.scorers.judges import judge_if_there_is_a_key
 from mm_eval.scorers.task_aggregation import as_called_once
 from mm_eval.types import Doc, Instance, MetricKey, ScoredDoc
 
@@ -50,7 +51,9 @@ class ProcessResultsScorer(Scorer):
         """The function's values for one doc."""
         instances = first_instances(doc_instances)
         first = instances[0]
-        returned = self.fn(first.doc, self._results(instances))
+        results = self._results(instances)
+        with judge_if_there_is_a_key():
+            returned = self.fn(first.doc, results)
         if not isinstance(returned, Mapping):
             raise ScoringError(f"process_results returned {returned!r}, not {{metric: value}}.")
         values = dict(returned)

@@ -18,6 +18,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from mm_eval.metrics.traits import Traits, traits_of
+from mm_eval.scorers.judges import judge_if_there_is_a_key, no_judge
+
+AGAIN = "a judge, and a standard error would ask it once for each doc that is left out"
 
 
 class CommandLine(SimpleNamespace):
@@ -36,16 +39,17 @@ def as_called_once(function: Callable[..., Any]) -> Callable[[Sequence[Any]], An
     takes_args = "args" in _parameters(function)
     if not takes_args and traits_of(function) != Traits():
         return function
-    shown = [takes_args]  # what such a function prints is where its file lies
+    called = [False]
 
     @wraps(function)
     def once(values: Sequence[Any]) -> Any:
         own = [dict(value) if type(value) is dict else value for value in values]
         with ExitStack() as around:
             around.enter_context(_same_state(function))
-            if shown[0]:
+            if takes_args or called[0]:  # with args, what it prints is where its file lies
                 around.enter_context(_silent(function))
-            shown[0] = True
+            again, called[0] = called[0], True
+            around.enter_context(no_judge(AGAIN) if again else judge_if_there_is_a_key())
             if not takes_args:
                 return function(own)
             folder = around.enter_context(tempfile.TemporaryDirectory(prefix="mm-eval-"))

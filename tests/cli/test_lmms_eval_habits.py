@@ -1,7 +1,9 @@
 """Habits of lmms-eval's task files that decide a number: each of them is in a benchmark that releases print."""
 
 import json
+import os
 import random
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +20,7 @@ doc_to_target: answer
 lmms_eval_specific_kwargs: {default: {pre_prompt: "", post_prompt: " Shortly."}}
 """
 UTILS = """import random
+import socket
 from pathlib import Path
 
 TOTALS = {"right": 0}
@@ -44,12 +47,28 @@ def stateless(results):
     print("printed by stateless")
     return sum(result["right"] for result in results)
 
+def judged(doc, results):
+    return {"same": {"right": verdict() == "yes"}}
+
+def judged_total(results, args):
+    return sum(verdict() == "yes" for result in results)
+
+def verdict():
+    try:
+        with socket.create_connection(("judge.example", 443), timeout=1):
+            return "yes"
+    except Exception:
+        return "unclear"
+
 def submit(results, args):
     assert args.any_option is None
 
 class FirstLetter:
     def apply(self, resps, docs):
         return [answers[0][:3] for answers in resps]
+"""
+OWN_METRIC = """process_results: !function utils.%s
+metric_list: [{metric: same, aggregation: !function utils.%s}]
 """
 ANSWERS = ["red", " red\n", "Red", "blue"]
 
@@ -74,9 +93,7 @@ def run(cli: Callable[..., Ran], tmp_path: Path) -> Run:
 
 
 def test_neither_a_target_column_that_no_doc_has_nor_an_unread_key_without_text_stops_a_task(run: Run) -> None:
-    ran = run(
-        "process_results: !function utils.same\nmetric_list: [{metric: same, aggregation: !function utils.stateless}]\n"
-    )
+    ran = run(OWN_METRIC % ("same", "stateless"))
     assert ran.code == 0, ran.err
     assert ran.results["results"]["habits"]["same,none"] == 2  # "red" and " red\n", without the white space around it
     assert ran.out.count("printed by stateless") == 1  # and not once for each doc that the jackknife leaves out
@@ -85,10 +102,9 @@ def test_neither_a_target_column_that_no_doc_has_nor_an_unread_key_without_text_
 def test_an_aggregation_that_takes_the_command_line_and_adds_to_its_module_gives_the_number_of_one_call(
     run: Run,
 ) -> None:
-    metrics = "process_results: !function utils.same\nmetric_list: [{metric: same, aggregation: !function utils.%s}]\n"
-    plain = run(metrics % "stateless", "plain").results["results"]["habits"]
+    plain = run(OWN_METRIC % ("same", "stateless"), "plain").results["results"]["habits"]
     for output in ("first", "second"):  # in one process, so that the totals of the first would be in the second
-        ran = run(metrics % "total", output)
+        ran = run(OWN_METRIC % ("same", "total"), output)
         assert ran.results["results"]["habits"] == plain and plain["same_stderr,none"] > 0
         assert "printed" not in ran.out
 
@@ -101,6 +117,47 @@ def test_a_submission_is_no_number_and_no_failure(run: Run) -> None:
     assert "submission,none: it is no number but a file" in both.out
     alone = run(f"process_results: !function utils.same\nmetric_list: [{submission}]\n", "alone")
     assert alone.code == 3 and alone.out.count("submission,none: it is no number") == 1 and "TypeError" not in alone.out
+
+
+@pytest.mark.parametrize(
+    ("by", "told"),
+    [
+        (OWN_METRIC % ("judged", "stateless"), "4 of 4"),
+        (OWN_METRIC % ("same", "judged_total"), "has no value"),
+    ],
+)
+def test_a_judge_without_a_key_is_a_failure_and_no_verdict(
+    run: Run, monkeypatch: pytest.MonkeyPatch, by: str, told: str
+) -> None:
+    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+        monkeypatch.delenv(name)
+    ran = run(by)
+    assert ran.code == 3 and "it asks judge.example, a judge, for which no key is set" in ran.out + ran.err
+    assert told in ran.out + ran.err
+    assert ran.results["results"]["habits"].get("same,none") is None
+
+
+def test_a_standard_error_does_not_ask_a_judge_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Connection:
+        def __enter__(self) -> None:
+            asked.append("judge.example")
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+    def connect(address: tuple[str, int], timeout: float) -> Connection:
+        socket.getaddrinfo(*address)
+        return Connection()
+
+    monkeypatch.setenv("OPENAI_API_KEY", "a key")
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *address: [])
+    monkeypatch.setattr(socket, "create_connection", connect)
+    ran = run(OWN_METRIC % ("same", "judged_total"))
+    assert ran.code == 0 and len(asked) == 4
+    assert ran.results["results"]["habits"]["same,none"] == 4
+    assert "a standard error would ask it once for each doc" in ran.out
 
 
 def test_a_guess_is_the_one_of_lmms_eval_in_each_run(run: Run) -> None:

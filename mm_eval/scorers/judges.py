@@ -1,0 +1,59 @@
+"""A task's own scoring that asks a server for verdicts, as HallusionBench's and MMBench's do, does not fail in silence.
+
+Such functions take every failure for a verdict ("unclear", a random option): without a key the number is of the failures.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mm_eval.errors import ScoringError
+
+DATA_HOSTS = ("huggingface.co", "hf.co", "github.com", "githubusercontent.com")
+"""Where a metric's script or word list may come from."""
+
+
+class JudgeAsked(BaseException):
+    """A judge is asked that may not be. No Exception, since a task's code takes each of those for a verdict."""
+
+
+def has_judge_key() -> bool:
+    """Whether the environment has a key of some server."""
+    return any(name.endswith("_API_KEY") and value for name, value in os.environ.items())
+
+
+@contextmanager
+def no_judge(why: str) -> Iterator[None]:
+    """Inside, a connection to anywhere but the hosts of data is a ScoringError that says why."""
+    resolve, asked = socket.getaddrinfo, list[str]()
+
+    def refuse(host: Any, *args: Any, **kwargs: Any) -> Any:
+        name = host.decode() if isinstance(host, bytes) else str(host)
+        if any(name == known or name.endswith(f".{known}") for known in DATA_HOSTS):
+            return resolve(host, *args, **kwargs)
+        asked.append(name)
+        raise JudgeAsked(name)
+
+    socket.getaddrinfo = refuse
+    try:
+        yield
+    except JudgeAsked:
+        pass
+    finally:
+        socket.getaddrinfo = resolve
+    if asked:
+        raise ScoringError(f"it asks {asked[0]}, {why}")
+
+
+@contextmanager
+def judge_if_there_is_a_key() -> Iterator[None]:
+    """Inside, a judge is asked only where the environment has a key."""
+    if has_judge_key():
+        yield
+        return
+    with no_judge("a judge, for which no key is set (OPENAI_API_KEY or the one that the task's file names)"):
+        yield
