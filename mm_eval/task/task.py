@@ -193,7 +193,7 @@ class Task:
         turn_pictures: Callable[[int], Sequence[int] | None] | None,
     ) -> Iterator[Instance]:
         where = f"{self.path} doc {doc_id}"
-        question = self.question(doc, style.block, where)
+        question = question_of(self.config, doc, style.block, where)
         examples = self.pool.draw(self.config.num_fewshot, doc_id, doc) if self.pool and self.config.num_fewshot else []
         messages = self._messages(doc_id, style, where)
         loaders = self._loaders(doc_id, examples, style, where)
