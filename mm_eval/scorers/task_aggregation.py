@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import inspect
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,10 +18,11 @@ from functools import wraps
 from types import SimpleNamespace
 from typing import Any
 
+from mm_eval.errors import ScoringError
 from mm_eval.metrics.traits import Traits, traits_of
 from mm_eval.scorers.judges import judge_if_there_is_a_key, no_judge
 
-AGAIN = "a judge, and a standard error would ask it once for each doc that is left out"
+AGAIN = "and a standard error would do so once for each doc that is left out"
 
 
 class CommandLine(SimpleNamespace):
@@ -49,7 +51,9 @@ def as_called_once(function: Callable[..., Any]) -> Callable[[Sequence[Any]], An
             if takes_args or called[0]:  # with args, what it prints is where its file lies
                 around.enter_context(_silent(function))
             again, called[0] = called[0], True
-            around.enter_context(no_judge(AGAIN) if again else judge_if_there_is_a_key())
+            around.enter_context(no_judge(f"a judge, {AGAIN}") if again else judge_if_there_is_a_key())
+            if again:
+                around.enter_context(_no_program())
             if not takes_args:
                 return function(own)
             folder = around.enter_context(tempfile.TemporaryDirectory(prefix="mm-eval-"))
@@ -75,6 +79,21 @@ def _same_state(function: Callable[..., Any]) -> Iterator[None]:
         yield
     finally:
         variables.update(before)
+
+
+@contextmanager
+def _no_program() -> Iterator[None]:
+    """Inside, no program is started: COCO's captions take Java for seconds a call, and hours for all pictures left out."""
+    start = subprocess.Popen
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise ScoringError(f"it starts a program, {AGAIN}")
+
+    setattr(subprocess, "Popen", refuse)  # noqa: B010  # an assignment to a class is what mypy refuses
+    try:
+        yield
+    finally:
+        setattr(subprocess, "Popen", start)  # noqa: B010
 
 
 @contextmanager

@@ -21,6 +21,7 @@ lmms_eval_specific_kwargs: {default: {pre_prompt: "", post_prompt: " Shortly."}}
 """
 UTILS = """import random
 import socket
+import subprocess
 from pathlib import Path
 
 TOTALS = {"right": 0}
@@ -59,6 +60,9 @@ def verdict():
             return "yes"
     except Exception:
         return "unclear"
+
+def by_a_program(results):
+    return int(subprocess.run(["echo", str(len(results))], capture_output=True, check=True).stdout)
 
 def submit(results, args):
     assert args.any_option is None
@@ -157,7 +161,13 @@ def test_a_standard_error_does_not_ask_a_judge_again(run: Run, monkeypatch: pyte
     ran = run(OWN_METRIC % ("same", "judged_total"))
     assert ran.code == 0 and len(asked) == 4
     assert ran.results["results"]["habits"]["same,none"] == 4
-    assert "a standard error would ask it once for each doc" in ran.out
+    assert "a standard error would do so once for each doc" in ran.out
+
+
+def test_a_standard_error_does_not_start_a_program_again(run: Run) -> None:
+    ran = run(OWN_METRIC % ("same", "by_a_program"))
+    assert ran.code == 0 and ran.results["results"]["habits"]["same,none"] == 4
+    assert ran.results["results"]["habits"]["same_stderr,none"] is None and "it starts a program" in ran.out
 
 
 def test_a_guess_is_the_one_of_lmms_eval_in_each_run(run: Run) -> None:
