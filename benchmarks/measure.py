@@ -51,7 +51,7 @@ def process(command: Sequence[str]) -> tuple[float, int]:
     )
     code, cpu, memory = json.loads(done.stdout.strip().splitlines()[-1])
     if code:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+        raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stderr}")
     return cpu, memory
 
 

@@ -31,6 +31,9 @@ def environment(requirement: str) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
     install = [str(python), "-m", "pip", "install", "-q", "-c", str(HERE.parent / "constraints.txt")]
     subprocess.run([*install, "torch", requirement], check=True)
+    if subprocess.run([str(python), "-c", "import torchvision"], capture_output=True).returncode:
+        # PyPI's is for CUDA: beside a CPU's torch it can't be imported, and transformers stops at it where it is there.
+        subprocess.run([str(python), "-m", "pip", "uninstall", "-q", "-y", "torchvision"], check=True)
     (folder / "complete").touch()
     return python
 
