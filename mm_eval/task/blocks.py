@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 from mm_eval.errors import ConfigError, did_you_mean
@@ -47,6 +47,11 @@ class PromptBlock:
     def of_task(self, config: Any) -> PromptBlock:
         """This block with what else a task's config says about it."""
         return replace(self, targets=config.target_kwargs, stated=bool(self.kwargs or config.prompt_kwargs))
+
+    @cached_property
+    def name(self) -> str:
+        """What tells this block from a task's others: what a function showed with one is not what it shows with another."""
+        return f"{self.key} {dict(self.kwargs)!r}"
 
     def for_function(self) -> dict[str, Any]:
         """The kwargs as a task's function gets them: a copy, which notes what is read where that is asked for."""

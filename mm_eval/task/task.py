@@ -240,7 +240,7 @@ class Task:
     ) -> list[Callable[[], list[Image]]]:
         """For each turn, examples first, what loads its pictures; the turns that a task writes itself count as one."""
         if self.writes_messages(style):
-            return [lambda: self._cache.get(doc_id, lambda: self._written(doc_id, style, where)[1])]
+            return [lambda: self._cache.get((style.block.name, doc_id), lambda: self._written(doc_id, style, where)[1])]
         if self.config.doc_to_visual is None:
             return []
         own, shown = self.config.doc_to_visual, self.config.fewshot_config.get("doc_to_visual")
@@ -249,8 +249,9 @@ class Task:
             named = self.docs.picture
             return lambda: self._cache.get(key, lambda: visuals_of(visual, load(), style.block, where, named))
 
-        loaders = [loader(("example", example.index), example.full, shown or own) for example in examples]
-        return [*loaders, loader(doc_id, lambda: self.docs.full(doc_id), own)]
+        block = style.block.name
+        loaders = [loader((block, "example", each.index), each.full, shown or own) for each in examples]
+        return [*loaders, loader((block, doc_id), lambda: self.docs.full(doc_id), own)]
 
     def writes_messages(self, style: PromptStyle) -> bool:
         """Whether the task writes the chat itself; a plain text is always made of doc_to_text."""
@@ -277,7 +278,7 @@ class Task:
                 hint="Ask with --num_fewshot 0 or --apply_chat_template false.",
             )
         messages, pictures = self._written(doc_id, style, where)
-        self._cache.get(doc_id, lambda: pictures)
+        self._cache.get((style.block.name, doc_id), lambda: pictures)
         return messages
 
     def _written(self, doc_id: int, style: PromptStyle, where: str) -> tuple[list[Message], list[Image]]:

@@ -111,6 +111,20 @@ def test_few_shot_examples_bring_their_own_pictures_as_turns(root: Path) -> None
     assert instance.metadata["turn_pictures"] == [1, 1, 1]
 
 
+@pytest.mark.parametrize("shots", [0, 1])
+def test_fault_a_block_was_shown_the_pictures_of_the_block_before_it(root: Path, shots: int) -> None:
+    """`mm-eval prompts` asks one task with one block after the other, and a picture may be made as a block says."""
+
+    def shown(doc, lmms_eval_specific_kwargs=None):
+        return [doc["image"].resize((lmms_eval_specific_kwargs["side"],) * 2)]
+
+    task = load(root, doc_to_visual=shown, num_fewshot=shots)
+    for side in (8, 16, 8):
+        style = PromptStyle(PromptBlock("default", {"side": side}), chat=True)
+        [instance] = task.instances([3], style)
+        assert [picture.size for picture in instance.images()] == [(side, side)] * (shots + 1)
+
+
 def test_an_examples_picture_is_decoded_once_for_all_docs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = load(root, num_fewshot=2, fewshot_config={"sampler": "first_n"})
     decoded, full = list[tuple[str, int]](), Docs.full
