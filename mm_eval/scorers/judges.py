@@ -17,6 +17,10 @@ DATA_HOSTS = ("huggingface.co", "hf.co", "github.com", "githubusercontent.com")
 """Where a metric's script or word list may come from."""
 
 
+NO_KEY = "a judge, for which no key is set (OPENAI_API_KEY or the one that the task's file names)"
+"""Why a judge is not asked where the environment has no key."""
+
+
 class JudgeAsked(BaseException):
     """A judge is asked that may not be. No Exception, since a task's code takes each of those for a verdict."""
 
@@ -47,13 +51,3 @@ def no_judge(why: str) -> Iterator[None]:
         socket.getaddrinfo = resolve
     if asked:
         raise ScoringError(f"it asks {asked[0]}, {why}")
-
-
-@contextmanager
-def judge_if_there_is_a_key() -> Iterator[None]:
-    """Inside, a judge is asked only where the environment has a key."""
-    if has_judge_key():
-        yield
-        return
-    with no_judge("a judge, for which no key is set (OPENAI_API_KEY or the one that the task's file names)"):
-        yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.metric import METRICS, Metric, aggregation_named
 from mm_eval.metrics.results import LLResults
 from mm_eval.scorers.base import Scorer, first_instances
-from mm_eval.scorers.judges import judge_if_there_is_a_key
+from mm_eval.scorers.judges import NO_KEY, has_judge_key, no_judge
 from mm_eval.scorers.task_aggregation import as_called_once
 from mm_eval.types import Doc, Instance, MetricKey, ScoredDoc
 
@@ -52,7 +53,7 @@ class ProcessResultsScorer(Scorer):
         instances = first_instances(doc_instances)
         first = instances[0]
         results = self._results(instances)
-        with judge_if_there_is_a_key():
+        with nullcontext() if self._may_ask_a_judge else no_judge(NO_KEY):
             returned = self.fn(first.doc, results)
         if not isinstance(returned, Mapping):
             raise ScoringError(f"process_results returned {returned!r}, not {{metric: value}}.")
@@ -72,6 +73,7 @@ class ProcessResultsScorer(Scorer):
     def __post_init__(self) -> None:
         self._unnamed: list[str] = []
         self._draws = Draws()
+        self._may_ask_a_judge = has_judge_key()  # once: it reads the whole environment
 
     def aggregate(self, *args: Any, **kwargs: Any) -> tuple[dict[str, Any], int]:
         """The numbers of all docs; `notes` also names values that metric_list does not know.

@@ -20,7 +20,7 @@ from typing import Any
 
 from mm_eval.errors import ScoringError
 from mm_eval.metrics.traits import Traits, traits_of
-from mm_eval.scorers.judges import judge_if_there_is_a_key, no_judge
+from mm_eval.scorers.judges import NO_KEY, has_judge_key, no_judge
 
 AGAIN = "and a standard error would do so once for each doc that is left out"
 
@@ -51,7 +51,8 @@ def as_called_once(function: Callable[..., Any]) -> Callable[[Sequence[Any]], An
             if takes_args or called[0]:  # with args, what it prints is where its file lies
                 around.enter_context(_silent(function))
             again, called[0] = called[0], True
-            around.enter_context(no_judge(f"a judge, {AGAIN}") if again else judge_if_there_is_a_key())
+            if again or not has_judge_key():
+                around.enter_context(no_judge(f"a judge, {AGAIN}" if again else NO_KEY))
             if again:
                 around.enter_context(_no_program())
             if not takes_args:

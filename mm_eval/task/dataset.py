@@ -156,11 +156,12 @@ def docs_of(
     import datasets
 
     try:
-        splits = custom_dataset(**arguments)
-        rows = splits[split]
-        if not isinstance(rows, datasets.Dataset):
-            rows = datasets.Dataset.from_list(list(rows))
-        rows = process(rows) if process is not None else rows
+        with Draws().used():
+            splits = custom_dataset(**arguments)
+            rows = splits[split]
+            if not isinstance(rows, datasets.Dataset):
+                rows = datasets.Dataset.from_list(list(rows))
+            rows = process(rows) if process is not None else rows
     except Exception as error:  # the task's own code
         raise ConfigError(f"custom_dataset failed: {type(error).__name__}: {error}", where=where) from error
     if not len(rows):
