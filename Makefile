@@ -1,0 +1,5 @@
+setup:   ; pip install -c constraints.txt -e '.[dev]'
+test:    ; pytest
+check:   ; ruff check . && ruff format --check . && mypy
+docs:    ; mkdocs build --strict
+.PHONY:  setup test check docs

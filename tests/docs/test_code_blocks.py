@@ -1,0 +1,102 @@
+"""The documentation is true: its code blocks run as they stand, and every option that it names exists."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from mm_eval.cli import VERBS
+from tests.docs.pages import PAGES, ROOT, Block, blocks
+
+LAUNCHERS = ("pip", "accelerate", "torchrun", "git", "python", "pytest", "cd", "apt-get", "make")
+"""Programs of blocks that are not run, whose own options are not checked."""
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(b.runs for b in blocks(page))], ids=name_of)
+def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path) -> None:
+    environment = with_command(tmp_path / "bin")
+    folder = tmp_path / "reader"
+    folder.mkdir()
+    for block in blocks(page):
+        if block.title:
+            file = folder / block.title
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text, encoding="utf-8")
+        elif block.runs:
+            command = ["bash", "-euo", "pipefail", "-c"] if block.language == "bash" else [sys.executable, "-c"]
+            done = subprocess.run(
+                [*command, block.text], cwd=folder, env=environment, capture_output=True, text=True, timeout=400
+            )
+            assert done.returncode == 0, f"{name_of(page)}:{block.line}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
+
+
+def with_command(folder: Path) -> dict[str, str]:
+    """An environment in which `mm-eval` and `python` are those under test."""
+    folder.mkdir()
+    for name, words in (("mm-eval", f"{sys.executable} -m mm_eval"), ("python", sys.executable)):
+        program = folder / name
+        program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+        program.chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+
+
+@cache
+def help_of(verb: str) -> str:
+    return subprocess.run([sys.executable, "-m", "mm_eval", verb, "--help"], capture_output=True, text=True).stdout
+
+
+def skipped_commands() -> list[tuple[str, Block, list[str]]]:
+    """(place, block, words) of each `mm-eval` command in a block that is not run."""
+    found = []
+    for page in PAGES:
+        for block in blocks(page):
+            lines = block.text.replace("\\\n", " ").splitlines() if block.reason and block.language == "bash" else []
+            for line in lines:
+                words = shlex.split(line, comments=True)
+                starts = [n + 1 for n, word in enumerate(words) if word in ("mm-eval", "mm_eval")]
+                if starts and words[0] not in ("pip",):
+                    found.append((f"{name_of(page)}:{block.line}", block, words[starts[0] :]))
+    return found
+
+
+@pytest.mark.parametrize(("place", "block", "words"), skipped_commands(), ids=lambda value: str(value)[:40])
+def test_a_command_that_is_not_run_has_only_options_that_exist(place: str, block: Block, words: list[str]) -> None:
+    verb = words[0] if words and words[0] in VERBS else "run"
+    for option in [word for word in words if word.startswith("--")]:
+        assert re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", help_of(verb)), f"{place}: {option}"
+
+
+def test_every_option_that_the_pages_name_exists() -> None:
+    known = "".join(help_of(verb) for verb in VERBS)
+    launchers = {"--num_processes", "--nnodes", "--nproc_per_node", "--rdzv_backend", "--rdzv_endpoint", "--standalone"}
+    for page in PAGES:
+        named = set(re.findall(r"`[^`\n]*?(?<![\w-])(--[a-z][a-z_]+)", page.read_text(encoding="utf-8")))
+        for option in named - launchers - {"--help", "--strict"}:
+            assert option in known, f"{name_of(page)}: {option}"
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{name_of(page)}: {target}"
+
+
+def test_the_page_of_the_command_line_is_what_help_prints() -> None:
+    sys.path.insert(0, str(ROOT / "docs" / "make"))
+    try:
+        from cli import PAGE, page
+    finally:
+        sys.path.pop(0)
+    assert PAGE.read_text(encoding="utf-8") == page(), "run python docs/make/cli.py"
