@@ -105,7 +105,7 @@ def run(plan: Plan, progress: Progress | None = None, started: float | None = No
 
     with launched(own, folder, claim) as launch:
         state = _recorded(folder)
-        all_have_read(own)
+        all_have_read(own, launch)
         outcome = _ask(plan, folder, state, progress if own.leads else Silent(), own, launch)
         if not own.leads:
             return Report({}, folder.path, 130 if outcome.interrupted else 0, [], silent=True)
@@ -157,7 +157,7 @@ def _ask(
             asker.ask(planned(_instances(plan, {name: owed for name, (owed, _) in checked.items()})))
         progress.stop()
         if own.leads and own.count > 1:
-            dead, others = wait_for_ranks(folder.path, launch, own, lambda: stop.requested)
+            dead, others = wait_for_ranks(folder.path, launch, own, lambda: stop.requested, heard=signs.heard)
             outcome.add(others, dead, stop.requested)
             if fail_at is not None:
                 outcome.hold_to(fail_at)
