@@ -32,6 +32,11 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    @property
+    def has_answers(self) -> bool:
+        """Whether an earlier launch recorded anything. Needs no lock."""
+        return any(path.is_file() and path.stat().st_size for path in (self.path / "journal").glob("*.jsonl"))
+
     def refuse_if_held(self) -> None:
         """ConfigError when another launch holds the folder now; creates nothing, so that it can be asked before all else."""
         try:
