@@ -318,7 +318,8 @@ def _write_page(plan: Plan, folder: RunFolder, progress: Progress) -> list[str]:
         progress.phase("report")
         return [f"report: {write_report(recorded)}"]
     except Exception as error:  # pictures are foreign bytes, and nothing here may cost the results
-        return [f"no report.html could be written: {error if isinstance(error, MMEvalError) else repr(error)}"]
+        what = str(error) if isinstance(error, (OSError, MMEvalError)) else f"{type(error).__name__}: {error}"
+        return [f"no report.html could be written: {what}"]
 
 
 def _counted(rows: Iterator[dict[str, Any]], progress: Progress) -> Iterator[dict[str, Any]]:

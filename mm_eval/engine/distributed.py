@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import socket
 import threading
 import time
 import uuid
@@ -75,6 +76,7 @@ def processes() -> Processes:
 
     on_cpu = parse_flag_from_env("ACCELERATE_USE_CPU")
     try:
+        _wait_for_the_store()
         _meet_after_a_restart(on_cpu)
         state = PartialState(cpu=on_cpu, timeout=START)
     except RuntimeError as error:
@@ -89,10 +91,26 @@ def processes() -> Processes:
     return own
 
 
+def _wait_for_the_store() -> None:
+    """Returns when rank 0, or torchrun, listens; RuntimeError after `START`. torch would say so in 60 lines of C++ frames."""
+    host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT", "")
+    if os.environ.get("RANK", "0") == "0" or not host or not port.isdigit():
+        return
+    until = time.monotonic() + START.total_seconds()
+    while True:
+        try:
+            socket.create_connection((host, int(port)), timeout=5).close()
+            return
+        except OSError as error:
+            if time.monotonic() > until:
+                raise RuntimeError(f"nobody listens at {host}:{port}: {error.strerror or error}") from error
+        time.sleep(0.2)
+
+
 def _not_met(error: RuntimeError) -> ConfigError:
     rank, count = os.environ.get("RANK", "?"), os.environ["WORLD_SIZE"]
     first = str(error).strip().split("\n")[0]
-    what = f"the {count} processes of this launch did not find each other within {START.seconds // 60} minutes"
+    what = f"the {count} processes of this launch did not find each other within {START.total_seconds():.0f} s"
     hint = "Was every one of them started, and did one end early? What it printed says why. Nothing was requested."
     return ConfigError(f"{what} ({type(error).__name__}: {first:.200}).", where=f"rank {rank} of {count}", hint=hint)
 

@@ -34,8 +34,10 @@ class RunFolder:
 
     @property
     def has_answers(self) -> bool:
-        """Whether an earlier launch recorded anything. Needs no lock."""
-        return any(path.is_file() and path.stat().st_size for path in (self.path / "journal").glob("*.jsonl"))
+        """Whether an earlier launch recorded anything. Needs no lock; False also where the folder can't be read."""
+        with suppress(OSError):
+            return any(path.is_file() and path.stat().st_size for path in (self.path / "journal").glob("*.jsonl"))
+        return False
 
     def refuse_if_held(self) -> None:
         """ConfigError when another launch holds the folder now; creates nothing, so that it can be asked before all else."""
