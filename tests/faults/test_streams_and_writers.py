@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,10 @@ def test_a_cache_that_is_full_keeps_no_answer_and_ends_no_run(cli, tmp_path: Pat
     assert done.code == 0, done.err
     cache = AnswerCache(tmp_path / "shared", Model({}, ModelSettings()))
     assert not cache._answers
+    for doc_id in range(2):  # the second is put after the disk refused the first
+        cache.put(record(doc_id), Instance("generate_until", "t", doc_id, {}))
+        with suppress(StoreError):
+            cache._journal.drain()
     cache.close()
 
 

@@ -277,3 +277,12 @@ def test_two_models_in_one_process_do_not_mix(adapter: Adapter) -> None:
     for row in rows:
         for kind, model in models.items():
             assert outputs(model.generate([row]))[row.doc_id, 0] == expected[kind][row.doc_id, 0]
+
+
+def test_all_that_is_kept_between_runs_lies_in_one_cache_folder() -> None:
+    from mm_eval.models.hf_checkpoint import DigestCache
+
+    from mm_eval.catalog.index import _cache_file
+
+    index = _cache_file(Path("/tasks"))
+    assert index is not None and DigestCache().path.parent == index.parent
