@@ -191,7 +191,7 @@ def test_digests_are_remembered_by_path_size_and_time(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = shutil.copytree(checkpoint("llama"), tmp_path / "copy")
     first = hf_checkpoint.Checkpoint(str(folder)).digests()
-    assert list((tmp_path / "cache" / "mm-eval").iterdir()) == [tmp_path / "cache" / "mm-eval" / "digests.json"]
+    assert list((tmp_path / "cache" / "mm_eval").iterdir()) == [tmp_path / "cache" / "mm_eval" / "digests.json"]
     read: list[Any] = []
     monkeypatch.setattr(hf_checkpoint.hashlib, "file_digest", lambda *given: read.append(given))
     assert hf_checkpoint.Checkpoint(str(folder)).digests() == first and not read
