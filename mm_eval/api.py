@@ -33,7 +33,7 @@ class Number:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """A row of the table: a task's or group's numbers, and beside them how many docs failed, were unparsed or truncated.
+    """A row of the table: a task's or group's numbers, and how many docs failed, were unparsed, truncated or never requested.
 
     result["acc"] is a number by its metric, or by "metric,filter" where several filter pipelines have it.
     """
@@ -44,6 +44,7 @@ class TaskResult:
     failed: int
     unparsed: int
     truncated: int
+    not_requested: int = 0
 
     def __getitem__(self, metric: str) -> Number:
         found = [number for number in self.numbers if metric in (number.metric, f"{number.metric},{number.filter}")]
@@ -98,7 +99,8 @@ class Results:
             )
             for key in keys
         )
-        return TaskResult(name, numbers, row["n"], row["failed"], row["unparsed"], row["truncated"])
+        pending = row.get("not_requested", 0)
+        return TaskResult(name, numbers, row["n"], row["failed"], row["unparsed"], row["truncated"], pending)
 
     def samples(self, task: str) -> Iterator[dict[str, Any]]:
         """The rows of samples/<task>.jsonl: prompt, answer, extracted answer, rule, score."""

@@ -84,19 +84,24 @@ def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:
     if request.output_path and processes().leads:
         RunFolder(Path(request.output_path)).refuse_if_held()
     plan = prepare(request, progress.phase)
-    assert plan.model is not None
-    progress.phase("model")
-    plan.model.prepare()
     check_generation(plan)
     return run(plan, progress, started)
 
 
 def run(plan: Plan, progress: Progress | None = None, started: float | None = None) -> Report:
-    """Asks what a plan still owes and scores it. Its model is prepared, so that several plans can share one."""
+    """Makes the requests of a plan that have no answer yet and scores it. Several plans may share one model.
+
+    The model is loaded before a new folder is made, so that one that can't be loaded leaves none. A folder with answers may be
+    complete: there the first request that reaches the model loads it.
+    """
     progress, started, request = progress or Silent(), started or time.time(), plan.request
     spec = plan.spec()
     folder = RunFolder(Path(request.output_path or default_folder(request, spec)))
     own = processes()
+    if not folder.has_answers:
+        assert plan.model is not None
+        progress.phase("model")
+        plan.model.prepare_once()
 
     def claim() -> None:
         folder.claim(spec, request.to_json())
@@ -105,7 +110,7 @@ def run(plan: Plan, progress: Progress | None = None, started: float | None = No
 
     with launched(own, folder, claim) as launch:
         state = _recorded(folder)
-        all_have_read(own)
+        all_have_read(own, launch)
         outcome = _ask(plan, folder, state, progress if own.leads else Silent(), own, launch)
         if not own.leads:
             return Report({}, folder.path, 130 if outcome.interrupted else 0, [], silent=True)
@@ -127,7 +132,7 @@ def score(folder_path: Path, bootstrap_iters: int = 100_000, progress: Progress 
     plan = prepare_from_spec(request, run["spec"])
     with folder.locked():
         folder.hold_files(plan.picture_files)
-        state = read_journal(folder.path)
+        state = _recorded(folder)
         return _report(plan, folder, state, Outcome(), run["spec"], time.time(), progress or Silent())
 
 
@@ -157,7 +162,7 @@ def _ask(
             asker.ask(planned(_instances(plan, {name: owed for name, (owed, _) in checked.items()})))
         progress.stop()
         if own.leads and own.count > 1:
-            dead, others = wait_for_ranks(folder.path, launch, own, lambda: stop.requested)
+            dead, others = wait_for_ranks(folder.path, launch, own, lambda: stop.requested, heard=signs.heard)
             outcome.add(others, dead, stop.requested)
             if fail_at is not None:
                 outcome.hold_to(fail_at)
@@ -198,7 +203,7 @@ def _cache(plan: Plan) -> Iterator[AnswerCache | None]:
 
 
 def _recorded(folder: RunFolder) -> JournalState:
-    """What earlier launches recorded; what can't be read is told before anything is asked."""
+    """What earlier launches recorded. Raises ConfigError if the journal is unreadable."""
     try:
         return read_journal(folder.path)
     except StoreError as error:
@@ -278,7 +283,7 @@ def _report(
     results, order = assemble(plan, scores)
     results["run"] = {**environment(plan, spec, started), "usage": dict(sorted(state.usage.items()))}
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
-    failed = sum(score.failed + len(score.missing) for score in scores.values())
+    failed = sum(score.failed + score.not_requested + len(score.missing) for score in scores.values())
     code = 130 if outcome.interrupted else 3 if failed or outcome.stopped else 0
     report = Report(results, folder.path, code, order, _notes(plan, state, outcome), _problems(scores, outcome))
     if plan.request.report and not outcome.interrupted:
@@ -288,33 +293,40 @@ def _report(
 
 def _score_tasks(plan: Plan, folder: RunFolder, state: JournalState, progress: Progress) -> dict[str, TaskScores]:
     progress.start("scoring", sum(len(ids) for ids in plan.doc_ids.values()))
+    encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
     scores: dict[str, TaskScores] = {}
     for name, task in plan.tasks.items():
         scoring = TaskScoring(task, plan.styles[name], plan.scorers[name], state.slots.get)
-        folder.write_lines(f"samples/{sample_name(name)}.jsonl", _ticked(scoring.samples(plan.doc_ids[name]), progress))
+        rows = _counted(scoring.samples(plan.doc_ids[name]), progress)
+        folder.write_lines(f"samples/{sample_name(name)}.jsonl", map(encode, rows))
         scores[name] = scoring.aggregate(plan.request.bootstrap_iters)
     progress.stop()
     return scores
 
 
 def _write_page(plan: Plan, folder: RunFolder, progress: Progress) -> list[str]:
-    """Writes thumbnails and report.html, which are derived: that they can't be written costs a note and no result."""
+    """Writes thumbnails and report.html. They are derived: a failure is reported as a note; the results stand."""
     recorded = RecordedRun.read(folder.path)
-    progress.phase("report")
     try:
+        pictured = {name: task for name, task in plan.tasks.items() if task.has_pictures}
+        progress.start("thumbnails", sum(len(plan.doc_ids[name]) for name in pictured))
         with Media(folder.path) as media:
-            for name, task in plan.tasks.items():
-                write_thumbnails(media, task, plan.styles[name], pictures_of(recorded.rows(name)))
+            for name, task in pictured.items():
+                rows = _counted(recorded.rows(name), progress)
+                write_thumbnails(media, task, plan.styles[name], pictures_of(rows))
+        progress.stop()
+        progress.phase("report")
         return [f"report: {write_report(recorded)}"]
-    except (OSError, MMEvalError) as error:
-        return [f"no report.html could be written: {error}"]
+    except Exception as error:  # pictures are foreign bytes, and nothing here may cost the results
+        what = str(error) if isinstance(error, (OSError, MMEvalError)) else f"{type(error).__name__}: {error}"
+        return [f"no report.html could be written: {what}"]
 
 
-def _ticked(rows: Iterator[dict[str, Any]], progress: Progress) -> Iterator[str]:
-    encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
+def _counted(rows: Iterator[dict[str, Any]], progress: Progress) -> Iterator[dict[str, Any]]:
+    """The rows, each counted by the progress bar as it is read."""
     for row in rows:
         progress.tick(1, 0)
-        yield encode(row)
+        yield row
 
 
 def _unscored(plan: Plan, folder: RunFolder, outcome: Outcome) -> Report:
@@ -352,5 +364,10 @@ def _problems(scores: dict[str, TaskScores], outcome: Outcome) -> list[str]:
         if task_scores.failed:
             shown.append(f"{name}: {task_scores.failed} of {task_scores.n} docs failed and are in no number:")
             shown += [f"  {error}" for error in task_scores.errors]
+        if task_scores.not_requested:
+            what = (
+                f"{name}: {task_scores.not_requested} of {task_scores.n} docs were not requested and are in no number"
+            )
+            shown.append(f"{what}; the command that began this run requests them")
         shown += [f"{name}: {key} has no value (see the notes)" for key in task_scores.missing]
     return shown

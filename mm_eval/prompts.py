@@ -47,8 +47,6 @@ def try_prompts(
     check_keys(plan, chosen)
     folder = output_path / folder_name(name)
     plans = {key: asked_with(plan, key, str(folder / folder_name(key))) for key in chosen}
-    progress.phase("model")
-    plan.model.prepare()
     check_generation(plan)
     trial = Trial(name, {}, plan)
     for key, one in plans.items():

@@ -149,7 +149,7 @@ class DigestCache:
 
     def __init__(self) -> None:
         root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        self.path = Path(root) / "mm-eval" / "digests.json"
+        self.path = Path(root) / "mm_eval" / "digests.json"
         self.known: dict[str, list[Any]] = self._read()
         self.new: dict[str, list[Any]] = {}
 

@@ -36,7 +36,8 @@ function intervalDrawing(row, one, low, high) {
 }
 function overview() {
   const table = make("table", { class: "numbers" }), head = make("tr", {});
-  for (const [text, kind] of [["task"], ["metric"], ["value", "n"], ["95% interval"], [""], ["docs", "n"], ["failed", "n"], ["unparsed", "n"], ["truncated", "n"]]) head.append(make("th", { class: kind }, text));
+  const counts = ["n", "failed", "not_requested", "unparsed", "truncated"].filter((name) => name !== "not_requested" || about.table.some((row) => row[name]));
+  for (const [text, kind] of [["task"], ["metric"], ["value", "n"], ["95% interval"], [""], ...counts.map((name) => [name === "n" ? "docs" : name.replace("_", " "), "n"])]) head.append(make("th", { class: kind }, text));
   table.append(make("thead", {}, head));
   const body = make("tbody", {});
   let hidden = 0;
@@ -53,7 +54,7 @@ function overview() {
       line.append(make("td", { class: "n" }, number(one.value)));
       line.append(make("td", {}, one.interval ? `${number(one.interval[0], one.value)} to ${number(one.interval[1], one.value)}${one.few ? " (few docs)" : ""}` : "none"));
       line.append(make("td", {}, typeof one.value === "number" ? intervalDrawing(row, one, low, high) : ""));
-      for (const name of ["n", "failed", "unparsed", "truncated"]) {
+      for (const name of counts) {
         const share = name !== "n" && row[name] ? ` (${percent(row[name] / row.n)})` : "";
         line.append(make("td", { class: name !== "n" && row[name] && !index ? "n bad" : "n" }, index ? "" : row[name] + share));
       }
@@ -98,7 +99,7 @@ const logLikelihood = (value) => value === "-inf" ? -Infinity : Number(value);
 const clean = (value) => String(value).trim().toLowerCase();
 function said(row, labels) {
   // The label that a row's answer came to: extracted text where that is a label, the other of two where it is wrong.
-  if (row.u || row.s === "failed") return null;
+  if (row.u || unscored(row)) return null;
   const gold = clean(row.g), extracted = clean(Object.values(row.x)[0]?.[0] ?? "");
   if (row.ok === true) return gold;
   if (labels.includes(extracted)) return extracted;
@@ -110,14 +111,14 @@ function confusion(of) {
   let labels = [...new Set(of.map((row) => clean(row.g)))].sort();
   const answer = (row) => {
     if (!choice) return said(row, labels);
-    if (row.s === "failed") return null;
+    if (unscored(row)) return null;
     const lls = row.a.slice(0, choice).map((pair) => logLikelihood(pair[0]));
     return String(lls.indexOf(Math.max(...lls)));
   };
   if (labels.length < 2 || labels.length > 8 || labels.some((label) => label.length > 12)) return null;
   if (labels.join() === "no,yes") labels = ["yes", "no"];
   const counts = {}, columns = [...labels, "none"];
-  for (const row of of) if (row.s !== "failed") { const key = `${clean(row.g)}|${answer(row) ?? "none"}`; counts[key] = (counts[key] || 0) + 1; }
+  for (const row of of) if (!unscored(row)) { const key = `${clean(row.g)}|${answer(row) ?? "none"}`; counts[key] = (counts[key] || 0) + 1; }
   const most = Math.max(1, ...Object.values(counts)), show = (label) => choice ? String.fromCharCode(65 + Number(label)) : label.length === 1 ? label.toUpperCase() : label;
   const table = make("table", { class: "confusion" }), head = make("tr", {}, make("th", {}, "gold ↓ said →"));
   for (const label of columns) head.append(make("th", {}, label === "none" ? "unparsed" : show(label)));
@@ -132,7 +133,7 @@ function confusion(of) {
     table.append(line);
   }
   const box = make("div", { class: "card" }, make("h3", {}, "Answers against gold"), make("div", { class: "scroll" }, table));
-  const parsed = of.filter((row) => row.s !== "failed" && answer(row) !== null);
+  const parsed = of.filter((row) => !unscored(row) && answer(row) !== null);
   if (labels[0] === "yes" && parsed.length) {
     const yes = parsed.filter((row) => answer(row) === "yes").length / parsed.length, gold = of.filter((row) => clean(row.g) === "yes").length / of.length;
     box.append(make("p", { class: "hint" }, `Says yes to ${percent(yes)} of the questions that it answered; yes is right for ${percent(gold)}.`));

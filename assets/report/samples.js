@@ -3,7 +3,8 @@
 const HEIGHT = 64;
 let shown = rows, chosen = -1, only = null;
 const list = byId("list"), spacer = byId("spacer"), detail = byId("detail");
-const state = (row) => row.s === "failed" ? ["failed", "other", "⚠"] : row.u ? ["unparsed", "other", "?"] : row.ok === true ? ["right", "right", "✓"] : row.ok === false ? ["wrong", "wrong", "✗"] : ["scored", "other", "•"];
+const unscored = (row) => row.s === "failed" || row.s === "not requested";
+const state = (row) => unscored(row) ? [row.s, "other", "⚠"] : row.u ? ["unparsed", "other", "?"] : row.ok === true ? ["right", "right", "✓"] : row.ok === false ? ["wrong", "wrong", "✗"] : ["scored", "other", "•"];
 // Runs beside a sample: of `held` (all, or the chosen one) the first in which a right answer became a wrong one, or the reverse
 const held = (row) => (row.w || []).filter((one, place) => one && (!byId("f-beside").value || place === Number(byId("f-beside").value)));
 const flip = (row) => {
@@ -58,7 +59,7 @@ function show(index, keepAddress) {
     parts.push(box);
   }
   parts.push(...marked(`Prompt, as asked${about.own ? ` in ${about.own}` : ""}`, row.p));
-  if (row.e) parts.push(...block("Failed", row.e));
+  if (row.e) parts.push(...block(row.s === "not requested" ? "Not requested" : "Failed", row.e));
   if (row.o) parts.push(...block("Choices, with log-likelihood in nats", row.o.map((text, place) => `${place === row.g || (Array.isArray(row.g) && row.g.includes(place)) ? "→" : " "} ${logLikelihood(row.a[place]?.[0]).toFixed(3)}  ${text}`).join("\n")));
   else row.a.forEach((answer, place) => parts.push(...marked(`Answer${row.a.length > 1 ? ` ${place + 1}` : ""}${about.own ? ` in ${about.own} (${state(row)[0]})` : ""}`, typeof answer === "string" ? answer : JSON.stringify(answer))));
   (row.w || []).forEach((other, place) => {
@@ -127,7 +128,7 @@ function samples() {
   byId("only").lastElementChild.addEventListener("click", () => { only = null; apply(); });
   byId("f-beside").append(make("option", { value: "" }, "any run"), ...about.beside.map((name, place) => make("option", { value: place }, name)));
   byId("f-beside").parentElement.hidden = about.beside.length < 2;
-  const results = ["right", "wrong", "unparsed", "truncated", "failed"].filter((name) => rows.some((row) => state(row)[0] === name || row.s === name));
+  const results = ["right", "wrong", "unparsed", "truncated", "failed", "not requested"].filter((name) => rows.some((row) => state(row)[0] === name || row.s === name));
   options("f-result", rows.some(flip) ? [...results, "flipped", "lost", "gained"] : results, "all results");
   for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result"]) byId(id).addEventListener("change", () => apply());
   let timer = 0;

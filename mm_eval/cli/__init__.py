@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from mm_eval import __version__
 from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
+from mm_eval.report.streams import OutputError, discard_output, usable_streams
 from mm_eval.report.table import terminal_safe
 
 VERBS = {
@@ -57,17 +58,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(GARBAGE_AFTER)
     atexit.register(gc.freeze)  # the look for cycles at exit takes 0.2 s, and frees what goes back to the system anyway
     words = [_with_underscores(word) for word in (sys.argv[1:] if argv is None else argv)]
+    with usable_streams():
+        return _exit_code(words)
+
+
+def _exit_code(words: list[str]) -> int:
+    """Runs a command; what stopped it is one line on the error stream."""
     try:
-        return _dispatch(words)
+        code = _dispatch(words)
+        sys.stdout.flush()
+        return code
     except MMEvalError as error:
         print(terminal_safe(f"mm-eval: {error.owner} error: {error}"), file=sys.stderr)
         return EXIT_PARTIAL if error.owner == "store" else EXIT_USAGE  # a full disk stops a run that has answers
     except KeyboardInterrupt:
         print("mm-eval: interrupted; finished answers are kept.", file=sys.stderr)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:  # `mm-eval ls | head`
-        sys.stderr.close()
-        return EXIT_OK
+    except OutputError as error:
+        discard_output()
+        if error.reader_is_gone:  # `mm-eval ls | head`
+            return EXIT_OK
+        print(f"mm-eval: {error}", file=sys.stderr)
+        return EXIT_PARTIAL
 
 
 def _dispatch(words: list[str]) -> int:

@@ -37,6 +37,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.report.progress import Progress
     from mm_eval.report.prompts import PromptTrial, as_json, render
     from mm_eval.report.prompts_page import write_prompts
+    from mm_eval.report.streams import say
 
     keys = read_names(args.keys) if args.keys else None
     blocks = read_prompt_file(args.prompt_file) if args.prompt_file else None
@@ -60,9 +61,9 @@ def main(args: argparse.Namespace) -> int:
     folder.write("prompts.json", text)
     page = write_prompts(output / "prompts.html", trials)
     if args.format == "json":
-        print(text)
+        say(text)
     else:
-        print(f"{render(trials)}\n\npage with the flips: {page}\nrun folders, each with a report.html: {output}")
+        say(f"{render(trials)}\n\npage with the flips: {page}\nrun folders, each with a report.html: {output}")
     return code
 
 

@@ -39,11 +39,12 @@ def main(args: argparse.Namespace) -> int:
     request = _request(args)
     from mm_eval.evaluate import evaluate
     from mm_eval.report.progress import Progress
+    from mm_eval.report.streams import say
     from mm_eval.report.table import render
 
     report = evaluate(request, progress=Progress())
     if not report.silent:
-        print(render(report))
+        say(render(report))
     return report.exit_code
 
 
@@ -56,6 +57,7 @@ def _release(args: argparse.Namespace) -> int:
     from mm_eval.report.progress import Progress
     from mm_eval.report.recorded import RecordedRun
     from mm_eval.report.release import as_markdown, release_table
+    from mm_eval.report.streams import say
     from mm_eval.report.table import terminal_safe
 
     named = bool(args.tasks)
@@ -66,19 +68,19 @@ def _release(args: argparse.Namespace) -> int:
     requests = read_release(args.config, base if named else replace(base, tasks=()))
     code, runs = 0, []
     for name, request in requests.items():
-        print(f"{name}: {request.output_path}", flush=True)
+        say(f"{name}: {request.output_path}")
         report = evaluate(request, progress=Progress())
         code = max(code, report.exit_code)
         if report.silent:
             continue
         for problem in report.problems:
-            print(f"  {terminal_safe(problem)}")
+            say(f"  {terminal_safe(problem)}")
         if report.results:
             runs.append(RecordedRun.read(report.folder, name))
         if report.exit_code == 130:
             break
     if runs:
-        print("\n" + as_markdown(release_table(runs), intervals=True))
+        say("\n" + as_markdown(release_table(runs), intervals=True))
     return code
 
 

@@ -16,8 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     from mm_eval.evaluate import score
     from mm_eval.report.progress import Progress
+    from mm_eval.report.streams import say
     from mm_eval.report.table import render
 
     report = score(Path(args.run), args.bootstrap_iters, Progress())
-    print(render(report))
+    say(render(report))
     return report.exit_code

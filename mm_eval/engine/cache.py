@@ -7,6 +7,7 @@ are never shared.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,14 @@ from mm_eval.engine.model import GenerationOptions, Model
 from mm_eval.errors import ConfigError, StoreError
 from mm_eval.types import Instance, Response
 
+log = logging.getLogger(__name__)
+
 
 class AnswerCache:
     """A folder of answers that any number of runs read and write at the same time, each its own file."""
 
     def __init__(self, folder: Path, model: Model) -> None:
-        self._model = model
+        self._model, self._broken = model, False
         hint = "Choose another folder for --use_cache."
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -41,13 +44,24 @@ class AnswerCache:
         return Response(found.output, found.truncated, attempts=0)
 
     def put(self, record: Mapping[str, Any], instance: Instance) -> None:
-        """Takes in an answer that was just recorded, for runs to come."""
-        if record["key"] not in self._answers and self._shareable(instance):
-            self._journal.put({**record, "slots": []})
+        """Takes in an answer that was just recorded, for runs to come. A cache that can't be written ends no run."""
+        if not self._broken and record["key"] not in self._answers and self._shareable(instance):
+            try:
+                self._journal.put({**record, "slots": []})
+            except StoreError as error:
+                self._give_up(error)
 
     def close(self) -> None:
         """Writes what waits."""
-        self._journal.close()
+        try:
+            self._journal.close()
+        except StoreError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: StoreError) -> None:
+        if not self._broken:
+            log.warning("--use_cache keeps no further answers: %s: %s", error.where, error.what)
+        self._broken = True
 
     def _shareable(self, instance: Instance) -> bool:
         if not self._model.shares(instance):

@@ -17,8 +17,10 @@ answers with one key the last holds. SQLite would be as fast, but needs a file s
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
+import logging
 import os
 import queue
 import socket
@@ -26,12 +28,16 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mm_eval.engine.files import read_regular, sync, sync_folder, write_whole
 from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError, StoreError
 from mm_eval.types import Instance, LLOutput, Response, Slot
+
+log = logging.getLogger(__name__)
 
 VERSION = 1
 _CRC_LENGTH = len(',"crc":"00000000"}')
@@ -161,64 +167,90 @@ def decode(line: bytes) -> dict[str, Any]:
     return record
 
 
+_INVISIBLE = b"\r\0 \t\xef\xbb\xbf"
+"""What an editor, a copy between systems or a crash may put around a line: CR, NUL, blanks and a byte order mark."""
+
+
 def read_journal(folder: Path) -> JournalState:
     """The union of all journal files in `folder`/journal; an empty state where there are none.
 
-    A last line without a newline is being written, or torn: it is left alone. StoreError on a newer version's record.
+    A last line without a newline is being written, or torn: it is ignored.
+    Errors: StoreError for a file that can't be read, or a record of a newer version.
     """
     state = JournalState()
     later: list[dict[str, Any]] = []  # a slots record may stand in another file than its answer
-    for path in sorted((folder / "journal").glob("*.jsonl")):
+    for path in _files(folder):
         try:
-            lines = path.read_bytes().split(b"\n")[:-1]
+            content = read_regular(path)
         except OSError as error:
-            raise StoreError(f"the journal can't be read: {error.strerror}.", where=str(path)) from error
-        for line in lines:
+            hint = "Put the file back, or move it out of the journal: the answers in it are then requested again."
+            raise StoreError(f"the journal can't be read: {error.strerror}.", where=str(path), hint=hint) from error
+        for line in content.split(b"\n")[:-1]:
+            text = line.strip(_INVISIBLE)
+            if not text and b"\0" not in line:
+                continue  # an empty line never held a record
             try:
-                record = decode(line)
-            except ValueError:
+                record = decode(text)
+                version, is_later = record["v"], record["kind"] == "slots"
+                newer = version > VERSION
+            except (ValueError, KeyError, TypeError, RecursionError):
                 state.damaged += 1
                 continue
-            if record["v"] > VERSION:
+            if newer:
                 hint = "Use that version of mm-eval, or another --output_path."
-                raise StoreError(
-                    f"it was written by a newer mm-eval (journal version {record['v']}).", where=str(path), hint=hint
-                )
-            if record["kind"] == "slots":
+                what = f"it was written by a newer mm-eval (journal version {version})."
+                raise StoreError(what, where=str(path), hint=hint)
+            if is_later:
                 later.append(record)
             else:
-                state.add(record)
+                _add(state, record)
     for record in later:
-        state.add(record)
+        _add(state, record)
     return state
+
+
+def _add(state: JournalState, record: Mapping[str, Any]) -> None:
+    try:
+        state.add(record)
+    except (ValueError, KeyError, TypeError, AttributeError):  # a sound crc around something else than a record
+        state.damaged += 1
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted((folder / "journal").glob("*.jsonl"))
 
 
 def mend_torn_tails(folder: Path) -> int:
     """Moves the bytes after the last newline of each journal file into `*.torn`; returns how many files had some.
 
-    A file that another process still writes is locked, and left alone.
+    A file that another process still writes is locked, and left alone. So is one that can't be written: readers ignore a torn
+    tail, and `read_journal` reports what can't be read.
     """
     mended = 0
-    for path in sorted((folder / "journal").glob("*.jsonl")):
-        with path.open("r+b") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            content = file.read()
-            end = content.rfind(b"\n") + 1
-            if end < len(content):
-                path.with_suffix(".torn").write_bytes(content[end:])
-                file.truncate(end)
-                os.fsync(file.fileno())
-                mended += 1
+    for path in _files(folder):
+        with suppress(OSError):
+            mended += path.is_file() and _mend(path)
     return mended
+
+
+def _mend(path: Path) -> bool:
+    with path.open("r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        content = file.read()
+        end = content.rfind(b"\n") + 1
+        if end == len(content):
+            return False
+        path.with_suffix(".torn").write_bytes(content[end:])
+        file.truncate(end)
+        os.fsync(file.fileno())
+        return True
 
 
 class Journal:
     """The writer: one file, one thread, acknowledged in groups.
 
-    Errors: StoreError from `put`, `drain` and `close` once the disk refused a record; nothing is acknowledged after that.
+    Errors: StoreError from `put`, `drain` and `close` once a record could not be written, whatever the reason; nothing is
+        acknowledged after that.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -229,72 +261,101 @@ class Journal:
         self._fd = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         sync_folder(directory)
+        self._links = os.fstat(self._fd).st_nlink  # some network file systems do not count links
         self._queue: queue.Queue[tuple[bytes, Callable[[], None]] | None] = queue.Queue(maxsize=4096)
         self._failure: StoreError | None = None
         self._thread = threading.Thread(target=self._write_all, name="journal", daemon=True)
         self._thread.start()
 
     def put(self, record: Mapping[str, Any], acknowledge: Callable[[], None] = lambda: None) -> None:
-        """Hands a record over; `acknowledge` is called from the writer's thread once it is on the disk."""
-        self._raise_failure()
-        self._queue.put((encode(record), acknowledge))
+        """Queues a record; `acknowledge` is called from the writer's thread once it is on the disk.
+
+        What `acknowledge` raises is logged and ignored: the record is safe by then.
+        """
+        line = encode(record)
+        while True:
+            self._raise_failure()
+            with suppress(queue.Full):
+                self._queue.put((line, acknowledge), timeout=_LOOK)
+                return
 
     def drain(self) -> None:
         """Returns when all that was put is on the disk."""
-        self._queue.join()
+        with self._queue.all_tasks_done:
+            while self._queue.unfinished_tasks:
+                self._raise_failure()
+                self._queue.all_tasks_done.wait(_LOOK)
         self._raise_failure()
 
     def close(self) -> None:
         """Writes what waits and closes the file."""
-        self._queue.put(None)
-        self._thread.join()
+        self._notice_a_dead_writer()
+        while self._thread.is_alive():
+            with suppress(queue.Full):
+                self._queue.put(None, timeout=_LOOK)
+                self._thread.join()
+        empty = os.fstat(self._fd).st_size == 0
         os.close(self._fd)
-        if self.path.stat().st_size == 0:
-            self.path.unlink()  # a run that asked nothing leaves no file
-        self._raise_failure()
-
-    def _raise_failure(self) -> None:
+        if empty:
+            with suppress(OSError):
+                self.path.unlink()  # a run that asked nothing leaves no file
         if self._failure is not None:
             raise self._failure
 
+    def _raise_failure(self) -> None:
+        self._notice_a_dead_writer()
+        if self._failure is not None:
+            raise self._failure
+
+    def _notice_a_dead_writer(self) -> None:
+        if not self._thread.is_alive():
+            self._fail("the thread that writes it has ended.")
+
+    def _fail(self, what: str) -> None:
+        hint = "Acknowledged answers are safe; the same command continues from there."
+        self._failure = self._failure or StoreError(
+            f"an answer can't be written: {what}", where=str(self.path), hint=hint
+        )
+
     def _write_all(self) -> None:
+        """Takes records until `close`. After a failure it goes on taking them, so that nobody waits for it for ever."""
         stop = False
         while not stop:
             group = [self._queue.get()]
-            while True:
-                try:
+            with suppress(queue.Empty):
+                while True:
                     group.append(self._queue.get_nowait())
-                except queue.Empty:
-                    break
             stop = None in group
             records = [item for item in group if item is not None]
-            if records and self._failure is None:
-                try:
-                    write_whole(self._fd, b"".join(line for line, _ in records))
-                    os.fdatasync(self._fd)
-                except OSError as error:
-                    hint = "What was acknowledged before is safe; the same command goes on from there."
-                    self._failure = StoreError(
-                        f"an answer can't be written: {error.strerror}.", where=str(self.path), hint=hint
-                    )
-                else:
-                    for _, acknowledge in records:
-                        acknowledge()
+            try:
+                if records and self._failure is None:
+                    self._write([line for line, _ in records])
+            except OSError as error:
+                self._fail(f"{error.strerror or error}.")
+            except BaseException as error:  # whatever it is, those who wait for the disk must hear of it
+                self._fail(f"{type(error).__name__}: {error}.")
+            if self._failure is None:
+                for _, acknowledge in records:
+                    _call(acknowledge)
             for _ in group:
                 self._queue.task_done()
 
+    def _write(self, lines: list[bytes]) -> None:
+        """Returns when the lines are on the disk, in a file that the next launch will find."""
+        write_whole(self._fd, b"".join(lines))
+        sync(self._fd)
+        if self._links and not os.fstat(self._fd).st_nlink:
+            raise OSError(errno.ENOENT, "the file was deleted while the run wrote to it")
 
-def write_whole(fd: int, data: bytes) -> None:
-    """Writes all bytes, however few `os.write` takes at a time."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
+
+_LOOK = 1.0
+"""Seconds between two looks at whether the writer is still alive, for those who wait for it."""
 
 
-def sync_folder(folder: Path) -> None:
-    """Makes the names in a folder durable, not just the files' content."""
-    fd = os.open(folder, os.O_RDONLY)
+def _call(acknowledge: Callable[[], None]) -> None:
+    """Tells one caller that its record is safe. A progress bar on a broken terminal must not end the writer."""
     try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+        acknowledge()
+    except BaseException as error:
+        with suppress(Exception):  # the log may write to the same broken terminal
+            log.debug("An acknowledgement failed: %s: %s", type(error).__name__, error)

@@ -87,8 +87,16 @@ class Model:
         """An adapter from `--model_args`; cheap: weights are loaded by `prepare`. ConfigError on a wrong argument."""
         return cls(args, settings)
 
+    _prepared = False
+
     def prepare(self) -> None:
-        """Loads what is needed to answer. Called once, before the first request."""
+        """Loads what is needed to answer. Called once, before the first request; never where nothing is pending."""
+
+    def prepare_once(self) -> None:
+        """Calls `prepare` unless this was done before: several runs may share one model."""
+        if not self._prepared:
+            self.prepare()
+            self._prepared = True
 
     def shares(self, instance: Instance) -> bool:
         """Whether this answer may fill other slots with an equal request key."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from mm_eval.engine.model import flatten
 from mm_eval.types import Instance
@@ -35,7 +36,7 @@ def planned(instances: Iterable[Instance], window: int = WINDOW) -> Iterator[Ins
     def make() -> None:
         last: BaseException | None = _END
         try:
-            for made in in_windows(instances, window):
+            for made in in_windows(takewhile(lambda _: not closed.is_set(), instances), window):
                 if not _put(windows, ordered(made), closed):
                     return
         except BaseException as error:  # carried over to the asking thread, whatever it is

@@ -15,7 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mm_eval.engine.journal import mend_torn_tails, sync_folder, write_whole
+from mm_eval.engine.files import folder_error, read_regular, sync_folder, write_whole
+from mm_eval.engine.journal import mend_torn_tails
 from mm_eval.errors import ConfigError, StoreError
 from mm_eval.task.named_files import FileState
 
@@ -30,6 +31,13 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether an earlier launch recorded anything. Needs no lock; False also where the folder can't be read."""
+        with suppress(OSError):
+            return any(path.is_file() and path.stat().st_size for path in (self.path / "journal").glob("*.jsonl"))
+        return False
 
     def refuse_if_held(self) -> None:
         """ConfigError when another launch holds the folder now; creates nothing, so that it can be asked before all else."""
@@ -47,25 +55,25 @@ class RunFolder:
         """Holds the folder for this launch, torn journal tails mended.
 
         The lock is the kernel's (flock), so that a killed launch leaves none behind.
-        Errors: ConfigError when another launch holds it, naming its pid and host, or when it can't be written.
+        Errors: ConfigError when another launch holds it, naming its pid and host, or when it can't be written; StoreError when
+            the disk is full or fails.
         """
+        fd = -1
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            fd = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            hint = "Choose another --output_path."
-            raise ConfigError(
-                f"the run folder can't be written: {error.strerror}.", where=str(self.path), hint=hint
-            ) from error
-        try:
-            self._take(fd)
-            os.ftruncate(fd, 0)
-            write_whole(fd, f"pid {os.getpid()} on {socket.gethostname()}".encode())
-            mend_torn_tails(self.path)
-            self._sweep()
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                fd = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+                self._take(fd)
+                os.ftruncate(fd, 0)
+                write_whole(fd, f"pid {os.getpid()} on {socket.gethostname()}".encode())
+                mend_torn_tails(self.path)
+                self._sweep()
+            except OSError as error:
+                raise folder_error("the run folder can't be written", self.path, error) from error
             yield self
         finally:
-            os.close(fd)
+            if fd >= 0:
+                os.close(fd)
 
     def _sweep(self) -> None:
         """Removes what killed processes had begun to write (`write_lines`), which nobody will put in place."""
@@ -90,6 +98,9 @@ class RunFolder:
         Errors: ConfigError that names the first differences.
         """
         known = self.read("run.json")
+        if known is not None and not isinstance(known.get("spec"), dict):
+            hint = "Restore it, or choose another --output_path."
+            raise StoreError("it is not what a run writes.", where=str(self.path / "run.json"), hint=hint)
         spec = json.loads(json.dumps(spec))
         if known is None and any((self.path / "journal").glob("*.jsonl")):
             what, hint = "it has answers, but no run.json that says whose.", "Choose another --output_path."
@@ -114,7 +125,11 @@ class RunFolder:
         Errors: ConfigError that names the first files that have changed.
         """
         stored = (self.read("files.json") or {}).get("files", {})
-        known = {task: {name: FileState(*state) for name, state in files.items()} for task, files in stored.items()}
+        try:
+            known = {task: {name: FileState(*state) for name, state in files.items()} for task, files in stored.items()}
+        except (AttributeError, TypeError) as error:
+            hint = "Restore it, or choose another --output_path."
+            raise StoreError("it is not what a run writes.", where=str(self.path / "files.json"), hint=hint) from error
         files = find(known)
         changed = [
             name
@@ -131,16 +146,24 @@ class RunFolder:
             self.write("files.json", json.dumps({"v": RUN_VERSION, "files": merged}, indent=1, ensure_ascii=False))
 
     def read(self, name: str) -> dict[str, Any] | None:
-        """A JSON file of the folder, or None when it is not there; StoreError when it is no JSON."""
+        """A JSON file of the folder, or None when it is not there.
+
+        Errors: StoreError when it is not a JSON object; ConfigError, or StoreError where the disk fails, when it can't be read.
+        """
         path = self.path / name
         try:
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(read_regular(path).decode("utf-8"))
         except FileNotFoundError:
             return None
-        except ValueError as error:
+        except OSError as error:
+            raise folder_error("it can't be read", path, error) from error
+        except (ValueError, RecursionError) as error:
             raise StoreError(
                 f"it is no JSON: {error}.", where=str(path), hint="Restore it, or choose another --output_path."
             ) from error
+        if not isinstance(content, dict):
+            hint = "Restore it, or choose another --output_path."
+            raise StoreError("it is not a JSON object.", where=str(path), hint=hint)
         return content
 
     def write(self, name: str, text: str) -> Path:
@@ -162,7 +185,9 @@ class RunFolder:
         except OSError as error:
             with suppress(OSError):  # where the folder itself can't be, nothing is beside it
                 beside.unlink(missing_ok=True)
-            raise StoreError(f"it can't be written: {error.strerror}.", where=str(path)) from error
+            hint = "Recorded answers are safe; the same command continues from there."
+            what = f"it can't be written: {error.strerror or error}."
+            raise StoreError(what, where=str(path), hint=hint) from error
         return path
 
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from types import FrameType
 from typing import Any
 
@@ -149,8 +149,14 @@ class Asker:
             "loglikelihood": self.model.loglikelihood,
             "loglikelihood_rolling": self.model.loglikelihood_rolling,
         }
+        pending, first = self._owed(group), None
         with model_boundary(self.outcome):
-            for instance, response in ways[kind](self._owed(group)):
+            first = next(pending, None)
+        if first is None:
+            return  # also what failed without the model, and what another run or slot has answered
+        self.model.prepare_once()
+        with model_boundary(self.outcome):
+            for instance, response in ways[kind](chain([first], pending)):
                 self._take(instance, response)
             for instance in [waiting[0] for _, waiting in self._waiting.values()]:
                 if not self.halted:

@@ -5,30 +5,34 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from mm_eval.report.streams import Lenient
+
 
 class Progress:
-    """Progress bars of a run. `tick` may be called from any one thread."""
+    """Progress bars of a run. `tick` may be called from any one thread. A broken error stream ends no run."""
 
     def __init__(self) -> None:
         self._bar: Any = None
         self._failed = 0
-        self._live = sys.stderr.isatty()
+        self._stream: Any = Lenient(sys.stderr)
+        self._live = self._stream.isatty()
 
     def phase(self, name: str) -> None:
         """Names what is going on before the first request: loading data, loading the model."""
         if self._live:
-            print(f"\x1b[2K\rloading {name} ...", end="", file=sys.stderr, flush=True)
+            print(f"\x1b[2K\rloading {name} ...", end="", file=self._stream, flush=True)
 
     def start(self, name: str, total: int) -> None:
         from tqdm import tqdm
 
+        tqdm.monitor_interval = 0  # no thread that looks for slow bars: each tick looks at the clock itself
         if self._live:
-            print("\x1b[2K\r", end="", file=sys.stderr, flush=True)
+            print("\x1b[2K\r", end="", file=self._stream, flush=True)
         self._failed = 0
         self._bar = tqdm(
             total=total,
             desc=name,
-            file=sys.stderr,
+            file=self._stream,
             mininterval=0.1 if self._live else 30,
             miniters=1,
             ncols=None if self._live else 100,

@@ -162,7 +162,7 @@ class RecordedRun:
             doc_id = row["doc_id"]
             drawn_with = json.dumps(row["cluster"]) if "cluster" in row else doc_id
             task.clusters[doc_id] = clusters.setdefault(drawn_with, len(clusters))
-            if row["status"] != "failed":
+            if row["status"] not in ("failed", "not requested"):
                 for key, value in row["scores"].items():
                     last = last if value == last and type(value) is type(last) else _lean(value)
                     task.values.setdefault(key, {})[doc_id] = last

@@ -60,7 +60,9 @@ def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
     """One task's numbers and counts."""
     row: dict[str, Any] = {"alias": alias, **scores.numbers}
     row.update(n=scores.n, failed=scores.failed, unparsed=scores.unparsed, truncated=scores.truncated)
-    row.update(_fewer(scores.sizes, scores.n - scores.failed))
+    if scores.not_requested:
+        row["not_requested"] = scores.not_requested
+    row.update(_fewer(scores.sizes, scores.scored))
     if len(scores.unparsed_by) > 1:
         row["unparsed_by_filter"] = dict(scores.unparsed_by)
     if scores.notes:
@@ -76,10 +78,7 @@ def group_row(
     leaves = {leaf: scores[leaf] for leaf in places}
     config = plan.loaded.groups[name]
     result = aggregate_group(
-        {
-            leaf: Member(score.numbers, score.n - score.failed, score.sizes, places[leaf])
-            for leaf, score in leaves.items()
-        },
+        {leaf: Member(score.numbers, score.scored, score.sizes, places[leaf]) for leaf, score in leaves.items()},
         [
             GroupMetric(m.metric, m.aggregation, m.weight_by_size, m.filter_list, m.higher_is_better)
             for m in config.aggregate_metric_list
@@ -88,7 +87,9 @@ def group_row(
     row: dict[str, Any] = {"alias": config.display_name, **result.numbers}
     for count in ("n", "failed", "unparsed", "truncated"):
         row[count] = sum(getattr(score, count) * places[leaf] for leaf, score in leaves.items())
-    row.update(_fewer(result.sizes, row["n"] - row["failed"]))
+    if pending := sum(score.not_requested * places[leaf] for leaf, score in leaves.items()):
+        row["not_requested"] = pending
+    row.update(_fewer(result.sizes, row["n"] - row["failed"] - pending))
     if result.notes:
         row["notes"] = list(result.notes)
     return row

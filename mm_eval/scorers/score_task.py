@@ -43,8 +43,8 @@ class TaskScores:
 
     numbers: {"metric,pipeline": value, "metric_stderr,pipeline": value or None}.
     sizes: {"metric,pipeline": docs that the number is of}; `process_results` may give a metric for some docs only.
-    n: docs asked; failed: without an answer or a score; unparsed: no pipeline could read the answer; truncated: the token cap
-        ended an answer.
+    n: docs of the run; failed: without an answer or a score; not_requested: the run ended before all of their requests were
+        made; unparsed: no pipeline could read the answer; truncated: the token cap ended an answer.
     unparsed_by: the same for each pipeline. errors: the first few failures, in words.
     """
 
@@ -52,12 +52,18 @@ class TaskScores:
     sizes: dict[str, int] = field(default_factory=dict)
     n: int = 0
     failed: int = 0
+    not_requested: int = 0
     unparsed: int = 0
     truncated: int = 0
     unparsed_by: dict[str, int] = field(default_factory=dict)
     higher_is_better: dict[str, bool] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+
+    @property
+    def scored(self) -> int:
+        """Docs that the numbers are of."""
+        return self.n - self.failed - self.not_requested
 
     @property
     def missing(self) -> list[str]:
@@ -115,14 +121,18 @@ class TaskScoring:
         for instance in self.task.instances(doc_ids, self.style, self._turn_pictures):
             by_doc[instance.doc_id].append(instance)
         failures: dict[int, MMEvalError] = {}
+        pending: dict[int, MMEvalError] = {}  # docs with a request that was never made
         shown: dict[int, tuple[str, ...]] = {}  # all pictures of the prompt
         asked_about: dict[int, tuple[str, ...]] = {}  # the question's own, which are what was drawn
         truncated = set()
         for doc_id, instances in by_doc.items():
             for instance in instances:
                 found = self.lookup(instance.slot)
-                if found is None or found.error is not None or instance.error is not None:
-                    failures[doc_id] = instance.error or (found and found.error) or self._unanswered(doc_id)
+                if error := instance.error or (found and found.error):
+                    failures[doc_id] = error
+                    continue
+                if found is None:
+                    pending[doc_id] = ModelError("it was not requested.", where=f"{self.task.path} doc {doc_id}")
                     continue
                 instance.resps = [found.output]
                 if found.images:  # a request may be without: an option on its own, for acc_mutual_info
@@ -130,21 +140,21 @@ class TaskScoring:
                     asked_about[doc_id] = _of_question(found)
                 if found.truncated:
                     truncated.add(doc_id)
-        whole = {doc_id: instances for doc_id, instances in by_doc.items() if doc_id not in failures}
+        pending = {doc_id: error for doc_id, error in pending.items() if doc_id not in failures}
+        whole = {doc_id: instances for doc_id, instances in by_doc.items() if doc_id not in {**failures, **pending}}
         scored = self._score_whole(whole, failures)
         self._repeats_differ = self._repeats_differ or any(_differ(instances) for instances in whole.values())
         docs = {doc_id: instances[0].doc for doc_id, instances in whole.items()}
         self._clusters.update(self.task.clusters(docs, asked_about))
         for doc_id, instances in by_doc.items():
-            row = self._row(doc_id, instances, scored.get(doc_id, {}), failures.get(doc_id), doc_id in truncated)
+            failure = failures.get(doc_id) or pending.get(doc_id)
+            status = "failed" if doc_id in failures else "not requested" if failure else "answered"
+            row = self._row(doc_id, instances, scored.get(doc_id, {}), failure, status, doc_id in truncated)
             if doc_id in self._clusters and self._clusters[doc_id] != doc_id:
                 row["cluster"] = self._clusters[doc_id]  # so that runs can be compared by what was drawn together
             if doc_id in shown:
                 row["images"] = list(shown[doc_id])
             yield row
-
-    def _unanswered(self, doc_id: int) -> ModelError:
-        return ModelError("it was not answered.", where=f"{self.task.path} doc {doc_id}")
 
     def _turn_pictures(self, doc_id: int) -> tuple[int, ...] | None:
         found = self.lookup(Slot(self.task.path, doc_id))
@@ -174,6 +184,7 @@ class TaskScoring:
         instances: list[Instance],
         scored: Mapping[str, tuple[ScoredDoc, ReducedDoc]],
         failure: MMEvalError | None,
+        status: str,
         truncated: bool,
     ) -> dict[str, Any]:
         scores, first = self.scores, instances[0]
@@ -182,19 +193,20 @@ class TaskScoring:
         blind = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
         scores.n += 1
         self._without_target += first.target is None
-        scores.failed += failure is not None
+        scores.failed += status == "failed"
+        scores.not_requested += status == "not requested"
         scores.truncated += truncated
         if failure is None:
             scores.unparsed += bool(blind) and len(blind) == len(rules)
             for name in blind:
                 scores.unparsed_by[name] = scores.unparsed_by.get(name, 0) + 1
-        elif len(scores.errors) < 5:
+        elif status == "failed" and len(scores.errors) < 5:
             scores.errors.append(str(failure))
         row: dict[str, Any] = {
             "task": self.task.path,
             "alias": self.task.config.display_name,
             "doc_id": doc_id,
-            "status": "failed" if failure else "truncated" if truncated else "answered",
+            "status": status if failure or not truncated else "truncated",
             "doc": first.doc,
             "prompt": first.context,
             "target": first.target,

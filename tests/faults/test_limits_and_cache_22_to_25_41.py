@@ -157,9 +157,10 @@ def test_24_partial_results_are_written_whatever_the_limit(
     arguments = ("--tasks", "mme", "--model", "replay", "--model_args", f"path={answers}", "--sample", "--limit", "8")
     ran = cli(*arguments, "--fail_on_error", limit)
     row = ran.results["results"]["mme"]
-    assert ran.code == 3 and row["n"] == 8 and row["failed"] == 8 - len([n for n in range(asked) if n not in (2, 3)])
+    assert ran.code == 3 and row["n"] == 8 and row["failed"] == len([n for n in range(asked) if n in (2, 3)])
+    assert row.get("not_requested", 0) == 8 - asked, "what the limit left was never requested, and has not failed"
     assert ("stops the run at" in ran.out) == (limit != "false")
-    assert [sample["status"] for sample in ran.samples("mme")].count("answered") == 8 - row["failed"]
+    assert [sample["status"] for sample in ran.samples("mme")].count("answered") == asked - row["failed"]
 
 
 def test_24_failures_in_other_processes_count(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def test_digests_are_remembered_by_path_size_and_time(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = shutil.copytree(checkpoint("llama"), tmp_path / "copy")
     first = hf_checkpoint.Checkpoint(str(folder)).digests()
-    assert list((tmp_path / "cache" / "mm-eval").iterdir()) == [tmp_path / "cache" / "mm-eval" / "digests.json"]
+    assert list((tmp_path / "cache" / "mm_eval").iterdir()) == [tmp_path / "cache" / "mm_eval" / "digests.json"]
     read: list[Any] = []
     monkeypatch.setattr(hf_checkpoint.hashlib, "file_digest", lambda *given: read.append(given))
     assert hf_checkpoint.Checkpoint(str(folder)).digests() == first and not read
@@ -277,3 +277,12 @@ def test_two_models_in_one_process_do_not_mix(adapter: Adapter) -> None:
     for row in rows:
         for kind, model in models.items():
             assert outputs(model.generate([row]))[row.doc_id, 0] == expected[kind][row.doc_id, 0]
+
+
+def test_all_that_is_kept_between_runs_lies_in_one_cache_folder() -> None:
+    from mm_eval.models.hf_checkpoint import DigestCache
+
+    from mm_eval.catalog.index import _cache_file
+
+    index = _cache_file(Path("/tasks"))
+    assert index is not None and DigestCache().path.parent == index.parent

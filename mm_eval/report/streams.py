@@ -1,0 +1,113 @@
+"""Standard output and standard error may break under a run: a reader that is gone, a full disk, a closed terminal.
+
+What can't be printed is lost, and nothing else is: the answers and the results are in the run folder.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+_BROKEN = (OSError, ValueError, RuntimeError)
+"""The reader is gone or the disk full; the stream was closed; a signal handler writes in the middle of a write."""
+
+
+class OutputError(Exception):
+    """Standard output can't be written. reader_is_gone: nobody wants to read it (`mm-eval ls | head`)."""
+
+    def __init__(self, error: Exception) -> None:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        super().__init__(f"standard output can't be written: {reason}.")
+        self.reader_is_gone = isinstance(error, BrokenPipeError)
+
+
+class Output:
+    """Standard output whose failures are told apart from all other ones: they are raised as OutputError."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return int(self._stream.write(text))
+        except _BROKEN as error:
+            raise OutputError(error) from error
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except _BROKEN as error:
+            raise OutputError(error) from error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Lenient:
+    """A text stream that drops what can't be written."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(*_BROKEN):
+            if self._stream is not None:
+                self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(*_BROKEN):
+            if self._stream is not None:
+                self._stream.flush()
+
+    def isatty(self) -> bool:
+        with suppress(*_BROKEN):
+            return self._stream is not None and bool(self._stream.isatty())
+        return False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def usable_streams() -> Iterator[None]:
+    """Inside the block all standard streams are open, writing to standard error never raises, and to output only OutputError.
+
+    A closed stream's number goes to the next file that is opened: what a library prints would end up in the journal.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+    out, err = sys.stdout, sys.stderr
+    if out is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it lives as long as the process
+    if reconfigure := getattr(sys.stdout, "reconfigure", None):
+        reconfigure(errors="backslashreplace")  # an output without "±" gets it escaped
+    sys.stdout, sys.stderr = Output(sys.stdout), Lenient(err)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = out, err
+
+
+def say(text: str) -> None:
+    """Prints to standard output at once. Where that can't be written, the text is lost and the command goes on."""
+    try:
+        print(text, flush=True)
+    except OutputError as error:
+        discard_output()
+        if not error.reader_is_gone:
+            print(f"mm-eval: {error}", file=sys.stderr)
+
+
+def discard_output() -> None:
+    """Sends standard output nowhere from here on, so that the interpreter can't fail on it when it exits."""
+    with suppress(*_BROKEN):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -1,0 +1,269 @@
+"""Full disks at a relaunch, journals that were copied, edited or replaced, and a finished run that needs no weights."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mm_eval.engine import files as files_module
+from mm_eval.engine.journal import read_journal
+from mm_eval.engine.model import Model
+from mm_eval.errors import ConfigError
+
+TASKS = ("--tasks", "mme", "--model", "dummy", "--sample", "--limit", "60")
+SLOW_MODEL = Path(__file__).parent.parent / "cli" / "slow_model.py"
+
+
+def journal_file(folder: Path) -> Path:
+    [path] = (folder / "journal").glob("*.jsonl")
+    return path
+
+
+def refusing_disk(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Whatever is written to a file from now on is refused, as a full or failing disk does it."""
+
+    def refuse(*_: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(files_module.os, "write", refuse)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_a_disk_that_is_still_full_at_the_relaunch_is_exit_3_and_one_sentence(cli, monkeypatch, number: int) -> None:
+    first = cli(*TASKS, "--limit", "8")
+    before = journal_file(first.folder).read_bytes()
+    refusing_disk(monkeypatch, number)
+    full = cli(*TASKS, "--limit", "8")
+    assert full.code == 3 and os.strerror(number) in full.err and str(first.folder) in full.err
+    assert len(full.err.strip().splitlines()) == 1 and "Traceback" not in full.err
+    monkeypatch.undo()
+    again = cli(*TASKS, "--limit", "8")
+    assert again.code == 0 and "nothing was asked" in again.out
+    assert journal_file(first.folder).read_bytes() == before
+
+
+def test_a_full_disk_at_the_relaunch_with_a_torn_tail_loses_no_byte(cli, monkeypatch) -> None:
+    first = cli(*TASKS, "--limit", "8")
+    path = journal_file(first.folder)
+    path.write_bytes(path.read_bytes()[:-5])
+    before = path.read_bytes()
+    refusing_disk(monkeypatch, errno.ENOSPC)
+    assert cli(*TASKS, "--limit", "8").code == 3
+    assert path.read_bytes() + b"".join(torn.read_bytes() for torn in path.parent.glob("*.torn")) == before
+
+
+@pytest.mark.parametrize("name", ["results.json", "samples/mme.jsonl"])
+def test_results_that_cannot_be_written_are_exit_3_and_the_answers_stay(cli, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "run"
+    (folder / name).mkdir(parents=True)
+    (folder / name / "in the way").write_text("")
+    refused = cli(*TASKS, "--limit", "8")
+    assert refused.code == 3 and str(folder / name) in refused.err and "same command" in refused.err
+    assert len(refused.err.strip().splitlines()) == 1 and len(read_journal(folder).answers) == 8
+
+
+@pytest.mark.parametrize("raised", [OSError(errno.ENOSPC, "No space left"), RuntimeError("a codec"), MemoryError()])
+def test_thumbnails_and_pages_that_fail_cost_a_note(cli, monkeypatch, raised: Exception) -> None:
+    def refuse(*_: object) -> int:
+        raise raised
+
+    monkeypatch.setattr("mm_eval.evaluate.write_thumbnails", refuse, raising=False)
+    monkeypatch.setitem(sys.modules["mm_eval.evaluate"].__dict__, "write_thumbnails", refuse)
+    done = cli(*TASKS, "--limit", "8")
+    assert done.code == 0 and "no report.html could be written" in done.out and done.results["results"]["mme"]["n"] == 8
+
+
+def crlf(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+
+
+def mixed(path: Path) -> None:
+    lines = path.read_bytes().split(b"\n")[:-1]
+    path.write_bytes(b"".join(line + (b"\r\n" if number % 3 else b"\n") for number, line in enumerate(lines)))
+
+
+def marked(path: Path) -> None:
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+
+
+def padded(path: Path) -> None:
+    path.write_bytes(b"\n \n" + path.read_bytes().replace(b"\n", b"\n\0\0\0", 5) + b"\r\n\n")
+
+
+@pytest.mark.parametrize("copied", [crlf, mixed, marked, padded])
+def test_a_journal_that_was_copied_or_edited_loses_none_of_its_answers(cli, copied) -> None:
+    """CRLF and mixed line ends, a byte order mark, blank lines and NUL bytes around records."""
+    first = cli(*TASKS)
+    copied(journal_file(first.folder))
+    again = cli(*TASKS)
+    assert again.code == 0 and "all 60 answers were in the run folder already" in again.out, again.err + again.out
+    assert "damaged" not in again.out and again.results["results"] == first.results["results"]
+
+
+def test_a_line_of_nul_bytes_and_a_record_of_another_form_count_as_damaged(cli) -> None:
+    first = cli(*TASKS, "--limit", "8")
+    path = journal_file(first.folder)
+    from mm_eval.engine.journal import encode
+
+    for record in ({}, {"v": 1}, {"v": "x", "kind": "answer"}, {"v": 1, "kind": "answer", "key": "k", "output": 3}):
+        path.write_bytes(path.read_bytes() + encode({"a": 0, **record}))
+    path.write_bytes(path.read_bytes() + b"\0" * 100 + b"\n")
+    again = cli(*TASKS, "--limit", "8")
+    assert again.code == 0 and "5 damaged journal lines" in again.out and "all 8 answers" in again.out
+
+
+def folder_in_its_place(path: Path) -> None:
+    path.mkdir()
+
+
+def dangling_link(path: Path) -> None:
+    path.symlink_to(path.with_name("unmounted"))
+
+
+@pytest.mark.parametrize("spoil", [folder_in_its_place, dangling_link, os.mkfifo])
+@pytest.mark.parametrize("verb", ["run", "score"])
+def test_a_journal_file_that_cannot_be_opened_is_one_clear_error(cli, spoil, verb: str) -> None:
+    first = cli(*TASKS, "--limit", "8")
+    path = first.folder / "journal" / "other.jsonl"
+    spoil(path)
+    refused = cli(*TASKS, "--limit", "8") if verb == "run" else cli("score", first.folder)
+    assert refused.code == 2 and str(path) in refused.err and "the journal can't be read" in refused.err
+    assert len(refused.err.strip().splitlines()) == 1
+    assert len(read_journal_without(first.folder, path).answers) == 8
+
+
+def read_journal_without(folder: Path, path: Path):
+    path.rmdir() if path.is_dir() else path.unlink()
+    return read_journal(folder)
+
+
+@pytest.mark.parametrize("name", ["run.json", "files.json", "lock"])
+@pytest.mark.parametrize("content", [None, "pipe", "[1]", '{"spec": 1, "files": 2}'])
+def test_a_run_folder_with_a_file_of_another_kind_is_one_sentence(cli, name: str, content: str | None) -> None:
+    first = cli(*TASKS, "--limit", "2")
+    path = first.folder / name
+    path.unlink(missing_ok=True)
+    if content is None:
+        path.mkdir()
+    elif content == "pipe":
+        os.mkfifo(path)
+    else:
+        path.write_text(content)
+    found = cli(*TASKS, "--limit", "2")
+    if name == "lock" and content is not None and content != "pipe":
+        assert found.code == 0
+    else:
+        assert found.code in (2, 3) and len(found.err.strip().splitlines()) == 1, found.err
+        assert str(path if name != "lock" else first.folder) in found.err
+
+
+class Loads(Model):
+    """Counts how often weights are loaded."""
+
+    loaded = 0
+
+
+def test_a_finished_run_loads_no_weights(cli, monkeypatch) -> None:
+    monkeypatch.setattr("mm_eval.models.dummy.Dummy.prepare", lambda self: setattr(Loads, "loaded", Loads.loaded + 1))
+    Loads.loaded = 0
+    first = cli(*TASKS, "--limit", "8")
+    assert first.code == 0 and Loads.loaded == 1
+    assert cli(*TASKS, "--limit", "8").code == 0 and Loads.loaded == 1
+    path = journal_file(first.folder)
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    assert cli(*TASKS, "--limit", "8").code == 0 and Loads.loaded == 2
+
+
+def test_answers_of_the_cache_need_no_weights(cli, tmp_path: Path, monkeypatch) -> None:
+    cached = (*TASKS, "--limit", "8", "--use_cache", tmp_path / "shared")
+    first = cli(*cached)
+    path = journal_file(first.folder)
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:4]))
+
+    def refuse(self) -> None:
+        raise ConfigError("the weights are gone")
+
+    monkeypatch.setattr("mm_eval.models.dummy.Dummy.prepare", refuse)
+    assert cli(*cached).code == 0
+    path.write_bytes(path.read_bytes()[:10])
+    refused = cli(*TASKS, "--limit", "8")
+    assert refused.code == 2 and "the weights are gone" in refused.err
+
+
+def test_a_model_that_cannot_be_loaded_leaves_no_new_folder(cli, monkeypatch) -> None:
+    def refuse(self) -> None:
+        raise ConfigError("no such weights")
+
+    monkeypatch.setattr("mm_eval.models.dummy.Dummy.prepare", refuse)
+    refused = cli(*TASKS)
+    assert refused.code == 2 and not refused.folder.exists()
+
+
+def test_docs_that_an_interrupt_left_are_not_requested_and_none_of_them_failed(tmp_path: Path) -> None:
+    folder, log = tmp_path / "run", tmp_path / "log"
+    words = ["--tasks", "mme,seedbench", "--model", "slow", "--sample", "--limit", "200", "--output_path", str(folder)]
+    child = subprocess.Popen([sys.executable, str(SLOW_MODEL), str(log), *words], stdout=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not log.exists() or len(log.read_text().splitlines()) < 20:
+        assert child.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert child.returncode == 130
+    rows = json.loads((folder / "results.json").read_text())["results"]
+    answered = len(read_journal(folder).slots)
+    assert [rows[name]["failed"] for name in rows] == [0, 0]
+    assert sum(row["n"] - row["not_requested"] for row in rows.values()) == answered < 400
+    assert f"{rows['mme']['not_requested']} of 200 docs were not requested" in out and "failed and are" not in out
+    statuses = [json.loads(line)["status"] for line in (folder / "samples" / "mme.jsonl").read_text().splitlines()]
+    assert statuses.count("not requested") == rows["mme"]["not_requested"]
+    scored = subprocess.run([sys.executable, "-m", "mm_eval", "score", str(folder)], capture_output=True, text=True)
+    assert scored.returncode == 3, scored.stderr
+
+
+def test_thumbnails_have_a_progress_of_their_own(cli, monkeypatch) -> None:
+    started: dict[str, int] = {}
+    ticks: list[str] = []
+
+    class Told:
+        current = ""
+
+        def phase(self, name: str) -> None: ...
+        def start(self, name: str, total: int) -> None:
+            self.current = name
+            started[name] = total
+
+        def tick(self, done: int, failed: int) -> None:
+            ticks.append(self.current)
+
+        def stop(self) -> None: ...
+
+    monkeypatch.setattr("mm_eval.report.progress.Progress", Told)
+    assert cli(*TASKS, "--limit", "8").code == 0
+    assert started["thumbnails"] == 8 == ticks.count("thumbnails")
+
+
+def test_an_interrupt_does_not_wait_for_pictures_of_questions_that_nobody_asks() -> None:
+    """The planner stops in the middle of a window."""
+    from mm_eval.engine.plan import planned
+    from mm_eval.types import Instance
+
+    made: list[int] = []
+
+    def slow():
+        for number in range(10_000):
+            made.append(number)
+            time.sleep(0 if number < 64 else 0.05)
+            yield Instance("generate_until", "t", number, {}, context="x")
+
+    source = planned(slow())
+    next(source)
+    before = time.monotonic()
+    source.close()
+    assert time.monotonic() - before < 2 and len(made) < 200

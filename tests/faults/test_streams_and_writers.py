@@ -1,0 +1,235 @@
+"""Broken terminals and dead writers: a run ends with its answers on the disk and with an exit code, whatever it can't print."""
+
+import errno
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mm_eval.engine import journal as journal_module
+from mm_eval.engine.cache import AnswerCache
+from mm_eval.engine.journal import Journal, answer_record, read_journal
+from mm_eval.engine.model import Model, ModelSettings
+from mm_eval.errors import StoreError
+from mm_eval.report.progress import Progress
+from mm_eval.types import Instance, Response
+
+HERE = Path(__file__).parent
+TASKS = ("--tasks", "mme", "--sample", "--limit", "40")
+
+
+def record(doc_id: int) -> dict[str, Any]:
+    instance = Instance("generate_until", "t", doc_id, {})
+    return answer_record(f"key{doc_id}", [instance.slot], instance, Response("yes"))
+
+
+def within(seconds: float, work: Callable[[], object]) -> BaseException | None:
+    """What `work` raised; fails where it does not end."""
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    assert not thread.is_alive(), f"still waiting after {seconds} s"
+    return raised[0] if raised else None
+
+
+@pytest.mark.parametrize("raised", [BrokenPipeError, ValueError, KeyboardInterrupt, SystemExit, MemoryError])
+def test_no_acknowledgement_ends_the_writer(tmp_path: Path, raised: type[BaseException]) -> None:
+    def acknowledge() -> None:
+        raise raised("the terminal is gone")
+
+    journal = Journal(tmp_path)
+    for doc_id in range(100):
+        journal.put(record(doc_id), acknowledge)
+    assert within(20, journal.drain) is None and within(20, journal.close) is None
+    assert len(read_journal(tmp_path).answers) == 100
+
+
+@pytest.mark.parametrize("raised", [RuntimeError("torn"), MemoryError(), KeyError("fd"), SystemExit(1)])
+def test_a_writer_that_failed_is_heard_of_by_all_who_wait(tmp_path: Path, monkeypatch, raised: BaseException) -> None:
+    def refuse(fd: int) -> None:
+        raise raised
+
+    journal, acknowledged = Journal(tmp_path), []
+    monkeypatch.setattr(journal_module.os, "fdatasync", refuse)
+    journal.put(record(0), lambda: acknowledged.append(0))
+    assert isinstance(within(20, journal.drain), StoreError)
+    assert isinstance(within(20, lambda: journal.put(record(1))), StoreError)
+    assert isinstance(within(20, journal.close), StoreError) and not acknowledged
+
+
+def test_a_writer_that_is_gone_is_heard_of_also_where_the_queue_is_full(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(Journal, "_write_all", lambda self: None)
+    monkeypatch.setattr(journal_module, "_LOOK", 0.05)
+    journal = Journal(tmp_path)
+    journal._thread.join()
+    journal._queue = queue.Queue(maxsize=1)
+    journal._queue.put((b"", lambda: None))
+    for call in (lambda: journal.put(record(1)), journal.drain, journal.close):
+        assert isinstance(within(20, call), StoreError)
+
+
+def test_a_system_without_fdatasync_syncs_all_the_same(tmp_path: Path, monkeypatch) -> None:
+    """macOS has none."""
+    synced: list[int] = []
+    real = os.fsync
+    monkeypatch.delattr(os, "fdatasync")
+    monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(fd), real(fd))[1])
+    journal = Journal(tmp_path)
+    before = len(synced)
+    journal.put(record(0))
+    assert within(20, journal.drain) is None and len(synced) > before
+    journal.close()
+    assert len(read_journal(tmp_path).answers) == 1
+
+
+def test_a_journal_that_is_deleted_under_the_run_acknowledges_nothing_more(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.path.unlink()
+    journal.put(record(0))
+    raised = within(20, journal.drain)
+    assert isinstance(raised, StoreError) and "deleted" in str(raised) and str(journal.path) in str(raised)
+    within(20, journal.close)
+
+
+def test_a_dead_writer_ends_the_command_with_exit_3(cli, monkeypatch) -> None:
+    def refuse(fd: int) -> None:
+        raise RuntimeError("no such call")
+
+    monkeypatch.setattr(journal_module.os, "fdatasync", refuse)
+    failed = cli(*TASKS, "--model", "dummy")
+    assert failed.code == 3 and "store error" in failed.err and "no such call" in failed.err
+
+
+def test_a_cache_that_is_full_keeps_no_answer_and_ends_no_run(cli, tmp_path: Path, monkeypatch) -> None:
+    real = journal_module.write_whole
+
+    def refuse(fd: int, data: bytes) -> None:
+        if "/shared/" in os.readlink(f"/proc/self/fd/{fd}"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(fd, data)
+
+    monkeypatch.setattr(journal_module, "write_whole", refuse)
+    done = cli(*TASKS, "--model", "dummy", "--use_cache", tmp_path / "shared")
+    assert done.code == 0, done.err
+    cache = AnswerCache(tmp_path / "shared", Model({}, ModelSettings()))
+    assert not cache._answers
+    for doc_id in range(2):  # the second is put after the disk refused the first
+        cache.put(record(doc_id), Instance("generate_until", "t", doc_id, {}))
+        with suppress(StoreError):
+            cache._journal.drain()
+    cache.close()
+
+
+class Gone:
+    """An error stream whose reader is gone."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    def flush(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+def test_a_progress_bar_on_a_broken_error_stream_is_silent(monkeypatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Gone())
+    progress = Progress()
+    progress.phase("model")
+    progress.start("answering", 3)
+    for _ in range(3):
+        progress.tick(1, 1)
+    progress.stop()
+
+
+SHELL = {
+    "no error stream": "{} 2>&-",
+    "no output": "{} >&-",
+    "no stream at all": "{} <&- >&- 2>&-",
+    "full output": "{} >/dev/full",
+    "full error stream": "{} 2>/dev/full",
+    "output without a reader": "{{ {} ; echo $? >&9; }} 9>&1 | true",
+    "error stream without a reader": "{} 2> >(exec true)",
+}
+NOISY = """
+import os, sys
+from mm_eval.cli import main
+from mm_eval.engine.model import Model, register_model
+from mm_eval.errors import ModelError
+from mm_eval.types import Response
+
+@register_model("noisy")
+class Noisy(Model):
+    "Writes to the streams by their numbers, as libraries in C do; the last question fails."
+    def generate(self, instances):
+        for instance in instances:
+            for number in (1, 2):
+                try:
+                    os.write(number, b"a warning of a library\\n")
+                except OSError:
+                    pass
+            yield instance, ModelError("down") if instance.doc_id == 39 else Response("Yes")
+
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+QUICK = ("no stream at all", "full output", "output without a reader", "error stream without a reader")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SHELL]
+)
+def test_a_run_whose_streams_are_broken_keeps_its_answers_results_and_exit_code(tmp_path: Path, name: str) -> None:
+    (tmp_path / "noisy.py").write_text(NOISY)
+    folder, words = tmp_path / "run", " ".join(TASKS)
+    command = SHELL[name].format(
+        f"{sys.executable} {tmp_path / 'noisy.py'} {words} --model noisy --output_path {folder}"
+    )
+    script = (
+        f"exec 9>{tmp_path / 'code'}; {command}"
+        if "$?" not in command
+        else command.replace("9>&1", f"9>{tmp_path / 'code'}")
+    )
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=100)
+    code = int((tmp_path / "code").read_text()) if "$?" in command else done.returncode
+    assert code == 3, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+    state = read_journal(folder)
+    assert len(state.answers) == 39 and state.damaged == 0
+    assert (folder / "results.json").exists() and (folder / "report.html").exists()
+
+
+def test_a_release_whose_output_lost_its_reader_runs_all_its_models(tmp_path: Path) -> None:
+    release = tmp_path / "release.yaml"
+    release.write_text(
+        f"output_path: {tmp_path}/out\ntasks: [mme]\nsample: true\nlimit: 4\n"
+        "models: [{model: dummy, name: a}, {model: dummy, name: b}]\n"
+    )
+    command = f"{{ {sys.executable} -m mm_eval --config {release}; echo $? >{tmp_path}/code; }} | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=100)
+    assert (tmp_path / "code").read_text() == "0\n", done.stderr
+    assert all((tmp_path / "out" / name / "results.json").exists() for name in "ab")
+
+
+def test_a_list_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m mm_eval ls tasks >/dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and done.stderr.startswith("mm-eval: standard output can't be written: No space left")
+    assert len(done.stderr.splitlines()) == 1
