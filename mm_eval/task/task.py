@@ -16,6 +16,7 @@ from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.context import Layout, Turn, lead_of, write_context, written_context
 from mm_eval.task.dataset import LOCAL_FILES, DataSource, beside, docs_of, load_docs
+from mm_eval.task.decode import decoding
 from mm_eval.task.docs import Docs
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.media import PictureCache, picture_digest, visuals_of
@@ -199,11 +200,16 @@ class Task:
         loaders = self._loaders(doc_id, examples, style, where)
         error: MMEvalError | None = None
         digests: list[list[str]] = []
+        pixels = 0
         if turn_pictures is None:
             try:
-                digests = [[picture_digest(picture) for picture in load()] for load in loaders]
+                for load in loaders:
+                    pictures = load()
+                    with decoding(where):
+                        digests.append([picture_digest(picture) for picture in pictures])
+                    pixels += sum(picture.width * picture.height for picture in pictures)
             except DataError as broken:
-                error = broken.located(where)
+                error, digests = broken.located(where), []
             counts = [len(turn) for turn in digests]
         else:
             counts = list(turn_pictures(doc_id) or ())
@@ -220,6 +226,7 @@ class Task:
             "target": question.target,
             "images": (lambda: [picture for load in loaders for picture in load()]) if any(counts) or error else None,
             "image_digests": tuple(digest for turn in digests for digest in turn),
+            "pixels": pixels,
             "error": error,
         }
         for instance in requests_of(self.config, question, contexts, template, self._bare_choices):
