@@ -90,7 +90,7 @@ class Task:
     ) -> Docs:
         if config.custom_dataset is not None:
             arguments = {**config.metadata, **config.dataset_kwargs}
-            return docs_of(config.custom_dataset, arguments, split, config.where("custom_dataset"), process)
+            return docs_of(config.custom_dataset, arguments, split, config.where("custom_dataset"), process, source)
         if config.dataset_path is None:
             raise ConfigError("dataset_path is missing.", where=config.where("task"))
         options = dict(config.dataset_kwargs or {})
