@@ -21,6 +21,7 @@ from mm_eval.task.docs import Docs
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.media import PictureCache, picture_digest, visuals_of
 from mm_eval.task.messages import messages_of
+from mm_eval.task.named_files import FileState, picture_files, sample_files
 from mm_eval.task.prompt import words_of
 from mm_eval.task.question import Question, question_of
 from mm_eval.task.requests import needs_bare_choices, requests_of
@@ -144,6 +145,23 @@ class Task:
     @property
     def has_pictures(self) -> bool:
         return self.config.doc_to_visual is not None or self.config.doc_to_messages is not None
+
+    def picture_files(self, doc_ids: Sequence[int], known: Mapping[str, FileState]) -> dict[str, FileState]:
+        """{name: its state} of the picture files that these docs and their few-shot examples name.
+
+        known: the same from an earlier launch, so that only what has changed is read.
+        """
+        if not self.has_pictures:
+            return {}
+        found = picture_files(self.docs, doc_ids, known)
+        if self.pool is None:
+            return found
+        count = self.config.num_fewshot
+        drawn = {e.index for doc_id, doc in self.docs.texts(list(doc_ids)) for e in self.pool.draw(count, doc_id, doc)}
+        if isinstance(self.pool.docs, Docs):
+            return {**picture_files(self.pool.docs, sorted(drawn), known, places=self.docs.places), **found}
+        samples = sample_files((self.pool.docs[index] for index in sorted(drawn)), self.docs.places, known)
+        return {**samples, **found}
 
     def select(self, limit: int | float | None = None, samples: Sequence[int] | None = None) -> list[int]:
         """The doc ids that a run asks: all, the first `limit` (a share of them below 1), or those named.
