@@ -21,7 +21,7 @@ from mm_eval.scorers import ProcessResultsScorer, Scorer
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.blocks import PromptBlock, check_prompt_keys, choose_block
 from mm_eval.task.dataset import DataSource, sample_configs
-from mm_eval.task.named_files import FileState, picture_files
+from mm_eval.task.named_files import FileState
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import MetricKey
 
@@ -60,11 +60,7 @@ class Plan:
 
         known: the same from an earlier launch, so that only what has changed is read.
         """
-        found = {
-            name: picture_files(task.docs, self.doc_ids[name], known.get(name, {}))
-            for name, task in self.tasks.items()
-            if task.has_pictures
-        }
+        found = {name: task.picture_files(self.doc_ids[name], known.get(name, {})) for name, task in self.tasks.items()}
         return {name: states for name, states in found.items() if states}
 
     def spec(self) -> dict[str, Any]:

@@ -58,6 +58,7 @@ class Instance:
     context: text, or chat messages with image parts, when the chat template is applied.
     images: loads the pictures in prompt order, RGB, decoded anew at each call so that none is kept; None for a text question.
     image_digests: one sha256 of the decoded RGB pixels (and size) a picture.
+    pixels: of all its pictures, so that an adapter can bound what it decodes at a time; 0 where nothing was decoded.
     generation_kwargs: for generate_until (until, max_gen_toks, temperature, ...).
     continuation: for loglikelihood, what is scored after the context; for loglikelihood_rolling the whole text.
     resps: the answers, as they are scored: a str, or (log-likelihood, is_greedy).
@@ -74,6 +75,7 @@ class Instance:
     generation_kwargs: Mapping[str, Any] = field(default_factory=dict)
     images: Callable[[], list[Image]] | None = field(default=None, repr=False)
     image_digests: tuple[str, ...] = ()
+    pixels: int = 0
     choice: int = 0
     repeat: int = 0
     target: Target = None

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mm_eval.errors import ConfigError, DataError, ModelError
+from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Instance
 
 from .hf_arguments import Arguments
@@ -127,6 +128,10 @@ class PromptWriter:
 
     def write(self, instance: Instance) -> Prompt:
         """The prompt of an instance; DataError for a bad picture, ModelError where the model can't take the prompt."""
+        with IN_FLIGHT.held(instance.pixels):
+            return self._written(instance)
+
+    def _written(self, instance: Instance) -> Prompt:
         pictures = instance.images() if instance.images is not None else []
         if pictures and self.processor is None:
             raise ModelError(

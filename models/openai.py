@@ -25,6 +25,7 @@ from urllib.request import getproxies
 
 from mm_eval.engine.model import Answers, GenerationOptions, Model, ModelSettings, question, register_model
 from mm_eval.errors import ConfigError, MMEvalError, ModelError, did_you_mean
+from mm_eval.task.decode import IN_FLIGHT, decoding
 from mm_eval.task.media import encoded
 from mm_eval.types import Instance, Message, Response
 
@@ -247,7 +248,8 @@ class OpenAI(Model):
             return "/completions", plain
 
         def make() -> bytes:
-            messages = chat_messages(instance)
+            with IN_FLIGHT.held(instance.pixels), decoding(f"{instance.task} doc {instance.doc_id}"):
+                messages = chat_messages(instance)
             if prefill is not None:
                 if messages and messages[-1]["role"] == "assistant":  # a prefix of the answer is there already
                     messages = [*messages[:-1], {**messages[-1], "content": _text(messages[-1]) + prefill}]

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from PIL.JpegImagePlugin import JpegImageFile
 
-from mm_eval.errors import MMEvalError
+from mm_eval.errors import DataError, MMEvalError
 from mm_eval.report.media import Media
-from mm_eval.task.media import open_picture, picture_digest
+from mm_eval.task.decode import check_size, decoding, open_picture
+from mm_eval.task.media import picture_digest
 from mm_eval.task.task import PromptStyle, Task
 
 if TYPE_CHECKING:
@@ -57,13 +59,13 @@ def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Itera
         for doc_id, doc in task.docs.stored(list(chunk)):
             own = _unread_pictures(task, style, doc_id, doc)
             digests = chunk[doc_id][-len(own) :] if own else []
-            if own and not checked:
-                read = [picture_digest(open_picture(picture.content).convert("RGB")) for picture in own]
-                checked = read == digests
-            if own and checked:
-                made += sum(_write_stored(media, digest, p) for digest, p in zip(digests, own, strict=True))
-            else:
-                made += _write_decoded(media, task, style, doc_id, chunk[doc_id])
+            with suppress(DataError), decoding(f"doc {doc_id}"):
+                if own and not checked:
+                    checked = [picture_digest(open_picture(picture.content)) for picture in own] == digests
+                if own and checked:
+                    made += sum(_write_stored(media, digest, p) for digest, p in zip(digests, own, strict=True))
+                else:
+                    made += _write_decoded(media, task, style, doc_id, chunk[doc_id])
     return made
 
 
@@ -96,11 +98,10 @@ class StoredJpeg(JpegImageFile):
 
 def _unread_pictures(task: Task, style: PromptStyle, doc_id: int, doc: Doc) -> list[StoredJpeg]:
     """The doc's pictures where each is a stored JPEG that the task's function passed on unread; else none."""
-    try:
+    pictures: list[Image] = []
+    with suppress(MMEvalError), decoding(f"doc {doc_id}"):
         opened = {name: _unread(doc[name]) if name in task.docs.media_columns else doc[name] for name in doc}
         pictures = task.pictures(opened, style, f"doc {doc_id}")
-    except (MMEvalError, OSError, SyntaxError, ValueError):
-        return []
     stored = [picture for picture in pictures if isinstance(picture, StoredJpeg) and not picture.looked_into]
     return stored if len(stored) == len(pictures) else []
 
@@ -111,6 +112,7 @@ def _unread(value: Any) -> Any:
     if not content or content[:2] != b"\xff\xd8":
         raise ValueError("no JPEG in the row")
     picture = StoredJpeg(content)
+    check_size(picture)
     if picture.mode != "RGB" or picture.getexif().get(ORIENTATION) is not None:
         raise ValueError("not as it is stored")
     return picture
@@ -126,10 +128,7 @@ def _write_stored(media: Media, digest: str, picture: StoredJpeg) -> int:
 
 
 def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, digests: list[str]) -> int:
-    try:
-        pictures = task.pictures(task.docs.full(doc_id), style, f"doc {doc_id}", task.docs.picture)
-    except MMEvalError:
-        return 0
+    pictures = task.pictures(task.docs.full(doc_id), style, f"doc {doc_id}", task.docs.picture)
     made = 0
     for picture in pictures:
         digest = picture_digest(picture)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +15,8 @@ from urllib.parse import urlsplit
 
 from mm_eval.catalog.draws import Draws
 from mm_eval.errors import ConfigError, DataError, NotHereError
+from mm_eval.task.data_files import content_cache
+from mm_eval.task.decode import reset_pillow
 from mm_eval.task.docs import Docs, fingerprint_of
 from mm_eval.task.stored_media import Places
 
@@ -94,6 +95,7 @@ def load_docs(
     where: file:line or task name, for errors.
     Errors: ConfigError when the data is nowhere to be found, when it is empty, or when `process_docs` fails.
     """
+    reset_pillow()
     rows = _load(dataset_path, dataset_name, split, source, dict(kwargs or {}), where)
     fingerprint = fingerprint_of(rows)
     if process is not None:
@@ -147,6 +149,7 @@ def docs_of(
     split: str,
     where: str,
     process: Callable[[Any], Any] | None = None,
+    source: DataSource | None = None,
 ) -> Docs:
     """The docs that a task's own function makes: `custom_dataset(**arguments)` gives {split: rows}.
 
@@ -155,8 +158,9 @@ def docs_of(
     """
     import datasets
 
+    reset_pillow()
     try:
-        with Draws().used():
+        with Draws().used(), found_here(source or DataSource()):
             splits = custom_dataset(**arguments)
             rows = splits[split]
             if not isinstance(rows, datasets.Dataset):
@@ -188,11 +192,10 @@ def _load(path: str, name: str | None, split: str, source: DataSource, kwargs: d
         looked.append(str(folder))
         if folder.is_dir():
             with _no_progress_bar():
-                return _read(str(folder), name, split, {**options, **_own_cache(folder)}, where, looked)
+                return _read(str(folder), name, split, options, where, looked, local=True)
     if Path(path).is_dir() or path in LOCAL_FILES:
-        own_cache = _own_cache(Path(path)) if path not in LOCAL_FILES else {}
         with _no_progress_bar():
-            return _read(path, name, split, {**options, **own_cache}, where, [path])
+            return _read(path, name, split, options, where, [path], local=True)
     if source.sample:
         raise ConfigError(
             f"there is no bundled sample of {path!r}.",
@@ -214,19 +217,6 @@ def _load(path: str, name: str | None, split: str, source: DataSource, kwargs: d
         where=where,
         hint="Use --sample for the bundled sample data, or --data_root DIR with the data at DIR/org/name.",
     )
-
-
-def _own_cache(folder: Path) -> dict[str, str]:
-    """A cache of this state of a folder: `datasets` goes by the folder's README where there is one, and would serve old files."""
-    import datasets
-
-    state = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape"))
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        about = file.stat()
-        state.update(
-            f"{file.relative_to(folder)}\0{about.st_size}\0{about.st_mtime_ns}\n".encode("utf-8", "surrogateescape")
-        )
-    return {"cache_dir": str(Path(datasets.config.HF_DATASETS_CACHE) / f"mm-eval-{state.hexdigest()[:16]}")}
 
 
 def fetch_repository(path: str, folder: Path, source: DataSource) -> None:
@@ -279,10 +269,21 @@ def hub_cache_only() -> Iterator[None]:
             setattr(module, name, value)
 
 
-def _read(path: str, name: str | None, split: str, options: dict[str, Any], where: str, looked: list[str]) -> Any:
+def _read(
+    path: str,
+    name: str | None,
+    split: str,
+    options: dict[str, Any],
+    where: str,
+    looked: list[str],
+    local: bool = False,
+) -> Any:
+    """The rows of a split. local: of files on this machine, whose content decides which cache is used."""
     import datasets
 
     try:
+        if local:
+            options = {**options, **content_cache(datasets.load_dataset_builder, path, name, options)}
         return datasets.load_dataset(path, name, split=split, **options)
     except (OSError, ValueError, KeyError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         message = str(error).strip().split("\n")[0]
@@ -297,7 +298,7 @@ def _read(path: str, name: str | None, split: str, options: dict[str, Any], wher
 
 @contextmanager
 def found_here(source: DataSource) -> Iterator[None]:
-    """Inside, `datasets.load_dataset` finds by its hub id what lies below a data root.
+    """Inside, `datasets.load_dataset` finds by its hub id what lies below a data root, and serves no old rows of local files.
 
     A task's own function loads so what its docs lack: GQA's `process_docs` the pictures. `token=True` means "if there is one".
     """
@@ -307,8 +308,10 @@ def found_here(source: DataSource) -> Iterator[None]:
 
     def here_first(path: str, name: str | None = None, *args: Any, **kwargs: Any) -> Any:
         folder = next((folder for folder in source.folders(path) if folder.is_dir()), None)
-        if folder is not None:
-            path, kwargs = str(folder), {**kwargs, **_own_cache(folder)}
+        path = path if folder is None else str(folder)
+        if folder is not None or Path(path).is_dir() or path in LOCAL_FILES:
+            # load_dataset gives all but path and name by keyword
+            kwargs = {**kwargs, **content_cache(from_hub, path, name, kwargs)}
         if kwargs.get("token") is True:
             kwargs["token"] = _token(kwargs).get("token")
         return from_hub(path, name, *args, **kwargs)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.errors import DataError
-from mm_eval.task.media import decoding, open_picture
-from mm_eval.task.stored_media import Places, decoded, only_pictures
+from mm_eval.task.decode import PixelCount, decoding, open_picture, reset_pillow
+from mm_eval.task.stored_media import MEDIA, Places, decoded, inner_feature, only_pictures, without_media
 from mm_eval.types import Doc
 
 
@@ -26,6 +26,7 @@ class Docs:
     places: Places = field(default_factory=Places)
     bundled: bool = False  # sample data, and not what it stands for
     media_columns: tuple[str, ...] = field(init=False, default=())
+    _records: tuple[str, ...] = field(init=False, default=(), repr=False)  # columns with pictures and texts together
     _texts: Any = field(init=False, default=None, repr=False)
     _stored: Any = field(init=False, default=None, repr=False)
     _decodes: bool = field(init=False, default=False, repr=False)
@@ -34,9 +35,11 @@ class Docs:
     def __post_init__(self) -> None:
         self._features = features = getattr(self.rows, "features", None) or {}
         self.media_columns = tuple(name for name, feature in features.items() if _holds_media(feature))
-        self._texts = self.rows.remove_columns(list(self.media_columns)) if self.media_columns else self.rows
-        self._decodes = bool(self.media_columns) and all(only_pictures(features[name]) for name in self.media_columns)
-        self._stored = self.rows.with_format("arrow") if self._decodes else None
+        self._records = tuple(name for name, feature in features.items() if _records_media(feature))
+        apart = [*self.media_columns, *self._records]
+        self._texts = self.rows.remove_columns(apart) if apart else self.rows
+        self._decodes = bool(apart) and all(only_pictures(features[name]) for name in apart)
+        self._stored = self.rows.with_format("arrow") if apart else None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -47,15 +50,23 @@ class Docs:
 
     def text(self, doc_id: int) -> Doc:
         """The doc without its pictures."""
-        return dict(self._texts[doc_id]) if self._texts.column_names else {}
+        doc = dict(self._texts[doc_id]) if self._texts.column_names else {}
+        return {**doc, **self._undecoded([doc_id])[0]} if self._records else doc
 
     def texts(self, doc_ids: range | list[int], chunk: int = 256) -> Iterator[tuple[int, Doc]]:
         """(doc_id, doc without pictures) for many docs, read a chunk at a time: ten times faster than one by one."""
         for start in range(0, len(doc_ids), chunk):
             ids = list(doc_ids[start : start + chunk])
             columns = self._texts[ids] if self._texts.column_names else {}
+            records = self._undecoded(ids) if self._records else []
             for row, doc_id in enumerate(ids):
-                yield doc_id, {name: values[row] for name, values in columns.items()}
+                doc = {name: values[row] for name, values in columns.items()}
+                yield doc_id, {**doc, **records[row]} if records else doc
+
+    def _undecoded(self, doc_ids: list[int]) -> list[Doc]:
+        """The columns that hold pictures and texts together, each picture as `{"path": ...}`: nothing is decoded."""
+        rows = self._stored.select_columns(list(self._records))[doc_ids].to_pylist()
+        return [{name: without_media(self._features[name], value) for name, value in row.items()} for row in rows]
 
     def picture_keys(self, doc_ids: list[int], chunk: int = 64) -> dict[int, str]:
         """For each doc with pictures the digest of their files, nothing decoded: docs with equal ones share their pictures."""
@@ -76,10 +87,12 @@ class Docs:
         where = f"{self.where} doc {doc_id}"
         with decoding(where):
             if not self._decodes:
+                reset_pillow()  # `datasets` decodes: video and audio may be among it
                 return dict(self.rows[doc_id])
             [row] = self._stored[doc_id].to_pylist()
+            count = PixelCount()
             try:
-                return {name: decoded(self._features[name], value, self.places) for name, value in row.items()}
+                return {name: decoded(self._features[name], value, self.places, count) for name, value in row.items()}
             except DataError as error:
                 raise error.located(where) from error
 
@@ -131,7 +144,13 @@ def _feed(digest: Any, value: Any) -> int:
 
 def _holds_media(feature: Any) -> bool:
     """Whether a column holds pictures (or video, audio), alone or in a list."""
-    inner = getattr(feature, "feature", None)
-    if isinstance(feature, list) and feature:
-        inner = feature[0]
-    return type(feature).__name__ in {"Image", "Video", "Audio", "Pdf"} or inner is not None and _holds_media(inner)
+    inner = inner_feature(feature)
+    return type(feature).__name__ in MEDIA or inner is not None and _holds_media(inner)
+
+
+def _records_media(feature: Any) -> bool:
+    """Whether a column holds records (or lists of them) with pictures among their fields."""
+    if isinstance(feature, Mapping):
+        return any(_holds_media(part) or _records_media(part) for part in feature.values())
+    inner = inner_feature(feature)
+    return inner is not None and _records_media(inner)

@@ -11,12 +11,22 @@ import io
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import DataError, MMEvalError
 from mm_eval.task.blocks import PromptBlock, call
 from mm_eval.task.columns import require_column
+from mm_eval.task.decode import (
+    LARGE,
+    MIME,
+    SOURCE,
+    PixelCount,
+    as_rgb,
+    check_size,
+    decoding,
+    open_picture,
+    reset_pillow,
+)
 from mm_eval.types import Doc
 
 if TYPE_CHECKING:
@@ -27,83 +37,33 @@ def to_pictures(visuals: Any, where: str, what: str = "doc_to_visual") -> list[I
     """RGB pictures from what a task's function returned: one picture, a list of them, or None for no picture.
 
     what: the function's key, for errors.
-    A picture in another mode is converted as Pillow does it (alpha is dropped), which is what published numbers rest on.
-    Errors: DataError when something is no picture, or can't be decoded.
+    Errors: DataError when something is no picture, can't be decoded, or is too large.
     """
     from PIL import Image
 
     if visuals is None:
         return []
+    reset_pillow()
     items = visuals if isinstance(visuals, Sequence) else [visuals]
-    pictures = []
+    pictures, count = [], PixelCount()
     for item in items:
         if not isinstance(item, Image.Image):
             raise DataError(f"{what} gave {type(item).__name__} where a picture is needed.", where=where)
         with decoding(where):
-            in_memory = type(item) is Image.Image and item.mode == "RGB"  # `convert` would copy it
-            pictures.append(item if in_memory else item.convert("RGB"))
+            check_size(item)
+            count.add(item)
+            pictures.append(as_rgb(item))
     return pictures
-
-
-class decoding:
-    """Turns what Pillow raises on a broken picture into a DataError that names the doc."""
-
-    def __init__(self, where: str) -> None:
-        self.where = where
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        from PIL import Image
-
-        if isinstance(error, (OSError, SyntaxError, ValueError, ArithmeticError, Image.DecompressionBombError)):
-            raise DataError(f"a picture can't be decoded: {error}", where=self.where) from error
-
-
-def open_picture(content: bytes) -> Image:
-    """A picture from a file's bytes (see `_opened`), for the caller to change as it likes.
-
-    The last file stays opened, since the docs on one picture mostly follow each other.
-    """
-    last = _opened(content)
-    picture = last.copy()
-    picture.format = last.format
-    return picture
-
-
-@lru_cache(maxsize=1)
-def _opened(content: bytes) -> Image:
-    """A picture from a file's bytes, turned upright where the file says so; of an animation the first frame.
-
-    The header is judged before a pixel is unpacked: beyond Pillow's limit (179 million pixels) it is refused, whatever the file's
-    size. 16 bits a channel are scaled to 8, where Pillow alone would clip them to white.
-    Raises what Pillow raises (see `decoding`).
-    """
-    from PIL import Image, ImageOps
-
-    picture: Image.Image = Image.open(io.BytesIO(content))
-    picture.load()
-    if picture.mode.startswith("I;16") or picture.mode == "I" and picture.format == "PNG":
-        scaled = picture.convert("I").point(lambda value: value * (1 / 257)).convert("L")
-        return ImageOps.exif_transpose(scaled)
-    if picture.getexif().get(0x0112) is not None:
-        return ImageOps.exif_transpose(picture)
-    if picture.format in MIME:
-        picture.info[_FILE] = (picture.format, content)
-    return picture
-
-
-MIME = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
-_FILE = "mm_eval.file"
 
 
 def encoded(picture: Image, digest: str) -> tuple[str, bytes]:
     """(MIME type, file) of a picture: the file that it was read from where that shows exactly these pixels, else a PNG.
 
     `info` travels with a picture through crops and resizes, so the file is only believed when its pixels have the digest.
+    A file with transparency or several frames is never sent: servers blend and choose by rules of their own.
     """
-    known = picture.info.get(_FILE)
-    if known is not None and picture_digest(open_picture(known[1]).convert("RGB")) == digest:
+    known = picture.info.get(SOURCE)
+    if known is not None and picture_digest(open_picture(known[1])) == digest:
         return MIME[known[0]], known[1]
     file = io.BytesIO()
     clean = picture.copy()
@@ -113,13 +73,23 @@ def encoded(picture: Image, digest: str) -> tuple[str, bytes]:
 
 
 def picture_digest(picture: Image) -> str:
-    """sha256 of an RGB picture's size and pixels. The last one is kept: to see that pixels are equal costs a tenth."""
+    """sha256 of a picture's size and RGB pixels. The last one is kept: to see that pixels are equal costs a tenth.
+
+    A large picture is read in strips, so that its pixels are not in memory once more, and is not kept.
+    """
     global _last_digest
-    size, pixels = picture.size, picture.tobytes()
+    size = picture.size
+    digest = hashlib.sha256(f"{picture.width}x{picture.height}".encode())
+    if picture.width * picture.height > LARGE:
+        rows = max(1, LARGE // (8 * picture.width))
+        for top in range(0, picture.height, rows):
+            strip = picture.crop((0, top, picture.width, min(top + rows, picture.height)))
+            digest.update(strip.convert("RGB").tobytes())
+        return digest.hexdigest()
+    pixels = picture.convert("RGB").tobytes() if picture.mode != "RGB" else picture.tobytes()
     last_size, last_pixels, known = _last_digest
     if size == last_size and pixels == last_pixels:
         return known
-    digest = hashlib.sha256(f"{picture.width}x{picture.height}".encode())
     digest.update(pixels)
     _last_digest = size, pixels, digest.hexdigest()
     return digest.hexdigest()
@@ -145,7 +115,11 @@ def visuals_of(
         found = require_column(doc, doc_to_visual, "doc_to_visual", where)
         names = [found] if isinstance(found, str) else found
         if named and isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names):
-            found = [named(name, where) for name in names]
+            found, count = [], PixelCount()
+            for name in names:
+                found.append(named(name, where))
+                with decoding(where):
+                    count.add(found[-1])
         return to_pictures(found, where)
     with decoding(where):
         try:
@@ -174,6 +148,9 @@ class PictureCache:
             if key in self._pictures:
                 self._pictures.move_to_end(key)
                 return self._pictures[key]
+            if self._bytes > self._max_bytes:  # one large picture: two of them should not be in memory
+                self._pictures.clear()
+                self._bytes = 0
         pictures = load()
         with self._lock:
             if key not in self._pictures:

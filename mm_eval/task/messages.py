@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import DataError, MMEvalError
 from mm_eval.task.blocks import PromptBlock, call
-from mm_eval.task.media import decoding, to_pictures
+from mm_eval.task.decode import decoding
+from mm_eval.task.media import to_pictures
 from mm_eval.types import Doc, Message
 
 if TYPE_CHECKING:

@@ -16,10 +16,12 @@ from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.context import Layout, Turn, lead_of, write_context, written_context
 from mm_eval.task.dataset import LOCAL_FILES, DataSource, beside, docs_of, load_docs
+from mm_eval.task.decode import decoding
 from mm_eval.task.docs import Docs
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.media import PictureCache, picture_digest, visuals_of
 from mm_eval.task.messages import messages_of
+from mm_eval.task.named_files import FileState, picture_files, sample_files
 from mm_eval.task.prompt import words_of
 from mm_eval.task.question import Question, question_of
 from mm_eval.task.requests import needs_bare_choices, requests_of
@@ -89,7 +91,7 @@ class Task:
     ) -> Docs:
         if config.custom_dataset is not None:
             arguments = {**config.metadata, **config.dataset_kwargs}
-            return docs_of(config.custom_dataset, arguments, split, config.where("custom_dataset"), process)
+            return docs_of(config.custom_dataset, arguments, split, config.where("custom_dataset"), process, source)
         if config.dataset_path is None:
             raise ConfigError("dataset_path is missing.", where=config.where("task"))
         options = dict(config.dataset_kwargs or {})
@@ -143,6 +145,23 @@ class Task:
     @property
     def has_pictures(self) -> bool:
         return self.config.doc_to_visual is not None or self.config.doc_to_messages is not None
+
+    def picture_files(self, doc_ids: Sequence[int], known: Mapping[str, FileState]) -> dict[str, FileState]:
+        """{name: its state} of the picture files that these docs and their few-shot examples name.
+
+        known: the same from an earlier launch, so that only what has changed is read.
+        """
+        if not self.has_pictures:
+            return {}
+        found = picture_files(self.docs, doc_ids, known)
+        if self.pool is None:
+            return found
+        count = self.config.num_fewshot
+        drawn = {e.index for doc_id, doc in self.docs.texts(list(doc_ids)) for e in self.pool.draw(count, doc_id, doc)}
+        if isinstance(self.pool.docs, Docs):
+            return {**picture_files(self.pool.docs, sorted(drawn), known, places=self.docs.places), **found}
+        samples = sample_files((self.pool.docs[index] for index in sorted(drawn)), self.docs.places, known)
+        return {**samples, **found}
 
     def select(self, limit: int | float | None = None, samples: Sequence[int] | None = None) -> list[int]:
         """The doc ids that a run asks: all, the first `limit` (a share of them below 1), or those named.
@@ -199,11 +218,16 @@ class Task:
         loaders = self._loaders(doc_id, examples, style, where)
         error: MMEvalError | None = None
         digests: list[list[str]] = []
+        pixels = 0
         if turn_pictures is None:
             try:
-                digests = [[picture_digest(picture) for picture in load()] for load in loaders]
+                for load in loaders:
+                    pictures = load()
+                    with decoding(where):
+                        digests.append([picture_digest(picture) for picture in pictures])
+                    pixels += sum(picture.width * picture.height for picture in pictures)
             except DataError as broken:
-                error = broken.located(where)
+                error, digests = broken.located(where), []
             counts = [len(turn) for turn in digests]
         else:
             counts = list(turn_pictures(doc_id) or ())
@@ -220,6 +244,7 @@ class Task:
             "target": question.target,
             "images": (lambda: [picture for load in loaders for picture in load()]) if any(counts) or error else None,
             "image_digests": tuple(digest for turn in digests for digest in turn),
+            "pixels": pixels,
             "error": error,
         }
         for instance in requests_of(self.config, question, contexts, template, self._bare_choices):
