@@ -316,11 +316,11 @@ def asked_with(plan: Plan, prompt_key: str, output_path: str) -> Plan:
 
 
 def _preflight(plan: Plan) -> None:
-    """Builds the first doc's question of each task: what is wrong there is wrong with the config, and nothing was asked."""
+    """Builds the first doc's prompt of each task: what is wrong there is wrong with the config, and nothing was asked."""
     for name, task in plan.tasks.items():
         doc_id = plan.doc_ids[name][0]
         doc = task.docs.text(doc_id)
-        where = f"{task.config.file_name}: {task.path} doc {doc_id}"
+        where = f"{task.path} doc {doc_id}"
         try:
             question = task.question(doc, plan.styles[name].block, where)
             check_prompt_keys(task, plan.doc_ids[name], plan.styles[name].block)
@@ -329,8 +329,13 @@ def _preflight(plan: Plan) -> None:
                 raise DataError("doc_to_target gave None, so that no answer could be right.", where=where)
             if task.pool is not None:
                 task.pool.draw(task.config.num_fewshot, doc_id, doc)
-        except DataError as error:
-            raise ConfigError(error.what, where=error.where, hint=error.hint) from error
+            if not task.writes_messages(plan.styles[name]):
+                for instance in task.instances([doc_id], plan.styles[name], lambda _: None):
+                    if instance.error is not None:
+                        raise instance.error
+        except (ConfigError, DataError) as error:
+            where = f"{task.config.file_name}: {where}" if error.where == where else error.where
+            raise ConfigError(error.what, where=where, hint=error.hint) from error
 
 
 def _digest(doc_ids: list[int]) -> dict[str, Any]:

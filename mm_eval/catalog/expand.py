@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import fnmatch
 import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,12 +23,18 @@ from mm_eval.catalog import schema
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.group import GroupConfig
 from mm_eval.catalog.index import Entry, entry_error
-from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, without
+from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, shown_path, without
 from mm_eval.catalog.nodes import GroupNode, Node, TaskNode, descendants
 from mm_eval.catalog.runtime import ABOUT_A_GROUP, Runtime, without_shown_shots
 from mm_eval.errors import ConfigError, did_you_mean
 
 log = logging.getLogger(__name__)
+
+MAX_NESTED = 50
+"""How many groups may stand within each other."""
+
+MAX_OPENED = 1_000
+"""How often one name may open the same file: 40 groups that each name the next one twice double at each step."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,7 @@ class Expander:
     def __init__(self, entries: Mapping[str, Entry], runtime: Runtime) -> None:
         self.entries, self.runtime = entries, runtime
         self._files: dict[Path, LocatedDict] = {}
+        self._times: Counter[Path] = Counter()
         self._opened: dict[tuple[str, str | None], list[Node]] = {}
 
     @cached_property
@@ -79,6 +87,11 @@ class Expander:
         yield from self.inline_paths
 
     # ------------------------------------------------------------------ specs
+
+    def asked(self, spec: str | Mapping[str, Any] | Path) -> list[Node]:
+        """The tasks and groups that one spec of a user means."""
+        self._times.clear()
+        return self.spec(spec, Context())
 
     def spec(self, spec: str | Mapping[str, Any] | Path, context: Context) -> list[Node]:
         """The tasks and groups that a spec means: a name, a path `a::b`, a glob, a file, `name@format`, or a config."""
@@ -171,10 +184,14 @@ class Expander:
 
     def file(self, path: Path, context: Context) -> Node:
         """The task or group that a YAML file defines."""
-        from mm_eval.catalog.yaml import is_group, load_config
+        from mm_eval.catalog.yaml import is_group, load_for_use
 
+        self._times[path] += 1
+        if self._times[path] > MAX_OPENED:
+            what = f"the groups around {shown_path(path)} name it more than {MAX_OPENED:,} times."
+            raise ConfigError(what, where=context.where, hint="List each member once.")
         if path not in self._files:
-            self._files[path] = load_config(path)[0]
+            self._files[path] = load_for_use(path)
         config = self._files[path]
         if is_group(config):
             if path in context.open_files:
@@ -207,6 +224,9 @@ class Expander:
         """A group with its members."""
         name = str(config.get("group"))
         full = context.below(name)
+        if full.count("::") >= MAX_NESTED:
+            what = f"more than {MAX_NESTED} groups stand within each other."
+            raise ConfigError(what, where=context.where or config.where("group"))
         names = (*context.trail, name, full)
         said = merge(context.overrides, self.runtime.about(names))
         about = LocatedDict({key: value for key, value in said.items() if key in ABOUT_A_GROUP}, said.place)
@@ -275,7 +295,7 @@ class Expander:
             return schema.canonical_keys(located(stated["include"]))
         merged = LocatedDict()
         for path in include_paths(stated, file.parent if file else Path.cwd()):
-            merged = merge(merged, included(path)[0])
+            merged = merge(merged, included(path))
         return merged
 
     def _defaults(self, group: GroupConfig) -> LocatedDict:

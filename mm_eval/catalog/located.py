@@ -35,15 +35,20 @@ def shown_path(file: Path) -> str:
 
 
 class LocatedDict(dict[Any, Any]):
-    """A mapping from a file. places: the place of each key; place: its own."""
+    """A mapping from a file.
+
+    places: the place of each key; place: its own. warnings: what its reader should know of a whole file.
+    """
 
     def __init__(self, items: Mapping[Any, Any] | None = None, place: Place = NOWHERE) -> None:
         super().__init__(items or {})
         self.place = place
         self.places: dict[Any, Place] = {}
+        self.warnings: list[str] = []
         if isinstance(items, LocatedDict):
             self.place = items.place if place is NOWHERE else place
             self.places = dict(items.places)
+            self.warnings = items.warnings
 
     def where(self, key: Any = None) -> str:
         """`file:line` of a key, or of the mapping itself where the key isn't in it."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mm_eval.catalog.config import TaskConfig, digest_of, to_json
-from mm_eval.catalog.expand import Context, Expander, inline_paths
+from mm_eval.catalog.expand import Expander, inline_paths
 from mm_eval.catalog.group import GroupConfig
 from mm_eval.catalog.index import Entry, build_index
 from mm_eval.catalog.nodes import Node, TaskNode
@@ -129,7 +129,7 @@ class TaskManager:
         asked = [part for spec in listed for part in _parts(spec)]
         if not asked:
             raise ConfigError("no task is named.")
-        nodes = [node for spec in asked for node in expander.spec(spec, Context())]
+        nodes = [node for spec in asked for node in expander.asked(spec)]
         loaded = _collect(nodes)
         runtime.check_used([*loaded.tasks, *loaded.groups])
         return loaded

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.catalog.config import TaskConfig
@@ -285,7 +285,8 @@ class Task:
         return messages_of(self.config.doc_to_messages, self.docs.full(doc_id), style.block, where)
 
     def _description(self, doc: Doc, style: PromptStyle, where: str) -> str:
-        return words_of(self.config.description, doc, style.block, what="description", where=where)
+        written = partial(self.config.where, "description")
+        return words_of(self.config.description, doc, style.block, what="description", where=where, written=written)
 
     def _contexts(
         self, doc: Doc, question: Question, examples: list[Example], style: PromptStyle, counts: list[int], where: str
