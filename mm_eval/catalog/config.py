@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from mm_eval.catalog import schema
+from mm_eval.catalog.draws import Draws
 from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
-from mm_eval.catalog.functions import FunctionRef
+from mm_eval.catalog.functions import FunctionRef, draws_of
 from mm_eval.catalog.located import LocatedDict, LocatedList, located, shown_path, without
 from mm_eval.errors import ConfigError
 from mm_eval.types import OutputType
@@ -207,6 +208,10 @@ class TaskConfig:
             f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("source", "file", "path", "name")
         }
         return replace(self, **{key: resolve(value) for key, value in found.items()})
+
+    def draws(self) -> Draws:
+        """The random stream of the functions of a resolved task, from its start."""
+        return draws_of(schema.functions_in(self.source))
 
     def digest(self) -> str:
         """sha256 over all that the config says and the source of every function file that it refers to.

@@ -59,6 +59,7 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
             scorer.check_repeats(config.repeats)
         except ConfigError as error:
             raise error.located(config.where("filter_list" if config.filter_list else "metric_list")) from error
+        scorer.draws, scorer.filter_draws = config.draws(), config.draws()
         scorers.append(scorer)
     return scorers
 

@@ -88,17 +88,18 @@ def load_docs(
     where: str,
     kwargs: Mapping[str, Any] | None = None,
     process: Callable[[Any], Any] | None = None,
+    draws: Draws | None = None,
 ) -> Docs:
     """The docs of a split, after the task's `process_docs`.
 
-    where: file:line or task name, for errors.
+    where: file:line or task name, for errors. draws: what `process_docs` draws from.
     Errors: ConfigError when the data is nowhere to be found, when it is empty, or when `process_docs` fails.
     """
     rows = _load(dataset_path, dataset_name, split, source, dict(kwargs or {}), where)
     fingerprint = fingerprint_of(rows)
     if process is not None:
         try:
-            with _no_progress_bar(), Draws().used(), found_here(source):
+            with _no_progress_bar(), (draws or Draws()).used(), found_here(source):
                 rows = process(rows)
         except Exception as error:  # the task's own code: whatever it raises is a fault of the config
             raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
@@ -147,6 +148,7 @@ def docs_of(
     split: str,
     where: str,
     process: Callable[[Any], Any] | None = None,
+    draws: Draws | None = None,
 ) -> Docs:
     """The docs that a task's own function makes: `custom_dataset(**arguments)` gives {split: rows}.
 
@@ -156,7 +158,7 @@ def docs_of(
     import datasets
 
     try:
-        with Draws().used():
+        with (draws or Draws()).used():
             splits = custom_dataset(**arguments)
             rows = splits[split]
             if not isinstance(rows, datasets.Dataset):

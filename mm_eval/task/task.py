@@ -89,7 +89,8 @@ class Task:
     ) -> Docs:
         if config.custom_dataset is not None:
             arguments = {**config.metadata, **config.dataset_kwargs}
-            return docs_of(config.custom_dataset, arguments, split, config.where("custom_dataset"), process)
+            where = config.where("custom_dataset")
+            return docs_of(config.custom_dataset, arguments, split, where, process, config.draws())
         if config.dataset_path is None:
             raise ConfigError("dataset_path is missing.", where=config.where("task"))
         options = dict(config.dataset_kwargs or {})
@@ -106,6 +107,7 @@ class Task:
             where=config.where(key),
             kwargs=options,
             process=process,
+            draws=config.draws(),
         )
         docs.where = config.path
         return docs
