@@ -323,7 +323,7 @@ def _preflight(plan: Plan) -> None:
         where = f"{task.path} doc {doc_id}"
         try:
             question = task.question(doc, plan.styles[name].block, where)
-            check_prompt_keys(task, plan.doc_ids[name], plan.styles[name].block)
+            check_prompt_keys(task, plan.doc_ids[name], [plan.styles[name].block])
             task.clusters({doc_id: doc}, {})
             if task.config.doc_to_target is not None and not task.config.process_results and question.target is None:
                 raise DataError("doc_to_target gave None, so that no answer could be right.", where=where)

@@ -60,17 +60,16 @@ def validate(request: RunRequest) -> Iterator[Finding]:
 
 def check_task(plan: Plan, name: str, task: Task) -> Finding:
     """Builds every doc's prompt and scores its own target as the answer."""
-    style, doc_ids = plan.styles[name], plan.doc_ids[name]
+    style, doc_ids, blocks = plan.styles[name], plan.doc_ids[name], task.config.prompt_kwargs
     gold: dict[Slot, GoldAnswer] = {}
     for instance in task.instances(doc_ids, style, lambda doc_id: None):
         if instance.error is not None:
             return Finding(name, False, f"{instance.error.owner} error: {instance.error}")
         gold[instance.slot] = GoldAnswer(gold_answer(instance))
-    for key in task.config.prompt_kwargs:
-        try:
-            check_prompt_keys(task, doc_ids, choose_block(task.config.prompt_kwargs, (), key))
-        except MMEvalError as error:
-            return Finding(name, False, f"{error.owner} error: {error}")
+    try:
+        check_prompt_keys(task, doc_ids, [choose_block(blocks, (), key) for key in blocks])
+    except MMEvalError as error:
+        return Finding(name, False, f"{error.owner} error: {error}")
     scoring = TaskScoring(task, style, plan.scorers[name], gold.get)
     for row in scoring.samples(doc_ids):
         if row["status"] == "failed":

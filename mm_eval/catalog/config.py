@@ -9,11 +9,13 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 from mm_eval.catalog import schema
 from mm_eval.catalog.draws import Draws
+from mm_eval.catalog.foreign import of_lmms_eval
 from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
 from mm_eval.catalog.functions import FunctionRef, draws_of
 from mm_eval.catalog.located import LocatedDict, LocatedList, located, shown_path, without
@@ -208,6 +210,11 @@ class TaskConfig:
             f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("source", "file", "path", "name")
         }
         return replace(self, **{key: resolve(value) for key, value in found.items()})
+
+    @cached_property
+    def of_lmms_eval(self) -> bool:
+        """Whether its files were written for lmms-eval."""
+        return of_lmms_eval(self.source, self.file, schema.functions_in(self.source))
 
     def draws(self) -> Draws:
         """The random stream of the functions of a resolved task, from its start."""

@@ -128,6 +128,12 @@ class FunctionRef:
         function: Callable[..., Any] = found
         return function
 
+    def imports(self, package: str) -> bool:
+        """Whether its file, or one beside it that this one imports, imports a package. Reads them only."""
+        if self.of_mm_eval:
+            return False
+        return any(_imports(file, _stamp(file), package) for file in _with_siblings(self.source()))
+
     def digest(self) -> str:
         """sha256 over the source of its file and of those that this one imports from beside it."""
         path = self.source()
@@ -214,6 +220,26 @@ def _parse(path: Path, stamp: tuple[int, int]) -> ast.Module | None:
         return ast.parse(path.read_bytes())
     except (SyntaxError, ValueError):
         return None
+
+
+@lru_cache(maxsize=4096)
+def _imports(path: Path, stamp: tuple[int, int], package: str) -> bool:
+    names: set[str] = set()
+    for node in ast.walk(_parse(path, stamp) or ast.Module([], [])):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add((node.module or "").partition(".")[0])
+    return package in names
+
+
+def texts_in(path: Path) -> set[str]:
+    """The texts that stand in a file and in those that it imports from beside it; none where there is no such file."""
+    if not path.is_file():
+        return set()
+    trees = [_parse(file, _stamp(file)) for file in _with_siblings(path)]
+    nodes = (node for tree in trees if tree for node in ast.walk(tree))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 @lru_cache(maxsize=4096)

@@ -22,6 +22,9 @@ ALIASES = {
 }
 """Other spellings: a slip of lmms-eval's task guide, lm-eval's and lmms-eval's names."""
 
+OF_LMMS_EVAL = ("lmms_eval_specific_kwargs", "model_specific_generation_kwargs")
+"""Keys that only lmms-eval's files have."""
+
 HARMLESS = {
     "should_decontaminate": "mm-eval has no decontamination",
     "doc_to_decontamination_query": "mm-eval has no decontamination",
@@ -192,6 +195,7 @@ def defines_task(member: Mapping[Any, Any]) -> bool:
 def canonical_keys(config: Mapping[Any, Any]) -> LocatedDict:
     """The mapping with other spellings replaced, and `metadata` one mapping; two spellings of one key are an error."""
     canonical = LocatedDict(config)
+    canonical.of_lmms_eval = canonical.of_lmms_eval or any(key in canonical for key in OF_LMMS_EVAL)
     for alias, name in ALIASES.items():
         if alias in canonical:
             if name in canonical:

@@ -53,7 +53,15 @@ def load_config(path: Path) -> tuple[LocatedDict, list[Path]]:
 
 def load_for_use(path: Path) -> LocatedDict:
     """`load_config` of a file that is asked for: its warnings are logged."""
-    config, _ = load_config(path)
+    return _warned(load_config(path)[0])
+
+
+def load_file(path: Path) -> LocatedDict:
+    """One file, without its includes; its warnings are logged."""
+    return _warned(_read_file(path))
+
+
+def _warned(config: LocatedDict) -> LocatedDict:
     for warning in config.warnings:
         _warn(warning)
     return config
@@ -74,7 +82,7 @@ def _with_includes(path: Path, chain: tuple[Path, ...], known: dict[Path, Locate
     """A file with what it includes. known: the files read so far, with theirs, so that each is read once."""
     if path in known:
         return known[path]
-    config = known[path] = canonical_keys(load_file(path))
+    config = known[path] = canonical_keys(_read_file(path))
     if "include" not in config or is_group(config):
         return config
     merged, chain, warnings = LocatedDict(place=config.place), (*chain, path), list(config.warnings)
@@ -121,7 +129,7 @@ def include_paths(config: LocatedDict, folder: Path) -> list[Path]:
     return paths
 
 
-def load_file(path: Path) -> LocatedDict:
+def _read_file(path: Path) -> LocatedDict:
     """One file, without its includes."""
     try:
         if path.stat().st_size > MAX_BYTES:

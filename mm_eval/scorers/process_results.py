@@ -66,7 +66,7 @@ class ProcessResultsScorer(Scorer):
 
     def __post_init__(self) -> None:
         self._unnamed: list[str] = []
-        self._may_ask_a_judge = has_judge_key()  # once: it reads the whole environment
+        self._may_ask_a_judge = has_judge_key(self.fn)  # once: it reads the function's file
 
     def aggregate(self, *args: Any, **kwargs: Any) -> tuple[dict[str, Any], int]:
         """The numbers of all docs; `notes` also names values that metric_list does not know.

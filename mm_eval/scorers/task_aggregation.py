@@ -43,6 +43,7 @@ def as_called_once(function: Callable[..., Any]) -> Callable[[Sequence[Any]], An
     if not takes_args and traits_of(function) != Traits():
         return function
     called = [False]
+    may_ask = has_judge_key(function)  # once: it reads the file
 
     @wraps(function)
     def once(values: Sequence[Any]) -> Any:
@@ -53,7 +54,7 @@ def as_called_once(function: Callable[..., Any]) -> Callable[[Sequence[Any]], An
             if takes_args or called[0]:  # with args, what it prints is where its file lies
                 around.enter_context(_silent(function))
             again, called[0] = called[0], True
-            if again or not has_judge_key():
+            if again or not may_ask:
                 around.enter_context(no_judge(f"a judge, {AGAIN}" if again else NO_KEY))
             if again:
                 around.enter_context(_no_program())
