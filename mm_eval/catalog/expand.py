@@ -21,6 +21,7 @@ from typing import Any
 
 from mm_eval.catalog import schema
 from mm_eval.catalog.config import TaskConfig
+from mm_eval.catalog.foreign import of_lmms_eval
 from mm_eval.catalog.group import GroupConfig
 from mm_eval.catalog.index import Entry, entry_error
 from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, shown_path, without
@@ -254,6 +255,8 @@ class Expander:
                 node.children += self.member(located(member), at, outside=False, file=path)
             else:
                 node.children += self.spec(str(member), at.saying(LocatedDict()))
+        if made.unweighted and _is_lmms_evals(node):
+            node.config = made.as_in_lmms_eval()
         return node
 
     def member(self, member: LocatedDict, context: Context, *, outside: bool, file: Path | None = None) -> list[Node]:
@@ -305,6 +308,19 @@ class Expander:
         found = self._included(group.source, group.file)
         schema.check_keys(found, schema.TASK_KEYS, f"the include of group {group.name!r}")
         return found
+
+
+def _is_lmms_evals(group: GroupNode) -> bool:
+    """Whether a group's file is lmms-eval's: by itself, or since all of its tasks are and lie in its folder or below."""
+    file = group.config.file
+    if of_lmms_eval(group.config.source, file):
+        return True
+    tasks = [node.config for node in descendants(group) if isinstance(node, TaskNode)]
+    return (
+        file is not None
+        and bool(tasks)
+        and all(task.file is not None and task.file.is_relative_to(file.parent) and task.of_lmms_eval for task in tasks)
+    )
 
 
 def _check_override(said: LocatedDict, name: str) -> None:

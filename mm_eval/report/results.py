@@ -89,8 +89,8 @@ def group_row(
     for count in ("n", "failed", "unparsed", "truncated"):
         row[count] = sum(getattr(score, count) * places[leaf] for leaf, score in leaves.items())
     row.update(_fewer(result.sizes, row["n"] - row["failed"]))
-    if result.notes:
-        row["notes"] = list(result.notes)
+    if notes := [*([config.note] if config.note else []), *result.notes]:
+        row["notes"] = notes
     return row
 
 
