@@ -71,6 +71,10 @@ def all_faults(error: MMEvalError) -> list[MMEvalError]:
     return [error, *(fault for other in error.others for fault in all_faults(other))]
 
 
+class Unbounded(ConfigError):
+    """Groups or includes that would go on without end; nothing around them can be read either."""
+
+
 class NotHereError(ConfigError):
     """A dataset or a model is not on this machine, and could not or must not be fetched. what: it and where it was looked for."""
 

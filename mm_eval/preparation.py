@@ -14,7 +14,7 @@ from typing import Any
 
 from mm_eval.catalog.manager import Loaded
 from mm_eval.engine.model import Model
-from mm_eval.errors import ConfigError, DataError, NotHereError, did_you_mean
+from mm_eval.errors import ConfigError, DataError, NotHereError, did_you_mean, raise_all
 from mm_eval.metrics import METRICS
 from mm_eval.request import RunRequest, load_configs, make_model, model_class_of
 from mm_eval.scorers import ProcessResultsScorer, Scorer
@@ -116,11 +116,13 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
     return plan
 
 
-def prepare_without_model(request: RunRequest, only: str) -> Plan:
-    """The plan of one task of a request, to be checked: data from the data root or the sample where the hub is not meant."""
-    loaded = load_configs(request)
-    loaded.tasks = {name: config for name, config in loaded.tasks.items() if name == only}
-    plan = _open(request, loaded, request.sample)
+def prepare_without_model(request: RunRequest, only: str, loaded: Loaded | None = None) -> Plan:
+    """The plan of one task of a request, to be checked: data from the data root or the sample where the hub is not meant.
+
+    loaded: the configs of the request, where they are loaded already.
+    """
+    loaded = loaded or load_configs(request)
+    plan = _open(request, Loaded({only: loaded.tasks[only]}, roots=loaded.roots), request.sample)
     plan.styles = _styles(plan, (), False)
     _preflight(plan)
     return plan
@@ -176,7 +178,7 @@ def _open(
     resolved = {name: config.resolved() for name, config in loaded.tasks.items()}
     loaded.groups = {name: group.resolved() for name, group in loaded.groups.items()}
     scorers = {name: scorers_of(config) for name, config in resolved.items()}
-    _check_group_metrics(loaded, scorers)
+    raise_all([fault for _, fault in group_faults(loaded, scorers)])
     progress("data")
     source = _source(request, sample)
     plan = Plan(request, loaded, {}, {}, scorers, {})
@@ -202,8 +204,8 @@ def _open(
     return plan
 
 
-def _check_group_metrics(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> None:
-    """ConfigError for a group's metric that no task below reports and nobody has registered: a misspelt one.
+def group_faults(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> list[tuple[str, ConfigError]]:
+    """(group, ConfigError) for each metric of a group that no task below reports and nobody has registered: a misspelt one.
 
     A registered metric that no task below has is noted in the group's row instead: `mmlu@generate` has no log-likelihoods.
     """
@@ -219,6 +221,7 @@ def _check_group_metrics(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) ->
         own = [m for m in scorer.metrics or () if not getattr(m.fn, "__module__", "").startswith("mm_eval.")]
         return isinstance(scorer, ProcessResultsScorer) or type(scorer).__module__.startswith("mm_eval.") and not own
 
+    faults: list[tuple[str, ConfigError]] = []
     for name, group in loaded.groups.items():
         if not all(leaf in scorers and all(map(names_are_known, scorers[leaf])) for leaf in leaves(name)):
             continue
@@ -229,7 +232,8 @@ def _check_group_metrics(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) ->
             wanted = MetricKey(metric.metric, "none").parent_metric or metric.metric
             if wanted not in known and wanted not in METRICS:
                 what = f"group {name!r} aggregates {metric.metric!r}, which no task of it has."
-                raise ConfigError(what, where=metric.where, hint=did_you_mean(wanted, known))
+                faults.append((name, ConfigError(what, where=metric.where, hint=did_you_mean(wanted, known))))
+    return faults
 
 
 def _left_out_note(loaded: Loaded, left_out: set[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from mm_eval.catalog import schema
 from mm_eval.catalog.config import resolve, to_json
 from mm_eval.catalog.located import LocatedDict, located, shown_path, where_item, without
-from mm_eval.errors import ConfigError
+from mm_eval.errors import ConfigError, collected, raise_all
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class GroupConfig:
         if not isinstance(name, str) or not name:
             raise ConfigError(f"a group needs a name under `group`, not {name!r}.", where=source.where("group"))
         rules = {**schema.TASK_KEYS, **schema.GROUP_ONLY_KEYS}
-        schema.check_keys(source, rules, f"group {name!r}")
-        for reference in schema.functions_in({k: v for k, v in source.items() if k not in ("task", "include")}):
-            reference.check()
+        stated = {k: v for k, v in source.items() if k not in ("task", "include")}
+        checks = [reference.check for reference in schema.functions_in(stated)]
+        raise_all(collected([lambda: schema.check_keys(source, rules, f"group {name!r}"), *checks]))
         members = source.get("task")
         if not members:
             raise ConfigError(f"group {name!r} has no members under `task`.", where=source.where("task"))

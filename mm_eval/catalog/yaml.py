@@ -19,7 +19,7 @@ import yaml
 from mm_eval.catalog.functions import FunctionRef
 from mm_eval.catalog.located import LocatedDict, LocatedList, Place, located, merge, without
 from mm_eval.catalog.schema import canonical_keys
-from mm_eval.errors import ConfigError, did_you_mean, raise_all
+from mm_eval.errors import ConfigError, Unbounded, did_you_mean, raise_all
 
 __all__ = ["FunctionRef", "LocatedDict", "load_config", "load_file", "load_text"]
 
@@ -92,7 +92,7 @@ def _with_includes(path: Path, chain: tuple[Path, ...], known: dict[Path, Locate
             raise ConfigError(f"include goes in a circle: {circle}.", where=config.where("include"))
         if len(chain) > MAX_INCLUDES:
             what = f"more than {MAX_INCLUDES} files include each other in a row."
-            raise ConfigError(what, where=config.where("include"))
+            raise Unbounded(what, where=config.where("include"))
         merged = merge(merged, _with_includes(below, chain, known))
         warnings += [warning for warning in known[below].warnings if warning not in warnings]
     merged = merge(merged, without(config, ["include"]))
