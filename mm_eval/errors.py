@@ -7,7 +7,7 @@ is printed as one sentence. `str(error)` is that sentence.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 
 class MMEvalError(Exception):
@@ -16,6 +16,9 @@ class MMEvalError(Exception):
     owner = "mm-eval"
     attempts = 1
     """How often it was tried before this was said."""
+
+    others: tuple[MMEvalError, ...] = ()
+    """Further faults that were found with this one, for `validate`, which lists all."""
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(what)
@@ -42,6 +45,34 @@ class ConfigError(MMEvalError):
     """The command, a task file or a model argument is wrong. Nothing has been asked yet."""
 
     owner = "config"
+
+
+def collected(checks: Iterable[Callable[[], object]]) -> list[ConfigError]:
+    """What each check raises as a ConfigError. All of them are run."""
+    found: list[ConfigError] = []
+    for check in checks:
+        try:
+            check()
+        except ConfigError as error:
+            found.append(error)
+    return found
+
+
+def raise_all(faults: Sequence[ConfigError]) -> None:
+    """Raises the first fault with the others attached to it; nothing where there is none."""
+    if faults:
+        first, *others = faults
+        first.others = (*first.others, *others)
+        raise first
+
+
+def all_faults(error: MMEvalError) -> list[MMEvalError]:
+    """An error and those that are attached to it."""
+    return [error, *(fault for other in error.others for fault in all_faults(other))]
+
+
+class Unbounded(ConfigError):
+    """Groups or includes that would go on without end; nothing around them can be read either."""
 
 
 class NotHereError(ConfigError):

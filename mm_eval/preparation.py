@@ -14,7 +14,7 @@ from typing import Any
 
 from mm_eval.catalog.manager import Loaded
 from mm_eval.engine.model import Model
-from mm_eval.errors import ConfigError, DataError, NotHereError, did_you_mean
+from mm_eval.errors import ConfigError, DataError, NotHereError, did_you_mean, raise_all
 from mm_eval.metrics import METRICS
 from mm_eval.request import RunRequest, load_configs, make_model, model_class_of
 from mm_eval.scorers import ProcessResultsScorer, Scorer
@@ -112,11 +112,13 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
     return plan
 
 
-def prepare_without_model(request: RunRequest, only: str) -> Plan:
-    """The plan of one task of a request, to be checked: data from the data root or the sample where the hub is not meant."""
-    loaded = load_configs(request)
-    loaded.tasks = {name: config for name, config in loaded.tasks.items() if name == only}
-    plan = _open(request, loaded, request.sample)
+def prepare_without_model(request: RunRequest, only: str, loaded: Loaded | None = None) -> Plan:
+    """The plan of one task of a request, to be checked: data from the data root or the sample where the hub is not meant.
+
+    loaded: the configs of the request, where they are loaded already.
+    """
+    loaded = loaded or load_configs(request)
+    plan = _open(request, Loaded({only: loaded.tasks[only]}, roots=loaded.roots), request.sample)
     plan.styles = _styles(plan, (), False)
     _preflight(plan)
     return plan
@@ -172,7 +174,7 @@ def _open(
     resolved = {name: config.resolved() for name, config in loaded.tasks.items()}
     loaded.groups = {name: group.resolved() for name, group in loaded.groups.items()}
     scorers = {name: scorers_of(config) for name, config in resolved.items()}
-    _check_group_metrics(loaded, scorers)
+    raise_all([fault for _, fault in group_faults(loaded, scorers)])
     progress("data")
     source = _source(request, sample)
     plan = Plan(request, loaded, {}, {}, scorers, {})
@@ -198,8 +200,8 @@ def _open(
     return plan
 
 
-def _check_group_metrics(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> None:
-    """ConfigError for a group's metric that no task below reports and nobody has registered: a misspelt one.
+def group_faults(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> list[tuple[str, ConfigError]]:
+    """(group, ConfigError) for each metric of a group that no task below reports and nobody has registered: a misspelt one.
 
     A registered metric that no task below has is noted in the group's row instead: `mmlu@generate` has no log-likelihoods.
     """
@@ -215,6 +217,7 @@ def _check_group_metrics(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) ->
         own = [m for m in scorer.metrics or () if not getattr(m.fn, "__module__", "").startswith("mm_eval.")]
         return isinstance(scorer, ProcessResultsScorer) or type(scorer).__module__.startswith("mm_eval.") and not own
 
+    faults: list[tuple[str, ConfigError]] = []
     for name, group in loaded.groups.items():
         if not all(leaf in scorers and all(map(names_are_known, scorers[leaf])) for leaf in leaves(name)):
             continue
@@ -225,7 +228,8 @@ def _check_group_metrics(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) ->
             wanted = MetricKey(metric.metric, "none").parent_metric or metric.metric
             if wanted not in known and wanted not in METRICS:
                 what = f"group {name!r} aggregates {metric.metric!r}, which no task of it has."
-                raise ConfigError(what, where=metric.where, hint=did_you_mean(wanted, known))
+                faults.append((name, ConfigError(what, where=metric.where, hint=did_you_mean(wanted, known))))
+    return faults
 
 
 def _left_out_note(loaded: Loaded, left_out: set[str]) -> str:
@@ -312,21 +316,26 @@ def asked_with(plan: Plan, prompt_key: str, output_path: str) -> Plan:
 
 
 def _preflight(plan: Plan) -> None:
-    """Builds the first doc's question of each task: what is wrong there is wrong with the config, and nothing was asked."""
+    """Builds the first doc's prompt of each task: what is wrong there is wrong with the config, and nothing was asked."""
     for name, task in plan.tasks.items():
         doc_id = plan.doc_ids[name][0]
         doc = task.docs.text(doc_id)
-        where = f"{task.config.file_name}: {task.path} doc {doc_id}"
+        where = f"{task.path} doc {doc_id}"
         try:
             question = task.question(doc, plan.styles[name].block, where)
-            check_prompt_keys(task, plan.doc_ids[name], plan.styles[name].block)
+            check_prompt_keys(task, plan.doc_ids[name], [plan.styles[name].block])
             task.clusters({doc_id: doc}, {})
             if task.config.doc_to_target is not None and not task.config.process_results and question.target is None:
                 raise DataError("doc_to_target gave None, so that no answer could be right.", where=where)
             if task.pool is not None:
                 task.pool.draw(task.config.num_fewshot, doc_id, doc)
-        except DataError as error:
-            raise ConfigError(error.what, where=error.where, hint=error.hint) from error
+            if not task.writes_messages(plan.styles[name]):
+                for instance in task.instances([doc_id], plan.styles[name], lambda _: None):
+                    if instance.error is not None:
+                        raise instance.error
+        except (ConfigError, DataError) as error:
+            where = f"{task.config.file_name}: {where}" if error.where == where else error.where
+            raise ConfigError(error.what, where=where, hint=error.hint) from error
 
 
 def _digest(doc_ids: list[int]) -> dict[str, Any]:

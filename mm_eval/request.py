@@ -67,8 +67,8 @@ class RunRequest:
         return cls(**{**stored, "tasks": tuple(stored["tasks"])})
 
 
-def load_configs(request: RunRequest) -> Loaded:
-    """The configs of the tasks that a request names, its overrides laid over them."""
+def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | None = None) -> Loaded:
+    """The configs of the tasks that a request names, its overrides laid over them. faults: as in `TaskManager.load`."""
     overrides: dict[str, Any] = {}
     if request.num_fewshot is not None:
         if request.num_fewshot < 0:
@@ -76,7 +76,8 @@ def load_configs(request: RunRequest) -> Loaded:
         overrides["num_fewshot"] = request.num_fewshot
     if request.gen_kwargs:
         overrides["generation_kwargs"] = one_token_cap(request.gen_kwargs)
-    loaded = TaskManager(include_path=request.include_path).load(list(request.tasks), overrides=overrides or None)
+    manager = TaskManager(include_path=request.include_path)
+    loaded = manager.load(list(request.tasks), overrides=overrides or None, faults=faults)
     for name in request.samples or ():
         if name not in loaded.tasks:
             raise ConfigError(

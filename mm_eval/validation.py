@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mm_eval.errors import MMEvalError
-from mm_eval.preparation import Plan, prepare_without_model, without_sample
+from mm_eval.catalog.manager import Loaded
+from mm_eval.errors import ConfigError, MMEvalError, all_faults
+from mm_eval.preparation import Plan, group_faults, prepare_without_model, without_sample
 from mm_eval.request import RunRequest, load_configs
+from mm_eval.scorers.base import Scorer
 from mm_eval.scorers.score_task import TaskScoring
 from mm_eval.task.blocks import check_prompt_keys, choose_block
 from mm_eval.task.task import Task
@@ -42,35 +44,63 @@ class GoldAnswer:
 
 
 def validate(request: RunRequest) -> Iterator[Finding]:
-    """One finding a task. ConfigError only when the tasks can't even be named."""
-    loaded = load_configs(request)
-    unchecked = without_sample(loaded, request) if request.sample else set()
+    """The faults of all tasks and groups that can't be read, then one finding a task, or one for each of its faults.
+
+    Errors: ConfigError for an option that is wrong for every task.
+    """
+    unread: list[tuple[str, ConfigError]] = []
+    loaded = load_configs(request, unread)
+    told: set[str] = set()
+    for name, error in unread:
+        for finding in _findings(name, error):
+            if finding.text not in told:  # two groups may share a member
+                told.add(finding.text)
+                yield finding
+    unchecked = without_sample(loaded, request) if request.sample and loaded.tasks else set()
+    scorers: dict[str, list[Scorer]] = {}
     for name in loaded.tasks:
         if name in unchecked:
             continue
         try:
-            plan = prepare_without_model(request, only=name)
-            for task_name, task in plan.tasks.items():
-                yield check_task(plan, task_name, task)
+            plan = prepare_without_model(request, name, loaded)
+            scorers[name] = plan.scorers[name]
+            yield from (check_task(plan, task_name, task) for task_name, task in plan.tasks.items())
         except MMEvalError as error:
-            yield Finding(name, False, f"{error.owner} error: {error}")
+            yield from _findings(name, error)
+    yield from _groups(loaded, scorers)
     if unchecked:
         yield Finding(", ".join(loaded.roots), True, f"{len(unchecked)} tasks have no sample data and were not checked")
 
 
+def _groups(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> Iterator[Finding]:
+    """What is wrong with the groups' own numbers."""
+    for name, group in loaded.groups.items():
+        try:
+            group.resolved()
+        except ConfigError as error:
+            yield from _findings(name, error)
+    for name, fault in group_faults(loaded, scorers):
+        yield from _findings(name, fault)
+
+
+def _findings(name: str, error: MMEvalError) -> Iterator[Finding]:
+    """A finding for an error, and for each that was found with it."""
+    for fault in all_faults(error):
+        yield Finding(name, False, f"{fault.owner} error: {fault}")
+
+
 def check_task(plan: Plan, name: str, task: Task) -> Finding:
     """Builds every doc's prompt and scores its own target as the answer."""
-    style, doc_ids = plan.styles[name], plan.doc_ids[name]
+    style, doc_ids, blocks = plan.styles[name], plan.doc_ids[name], task.config.prompt_kwargs
     gold: dict[Slot, GoldAnswer] = {}
     for instance in task.instances(doc_ids, style, lambda doc_id: None):
         if instance.error is not None:
             return Finding(name, False, f"{instance.error.owner} error: {instance.error}")
         gold[instance.slot] = GoldAnswer(gold_answer(instance))
-    for key in task.config.prompt_kwargs:
-        try:
-            check_prompt_keys(task, doc_ids, choose_block(task.config.prompt_kwargs, (), key))
-        except MMEvalError as error:
-            return Finding(name, False, f"{error.owner} error: {error}")
+    try:
+        check_prompt_keys(task, doc_ids, [choose_block(blocks, (), key) for key in blocks])
+    except MMEvalError as error:
+        return Finding(name, False, f"{error.owner} error: {error}")
     scoring = TaskScoring(task, style, plan.scorers[name], gold.get)
     for row in scoring.samples(doc_ids):
         if row["status"] == "failed":

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 from mm_eval.catalog import schema
+from mm_eval.catalog.draws import Draws
+from mm_eval.catalog.foreign import of_lmms_eval
 from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
-from mm_eval.catalog.functions import FunctionRef
+from mm_eval.catalog.functions import FunctionRef, draws_of
 from mm_eval.catalog.located import LocatedDict, LocatedList, located, shown_path, without
-from mm_eval.errors import ConfigError
+from mm_eval.errors import ConfigError, collected, raise_all
 from mm_eval.types import OutputType
 
 NOT_ALLOWED_IN_NAMES = ("::", ",", "\n", "\r", "*", "?", "[", "#")
@@ -104,13 +107,7 @@ class TaskConfig:
         _check_name(source.get("task"), name, source.where("task"))
         asked = format_asked or in_name or None
         has_class = source.get("class") is not None
-        schema.check_keys(source, schema.TASK_KEYS, f"task {name!r}", extra=has_class)
-        _check_fewshot(source)
-        _check_prompt_kwargs(source)
-        _check_generation_blocks(source)
-        schema.check_pipelines(source)
-        for reference in schema.functions_in(source):
-            reference.check()
+        _check_source(source, f"task {name!r}", has_class)
         values = {key: source[key] for key in _FIELDS if source.get(key) is not None}
         values.update(
             tag=tuple(dict.fromkeys(schema.texts(source.get("tag")) + schema.texts(source.get("group")))),
@@ -138,26 +135,26 @@ class TaskConfig:
         return made
 
     def _check_complete(self) -> None:
-        if self.task_class is not None:
-            return
+        if self.task_class is None:
+            raise_all([ConfigError(what, where=self.where(key), hint=hint) for what, key, hint in self._lacks()])
+
+    def _lacks(self) -> Iterator[tuple[str, str, str]]:
+        """(what is wrong, its key, what to do) for what the keys as a whole lack."""
         if self.dataset_path is None and self.custom_dataset is None:
-            raise ConfigError(f"task {self.name!r} has no dataset_path.", where=self.where("task"))
+            yield f"task {self.name!r} has no dataset_path.", "task", ""
         if self.test_split is None and self.validation_split is None:
-            what = f"task {self.name!r} has neither test_split nor validation_split."
-            raise ConfigError(what, where=self.where("task"))
+            yield f"task {self.name!r} has neither test_split nor validation_split.", "task", ""
         if self.doc_to_text is None and self.output_type != "loglikelihood_rolling":
-            raise ConfigError(f"task {self.name!r} has no doc_to_text.", where=self.where("task"))
+            yield f"task {self.name!r} has no doc_to_text.", "task", ""
         if self.output_type == "multiple_choice" and self.doc_to_choice is None:
-            what = f"task {self.name!r} is multiple_choice and has no doc_to_choice."
-            raise ConfigError(what, where=self.where("output_type"))
+            yield f"task {self.name!r} is multiple_choice and has no doc_to_choice.", "output_type", ""
         if self.output_type != "generate_until" and self.doc_to_messages is not None:
             what = f"doc_to_messages is for generate_until, and output_type is {self.output_type!r}."
-            raise ConfigError(what, where=self.where("doc_to_messages"))
+            yield what, "doc_to_messages", ""
         if self.source.get("scorer") is not None and self.source.get("process_results") is not None:
-            hint = "Write one of them, or null for the other."
-            raise ConfigError("scorer and process_results are both given.", where=self.where("scorer"), hint=hint)
+            yield "scorer and process_results are both given.", "scorer", "Write one of them, or null for the other."
         if self.source.get("unsafe_code"):
-            raise ConfigError("unsafe_code: mm-eval runs no code that a model wrote.", where=self.where("unsafe_code"))
+            yield "unsafe_code: mm-eval runs no code that a model wrote.", "unsafe_code", ""
 
     @property
     def task(self) -> str:
@@ -203,10 +200,26 @@ class TaskConfig:
 
     def resolved(self) -> TaskConfig:
         """The same with every function imported; ConfigError with file:line where one can't be."""
-        found = {
-            f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("source", "file", "path", "name")
-        }
-        return replace(self, **{key: resolve(value) for key, value in found.items()})
+        found: dict[str, Any] = {}
+        faults: dict[
+            str, ConfigError
+        ] = {}  # by their cause: a file that can't be imported is one, however many functions it has
+        for name in (f.name for f in fields(self) if f.name not in ("source", "file", "path", "name")):
+            try:
+                found[name] = resolve(getattr(self, name))
+            except ConfigError as error:
+                faults.setdefault(repr(error.__cause__ or error), error)
+        raise_all(list(faults.values()))
+        return replace(self, **found)
+
+    @cached_property
+    def of_lmms_eval(self) -> bool:
+        """Whether its files were written for lmms-eval."""
+        return of_lmms_eval(self.source, self.file, schema.functions_in(self.source))
+
+    def draws(self) -> Draws:
+        """The random stream of the functions of a resolved task, from its start."""
+        return draws_of(schema.functions_in(self.source))
 
     def digest(self) -> str:
         """sha256 over all that the config says and the source of every function file that it refers to.
@@ -286,6 +299,21 @@ def _check_name(stated: Any, name: str, where: str) -> None:
         raise ConfigError(
             f"{name!r} can't be a name: {' '.join(map(repr, NOT_ALLOWED_IN_NAMES))} mean other things.", where=where
         )
+
+
+def _check_source(source: LocatedDict, what: str, has_class: bool) -> None:
+    """All that can be wrong with single keys, told together."""
+    checks: list[Callable[[], None]] = [
+        lambda: schema.check_keys(source, schema.TASK_KEYS, what, extra=has_class),
+        lambda: _check_generation_blocks(source),
+    ]
+    if schema.holds(source, "fewshot_config"):
+        checks.append(lambda: _check_fewshot(source))
+    if schema.holds(source, "model_specific_prompt_kwargs"):
+        checks.append(lambda: _check_prompt_kwargs(source))
+    if schema.holds(source, "metric_list", "filter_list"):
+        checks.append(lambda: schema.check_pipelines(source))
+    raise_all(collected([*checks, *(reference.check for reference in schema.functions_in(source))]))
 
 
 def _check_fewshot(source: LocatedDict) -> None:

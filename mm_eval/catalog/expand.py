@@ -12,22 +12,30 @@ from __future__ import annotations
 
 import fnmatch
 import logging
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog import schema
 from mm_eval.catalog.config import TaskConfig
+from mm_eval.catalog.foreign import of_lmms_eval
 from mm_eval.catalog.group import GroupConfig
 from mm_eval.catalog.index import Entry, entry_error
-from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, without
+from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, shown_path, without
 from mm_eval.catalog.nodes import GroupNode, Node, TaskNode, descendants
 from mm_eval.catalog.runtime import ABOUT_A_GROUP, Runtime, without_shown_shots
-from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.errors import ConfigError, Unbounded, did_you_mean
 
 log = logging.getLogger(__name__)
+
+MAX_NESTED = 50
+"""How many groups may stand within each other."""
+
+MAX_OPENED = 1_000
+"""How often one name may open the same file: 40 groups that each name the next one twice double at each step."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +69,15 @@ class Context:
 
 
 class Expander:
-    """Turns specs into trees of tasks and groups."""
+    """Turns specs into trees of tasks and groups.
 
-    def __init__(self, entries: Mapping[str, Entry], runtime: Runtime) -> None:
-        self.entries, self.runtime = entries, runtime
+    faults: where it is given, the members that can't be read are left out, and why is put here.
+    """
+
+    def __init__(self, entries: Mapping[str, Entry], runtime: Runtime, faults: list[ConfigError] | None = None) -> None:
+        self.entries, self.runtime, self.faults = entries, runtime, faults
         self._files: dict[Path, LocatedDict] = {}
+        self._times: Counter[Path] = Counter()
         self._opened: dict[tuple[str, str | None], list[Node]] = {}
 
     @cached_property
@@ -79,6 +91,21 @@ class Expander:
         yield from self.inline_paths
 
     # ------------------------------------------------------------------ specs
+
+    def asked(self, spec: str | Mapping[str, Any] | Path) -> list[Node]:
+        """The tasks and groups that one spec of a user means."""
+        self._times.clear()
+        return self.spec(spec, Context())
+
+    def _kept(self, open_one: Callable[[], list[Node]]) -> list[Node]:
+        """What one of several members opens to; nothing where it can't be read and faults are collected."""
+        try:
+            return open_one()
+        except ConfigError as error:
+            if self.faults is None or isinstance(error, Unbounded):
+                raise
+            self.faults.append(error)
+            return []
 
     def spec(self, spec: str | Mapping[str, Any] | Path, context: Context) -> list[Node]:
         """The tasks and groups that a spec means: a name, a path `a::b`, a glob, a file, `name@format`, or a config."""
@@ -104,13 +131,15 @@ class Expander:
     def _glob(self, pattern: str, context: Context) -> list[Node]:
         """Groups and tasks that match, tasks of a matching group only within it; tags where nothing else matches."""
         found = sorted((e for e in self.entries.values() if fnmatch.fnmatchcase(e.name, pattern)), key=lambda e: e.name)
-        if broken := [e.name for e in found if e.kind == "broken"]:
-            log.warning("%r leaves out what can't be read: %s", pattern, ", ".join(broken))
+        broken = [e for e in found if e.kind == "broken"]
+        if broken and self.faults is None:
+            log.warning("%r leaves out what can't be read: %s", pattern, ", ".join(e.name for e in broken))
         chosen = [e for e in found if e.kind in ("task", "group")] or [e for e in found if e.kind == "tag"]
+        chosen += broken if self.faults is not None else []
         if not chosen:
             hint = did_you_mean(pattern.strip("*?"), self.names())
             raise ConfigError(f"no task or group matches {pattern!r}.", where=context.where, hint=hint)
-        nodes = [node for entry in chosen for node in self._named(entry.name, context)]
+        nodes = [node for e in chosen for node in self._kept(partial(self._named, e.name, context))]
         within = {below.config.name for node in nodes for below in descendants(node)}
         return [node for node in nodes if node.config.name not in within]
 
@@ -124,7 +153,7 @@ class Expander:
             raise error
         context = replace(context, trail=(*context.trail, name))
         if entry.kind == "tag":
-            return [node for member in entry.members for node in self.spec(member, context)]
+            return [node for name in entry.members for node in self._kept(partial(self.spec, name, context))]
         assert entry.file is not None
         return [self.file(entry.file, context)]
 
@@ -171,10 +200,14 @@ class Expander:
 
     def file(self, path: Path, context: Context) -> Node:
         """The task or group that a YAML file defines."""
-        from mm_eval.catalog.yaml import is_group, load_config
+        from mm_eval.catalog.yaml import is_group, load_for_use
 
+        self._times[path] += 1
+        if self._times[path] > MAX_OPENED:
+            what = f"the groups around {shown_path(path)} name it more than {MAX_OPENED:,} times."
+            raise Unbounded(what, where=context.where, hint="List each member once.")
         if path not in self._files:
-            self._files[path] = load_config(path)[0]
+            self._files[path] = load_for_use(path)
         config = self._files[path]
         if is_group(config):
             if path in context.open_files:
@@ -207,6 +240,9 @@ class Expander:
         """A group with its members."""
         name = str(config.get("group"))
         full = context.below(name)
+        if full.count("::") >= MAX_NESTED:
+            what = f"more than {MAX_NESTED} groups stand within each other."
+            raise Unbounded(what, where=context.where or config.where("group"))
         names = (*context.trail, name, full)
         said = merge(context.overrides, self.runtime.about(names))
         about = LocatedDict({key: value for key, value in said.items() if key in ABOUT_A_GROUP}, said.place)
@@ -231,9 +267,12 @@ class Expander:
             where = made.where_member(index)
             at = replace(inner, where=where)
             if isinstance(member, Mapping):
-                node.children += self.member(located(member), at, outside=False, file=path)
+                open_one = partial(self.member, located(member), at, outside=False, file=path)
             else:
-                node.children += self.spec(str(member), at.saying(LocatedDict()))
+                open_one = partial(self.spec, str(member), at.saying(LocatedDict()))
+            node.children += self._kept(open_one)
+        if made.unweighted and _is_lmms_evals(node):
+            node.config = made.as_in_lmms_eval()
         return node
 
     def member(self, member: LocatedDict, context: Context, *, outside: bool, file: Path | None = None) -> list[Node]:
@@ -275,7 +314,7 @@ class Expander:
             return schema.canonical_keys(located(stated["include"]))
         merged = LocatedDict()
         for path in include_paths(stated, file.parent if file else Path.cwd()):
-            merged = merge(merged, included(path)[0])
+            merged = merge(merged, included(path))
         return merged
 
     def _defaults(self, group: GroupConfig) -> LocatedDict:
@@ -285,6 +324,19 @@ class Expander:
         found = self._included(group.source, group.file)
         schema.check_keys(found, schema.TASK_KEYS, f"the include of group {group.name!r}")
         return found
+
+
+def _is_lmms_evals(group: GroupNode) -> bool:
+    """Whether a group's file is lmms-eval's: by itself, or since all of its tasks are and lie in its folder or below."""
+    file = group.config.file
+    if of_lmms_eval(group.config.source, file):
+        return True
+    tasks = [node.config for node in descendants(group) if isinstance(node, TaskNode)]
+    return (
+        file is not None
+        and bool(tasks)
+        and all(task.file is not None and task.file.is_relative_to(file.parent) and task.of_lmms_eval for task in tasks)
+    )
 
 
 def _check_override(said: LocatedDict, name: str) -> None:

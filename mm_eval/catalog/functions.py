@@ -15,19 +15,31 @@ import importlib.util
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from mm_eval.catalog.draws import Draws, Seeds, Stream, generators_in, importing
 from mm_eval.catalog.located import Place, shown_path
 from mm_eval.errors import ConfigError, did_you_mean
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+\Z", re.ASCII)
 _LOCK = threading.RLock()
-_LOADED: dict[Path, tuple[tuple[int, int], ModuleType]] = {}
+_LOADED: dict[Path, _Loaded] = {}
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A task's file as it was imported. seeds: what the import seeded. own: the generators it made, in their first state."""
+
+    stamp: tuple[int, int]
+    module: ModuleType
+    seeds: Seeds
+    own: list[tuple[Stream, Any]]
+
 
 HINT = "Only <file>.<function> beside the YAML file, or a function of mm_eval, can be named."
 
@@ -116,6 +128,12 @@ class FunctionRef:
         function: Callable[..., Any] = found
         return function
 
+    def imports(self, package: str) -> bool:
+        """Whether its file, or one beside it that this one imports, imports a package. Reads them only."""
+        if self.of_mm_eval:
+            return False
+        return any(_imports(file, _stamp(file), package) for file in _with_siblings(self.source()))
+
     def digest(self) -> str:
         """sha256 over the source of its file and of those that this one imports from beside it."""
         path = self.source()
@@ -144,21 +162,27 @@ def _load(path: Path) -> ModuleType:
     with _LOCK:
         stamp = _stamp(path)
         known = _LOADED.get(path)
-        if known and known[0] == stamp:
-            return known[1]
+        if known and known.stamp == stamp:
+            return known.module
         package = _package(path.parent)
         name = f"{package}.{path.stem}"
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise ImportError(f"{path} can't be loaded")
         module = importlib.util.module_from_spec(spec)
+        beside = [_LOADED[file] for file in _with_siblings(path) if file in _LOADED and file != path]
+        seeds = Seeds()
+        for loaded in beside:  # imported before, so that it does not seed again
+            seeds = Seeds(loaded.seeds.python or seeds.python, loaded.seeds.numpy or seeds.numpy)
         sys.modules[name] = module
         try:
-            spec.loader.exec_module(module)
+            with importing(seeds):
+                spec.loader.exec_module(module)
         except BaseException:
             sys.modules.pop(name, None)
             raise
-        _LOADED[path] = (stamp, module)
+        own = [(stream, stream.get()) for stream in _generators_of(package, path)]
+        _LOADED[path] = _Loaded(stamp, module, seeds, own)
         return module
 
 
@@ -172,6 +196,23 @@ def _package(folder: Path) -> str:
     return name
 
 
+def _generators_of(package: str, path: Path) -> list[Stream]:
+    """The random generators of a file and of those that it imports from beside it."""
+    modules = [sys.modules.get(f"{package}.{file.stem}") for file in _with_siblings(path)]
+    return [stream for module in modules if module for stream in generators_in(vars(module))]
+
+
+def draws_of(references: Iterable[FunctionRef]) -> Draws:
+    """The random stream of a task whose functions are imported, as the import of their files left it."""
+    seeds, own = Seeds(), list[tuple[Stream, Any]]()
+    files = dict.fromkeys(reference.source() for reference in references if not reference.of_mm_eval)
+    for file in files:
+        if loaded := _LOADED.get(file):
+            seeds = Seeds(loaded.seeds.python or seeds.python, loaded.seeds.numpy or seeds.numpy)
+            own += loaded.own
+    return Draws(seeds, own)
+
+
 @lru_cache(maxsize=4096)
 def _parse(path: Path, stamp: tuple[int, int]) -> ast.Module | None:
     """The syntax tree of a file; None when it has errors, which the import will tell better."""
@@ -179,6 +220,26 @@ def _parse(path: Path, stamp: tuple[int, int]) -> ast.Module | None:
         return ast.parse(path.read_bytes())
     except (SyntaxError, ValueError):
         return None
+
+
+@lru_cache(maxsize=4096)
+def _imports(path: Path, stamp: tuple[int, int], package: str) -> bool:
+    names: set[str] = set()
+    for node in ast.walk(_parse(path, stamp) or ast.Module([], [])):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add((node.module or "").partition(".")[0])
+    return package in names
+
+
+def texts_in(path: Path) -> set[str]:
+    """The texts that stand in a file and in those that it imports from beside it; none where there is no such file."""
+    if not path.is_file():
+        return set()
+    trees = [_parse(file, _stamp(file)) for file in _with_siblings(path)]
+    nodes = (node for tree in trees if tree for node in ast.walk(tree))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 @lru_cache(maxsize=4096)

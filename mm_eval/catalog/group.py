@@ -10,7 +10,7 @@ from typing import Any
 from mm_eval.catalog import schema
 from mm_eval.catalog.config import resolve, to_json
 from mm_eval.catalog.located import LocatedDict, located, shown_path, where_item, without
-from mm_eval.errors import ConfigError
+from mm_eval.errors import ConfigError, collected, raise_all
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class GroupConfig:
     name: the short name. path: the identity, with the groups around it. members: the entries of `task`, as written.
     overrides: task keys that the group states for all of its members; defaults: what they have where they state nothing
     (`include`), a mapping, or the names of files.
+    note: what a reader of its numbers must know.
     """
 
     name: str
@@ -51,6 +52,7 @@ class GroupConfig:
     include: Any = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     overrides: LocatedDict = field(default_factory=LocatedDict, repr=False)
+    note: str = ""
 
     @classmethod
     def from_mapping(
@@ -62,9 +64,9 @@ class GroupConfig:
         if not isinstance(name, str) or not name:
             raise ConfigError(f"a group needs a name under `group`, not {name!r}.", where=source.where("group"))
         rules = {**schema.TASK_KEYS, **schema.GROUP_ONLY_KEYS}
-        schema.check_keys(source, rules, f"group {name!r}")
-        for reference in schema.functions_in({k: v for k, v in source.items() if k not in ("task", "include")}):
-            reference.check()
+        stated = {k: v for k, v in source.items() if k not in ("task", "include")}
+        checks = [reference.check for reference in schema.functions_in(stated)]
+        raise_all(collected([lambda: schema.check_keys(source, rules, f"group {name!r}"), *checks]))
         members = source.get("task")
         if not members:
             raise ConfigError(f"group {name!r} has no members under `task`.", where=source.where("task"))
@@ -119,6 +121,25 @@ class GroupConfig:
         """The same with its aggregation functions imported."""
         found = tuple(replace(entry, aggregation=resolve(entry.aggregation)) for entry in self.aggregate_metric_list)
         return replace(self, aggregate_metric_list=found)
+
+    @property
+    def unweighted(self) -> tuple[AggregateMetric, ...]:
+        """The numbers for which the file does not say whether each doc or each task counts once."""
+        stated = self.source.get("aggregate_metric_list")
+        entries = [stated] if isinstance(stated, Mapping) else stated or []
+        pairs = zip(self.aggregate_metric_list, entries, strict=True)
+        return tuple(metric for metric, entry in pairs if entry.get("weight_by_size") is None)
+
+    def as_in_lmms_eval(self) -> GroupConfig:
+        """The group with lmms-eval's default: where the file does not say, each task counts once, whatever its size."""
+        silent = self.unweighted
+        found = tuple(replace(m, weight_by_size=False) if m in silent else m for m in self.aggregate_metric_list)
+        names = ", ".join(metric.metric for metric in silent if metric.aggregation == "mean")
+        note = (
+            f"{names}: the mean over tasks, each of which counts the same, as lmms-eval has it for its own groups; "
+            "`weight_by_size: true` in the group's file gives the mean over docs."
+        )
+        return replace(self, aggregate_metric_list=found, note=note if names else "")
 
     def to_json(self) -> dict[str, Any]:
         """The group for results.json: what was written, members in full, functions by name."""

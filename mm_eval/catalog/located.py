@@ -35,15 +35,22 @@ def shown_path(file: Path) -> str:
 
 
 class LocatedDict(dict[Any, Any]):
-    """A mapping from a file. places: the place of each key; place: its own."""
+    """A mapping from a file.
+
+    places: the place of each key; place: its own. warnings: what its reader should know of a whole file.
+    of_lmms_eval: it has a key that only lmms-eval's files have.
+    """
 
     def __init__(self, items: Mapping[Any, Any] | None = None, place: Place = NOWHERE) -> None:
         super().__init__(items or {})
         self.place = place
         self.places: dict[Any, Place] = {}
+        self.warnings: list[str] = []
+        self.of_lmms_eval = False
         if isinstance(items, LocatedDict):
             self.place = items.place if place is NOWHERE else place
             self.places = dict(items.places)
+            self.warnings, self.of_lmms_eval = items.warnings, items.of_lmms_eval
 
     def where(self, key: Any = None) -> str:
         """`file:line` of a key, or of the mapping itself where the key isn't in it."""
@@ -93,8 +100,9 @@ def merge(base: Mapping[Any, Any], over: Mapping[Any, Any]) -> LocatedDict:
             merged.places[key] = over.places[key]
         else:
             merged.places.pop(key, None)
-    if isinstance(over, LocatedDict) and over.place.file is not None:
-        merged.place = over.place
+    if isinstance(over, LocatedDict):
+        merged.of_lmms_eval = merged.of_lmms_eval or over.of_lmms_eval
+        merged.place = over.place if over.place.file is not None else merged.place
     return merged
 
 

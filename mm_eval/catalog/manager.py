@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mm_eval.catalog.config import TaskConfig, digest_of, to_json
-from mm_eval.catalog.expand import Context, Expander, inline_paths
+from mm_eval.catalog.expand import Expander, inline_paths
 from mm_eval.catalog.group import GroupConfig
 from mm_eval.catalog.index import Entry, build_index
 from mm_eval.catalog.nodes import Node, TaskNode
@@ -114,22 +114,39 @@ class TaskManager:
             return f"DECLARED {1 + len(entry.rivals)} TIMES {entry.about}{tags}"
         return f"{entry.about}: {', '.join(entry.members[:6])}" if entry.kind == "tag" else f"{entry.about}{tags}"
 
-    def load(self, specs: Spec | Iterable[Spec], overrides: Mapping[str, Any] | None = None) -> Loaded:
+    def load(
+        self,
+        specs: Spec | Iterable[Spec],
+        overrides: Mapping[str, Any] | None = None,
+        faults: list[tuple[str, ConfigError]] | None = None,
+    ) -> Loaded:
         """The configs that specs mean.
 
         specs: names of tasks, groups and tags; paths `group::member`; globs; YAML files; `name@format`; several of these
             with commas between them; or mappings: a config, or `{"task": name, key: value}` to override some keys.
         overrides: keys for all tasks (`{"num_fewshot": 5}`) or by name (`{"arc_easy": {"num_fewshot": 5}}`), over
             everything that a file says.
+        faults: where it is given, what can't be read is left out, and (spec, what is wrong) put here.
         Errors: ConfigError on anything unknown or wrong, with file, line and a suggestion; nothing is imported.
         """
         runtime = Runtime(overrides)
-        expander = Expander(self.entries, runtime)
+        found: list[ConfigError] | None = None if faults is None else []
+        expander = Expander(self.entries, runtime, found)
         listed: list[Spec] = [specs] if isinstance(specs, (str, Path, Mapping)) else list(specs)
         asked = [part for spec in listed for part in _parts(spec)]
         if not asked:
             raise ConfigError("no task is named.")
-        nodes = [node for spec in asked for node in expander.spec(spec, Context())]
+        nodes: list[Node] = []
+        for spec in asked:
+            try:
+                nodes += expander.asked(spec)
+            except ConfigError as error:
+                if found is None or faults is None:
+                    raise
+                found.append(error)
+            if found and faults is not None:
+                faults += [(f"{spec}", error) for error in found]
+                found.clear()
         loaded = _collect(nodes)
         runtime.check_used([*loaded.tasks, *loaded.groups])
         return loaded

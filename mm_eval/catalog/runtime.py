@@ -34,19 +34,19 @@ class Runtime:
         """What holds for what is met under `names`, the last one being the most specific, in the groups `around`."""
         found = LocatedDict(self.for_all)
         for name in dict.fromkeys(around):
-            found = merge(found, without(self._named(name), ABOUT_A_GROUP))
+            if name in self.by_name:
+                found = merge(found, without(self._named(name), ABOUT_A_GROUP))
         return merge(found, self.about(names))
 
     def about(self, names: tuple[str, ...]) -> LocatedDict:
         """What is said by name alone."""
         found = LocatedDict()
         for name in dict.fromkeys(names):
-            found = merge(found, self._named(name))
+            if name in self.by_name:
+                found = merge(found, self._named(name))
         return found
 
     def _named(self, name: str) -> LocatedDict:
-        if name not in self.by_name:
-            return LocatedDict()
         self.used.add(name)
         return schema.canonical_keys(located(self.by_name[name]))
 

@@ -6,11 +6,12 @@ A key is known, known and of no effect here, or known and not supported (with th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from mm_eval.catalog.functions import FunctionRef
 from mm_eval.catalog.located import LocatedDict, where_item
-from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
 
 OUTPUT_TYPES = ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling")
 
@@ -21,6 +22,9 @@ ALIASES = {
     "revision": "dataset_revision",
 }
 """Other spellings: a slip of lmms-eval's task guide, lm-eval's and lmms-eval's names."""
+
+OF_LMMS_EVAL = ("lmms_eval_specific_kwargs", "model_specific_generation_kwargs")
+"""Keys that only lmms-eval's files have."""
 
 HARMLESS = {
     "should_decontaminate": "mm-eval has no decontamination",
@@ -192,6 +196,7 @@ def defines_task(member: Mapping[Any, Any]) -> bool:
 def canonical_keys(config: Mapping[Any, Any]) -> LocatedDict:
     """The mapping with other spellings replaced, and `metadata` one mapping; two spellings of one key are an error."""
     canonical = LocatedDict(config)
+    canonical.of_lmms_eval = canonical.of_lmms_eval or any(key in canonical for key in OF_LMMS_EVAL)
     for alias, name in ALIASES.items():
         if alias in canonical:
             if name in canonical:
@@ -211,21 +216,27 @@ def check_keys(config: LocatedDict, rules: Mapping[str, Rule], what: str, *, ext
 
     extra: unknown keys are let through (the arguments of a task's class).
     """
-    for key, value in config.items():
-        where = config.where(key)
-        if key in UNSUPPORTED and value not in (None, False, "none"):
-            hint = f"A file of your own with `include:` of this one and `{key}: null` puts it aside."
-            raise ConfigError(f"{key!r} is not supported: {UNSUPPORTED[key]}", where=where, hint=hint)
-        if key in HARMLESS or key in UNSUPPORTED:
-            continue
-        if key not in rules:
-            if extra:
-                continue
-            hint = did_you_mean(str(key), rules) if key not in TASK_KEYS else ""
-            raise ConfigError(f"unknown key {key!r} in {what}.", where=where, hint=hint)
-        needed, holds = rules[key]
-        if value is not None and not holds(value):
-            raise ConfigError(f"{key!r} must be {needed}, not {value!r:.80}.", where=where)
+    raise_all(collected(partial(_check_key, config, key, rules, what, extra) for key in config))
+
+
+def _check_key(config: LocatedDict, key: Any, rules: Mapping[str, Rule], what: str, extra: bool) -> None:
+    value, where = config[key], config.where(key)
+    if key in UNSUPPORTED and value not in (None, False, "none"):
+        hint = f"A file of your own with `include:` of this one and `{key}: null` puts it aside."
+        raise ConfigError(f"{key!r} is not supported: {UNSUPPORTED[key]}", where=where, hint=hint)
+    if key in HARMLESS or key in UNSUPPORTED or key not in rules and extra:
+        return
+    if key not in rules:
+        hint = did_you_mean(str(key), rules) if key not in TASK_KEYS else ""
+        raise ConfigError(f"unknown key {key!r} in {what}.", where=where, hint=hint)
+    needed, holds = rules[key]
+    if value is not None and not holds(value):
+        raise ConfigError(f"{key!r} must be {needed}, not {value!r:.80}.", where=where)
+
+
+def holds(config: Mapping[str, Any], *keys: str) -> bool:
+    """Whether the values of these keys of a task are of a right type."""
+    return all(config.get(key) is None or TASK_KEYS[key][1](config[key]) for key in keys)
 
 
 def check_pipelines(config: LocatedDict) -> None:

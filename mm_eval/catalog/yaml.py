@@ -7,8 +7,10 @@ composer recurses in C without a limit (measured: 100,000 nested lists end the p
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +19,19 @@ import yaml
 from mm_eval.catalog.functions import FunctionRef
 from mm_eval.catalog.located import LocatedDict, LocatedList, Place, located, merge, without
 from mm_eval.catalog.schema import canonical_keys
-from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.errors import ConfigError, Unbounded, did_you_mean, raise_all
 
 __all__ = ["FunctionRef", "LocatedDict", "load_config", "load_file", "load_text"]
+
+log = logging.getLogger(__name__)
 
 MAX_BYTES = 4_000_000
 MAX_DEPTH = 40
 MAX_ALIASED = 10_000
 """How many values a file may gain by its aliases."""
+
+MAX_INCLUDES = 50
+"""How many files may include each other in a row."""
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _STANDARD = "tag:yaml.org,2002:"
@@ -37,31 +44,61 @@ def load_config(path: Path) -> tuple[LocatedDict, list[Path]]:
 
     `include` is a path or a list of paths, relative to the file that writes it; later ones lie over earlier ones. A
     group file keeps its `include`, since there it holds the defaults of the members. The same file may be included on
-    two ways, but not in a circle.
+    two ways, but not in a circle. `warnings` are those of all files, not logged yet.
     """
-    files: list[Path] = []
-    return _with_includes(path, (), files), files
+    known: dict[Path, LocatedDict] = {}
+    config = _with_includes(path, (), known)
+    return config, list(known)
 
 
-def included(path: Path) -> tuple[LocatedDict, list[Path]]:
+def load_for_use(path: Path) -> LocatedDict:
+    """`load_config` of a file that is asked for: its warnings are logged."""
+    return _warned(load_config(path)[0])
+
+
+def load_file(path: Path) -> LocatedDict:
+    """One file, without its includes; its warnings are logged."""
+    return _warned(_read_file(path))
+
+
+def _warned(config: LocatedDict) -> LocatedDict:
+    for warning in config.warnings:
+        _warn(warning)
+    return config
+
+
+@lru_cache(maxsize=4096)
+def _warn(warning: str) -> None:
+    """Logs a warning, once in a process."""
+    log.warning("%s", warning)
+
+
+def included(path: Path) -> LocatedDict:
     """The defaults that a group's `include` names: the file's keys without those that name a task or group."""
-    config, files = load_config(path)
-    return without(config, ("task", "group", "tag")), files
+    return without(load_for_use(path), ("task", "group", "tag"))
 
 
-def _with_includes(path: Path, chain: tuple[Path, ...], files: list[Path]) -> LocatedDict:
-    config = canonical_keys(load_file(path))
-    if path not in files:
-        files.append(path)
+def _with_includes(path: Path, chain: tuple[Path, ...], known: dict[Path, LocatedDict]) -> LocatedDict:
+    """A file with what it includes. known: the files read so far, with theirs, so that each is read once."""
+    if path in known:
+        return known[path]
+    config = known[path] = canonical_keys(_read_file(path))
     if "include" not in config or is_group(config):
         return config
-    merged, chain = LocatedDict(place=config.place), (*chain, path)
+    merged, chain, warnings = LocatedDict(place=config.place), (*chain, path), list(config.warnings)
     for below in include_paths(config, path.parent):
         if below in chain:
             circle = " -> ".join(p.name for p in (*chain[chain.index(below) :], below))
             raise ConfigError(f"include goes in a circle: {circle}.", where=config.where("include"))
-        merged = merge(merged, _with_includes(below, chain, files))
-    return merge(merged, without(config, ["include"]))
+        if len(chain) > MAX_INCLUDES:
+            what = f"more than {MAX_INCLUDES} files include each other in a row."
+            raise Unbounded(what, where=config.where("include"))
+        merged = merge(merged, _with_includes(below, chain, known))
+        warnings += [warning for warning in known[below].warnings if warning not in warnings]
+    merged = merge(merged, without(config, ["include"]))
+    merged.warnings = warnings
+    known[path] = merged
+    return merged
 
 
 def is_group(config: Mapping[str, Any]) -> bool:
@@ -92,7 +129,7 @@ def include_paths(config: LocatedDict, folder: Path) -> list[Path]:
     return paths
 
 
-def load_file(path: Path) -> LocatedDict:
+def _read_file(path: Path) -> LocatedDict:
     """One file, without its includes."""
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -134,6 +171,8 @@ class _Builder:
         self.loader, self.path = loader, path
         self.anchors: dict[str, tuple[Any, int]] = {}
         self.size = self.aliased = 0
+        self.warnings: list[str] = []
+        self.faults: list[ConfigError] = []
 
     def document(self) -> Any:
         """The value of the only document, None for an empty file."""
@@ -146,6 +185,9 @@ class _Builder:
         event = self.loader.get_event()
         if not isinstance(event, yaml.StreamEndEvent):
             raise self.error("the file holds more than one document", event)
+        if isinstance(value, LocatedDict):
+            value.warnings = self.warnings
+        raise_all(self.faults)
         return value
 
     def error(self, what: str, event: Any, hint: str = "") -> ConfigError:
@@ -205,15 +247,26 @@ class _Builder:
             key = self.value(event, depth + 1)
             if isinstance(key, (dict, list, FunctionRef)):
                 raise self.error("a key must be a plain text or number", event)
+            value = self.value(self.loader.get_event(), depth + 1)
             if key in mapping:
-                where = mapping.where(key).rpartition(":")[2]
-                raise self.error(f"the key {key!r} is written twice (first on line {where})", event)
-            mapping.put(key, self.value(self.loader.get_event(), depth + 1), self.place(event))
+                self.written_twice(mapping, key, value, event)
+            else:
+                mapping.put(key, value, self.place(event))
         for source in below:
             for key, value in source.items():
                 if key not in mapping:
                     mapping.put(key, value, source.places.get(key, source.place))
         return mapping
+
+    def written_twice(self, mapping: LocatedDict, key: Any, value: Any, event: Any) -> None:
+        """A key written again: with the same value it is a slip, with another one nobody knows which value is meant."""
+        first = mapping.where(key).rpartition(":")[2]
+        same_key = any(type(known) is type(key) and known == key for known in mapping)  # 1 and true are equal in Python
+        if same_key and _same(mapping[key], value):
+            what = f"the key {key!r} is written twice with the same value (first on line {first})."
+            self.warnings.append(f"{self.place(event)}: {what}")
+        else:
+            self.faults.append(self.error(f"the key {key!r} is written twice (first on line {first})", event))
 
     def merged(self, event: Any, depth: int) -> list[LocatedDict]:
         """The mappings that `<<:` lays under this one."""
@@ -257,3 +310,15 @@ class _Builder:
     def refused_tag(self, event: Any) -> ConfigError:
         tag = str(event.tag).replace(_STANDARD, "!!")
         return self.error(f"the tag {tag} is refused", event, hint="Only !function, with a name, is allowed.")
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two values of a file mean the same: 1, 1.0 and true do not, and functions are the same by their name."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = [(type(key), key) for key in one]
+        return keys == [(type(key), key) for key in other] and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return repr(one) == repr(other)  # .nan is not equal to itself; a function's line is not part of it

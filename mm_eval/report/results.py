@@ -90,8 +90,8 @@ def group_row(
     if pending := sum(score.not_requested * places[leaf] for leaf, score in leaves.items()):
         row["not_requested"] = pending
     row.update(_fewer(result.sizes, row["n"] - row["failed"] - pending))
-    if result.notes:
-        row["notes"] = list(result.notes)
+    if notes := [*([config.note] if config.note else []), *result.notes]:
+        row["notes"] = notes
     return row
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
+from mm_eval.catalog.draws import Draws
 from mm_eval.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
 from mm_eval.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, build_filter_ensemble, group_repeats
 from mm_eval.metrics.aggregation import mean
@@ -46,6 +47,7 @@ class Scorer:
     context: arguments for the metrics from the task (multiple_targets, ...).
     clusters: which docs belong together, for the standard errors; None says that each doc stands alone.
     notes: what a reader of the numbers must know, such as why a standard error is missing.
+    draws, filter_draws: what the task's own functions draw from at random, while they score and while they filter.
     """
 
     default_filter_cfg: ClassVar[Sequence[Any] | None] = None
@@ -59,6 +61,8 @@ class Scorer:
     clusters: Mapping[int, Hashable] | None = None
     seed: int = DEFAULT_SEED
     notes: list[str] = field(default_factory=list, init=False, repr=False)
+    draws: Draws = field(default_factory=Draws, init=False, repr=False)
+    filter_draws: Draws = field(default_factory=Draws, init=False, repr=False)
     _part_directions: dict[str, bool] = field(default_factory=dict, init=False, repr=False)
     _raw_docs: dict[int, ScoredDoc] = field(default_factory=dict, init=False, repr=False)
     _reduced_docs: dict[int, ReducedDoc] = field(default_factory=dict, init=False, repr=False)
@@ -120,16 +124,18 @@ class Scorer:
 
     def run(self, instances: Sequence[Instance]) -> Mapping[int, ScoredDoc]:
         """Filters and scores the answers of a task's instances and keeps the results; `aggregate()` gives the numbers."""
-        self.apply_filter(instances)
+        with self.filter_draws.used():
+            self.apply_filter(instances)
         by_doc: dict[int, list[Instance]] = {}
         for instance in instances:
             by_doc.setdefault(instance.doc_id, []).append(instance)
         unscored = {doc_id: failed_before(doc_id, group, self.filter.errors) for doc_id, group in by_doc.items()}
         whole = {doc_id: group for doc_id, group in by_doc.items() if unscored[doc_id] is None}
-        try:
-            scored = self.score_instances(whole)
-        except Exception:  # a batch that fails as a whole is tried doc by doc
-            scored = {doc_id: self._alone(doc_id, group) for doc_id, group in whole.items()}
+        with self.draws.used():
+            try:
+                scored = self.score_instances(whole)
+            except Exception:  # a batch that fails as a whole is tried doc by doc
+                scored = {doc_id: self._alone(doc_id, group) for doc_id, group in whole.items()}
         missing = ScoringError("the scorer gave no result for this doc.")
         results = {}
         for doc_id, group in by_doc.items():
@@ -213,7 +219,8 @@ class Scorer:
         for name in self._in_order(values):
             function = self._aggregation_of(name, aggregation_overrides or {})
             key, error_key = str(MetricKey(name, self.name)), str(MetricKey(name, self.name, is_stderr=True))
-            number = number_of(function, values[name], self.clusters, bootstrap_iters or 0, self.seed)
+            with self.draws.used(goes_on=False):
+                number = number_of(function, values[name], self.clusters, bootstrap_iters or 0, self.seed)
             numbers[key], numbers[error_key] = number.value, number.stderr
             if number.note:
                 self.notes.append(f"{key}: {number.note}")

@@ -5,17 +5,27 @@ Such functions take every failure for a verdict ("unclear", a random option): wi
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from mm_eval.catalog.functions import texts_in
 from mm_eval.errors import ScoringError
 
 DATA_HOSTS = ("huggingface.co", "hf.co", "github.com", "githubusercontent.com")
 """Where a metric's script or word list may come from."""
 
+
+JUDGE_KEYS = frozenset({"OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY"})
+"""What lmms-eval's own judges read, whatever the task's file says."""
+
+_KEY = re.compile(r"[A-Z][A-Z0-9_]*_KEY\Z")
+_NOT_OF_A_JUDGE = frozenset({"WANDB_API_KEY", "COMET_API_KEY", "AWS_SECRET_ACCESS_KEY"})
 
 NO_KEY = "a judge, for which no key is set (OPENAI_API_KEY or the one that the task's file names)"
 """Why a judge is not asked where the environment has no key."""
@@ -25,9 +35,11 @@ class JudgeAsked(BaseException):
     """A judge is asked that may not be. No Exception, since a task's code takes each of those for a verdict."""
 
 
-def has_judge_key() -> bool:
-    """Whether the environment has a key of some server."""
-    return any(name.endswith("_API_KEY") and value for name, value in os.environ.items())
+def has_judge_key(function: Callable[..., Any]) -> bool:
+    """Whether the environment has a key that a task's function could use: one that its file names, or one of JUDGE_KEYS."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    named = {text for text in texts_in(Path(code.co_filename)) if _KEY.match(text)} if code else set()
+    return any(os.environ.get(name) for name in JUDGE_KEYS | named - _NOT_OF_A_JUDGE)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, ClassVar
 
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.errors import ConfigError
+from mm_eval.errors import ConfigError, raise_all
 from mm_eval.filters.base import Filter, like
 from mm_eval.scorers.base import Scorer
 from mm_eval.scorers.build import build_scorer
@@ -38,7 +38,8 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
 
     Errors: ConfigError with file:line for an unknown or senseless filter, metric, aggregation or scorer.
     """
-    scorers = []
+    scorers: list[Scorer] = []
+    faults: list[ConfigError] = []
     process_results = None if config.process_results is None else _well_spelt(config.process_results)
     of_lmms_eval = config.doc_to_visual is not None or config.doc_to_messages is not None or bool(config.prompt_kwargs)
     strips = of_lmms_eval and config.output_type == "generate_until"
@@ -58,8 +59,12 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
                 scorer.filter.filters.append(BareAnswers)
             scorer.check_repeats(config.repeats)
         except ConfigError as error:
-            raise error.located(config.where("filter_list" if config.filter_list else "metric_list")) from error
+            error.located(config.where("filter_list" if config.filter_list else "metric_list"))
+            faults.append(error)
+            continue
+        scorer.draws, scorer.filter_draws = config.draws(), config.draws()
         scorers.append(scorer)
+    raise_all(faults)
     return scorers
 
 

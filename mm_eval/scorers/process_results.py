@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from mm_eval.catalog.draws import Draws
 from mm_eval.errors import ConfigError, ScoringError, did_you_mean
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.metric import METRICS, Metric, aggregation_named
@@ -43,11 +42,6 @@ class ProcessResultsScorer(Scorer):
         """The metrics by name; aggregation and direction as said, else as registered, else mean and higher is better."""
         return [entry if isinstance(entry, Metric) else _declared_metric(entry) for entry in metric_list or ()]
 
-    def score_instances(self, instances: Mapping[int, list[Instance]]) -> dict[int, ScoredDoc]:
-        """The scores of all docs; a function that guesses (MMMU's, an answer without a letter) guesses the same in each run."""
-        with self._draws.used():
-            return super().score_instances(instances)
-
     def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
         """The function's values for one doc."""
         instances = first_instances(doc_instances)
@@ -72,8 +66,7 @@ class ProcessResultsScorer(Scorer):
 
     def __post_init__(self) -> None:
         self._unnamed: list[str] = []
-        self._draws = Draws()
-        self._may_ask_a_judge = has_judge_key()  # once: it reads the whole environment
+        self._may_ask_a_judge = has_judge_key(self.fn)  # once: it reads the function's file
 
     def aggregate(self, *args: Any, **kwargs: Any) -> tuple[dict[str, Any], int]:
         """The numbers of all docs; `notes` also names values that metric_list does not know.

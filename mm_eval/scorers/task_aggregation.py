@@ -18,6 +18,7 @@ from functools import wraps
 from types import SimpleNamespace
 from typing import Any
 
+from mm_eval.catalog.draws import generators_in, unchanged
 from mm_eval.errors import ScoringError
 from mm_eval.metrics.traits import Traits, traits_of
 from mm_eval.scorers.judges import NO_KEY, has_judge_key, no_judge
@@ -42,16 +43,18 @@ def as_called_once(function: Callable[..., Any]) -> Callable[[Sequence[Any]], An
     if not takes_args and traits_of(function) != Traits():
         return function
     called = [False]
+    may_ask = has_judge_key(function)  # once: it reads the file
 
     @wraps(function)
     def once(values: Sequence[Any]) -> Any:
         own = [dict(value) if type(value) is dict else value for value in values]
         with ExitStack() as around:
             around.enter_context(_same_state(function))
+            around.enter_context(unchanged(generators_in(getattr(function, "__globals__", {}))))
             if takes_args or called[0]:  # with args, what it prints is where its file lies
                 around.enter_context(_silent(function))
             again, called[0] = called[0], True
-            if again or not has_judge_key():
+            if again or not may_ask:
                 around.enter_context(no_judge(f"a judge, {AGAIN}" if again else NO_KEY))
             if again:
                 around.enter_context(_no_program())

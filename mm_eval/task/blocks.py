@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -10,6 +11,8 @@ from typing import Any, Protocol
 
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.types import Doc
+
+log = logging.getLogger(__name__)
 
 PROMPT_KEYWORDS = ("model_specific_prompt_kwargs", "lmms_eval_specific_kwargs")
 """The two names under which a task's function may ask for the prompt block of the model."""
@@ -159,33 +162,56 @@ def _takes_block(function: Any, part: str) -> bool:
     return named or asked.unnamed and part in ("text", "visual", "messages")
 
 
-def check_prompt_keys(task: Asked, doc_ids: Sequence[int], block: PromptBlock) -> None:
-    """Checks that some function of the task reads each key of a prompt block that says something.
+def check_prompt_keys(task: Asked, doc_ids: Sequence[int], blocks: Sequence[PromptBlock]) -> None:
+    """Checks that some function of the task reads each key of its prompt blocks that says something.
 
     An empty text is not missed: MMBench's blocks say `pre_prompt: ""`, which none of its functions reads.
+    lmms-eval's own files have keys that their functions don't read; these are one warning. A key that the user adds is not.
+    Errors: ConfigError naming the keys that none reads, with what they look for instead.
+    """
+    config = task.config
+    own = {key for block in config.prompt_kwargs.values() for key in block or ()} if config.of_lmms_eval else set()
+    harmless: list[str] = []
+    for block in blocks:
+        unread, read = _unread(task, doc_ids, block)
+        if wrong := [key for key in unread if key not in own]:
+            raise ConfigError(
+                f"no function of {config.path} reads {_keys(wrong)} of the prompt block {block.key!r}.",
+                where=config.where("prompt_kwargs"),
+                hint=did_you_mean(wrong[0], read),
+            )
+        if unread:
+            harmless.append(f"{_keys(unread)} of {block.key!r}")
+    if harmless:
+        what = "no function of %s reads these keys of its prompt blocks: %s. They have no effect."
+        log.warning(f"%s: {what}", config.where("prompt_kwargs"), config.path, "; ".join(harmless))
+
+
+def _keys(names: Sequence[str]) -> str:
+    return f"the key{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}"
+
+
+def _unread(task: Asked, doc_ids: Sequence[int], block: PromptBlock) -> tuple[list[str], set[str]]:
+    """The keys of a block that say something and that no function of the task reads, and those that are read.
+
     A function may read a key for some kind of doc only, so that up to 100 docs are tried. A task none of whose functions takes
-    the block is left alone. Errors: ConfigError naming a key that none reads, with what they look for instead.
+    the block is left alone.
     """
     config, read = task.config, set[str]()
     parts = ("text", "target", "choice", "visual", "messages")
     if not block.kwargs or not any(_takes_block(getattr(config, f"doc_to_{part}"), part) for part in parts):
-        return
+        return [], read
     recording = replace(block, read=read)
     telling = [key for key, value in block.kwargs.items() if value not in ("", None)]
     for doc_id in doc_ids[:100]:
         task.question(task.docs.text(doc_id), recording, f"{config.path} doc {doc_id}")
         if read.issuperset(telling):
-            return
+            return [], read
     for part in ("visual", "messages"):
         of_whole_doc = getattr(config, f"doc_to_{part}")
         if _takes_block(of_whole_doc, part):
             try:
                 call(of_whole_doc, task.docs.full(doc_ids[0]), recording, second=True)
             except Exception:  # the task's own code: what it raises is told when the doc is asked
-                return
-    if unread := [key for key in telling if key not in read]:
-        raise ConfigError(
-            f"no function of {config.path} reads the key {unread[0]!r} of the prompt block {block.key!r}.",
-            where=config.where("prompt_kwargs"),
-            hint=did_you_mean(unread[0], read),
-        )
+                return [], read
+    return [key for key in telling if key not in read], read

@@ -89,10 +89,11 @@ def load_docs(
     where: str,
     kwargs: Mapping[str, Any] | None = None,
     process: Callable[[Any], Any] | None = None,
+    draws: Draws | None = None,
 ) -> Docs:
     """The docs of a split, after the task's `process_docs`.
 
-    where: file:line or task name, for errors.
+    where: file:line or task name, for errors. draws: what `process_docs` draws from.
     Errors: ConfigError when the data is nowhere to be found, when it is empty, or when `process_docs` fails.
     """
     reset_pillow()
@@ -100,7 +101,7 @@ def load_docs(
     fingerprint = fingerprint_of(rows)
     if process is not None:
         try:
-            with _no_progress_bar(), Draws().used(), found_here(source):
+            with _no_progress_bar(), (draws or Draws()).used(), found_here(source):
                 rows = process(rows)
         except Exception as error:  # the task's own code: whatever it raises is a fault of the config
             raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
@@ -150,6 +151,7 @@ def docs_of(
     where: str,
     process: Callable[[Any], Any] | None = None,
     source: DataSource | None = None,
+    draws: Draws | None = None,
 ) -> Docs:
     """The docs that a task's own function makes: `custom_dataset(**arguments)` gives {split: rows}.
 
@@ -160,7 +162,7 @@ def docs_of(
 
     reset_pillow()
     try:
-        with Draws().used(), found_here(source or DataSource()):
+        with (draws or Draws()).used(), found_here(source or DataSource()):
             splits = custom_dataset(**arguments)
             rows = splits[split]
             if not isinstance(rows, datasets.Dataset):

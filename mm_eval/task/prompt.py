@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mm_eval.catalog.formats import FormatField
-from mm_eval.errors import ConfigError, DataError, did_you_mean
+from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.task.blocks import PromptBlock, call
+from mm_eval.task.template import render
 from mm_eval.types import Doc, Target
 
 _COLUMN = re.compile(r"[A-Za-z_]\w*\Z")
-_ONE_EXPRESSION = re.compile(r"(\s*)\{\{[-+]?(.+?)-?\}\}(\s*)\Z", re.DOTALL)
 
 
-def evaluate_field(value: Any, doc: Doc, block: PromptBlock, *, what: str, where: str, spaced: bool = False) -> Any:
+def evaluate_field(
+    value: Any,
+    doc: Doc,
+    block: PromptBlock,
+    *,
+    what: str,
+    where: str,
+    spaced: bool = False,
+    written: Callable[[], str] | None = None,
+) -> Any:
     """What a `doc_to_*` entry says about one doc.
 
     value: a function, a column name, a Jinja template, a format's field, or a plain value.
+    written: gives file:line of the entry, for a template that fails.
     spaced: white space around a template's one expression is part of the text.
     A text that could be a column name has to be one, so that a misspelt column is an error and never a prompt.
     A template that is one `{{ expression }}` gives the expression's own type: `{{choices.text}}` a list, `{{label}}` an int.
@@ -30,8 +39,10 @@ def evaluate_field(value: Any, doc: Doc, block: PromptBlock, *, what: str, where
     if isinstance(value, FormatField):
         return value.evaluate(
             doc,
-            lambda entry, of_doc, name: evaluate_field(entry, dict(of_doc), block, what=name, where=where),
-            lambda entry: choices_of(entry, doc, block, where),
+            lambda entry, of_doc, name: evaluate_field(
+                entry, dict(of_doc), block, what=name, where=where, written=written
+            ),
+            lambda entry: choices_of(entry, doc, block, where, written),
         )
     if callable(value):
         try:
@@ -49,68 +60,11 @@ def evaluate_field(value: Any, doc: Doc, block: PromptBlock, *, what: str, where
         raise DataError(f"{what} names the column {value!r}, which the doc lacks.", where=where, hint=hint)
     if "{{" not in value and "{%" not in value:
         return value
-    return render(value, doc, what=what, where=where, spaced=spaced)
-
-
-def render(template: str, doc: Doc, *, what: str = "template", where: str = "", spaced: bool = False) -> Any:
-    """A Jinja template over a doc's columns, in a sandbox; an undefined name is an error.
-
-    spaced: a value keeps its own type only where no white space stands around its expression; a text keeps that anyway.
-    """
-    import jinja2
-
     try:
-        if match := _ONE_EXPRESSION.match(template):
-            before, source, after = match.groups()
-            expression = _expression(source)
-            if expression is not None:
-                value = expression(**doc)
-                if isinstance(value, jinja2.Undefined):
-                    return str(value)  # which raises what is undefined
-                if not (before or after) or not (spaced or isinstance(value, str)):
-                    return value
-        return _template(template).render(**doc)
-    except jinja2.TemplateSyntaxError as error:
-        raise ConfigError(f"{what} is no valid Jinja template: {error.message}: {template!r}", where=where) from error
-    except jinja2.exceptions.SecurityError as error:
-        raise ConfigError(f"{what} reaches outside the sandbox: {error}: {template!r}", where=where) from error
-    except jinja2.UndefinedError as error:
-        raise DataError(f"{what}: {error}", where=where, hint=f"The doc has: {', '.join(sorted(doc))}.") from error
-    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
-        raise DataError(f"{what} failed: {type(error).__name__}: {error}", where=where) from error
-
-
-@lru_cache(maxsize=1)
-def _environment() -> Any:
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
-    environment.filters["regex_replace"] = _regex_replace
-    return environment
-
-
-def _regex_replace(string: str, pattern: str, repl: str = "", count: int = 0) -> str:
-    """lm-eval's filter of this name, with its argument names."""
-    return re.sub(pattern, repl, string, count=count)
-
-
-@lru_cache(maxsize=1024)
-def _template(source: str) -> Any:
-    template = _environment().from_string(source)
-    template.globals = dict(template.globals)  # a ChainMap by default, which every rendering would copy key by key
-    return template
-
-
-@lru_cache(maxsize=1024)
-def _expression(source: str) -> Any:
-    """The expression compiled, or None where `source` is not a single expression ("a}} and {{b")."""
-    import jinja2
-
-    try:
-        return _environment().compile_expression(source, undefined_to_none=False)
-    except jinja2.TemplateSyntaxError:
-        return None
+        return render(value, doc, what=what, where=where, spaced=spaced)
+    except MMEvalError as error:
+        error.where = f"{written()}: {where}" if written else where
+        raise
 
 
 def as_text(value: Any, what: str, where: str) -> str:
@@ -120,16 +74,21 @@ def as_text(value: Any, what: str, where: str) -> str:
     return str(value)
 
 
-def words_of(value: Any, doc: Doc, block: PromptBlock, *, what: str, where: str) -> str:
+def words_of(
+    value: Any, doc: Doc, block: PromptBlock, *, what: str, where: str, written: Callable[[], str] | None = None
+) -> str:
     """A `description` or `gen_prefix` as text: a column, a template, a function, or, as one word may be too, plain words."""
     if isinstance(value, str) and value not in doc and "{{" not in value and "{%" not in value:
         return value
-    return as_text(evaluate_field(value, doc, block, what=what, where=where, spaced=True), what, where)
+    found = evaluate_field(value, doc, block, what=what, where=where, spaced=True, written=written)
+    return as_text(found, what, where)
 
 
-def choices_of(value: Any, doc: Doc, block: PromptBlock, where: str) -> list[str]:
+def choices_of(
+    value: Any, doc: Doc, block: PromptBlock, where: str, written: Callable[[], str] | None = None
+) -> list[str]:
     """A `doc_to_choice` as texts: a list, a mapping's values, a column, a template or function that gives one of these."""
-    choices = evaluate_field(value, doc, block, what="doc_to_choice", where=where)
+    choices = evaluate_field(value, doc, block, what="doc_to_choice", where=where, written=written)
     if isinstance(choices, str):
         try:
             choices = ast.literal_eval(choices.strip())

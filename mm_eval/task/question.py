@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.formats import FormatField
+from mm_eval.catalog.located import located
 from mm_eval.errors import ConfigError, DataError
 from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.prompt import as_text, choice_index, choices_of, evaluate_field, words_of
@@ -45,17 +47,25 @@ def question_of(
     def entry(name: str) -> Any:
         return getattr(config, name) if shown.get(name) is None else shown[name]
 
+    def written(name: str) -> Callable[[], str]:
+        field = entry(name) if name != "gen_prefix" else None
+        if isinstance(field, FormatField) and (field.format.question or field.format.choices or field.format.answer):
+            name = "formats"
+        return partial(config.where if shown.get(name) is None else located(shown).where, name)
+
     def value(name: str) -> Any:
         if entry(name) is None:
             return None
         spaced = name == "doc_to_text"
-        return evaluate_field(entry(name), doc, block, what=name, where=where, spaced=spaced)
+        return evaluate_field(entry(name), doc, block, what=name, where=where, spaced=spaced, written=written(name))
 
     text = "" if entry("doc_to_text") is None else value("doc_to_text")
     target = None if _is_unused(config, entry("doc_to_target"), doc) else value("doc_to_target")
-    choices = _choices(entry("doc_to_choice"), doc, block, where)
+    choices = _choices(entry("doc_to_choice"), doc, block, where, written("doc_to_choice"))
     prefix = shown.get("gen_prefix", config.gen_prefix)
-    prefix = words_of(prefix, doc, block, what="gen_prefix", where=where) if prefix else ""
+    prefix = (
+        words_of(prefix, doc, block, what="gen_prefix", where=where, written=written("gen_prefix")) if prefix else ""
+    )
     if config.output_type != "multiple_choice":
         answer = str(target[0] if isinstance(target, list) and target else "" if target is None else target)
         return Question(as_text(text, "doc_to_text", where), target, choices, answer, prefix)
@@ -99,8 +109,8 @@ def _of_contexts(text: int | list[Any], target: Target, choices: list[str], pref
     return Question(contexts[index], index, contexts, choices[0], prefix, contexts)
 
 
-def _choices(entry: Any, doc: Doc, block: PromptBlock, where: str) -> list[str] | None:
+def _choices(entry: Any, doc: Doc, block: PromptBlock, where: str, written: Callable[[], str]) -> list[str] | None:
     """The choices of a doc, None where the task or its format has none."""
     if isinstance(entry, FormatField):
-        entry = evaluate_field(entry, doc, block, what="doc_to_choice", where=where)
-    return None if entry is None else choices_of(entry, doc, block, where)
+        entry = evaluate_field(entry, doc, block, what="doc_to_choice", where=where, written=written)
+    return None if entry is None else choices_of(entry, doc, block, where, written)

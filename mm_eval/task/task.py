@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.catalog.config import TaskConfig
@@ -91,7 +91,8 @@ class Task:
     ) -> Docs:
         if config.custom_dataset is not None:
             arguments = {**config.metadata, **config.dataset_kwargs}
-            return docs_of(config.custom_dataset, arguments, split, config.where("custom_dataset"), process, source)
+            where = config.where("custom_dataset")
+            return docs_of(config.custom_dataset, arguments, split, where, process, source, config.draws())
         if config.dataset_path is None:
             raise ConfigError("dataset_path is missing.", where=config.where("task"))
         options = dict(config.dataset_kwargs or {})
@@ -108,6 +109,7 @@ class Task:
             where=config.where(key),
             kwargs=options,
             process=process,
+            draws=config.draws(),
         )
         docs.where = config.path
         return docs
@@ -310,7 +312,8 @@ class Task:
         return messages_of(self.config.doc_to_messages, self.docs.full(doc_id), style.block, where)
 
     def _description(self, doc: Doc, style: PromptStyle, where: str) -> str:
-        return words_of(self.config.description, doc, style.block, what="description", where=where)
+        written = partial(self.config.where, "description")
+        return words_of(self.config.description, doc, style.block, what="description", where=where, written=written)
 
     def _contexts(
         self, doc: Doc, question: Question, examples: list[Example], style: PromptStyle, counts: list[int], where: str

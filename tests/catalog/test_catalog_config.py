@@ -287,3 +287,26 @@ def test_functions_of_an_included_file_stand_beside_the_file_that_wrote_them(wri
     path = write("own/t.yaml", "include: ../base/_b.yaml\nprocess_results: !function utils.g\n", task="t")
     config = task(path).resolved()
     assert (config.process_docs({}), config.process_results({})) == ("base", "own")
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "code", "theirs"),
+    [
+        ("t.yaml", "model_specific_prompt_kwargs: {default: {a: b}}\n", "", False),
+        ("t.yaml", "lmms_eval_specific_kwargs: {default: {a: b}}\n", "", True),
+        ("t.yaml", "include: _base\n", "", True),
+        ("t.yaml", "doc_to_visual: !function utils.f\n", "import os\n", False),
+        ("t.yaml", "doc_to_visual: !function utils.f\n", "from lmms_eval.tasks._task_utils import x\n", True),
+        ("t.yaml", "doc_to_visual: !function utils.f\n", "from .helpers import x\n", True),
+        ("lmms_eval/tasks/t/t.yaml", "", "", True),
+        ("lmms_eval/t.yaml", "", "", False),
+    ],
+)
+def test_a_file_that_was_written_for_lmms_eval_is_known(
+    write: Callable[..., Path], name: str, keys: str, code: str, theirs: bool
+) -> None:
+    write("_base", "lmms_eval_specific_kwargs: {default: {a: b}}\n")
+    write("helpers.py", "import lmms_eval.api as x\n")
+    write("utils.py", f"{code}def f(doc): return []\n")
+    path = write(name, keys, task="t")
+    assert TaskConfig.from_mapping(load_config(path)[0], file=path).of_lmms_eval is theirs

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.catalog.functions import FunctionRef
+from mm_eval.catalog.manager import TaskManager
 from mm_eval.catalog.yaml import load_config, load_file, load_text
 from mm_eval.errors import ConfigError
 
@@ -146,3 +147,51 @@ def test_a_missing_include_names_the_line_and_the_closest_file(write: Write) -> 
     write("_default.yaml", "a: 1\n")
     with pytest.raises(ConfigError, match=r"t\.yaml:2: include: there is no '_defualt\.yaml'.*'_default\.yaml'"):
         load_config(write("t.yaml", "task: t\ninclude: _defualt.yaml\n"))
+
+
+TWICE = "task: t\ndataset_path: d\ntest_split: t\ndoc_to_text: q\ndoc_to_target: a\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("num_fewshot: 1", "num_fewshot: 1"),
+        ("doc_to_visual: !function utils.f", "doc_to_visual: !function utils.f"),
+        ("metadata: {a: [1, {b: .nan}]}", "metadata:\n  a:\n  - 1\n  - b: .nan"),
+        ("gen_prefix:", "gen_prefix: null"),
+    ],
+)
+def test_a_key_written_twice_with_one_value_is_a_warning_when_it_is_loaded(
+    write: Write, manager: Callable[[], TaskManager], caplog: pytest.LogCaptureFixture, first: str, second: str
+) -> None:
+    write("utils.py", "def f(doc): return []\n")
+    write("_base", f"{TWICE}{first}\n{second}\n")
+    write("t.yaml", "include: _base\nrepeats: 2\n")
+    found = manager()
+    assert found.all_tasks == ["t"] and not caplog.records, "listing warns of nothing"
+    assert found.load("t").tasks["t"].repeats == 2 and found.load("t").roots == ["t"]
+    key = first.partition(":")[0]
+    [warning] = [record.getMessage() for record in caplog.records]
+    assert f"_base:7: the key {key!r} is written twice with the same value (first on line 6)." in warning
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("num_fewshot: 1", "num_fewshot: 2"),
+        ("num_fewshot: 1", "num_fewshot: true"),
+        ("num_fewshot: 1", "num_fewshot: 1.0"),
+        ("num_fewshot: 1", 'num_fewshot: "1"'),
+        ("metadata: {a: 1, b: 2}", "metadata: {b: 2, a: 1}"),
+        ("doc_to_visual: !function utils.f", "doc_to_visual: !function utils.g"),
+        ("gen_prefix:", 'gen_prefix: ""'),
+        ("metadata: {1: a, true: a}", "gen_prefix: x"),
+    ],
+)
+def test_a_key_written_twice_with_two_values_is_an_error(
+    write: Write, manager: Callable[[], TaskManager], first: str, second: str
+) -> None:
+    write("utils.py", "def f(doc): return []\ndef g(doc): return []\n")
+    write("t.yaml", f"{TWICE}{first}\n{second}\n")
+    with pytest.raises(ConfigError, match=r"is written twice \(first on line 6\)"):
+        manager().load("t")

@@ -141,6 +141,33 @@ def test_a_judge_without_a_key_is_a_failure_and_no_verdict(
     assert ran.results["results"]["habits"].get("same,none") is None
 
 
+@pytest.mark.parametrize(
+    ("key", "file", "asks"),
+    [
+        ("WANDB_API_KEY", "", False),
+        ("SERPER_API_KEY", "", False),
+        ("WANDB_API_KEY", 'LOGS = os.environ.get("WANDB_API_KEY")', False),
+        ("REKA_API_KEY", 'KEY = os.getenv("REKA_API_KEY", "")', True),
+        ("JUDGE_KEY", "from .judge import KEY", True),
+        ("AZURE_API_KEY", "", True),
+    ],
+)
+def test_a_key_counts_only_where_the_tasks_judge_could_use_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, file: str, asks: bool
+) -> None:
+    for name in [name for name in os.environ if name.endswith("_KEY")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv(key, "a key")
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *address, **kwargs: [])
+    (tmp_path / "judge.py").write_text(
+        'import os\nKEY = os.environ["JUDGE_KEY"] if "JUDGE_KEY" in os.environ else ""\n'
+    )
+    (tmp_path / "utils.py").write_text(f"import os\n{file}\n{UTILS}")
+    for by in (OWN_METRIC % ("judged", "stateless"), OWN_METRIC % ("same", "judged_total")):
+        ran = run(by, output=by.split(".")[1][:6])
+        assert ("for which no key is set" in ran.out + ran.err) is not asks
+
+
 def test_a_standard_error_does_not_ask_a_judge_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 

@@ -195,3 +195,56 @@ def test_the_same_number_twice_is_refused(cli, suite: Suite) -> None:
     suite.group("group: g\ntask: [t]\naggregate_metric_list:\n  - metric: exact_match\n  - metric: exact_match\n")
     ran = cli(*suite.words("g"))
     assert ran.code == 2 and "g.yaml:5" in ran.err + ran.out and "twice" in ran.err + ran.out
+
+
+METRIC = "metric_list: [{metric: exact_match}]"
+THEIRS = f"{METRIC}\nlmms_eval_specific_kwargs: {{default: {{pre_prompt: ''}}}}"
+
+
+def halves(suite: Suite, more: str, group: str = "") -> None:
+    """Tasks of 1 and 3 docs: 1.0 and 0.0, so that the mean over tasks is 0.5 and that over docs 0.25."""
+    suite.task("small", [True], more)
+    suite.task("large", [False] * 3, more)
+    suite.group(f"group: g\ntask: [small, large]\naggregate_metric_list: [{{metric: exact_match{group}}}]\n")
+
+
+@pytest.mark.parametrize(
+    ("folder", "more", "group", "value"),
+    [
+        ("mine", METRIC, "", 0.25),
+        ("mine", THEIRS, "", 0.5),
+        ("mine", THEIRS, ", weight_by_size: true", 0.25),
+        ("mine", METRIC, ", weight_by_size: false", 0.5),
+        ("lmms_eval/tasks/halves", METRIC, "", 0.5),
+        ("lmms_eval/tasks/halves", METRIC, ", weight_by_size: null", 0.5),
+        ("lmms_eval/tasks/halves", METRIC, ", weight_by_size: true", 0.25),
+        ("lm_eval/tasks/halves", METRIC, "", 0.25),
+    ],
+)
+def test_a_group_of_lmms_eval_has_that_suites_default_weights_and_says_so(
+    cli, tmp_path: Path, folder: str, more: str, group: str, value: float
+) -> None:
+    (tmp_path / folder).parent.mkdir(parents=True, exist_ok=True)
+    suite = Suite(tmp_path / folder)
+    halves(suite, more, group)
+    words = suite.words("g")
+    ran = cli(*words, "--include_path", suite.folder, "--output_path", tmp_path / "run")
+    row = ran.results["results"]["g"]
+    assert ran.code == 0 and number(row, "exact_match")[0] == value
+    noted = value == 0.5 and "false" not in group
+    assert ("the mean over tasks, each of which counts the same, as lmms-eval" in ran.out) is noted
+    assert any("as lmms-eval" in note for note in row.get("notes", ())) is noted
+    again = cli("score", tmp_path / "run")
+    assert again.code == 0 and ran.results["results"]["g"] == row
+
+
+def test_a_group_of_ones_own_over_tasks_of_lmms_eval_keeps_our_default(cli, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    suite = Suite(tmp_path / "mine" / "theirs")
+    halves(suite, THEIRS)
+    (suite.folder / "g.yaml").rename(tmp_path / "kept.yaml")
+    own = tmp_path / "mine" / "own"
+    own.mkdir()
+    (tmp_path / "kept.yaml").rename(own / "g.yaml")
+    ran = cli(*suite.words("g"), "--include_path", tmp_path / "mine", "--output_path", tmp_path / "run")
+    assert ran.code == 0 and number(ran.results["results"]["g"], "exact_match")[0] == 0.25

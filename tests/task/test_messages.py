@@ -71,9 +71,9 @@ def test_the_block_of_the_model_reaches_it(root: Path) -> None:
 
 def test_a_key_that_only_it_reads_is_read(root: Path) -> None:
     task = load(root, interleaved)
-    check_prompt_keys(task, [0, 1], PromptBlock("qwen_vl", {"post_prompt": " Say it."}))
+    check_prompt_keys(task, [0, 1], [PromptBlock("qwen_vl", {"post_prompt": " Say it."})])
     with pytest.raises(ConfigError, match="reads the key 'past_prompt'.*Did you mean 'post_prompt'"):
-        check_prompt_keys(task, [0, 1], PromptBlock("qwen_vl", {"past_prompt": " Say it."}))
+        check_prompt_keys(task, [0, 1], [PromptBlock("qwen_vl", {"past_prompt": " Say it."})])
 
 
 def test_a_system_instruction_and_what_begins_the_answer_stand_around_it(root: Path) -> None:

@@ -129,12 +129,13 @@ def test_where_a_task_states_no_block_a_functions_own_default_holds():
 class TaskOf:
     """As much of a task as the check of prompt keys looks at."""
 
-    def __init__(self, doc_to_text, docs=({"kind": "a"}, {"kind": "b"})):
+    def __init__(self, doc_to_text, docs=({"kind": "a"}, {"kind": "b"}), prompt_kwargs=None):
         self.docs = self
         self._docs = docs
         self.config = SimpleNamespace(
             path="mine", doc_to_text=doc_to_text, doc_to_target=None, doc_to_choice=None, doc_to_visual=None,
-            doc_to_messages=None, where=lambda key: "mine.yaml:7",
+            doc_to_messages=None, where=lambda key: "mine.yaml:7", prompt_kwargs=prompt_kwargs or {},
+            of_lmms_eval=prompt_kwargs is not None,
         )  # fmt: skip
 
     def text(self, doc_id):
@@ -145,7 +146,7 @@ class TaskOf:
 
 
 def checked(doc_to_text, **kwargs):
-    check_prompt_keys(TaskOf(doc_to_text), [0, 1], PromptBlock("default", kwargs))
+    check_prompt_keys(TaskOf(doc_to_text), [0, 1], [PromptBlock("default", kwargs)])
 
 
 def test_a_key_that_no_function_reads_is_an_error_with_place_and_suggestion():
@@ -172,3 +173,29 @@ def test_keys_read_for_some_docs_or_all_at_once_are_read():
     for function in (by_kind, formatted, copied):
         checked(function, a="1", b="2")
     checked(lambda doc: "nothing takes the block", a="1")
+
+
+def test_keys_that_nothing_reads_are_one_warning_in_a_file_of_lmms_eval(caplog):
+    """Its mathvision_test.yaml has three keys, of which its functions read one."""
+
+    def doc_to_text(doc, lmms_eval_specific_kwargs=None):
+        return lmms_eval_specific_kwargs["mc_prompt"]
+
+    kwargs = {"prompt_format": "solution", "mc_prompt": "Answer.", "short_answer_prompt": "Shortly."}
+    task = TaskOf(doc_to_text, prompt_kwargs={"default": kwargs, "other": {"prompt_format": "x"}})
+    blocks = [PromptBlock("default", kwargs), PromptBlock("other", {**kwargs, "prompt_format": "x"})]
+    check_prompt_keys(task, [0, 1], blocks)
+    [warning] = [record.getMessage() for record in caplog.records]
+    assert "mine.yaml:7: no function of mine reads" in warning
+    assert "the keys 'prompt_format', 'short_answer_prompt' of 'default'; the keys" in warning and "'other'" in warning
+    with pytest.raises(
+        ConfigError, match="reads the key 'prompt_formt'"
+    ):  # a key of the user's own, from --prompt_file
+        check_prompt_keys(task, [0, 1], [PromptBlock("mine", {"mc_prompt": "A", "prompt_formt": "b"})])
+
+
+def test_all_keys_that_nothing_reads_are_named_at_once():
+    with pytest.raises(ConfigError, match="reads the keys 'one', 'two' of the prompt block 'default'"):
+        checked(
+            lambda doc, model_specific_prompt_kwargs: model_specific_prompt_kwargs["three"], one="a", two="b", three="c"
+        )
