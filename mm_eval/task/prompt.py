@@ -35,7 +35,7 @@ def evaluate_field(value: Any, doc: Doc, block: PromptBlock, *, what: str, where
         )
     if callable(value):
         try:
-            return call(value, doc, block, second=what == "doc_to_text")
+            return _plain(call(value, doc, block, second=what == "doc_to_text"))
         except (ConfigError, DataError) as error:
             raise error.located(where) from error
         except Exception as error:  # the task's own code
@@ -50,6 +50,11 @@ def evaluate_field(value: Any, doc: Doc, block: PromptBlock, *, what: str, where
     if "{{" not in value and "{%" not in value:
         return value
     return render(value, doc, what=what, where=where, spaced=spaced)
+
+
+def _plain(value: Any) -> Any:
+    """A scalar or an array of numpy as Python's own int, float, text or list; anything else as it is."""
+    return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
 
 
 def render(template: str, doc: Doc, *, what: str = "template", where: str = "", spaced: bool = False) -> Any:
@@ -150,7 +155,7 @@ def choice_index(target: Target, choices: Sequence[str], where: str) -> int | li
     """
     if isinstance(target, list):
         return [index for item in target if isinstance(index := choice_index(item, choices, where), int)]
-    if isinstance(target, bool) or target is None:
+    if isinstance(target, bool) or not isinstance(target, (int, float, str)):
         raise DataError(f"doc_to_target gave {target!r}, which names no choice.", where=where)
     if isinstance(target, int):
         if target == -100 or 0 <= target < len(choices):
