@@ -34,7 +34,7 @@ from mm_eval.report.results import assemble, environment
 from mm_eval.report.thumbnails import pictures_of, write_thumbnails
 from mm_eval.request import RunRequest
 from mm_eval.scorers.score_task import TaskScores, TaskScoring
-from mm_eval.types import Instance, Slot
+from mm_eval.types import Instance, Slot, plain
 
 __all__ = ["Progress", "Report", "RunRequest", "evaluate", "score"]
 
@@ -311,10 +311,16 @@ def _write_page(plan: Plan, folder: RunFolder, progress: Progress) -> list[str]:
 
 
 def _ticked(rows: Iterator[dict[str, Any]], progress: Progress) -> Iterator[str]:
-    encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
+    encode = json.JSONEncoder(ensure_ascii=False, default=_written).encode
     for row in rows:
         progress.tick(1, 0)
         yield encode(row)
+
+
+def _written(value: Any) -> Any:
+    """A value that JSON does not know: numpy's as the number that it is, any other one as text."""
+    own = plain(value)
+    return str(value) if own is value else own
 
 
 def _unscored(plan: Plan, folder: RunFolder, outcome: Outcome) -> Report:

@@ -160,3 +160,8 @@ class MetricKey:
             return None
         stem = metric.removesuffix("_stderr")
         return cls(stem, scorer, is_stderr=stem != metric)
+
+
+def plain(value: Any) -> Any:
+    """A scalar or an array of numpy as Python's own numbers, texts and lists; anything else as it is."""
+    return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value

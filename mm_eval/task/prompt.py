@@ -11,7 +11,7 @@ from typing import Any
 from mm_eval.catalog.formats import FormatField
 from mm_eval.errors import ConfigError, DataError, did_you_mean
 from mm_eval.task.blocks import PromptBlock, call
-from mm_eval.types import Doc, Target
+from mm_eval.types import Doc, Target, plain
 
 _COLUMN = re.compile(r"[A-Za-z_]\w*\Z")
 _ONE_EXPRESSION = re.compile(r"(\s*)\{\{[-+]?(.+?)-?\}\}(\s*)\Z", re.DOTALL)
@@ -35,7 +35,7 @@ def evaluate_field(value: Any, doc: Doc, block: PromptBlock, *, what: str, where
         )
     if callable(value):
         try:
-            return _plain(call(value, doc, block, second=what == "doc_to_text"))
+            return plain(call(value, doc, block, second=what == "doc_to_text"))
         except (ConfigError, DataError) as error:
             raise error.located(where) from error
         except Exception as error:  # the task's own code
@@ -50,11 +50,6 @@ def evaluate_field(value: Any, doc: Doc, block: PromptBlock, *, what: str, where
     if "{{" not in value and "{%" not in value:
         return value
     return render(value, doc, what=what, where=where, spaced=spaced)
-
-
-def _plain(value: Any) -> Any:
-    """A scalar or an array of numpy as Python's own int, float, text or list; anything else as it is."""
-    return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
 
 
 def render(template: str, doc: Doc, *, what: str = "template", where: str = "", spaced: bool = False) -> Any:

@@ -200,6 +200,7 @@ def write_data(root: Path, docs: int) -> None:
     """All data sets below `root`, with so many docs a split; of BLINK's subsets each has another number."""
     import datasets
 
+    datasets.disable_progress_bars()
     yes_no, four = (_sample(name) for name in ("MME", "SEED-Bench"))
     four = [row for row in four if len(row["image"]) == 1]
     for name in ("MME", "SEED-Bench"):
