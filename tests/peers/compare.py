@@ -3,14 +3,15 @@
     python tests/peers/compare.py [--quick] [--only RUN,...] [--docs N] [--show N]
 
 The peers live in environments of their own below the scratch folder (MM_EVAL_BENCHMARKS), made from PyPI at the first call.
-Data sets and checkpoints are made here, so that no hub is needed. The table has a line a task: how many values are equal, how many
-differ on purpose (differences.py says why) and how many differ otherwise. The exit code is 1 if any does, and 2 if a suite
-could not be run.
+Data sets and checkpoints are made here, so that no hub is needed. The table has a line a task: how many values are equal,
+how many differ on purpose (differences.py says why) and how many differ otherwise. The exit code is 1 if any does, and 2 if a
+suite could not be run.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
@@ -93,6 +94,8 @@ def main() -> int:
     docs = args.docs or (6 if args.quick else 12)
     scratch = SCRATCH / f"peer-comparison-{docs}"
     only = [name for name in args.only.split(",") if name]
+    for home in (scratch / "out").glob("home-*"):  # `datasets` would go by the name of a folder that was written again
+        shutil.rmtree(home)
     text_data.write_data(scratch / "data-lm-eval", docs)
     picture_data.write_data(scratch / "data-lmms-eval", docs)
     verdicts, failed = [], []

@@ -36,4 +36,37 @@ def _any(patterns: Sequence[str], name: str) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-DIFFERENCES: list[Difference] = []
+BOOTSTRAPPED = ("f1,*", "mcc,*", "perplexity,*")
+
+DIFFERENCES = [
+    Difference(
+        "bootstrap",
+        "lm-eval's standard errors of f1, mcc and perplexity are a bootstrap, of which only two draws are made here; ours are "
+        "a jackknife, or a bootstrap with another seed.",
+        fields=("stderr",),
+        metrics=BOOTSTRAPPED,
+    ),
+    Difference(
+        "loglikelihood delimiter",
+        "lm-eval puts nothing between question and target where output_type is loglikelihood, so that ' 6' is asked as '6'; "
+        "ours puts target_delimiter there unless the target brings white space or the prompt is empty.",
+        fields=("continuation", *ANSWERS),
+        tasks=("asdiv",),
+    ),
+    Difference(
+        "double BOS",
+        "Where the tokenizer puts BOS first, lm-eval's rolling log-likelihood scores it after another BOS, as a token of the "
+        "text; ours conditions on one.",
+        fields=ANSWERS,
+        tasks=("wikitext", "pile_10k", "made_rolling"),
+        runs=("bos", "made-bos"),
+    ),
+    Difference(
+        "few-shot draws",
+        "The default sampler's examples hang on seed and doc id alone, so that --limit and processes change none; lm-eval draws "
+        "in the order of asking. The runs `first-n` and `few-shot` hold the same tasks with equal examples.",
+        fields=("prompt", *ANSWERS),
+        tasks=("gsm8k",),
+        runs=("bos", "no-bos", "own"),
+    ),
+]

@@ -1,4 +1,7 @@
-"""Runs lm-eval under its own Python: `python lm_eval_run.py SPEC.json OUT.json`. A task that it can't load is listed, not fatal."""
+"""Runs lm-eval under its own Python: `python lm_eval_run.py SPEC.json OUT.json`.
+
+A task that it can't load is listed under "refused" and ends nothing.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ def main(spec: dict[str, Any]) -> dict[str, Any]:
         except Exception as error:  # of the task's own code, or of the package
             refused[name] = f"{type(error).__name__}: {error}"
     found = lm_eval.simple_evaluate(
-        model="hf", model_args={"pretrained": spec["checkpoint"], "dtype": "float32"}, tasks=loaded, task_manager=manager, batch_size=4, device="cpu",
+        model="hf", model_args={"pretrained": spec["checkpoint"], "dtype": "float32"}, tasks=loaded,
+        task_manager=manager, batch_size=4, device="cpu",
         bootstrap_iters=2, log_samples=True, **spec["options"],
     )  # fmt: skip
     parts = {name: found[name] for name in ("results", "groups", "samples") if name in found}

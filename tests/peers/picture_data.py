@@ -87,7 +87,9 @@ def _mmmu(draw: Draw, number: int, yes_no: Row, four: Row) -> Row:
 
 def _blink(draw: Draw, number: int, yes_no: Row, four: Row) -> Row:
     options = "\n".join(f"({letter}) {text}" for letter, text in zip(LETTERS, _options(four), strict=True))
-    images = {f"image_{place}": (four["image"] + [yes_no["image"]])[place - 1] if place < 3 else None for place in range(1, 5)}
+    images = {
+        f"image_{place}": (four["image"] + [yes_no["image"]])[place - 1] if place < 3 else None for place in range(1, 5)
+    }
     return {
         "idx": f"val_{number}", "question": four["question"], "sub_task": "Counting", **images, "choices": _options(four),
         "answer": f"({four['answer']})", "prompt": f"{four['question']}\nSelect from the following choices.\n{options}",
@@ -116,7 +118,7 @@ def _cv_bench(draw: Draw, number: int, yes_no: Row, four: Row) -> Row:
 def _muirbench(draw: Draw, number: int, yes_no: Row, four: Row) -> Row:
     return {
         "idx": str(number), "task": draw.choice(["Counting", "Ordering"]), "image_relation": "Temporal",
-        "image_type": "Photography", "question": f"<image> {four['question']}", "options": _options(four),
+        "image_type": "Photography", "question": f"<image> {four['question']} <image>", "options": _options(four),
         "answer": four["answer"], "image_list": [four["image"][0], yes_no["image"]], "counterpart_idx": "",
     }  # fmt: skip
 
@@ -130,7 +132,7 @@ def _ocrbench(draw: Draw, number: int, yes_no: Row, four: Row) -> Row:
 
 
 def _mmt(draw: Draw, number: int, yes_no: Row, four: Row) -> Row:
-    row = {letter: text for letter, text in zip(LETTERS, _options(four), strict=True)}
+    row = dict(zip(LETTERS, _options(four), strict=True))
     return {**row, "index": number, "question": four["question"], "answer": four["answer"], "image": four["image"][0]}
 
 
@@ -177,7 +179,7 @@ DATA: Mapping[str, Mapping[str, tuple[Sequence[str], Make]]] = {
             "docId": n, "data_split": "val"})
     },
     "lmms-lab-encoder/MMMU": {"default": (("validation",), _mmmu)},
-    "BLINK-Benchmark/BLINK": {name: (("val",), _blink) for name in BLINK},
+    "BLINK-Benchmark/BLINK": dict.fromkeys(BLINK, (("val",), _blink)),
     "doolayer/SEED-Bench-2-Plus": {"default": (("test",), _seed_plus)},
     "nyu-visionx/CV-Bench": {"default": (("test",), _cv_bench)},
     "MUIRBENCH/MUIRBENCH": {"default": (("test",), _muirbench)},
@@ -211,7 +213,9 @@ def write_data(root: Path, docs: int) -> None:
             for split in splits:
                 draw = Draw(f"{path} {config} {split}")
                 rows = [
-                    make(draw, number, yes_no[(7 * number + place) % len(yes_no)], four[(5 * number + place) % len(four)])
+                    make(
+                        draw, number, yes_no[(7 * number + place) % len(yes_no)], four[(5 * number + place) % len(four)]
+                    )
                     for number in range(docs + place)
                 ]
                 file = root / path / config / f"{split}.parquet"
@@ -232,4 +236,6 @@ def _sample(name: str) -> list[Row]:
     """The rows of a bundled data set, their pictures as bytes."""
     import pyarrow.parquet as pq
 
-    return [row for file in sorted((SAMPLE / name / "data").glob("*.parquet")) for row in pq.read_table(file).to_pylist()]
+    return [
+        row for file in sorted((SAMPLE / name / "data").glob("*.parquet")) for row in pq.read_table(file).to_pylist()
+    ]

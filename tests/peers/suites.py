@@ -56,7 +56,12 @@ def run_peer(run: Run, python: Path, checkpoint: Path, data: Path, out: Path) ->
     script = {"lm-eval": "lm_eval_run.py", "lmms-eval": "lmms_eval_run.py"}[run.peer]
     spec, result = out / f"{run.name}-spec.json", out / f"{run.name}-peer.json"
     include = str(run.include) if run.include else None
-    said = {"checkpoint": str(checkpoint), "tasks": list(run.tasks), "include_path": include, "options": dict(run.options)}
+    said = {
+        "checkpoint": str(checkpoint),
+        "tasks": list(run.tasks),
+        "include_path": include,
+        "options": dict(run.options),
+    }
     spec.write_text(json.dumps(said), encoding="utf-8")
     command = [str(python), str(HERE / script), str(spec), str(result)]
     _call(command, data, environment_of(out, "home-peer"), out / f"{run.name}-peer.log")

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-WORDS = (
+WORDS = str.split(
     "the a red blue green bus cat dog river stone apple house quick old new tall small runs eats sees finds likes "
     "under over near behind because therefore when why what where who Paul Anna seven three many few light heavy "
     "water fire metal paper school garden window morning evening city farm bread"
-).split()
+)
 ODD = ("naïve café", "it's o'clock", "7 °C", "猫と犬", "Grüße  twice", '"quoted"', "a - b", "50% of $3.50", "e.g. this")
 ANSWERS = ("yes", "no", "red bus", "Paul", "seven", "7", "the garden", "Anna and Paul", "42", "bread")
 LETTERS = "ABCDE"
@@ -165,7 +165,12 @@ def _gsm8k(draw: Draw) -> Row:
 
 
 def _mgsm(draw: Draw) -> Row:
-    return {"question": draw.question(), "answer": None, "answer_number": draw.choice([7, 42]), "equation_solution": None}
+    return {
+        "question": draw.question(),
+        "answer": None,
+        "answer_number": draw.choice([7, 42]),
+        "equation_solution": None,
+    }
 
 
 def _wsc273(draw: Draw) -> Row:
@@ -192,6 +197,13 @@ def _ethics(draw: Draw) -> Row:
         "label": draw.randrange(2), "input": draw.sentence(), "scenario": draw.sentence(), "excuse": draw.sentence() + " ",
         "trait": draw.choice(WORDS), "activity": draw.sentence(), "baseline": draw.sentence(),
     }  # fmt: skip
+
+
+def _made(draw: Draw) -> Row:
+    """For the task files in tasks/."""
+    right = draw.randrange(3)
+    several = sorted({right, draw.randrange(3)})
+    return {"question": draw.question(), "choices": draw.texts(3), "answer": right, "several": several}
 
 
 _TEST = ("train", "validation", "test")
@@ -269,7 +281,7 @@ DATA: dict[str, dict[str, tuple[tuple[str, ...], Callable[[Draw], Row]]]] = {
     "EleutherAI/drop": {"default": (_VALID, _drop)},
     "EleutherAI/coqa": {"default": (_VALID, _coqa)},
     "regisss/math_qa": {"default": (_TEST, _mathqa)},
-    "cais/mmlu": {name: (_DEV, _multiple) for name in ("anatomy", "astronomy", "high_school_geography")},
+    "cais/mmlu": dict.fromkeys(("anatomy", "astronomy", "high_school_geography"), (_DEV, _multiple)),
     "cais/wmdp": {"wmdp-bio": (("test",), _multiple)},
     "nyu-mll/blimp": {
         "causative": (("train",), lambda d: {"sentence_good": d.sentence(), "sentence_bad": d.sentence()})
@@ -316,10 +328,9 @@ DATA: dict[str, dict[str, tuple[tuple[str, ...], Callable[[Draw], Row]]]] = {
             "article": f"m : {d.sentence()} f : {d.sentence()}", "options": [f"m : {d.sentence()}" for _ in range(4)],
             "answers": d.choice("ABCD")})
     },
-    "EleutherAI/hendrycks_ethics": {
-        name: (("train", "test"), _ethics)
-        for name in ("commonsense", "deontology", "justice", "utilitarianism", "virtue")
-    },
+    "EleutherAI/hendrycks_ethics": dict.fromkeys(
+        ("commonsense", "deontology", "justice", "utilitarianism", "virtue"), (("train", "test"), _ethics)
+    ),
     "EleutherAI/unscramble": {
         "mid_word_1_anagrams": (("validation",), lambda d: {"context": d.question(), "completion": d.answer()})
     },
@@ -329,6 +340,13 @@ DATA: dict[str, dict[str, tuple[tuple[str, ...], Callable[[Draw], Row]]]] = {
     "EleutherAI/asdiv": {
         "default": (("validation",), lambda d: {
             "body": d.sentence(), "question": d.question(), "answer": f"{d.randrange(9)} (apples)"})
+    },
+    "made/choices": {"default": (("train", "test"), _made)},
+    "made/more": {"default": (("train", "test"), _made)},
+    "made/texts": {"default": (("test",), lambda d: {"text": "".join(d.passage() + "\n" for _ in range(d.randint(1, 25)))})},
+    "made/answers": {
+        "default": (("train", "test"), lambda d: {
+            "question": d.question(), "answer": d.answer(), "accepted": [d.answer() for _ in range(3)]})
     },
 }  # fmt: skip
 """Hub id -> config -> its splits and what makes a row."""
@@ -343,7 +361,8 @@ def write_data(root: Path, docs: int) -> None:
             (folder / config).mkdir(parents=True, exist_ok=True)
             for split in splits:
                 draw = Draw(f"{path} {config} {split}")
-                rows = [make(draw) for _ in range(docs if split in ("test", "validation") else max(docs, 8))]
+                count = 2 * docs if path == "made/more" else max(docs, 8)
+                rows = [make(draw) for _ in range(count)]
                 (folder / config / f"{split}.jsonl").write_text("".join(map(_line, rows)), encoding="utf-8")
             files = "".join(f"      - {{split: {split}, path: {config}/{split}.jsonl}}\n" for split in splits)
             entries.append(f"  - config_name: {config}\n    data_files:\n{files}")
