@@ -85,21 +85,23 @@ def shown(verdicts: list[Verdict], examples: int) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="some of the runs, few docs")
-    parser.add_argument("--only", default="", metavar="RUN,...", help="these runs: " + ", ".join(runs.NAMES))
+    parser.add_argument("--quick", action="store_true", help=f"few docs, and only the runs {', '.join(runs.QUICK)}")
+    parser.add_argument("--only", default="", metavar="RUN,...", help="these runs: " + ", ".join(runs.PEER_OF))
     parser.add_argument("--docs", type=int, metavar="N", help="docs a split (12; 6 with --quick)")
     parser.add_argument("--show", type=int, default=3, metavar="N", help="differences to print a task (3)")
     parser.add_argument("--reuse", action="store_true", help="take the peer's results of the last call")
     args = parser.parse_args()
     docs = args.docs or (6 if args.quick else 12)
     scratch = SCRATCH / f"peer-comparison-{docs}"
-    only = [name for name in args.only.split(",") if name]
+    names = args.only.split(",") if args.only else runs.QUICK if args.quick else list(runs.PEER_OF)
+    if unknown := [name for name in names if name not in runs.PEER_OF]:
+        parser.error(f"unknown run {unknown[0]!r}; the runs are {', '.join(runs.PEER_OF)}")
     for home in (scratch / "out").glob("home-*"):  # `datasets` would go by the name of a folder that was written again
         shutil.rmtree(home)
     text_data.write_data(scratch / "data-lm-eval", docs)
     picture_data.write_data(scratch / "data-lmms-eval", docs)
     verdicts, failed = [], []
-    for run in runs.chosen(scratch, args.quick, only):
+    for run in runs.chosen(scratch, names):
         try:
             verdicts += compare(run, scratch, args.reuse)
         except suites.Failed as error:

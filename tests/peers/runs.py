@@ -57,18 +57,13 @@ PICTURES = named(
 )
 """Tasks of lmms-eval's own tree that run on data made here."""
 
-NAMES = (
-    "bos",
-    "no-bos",
-    "made-bos",
-    "made-no-bos",
-    "first-n",
-    "few-shot",
-    "chat",
-    "own",
-    "tiny-llava",
-    "tiny-qwen2-vl",
-)
+PEER_OF = {
+    **dict.fromkeys(("bos", "no-bos", "made-bos", "made-no-bos", "first-n", "few-shot", "chat", "own"), LM_EVAL),
+    **dict.fromkeys(("tiny-llava", "tiny-qwen2-vl"), LMMS_EVAL),
+}
+"""The runs, and the peer of each."""
+
+QUICK = ("bos", "made-bos", "made-no-bos", "first-n", "tiny-llava")
 HERE = Path(__file__).resolve().parent
 BUNDLED = HERE.parents[1] / "assets" / "models"
 
@@ -80,10 +75,11 @@ def checkpoint(run: Run, scratch: Path) -> Path:
     return checkpoints.save(run.checkpoint, scratch / "checkpoints" / run.checkpoint)
 
 
-def chosen(scratch: Path, quick: bool, only: Sequence[str]) -> Iterator[Run]:
-    """The runs that are asked for."""
-    found = [*_of_text(scratch), *_of_pictures()]
-    yield from (run for run in found if not only or run.name in only)
+def chosen(scratch: Path, names: Sequence[str]) -> Iterator[Run]:
+    """The runs of these names. Only the peers that they need are installed."""
+    for peer, made in ((LM_EVAL, _of_text), (LMMS_EVAL, _of_pictures)):
+        if any(PEER_OF[name] == peer for name in names):
+            yield from (run for run in made(scratch) if run.name in names)
 
 
 def _of_text(scratch: Path) -> Iterator[Run]:
@@ -127,7 +123,7 @@ def _written_tasks(folder: Path, theirs: Path) -> Path:
     return folder
 
 
-def _of_pictures() -> Iterator[Run]:
+def _of_pictures(scratch: Path) -> Iterator[Run]:
     theirs = peer_tasks(environment(LMMS_EVAL), "lmms_eval")
     llava = {"model": "llava_hf", "model_args": "device_map=cpu,dtype=float32"}
     qwen = {"model": "qwen2_vl", "model_args": "device_map=cpu"}
