@@ -33,7 +33,9 @@ The n-th {"type": "image"} part over all messages stands for the n-th picture of
 """
 
 IMAGE_MARK = "<image>"
-"""Where a picture stands in a plain-text context whose examples have pictures too; an adapter puts its own token there."""
+"""Where a picture stands in a text. A plain-text context has it if its examples have pictures too; an adapter puts its own token
+there. A task's question may have as many as pictures (MuirBench, MMT-Bench): in a chat the image parts then stand there.
+"""
 
 Context: TypeAlias = str | list[Message]
 Target: TypeAlias = str | int | list[str] | list[int] | None

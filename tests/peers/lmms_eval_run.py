@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 
@@ -17,7 +18,7 @@ def main(spec: dict[str, Any]) -> dict[str, Any]:
     options = dict(spec["options"])
     model, arguments = options.pop("model"), options.pop("model_args")
     if model == "qwen2_vl":
-        _without_torchvision()
+        _qwen_on_a_cpu()
     found = simple_evaluate(
         model=model, model_args=f"pretrained={spec['checkpoint']},{arguments}", tasks=spec["tasks"], batch_size=1,
         task_manager=TaskManager("ERROR", include_path=spec["include_path"], model_name=model), device="cpu",
@@ -26,14 +27,36 @@ def main(spec: dict[str, Any]) -> dict[str, Any]:
     return {name: found[name] for name in ("results", "groups", "samples") if name in found}
 
 
-def _without_torchvision() -> None:
-    """Qwen's processor loads a video processor, which needs torchvision; the pictures' own part does not."""
+def _qwen_on_a_cpu() -> None:
+    """What lmms-eval's Qwen adapter needs to see the same pixels, in float32, without torchvision.
+
+    Its own path sends each picture as a JPEG of quality 85, and resizes it to multiples of 28 pixels, whatever the checkpoint's
+    patches are; those belong to that adapter and not to the tasks. Here the picture goes to the processor as it is.
+    """
+    import torch
     import transformers
 
-    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", ".."))
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+    from lmms_eval.models.simple import qwen2_vl
+    from mm_eval.models.hf_arguments import Arguments
     from mm_eval.models.hf_processor import load_processor
 
-    transformers.AutoProcessor.from_pretrained = load_processor
+    def loaded(pretrained: str, **options: Any) -> Any:
+        return load_processor(Path(pretrained), Arguments.read({"pretrained": pretrained, **options}))
+
+    def pictures(conversations: Any) -> tuple[Any, None]:
+        parts = [part for messages in conversations for message in messages for part in message["content"]]
+        return [part["image"] for part in parts if isinstance(part, dict) and part["type"] == "image"] or None, None
+
+    whole = transformers.Qwen2VLForConditionalGeneration.from_pretrained
+
+    def in_float32(pretrained: str, **options: Any) -> Any:
+        return whole(pretrained, **{**options, "torch_dtype": torch.float32})
+
+    qwen2_vl.AutoProcessor.from_pretrained = loaded
+    qwen2_vl.Qwen2VLForConditionalGeneration.from_pretrained = in_float32
+    qwen2_vl.process_vision_info = pictures
+    qwen2_vl.Qwen2_VL._encode_image_data_url = lambda self, image: image
 
 
 if __name__ == "__main__":

@@ -92,8 +92,8 @@ def _blink(draw: Draw, number: int, yes_no: Row, four: Row) -> Row:
     }
     return {
         "idx": f"val_{number}", "question": four["question"], "sub_task": "Counting", **images, "choices": _options(four),
-        "answer": f"({four['answer']})", "prompt": f"{four['question']}\nSelect from the following choices.\n{options}",
-        "explanation": "",
+        "prompt": f"{four['question']}\nSelect from the following choices.\n{options}", "explanation": "",
+        "answer": draw.choice([f"({four['answer']})", "(T)"]),  # lmms-eval reads T from "The place is ...": not all are wrong
     }  # fmt: skip
 
 

@@ -12,6 +12,9 @@ from typing import Any
 FIELDS = ("loads", "prompt", "continuation", "answer", "filtered", "score", "number", "stderr")
 """What is compared of a task. loads: whether a suite runs the task at all."""
 
+OTHER_ERRORS = ("_stderr_clt", "_stderr_clustered")
+"""Further standard errors of lmms-eval, which mm-eval has as the one."""
+
 
 @dataclass
 class Recorded:
@@ -39,16 +42,18 @@ def _add_row(values: dict[str, dict[Any, Any]], row: dict[str, Any], keys: list[
     doc, pipeline, arguments = int(row["doc_id"]), row.get("filter"), row["arguments"]
     requests = arguments if isinstance(arguments[0], list) else [arguments]
     continuations = [each[1] for each in requests if len(each) > 1 and isinstance(each[1], str)]
-    if len(requests[0]) == 1:  # rolling: the text is scored and nothing stands before it
-        continuations = [requests[0][0]]
-    values["prompt"][doc] = "" if len(requests[0]) == 1 else requests[0][0]
+    rolling = len(requests[0]) == 1  # the text is scored and nothing stands before it
+    values["prompt"][doc] = "" if rolling else requests[0][0]
     values["continuation"] |= {(doc, place): text for place, text in enumerate(continuations)}
     values["answer"] |= {(doc, place): _bare(each) for place, each in enumerate(row["resps"])}
+    filtered = _bare(row["filtered_resps"])
+    if pipeline is None and isinstance(filtered, str):
+        filtered = filtered.strip()  # which lmms-eval does before it scores, and after it logs
     for key in keys:
         metric, _, of = key.partition(",")
         if metric in row and pipeline in (None, of):
             values["score"][doc, key] = row[metric]
-            values["filtered"][doc, of] = _bare(row["filtered_resps"])
+            values["filtered"][doc, of] = filtered
 
 
 def ours(folder: Path) -> dict[str, Recorded]:
@@ -57,7 +62,10 @@ def ours(folder: Path) -> dict[str, Recorded]:
     found = _numbers(said["results"] | said["groups"])
     for path in sorted((folder / "samples").glob("*.jsonl")):
         for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
-            values, doc = found[row["task"]].values, row["doc_id"]
+            name = (
+                row["task"] if row["task"] in found else row["task"].rpartition("::")[2]
+            )  # a group's member: group::task
+            values, doc = found[name].values, row["doc_id"]
             if "error" in row:
                 values["loads"][doc] = row["error"]
                 continue
@@ -75,7 +83,7 @@ def _numbers(results: dict[str, Any]) -> dict[str, Recorded]:
         values = found.setdefault(task, Recorded()).values
         for key, value in row.items():
             metric, comma, pipeline = key.partition(",")
-            if comma and isinstance(value, (int, float)):
+            if comma and isinstance(value, (int, float)) and not metric.endswith(OTHER_ERRORS):
                 name = metric.removesuffix("_stderr")
                 values["number" if name == metric else "stderr"][f"{name},{pipeline}"] = value
     return found
@@ -108,14 +116,16 @@ class Unequal:
 def compared(mine: Recorded, theirs: Recorded) -> Iterator[tuple[str, Unequal | None]]:
     """(field, None) for each value that is equal, and (field, what differs) for each that is not.
 
-    A standard error is compared where both suites have one; a prompt where both are text (a chat's text is made by the
-    checkpoint's template, and the answers depend on it).
+    Ours may have more numbers. A standard error is compared where both suites have one; a prompt where both are text (a
+    chat's text is made by the checkpoint's template, and the answers depend on it).
     """
     for name in FIELDS:
         left, right = mine.values[name], theirs.values[name]
         for of in sorted(left.keys() | right.keys(), key=str):
             if name in ("stderr", "filtered", "score") and (of not in left or of not in right):
                 continue
+            if name == "number" and of not in right:
+                continue  # ours may have more: MME's categories
             if name == "prompt" and not (isinstance(left.get(of), str) and isinstance(right.get(of), str)):
                 continue
             pair = left.get(of, "<missing>"), right.get(of, "<missing>")

@@ -40,7 +40,12 @@ def test_a_misspelt_column_is_an_error_that_names_doc_and_suggestion() -> None:
 
 @pytest.mark.parametrize(
     ("given", "index"),
-    [(np.int32(1), 1), (np.round(np.float32(0.6)).astype(np.int32), 1), (np.array([0, 1]), [0, 1]), (np.str_("dog"), 1)],
+    [
+        (np.int32(1), 1),
+        (np.round(np.float32(0.6)).astype(np.int32), 1),
+        (np.array([0, 1]), [0, 1]),
+        (np.str_("dog"), 1),
+    ],
 )
 def test_a_function_may_give_numpys_numbers(given, index) -> None:
     """lm-eval's toxigen does; a numpy float or bool names no choice, as Python's own."""
