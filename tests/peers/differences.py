@@ -69,4 +69,43 @@ DIFFERENCES = [
         tasks=("gsm8k",),
         runs=("bos", "no-bos", "own"),
     ),
+    Difference(
+        "own example",
+        "Where examples come from the split that is asked, lm-eval's first_n shows a question with its own answer in front "
+        "of it; here the doc itself is never an example.",
+        fields=("prompt", *ANSWERS),
+        tasks=("anagrams1_first_n", "race_first_n"),
+        runs=("first-n",),
+    ),
+    Difference(
+        "room for the answer",
+        "Where prompt and answer don't fit into the model together, lm-eval keeps max_length - max_gen_toks tokens of the "
+        "prompt; ours keeps half of max_length at least, and gives the answer what is left.",
+        fields=ANSWERS,
+        tasks=("asdiv_cot_llama",),
+        runs=("no-bos",),
+    ),
+    Difference(
+        "several pictures",
+        "lmms-eval's llava_hf writes '<image> <image>' and a line break in front of the question; here the checkpoint's own "
+        "chat template lays the pictures out. A prompt with one picture is the same.",
+        fields=ANSWERS,
+        tasks=("blink*", "muirbench", "seedbench", "mmt_val"),
+        runs=("tiny-llava", "own-pictures"),
+    ),
+    Difference(
+        "messages",
+        "llava_hf reads doc_to_text, with the picture's place in the text; here a task's doc_to_messages holds for every chat "
+        "model, as it does for those that lmms-eval calls chat models.",
+        fields=("prompt", *ANSWERS),
+        tasks=("mmmu_val",),
+        runs=("tiny-llava", "tiny-qwen2-vl"),
+    ),
+    Difference(
+        "SEED-Bench letters",
+        "Our seedbench finds the letter by mcq_letter, from an option's text too; lmms-eval takes the first character.",
+        fields=("filtered", "score", "number", "stderr"),
+        tasks=("seedbench",),
+        runs=("own-pictures",),
+    ),
 ]

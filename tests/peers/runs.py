@@ -25,7 +25,8 @@ TEXT = named(
     "hendrycks_math_algebra xcopa_et bbh_zeroshot_navigate bbh_zeroshot_boolean_expressions bbh_cot_fewshot_navigate "
     "xnli_en paws_en pubmedqa medqa_4options mgsm_direct_en crows_pairs_english belebele_eng_Latn wsc273 toxigen swag "
     "anli_r1 headqa_en mutual ethics_cm ethics_deontology ethics_justice ethics_utilitarianism ethics_virtue anagrams1 webqs "
-    "asdiv asdiv_cot_llama"
+    "asdiv asdiv_cot_llama boolq-seq2seq super_glue-boolq-t5-prompt super_glue-cb-t5-prompt super_glue-copa-t5-prompt "
+    "super_glue-rte-t5-prompt super_glue-wic-t5-prompt"
 )
 """Tasks of lm-eval's own tree that run on data made here.
 
@@ -59,7 +60,7 @@ PICTURES = named(
 
 PEER_OF = {
     **dict.fromkeys(("bos", "no-bos", "made-bos", "made-no-bos", "first-n", "few-shot", "chat", "own"), LM_EVAL),
-    **dict.fromkeys(("tiny-llava", "tiny-qwen2-vl"), LMMS_EVAL),
+    **dict.fromkeys(("tiny-llava", "tiny-qwen2-vl", "own-pictures"), LMMS_EVAL),
 }
 """The runs, and the peer of each."""
 
@@ -128,4 +129,6 @@ def _of_pictures(scratch: Path) -> Iterator[Run]:
     llava = {"model": "llava_hf", "model_args": "device_map=cpu,dtype=float32"}
     qwen = {"model": "qwen2_vl", "model_args": "device_map=cpu"}
     yield Run("tiny-llava", "lmms-eval", "tiny-llava", PICTURES, theirs, llava, ("--prompt_key", "default"))
+    own = ["mme", "seedbench"]
+    yield Run("own-pictures", "lmms-eval", "tiny-llava", own, None, llava, ("--prompt_key", "default"))
     yield Run("tiny-qwen2-vl", "lmms-eval", "tiny-qwen2-vl", PICTURES, theirs, qwen)
