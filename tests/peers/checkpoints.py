@@ -12,7 +12,7 @@ from tests.peers.text_data import training_texts
 
 KINDS = ("llama-bos", "qwen2-no-bos")
 TEMPLATE = (
-    "{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}</s>\n{% endfor %}"
+    "{{ bos_token or '' }}{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}</s>\n{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
 STEPS, ROWS, LENGTH = 800, 8, 128

@@ -78,6 +78,13 @@ DIFFERENCES = [
         runs=("first-n",),
     ),
     Difference(
+        "chat delimiter",
+        "In a chat lm-eval scores a choice without target_delimiter; here it keeps it.",
+        fields=("continuation", *ANSWERS),
+        tasks=("arc_easy", "boolq", "winogrande", "mmlu_anatomy"),
+        runs=("chat",),
+    ),
+    Difference(
         "room for the answer",
         "Where prompt and answer don't fit into the model together, lm-eval keeps max_length - max_gen_toks tokens of the "
         "prompt; ours keeps half of max_length at least, and gives the answer what is left.",

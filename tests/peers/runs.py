@@ -115,7 +115,7 @@ def _written_tasks(folder: Path, theirs: Path) -> Path:
     """A folder with the task files of tasks/, and files that lay a sampler over lm-eval's own."""
     shutil.copytree(HERE / "tasks", folder, dirs_exist_ok=True)
     for path in sorted(theirs.rglob("*.yaml")):
-        found = re.search(r"^task: *[\"']?(\w+)", path.read_text(encoding="utf-8"), re.M)
+        found = re.search(r"^task: *[\"']?([\w-]+)", path.read_text(encoding="utf-8"), re.M)
         if found and found[1] in FIRST_N:
             text = f"include: {path}\ntask: {found[1]}_first_n\nnum_fewshot: 3\nfewshot_config: {{sampler: first_n}}\n"
             (folder / f"{found[1]}_first_n.yaml").write_text(text)
