@@ -2,40 +2,20 @@
 
     python benchmarks/peers.py [--repetitions 5] [--docs 2000] [--text_docs 10000]
 
-Each peer lives in a virtual environment of its own below the scratch folder (MM_EVAL_BENCHMARKS), made from PyPI at the first
-call, with the versions of constraints.txt where it allows them. The two processes of a repetition run one after the other,
-and the ratio is taken within it. lm-eval and lmms-eval write their samples, as mm-eval always does; mm-eval writes its
-journal and report.html besides.
+Each peer lives in a virtual environment of its own (peer_environments.py), made from PyPI at the first call. The two
+processes of a repetition run one after the other, and the ratio is taken within it. lm-eval and lmms-eval write their
+samples, as mm-eval always does; mm-eval writes its journal and report.html besides.
 """
 
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from data import four_choices, mme_shaped
-from measure import HERE, SCRATCH, fresh, mm_eval, process, shown
-
-LM_EVAL, LMMS_EVAL = "lm-eval==0.4.13", "lmms-eval==0.7.3"
-
-
-def environment(requirement: str) -> Path:
-    """The Python of a virtual environment with this peer in it."""
-    folder = SCRATCH / "peers" / requirement.partition("=")[0]
-    python = folder / "bin" / "python"
-    if (folder / "complete").exists():
-        return python
-    subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-    install = [str(python), "-m", "pip", "install", "-q", "-c", str(HERE.parent / "constraints.txt")]
-    subprocess.run([*install, "torch", requirement], check=True)
-    if subprocess.run([str(python), "-c", "import torchvision"], capture_output=True).returncode:
-        # PyPI's is for CUDA: beside a CPU's torch it can't be imported, and transformers stops at it where it is there.
-        subprocess.run([str(python), "-m", "pip", "uninstall", "-q", "-y", "torchvision"], check=True)
-    (folder / "complete").touch()
-    return python
+from measure import SCRATCH, fresh, mm_eval, process, shown
+from peer_environments import LM_EVAL, LMMS_EVAL, environment
 
 
 def text(docs: int, repetitions: int) -> Iterator[tuple[float, float]]:

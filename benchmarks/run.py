@@ -17,7 +17,8 @@ from typing import Any
 
 from data import four_choices, many_tasks, mme_shaped
 from measure import SCRATCH, child, fresh, mm_eval, process, shown
-from peers import LM_EVAL, LMMS_EVAL, pictures, text
+from peer_environments import LM_EVAL, LMMS_EVAL
+from peers import pictures, text
 
 Line = tuple[str, str, str]
 """What was measured, the value, what it must reach."""

@@ -34,7 +34,7 @@ from mm_eval.report.results import assemble, environment
 from mm_eval.report.thumbnails import pictures_of, write_thumbnails
 from mm_eval.request import RunRequest
 from mm_eval.scorers.score_task import TaskScores, TaskScoring
-from mm_eval.types import Instance, Slot
+from mm_eval.types import Instance, Slot, plain
 
 __all__ = ["Progress", "Report", "RunRequest", "evaluate", "score"]
 
@@ -293,7 +293,7 @@ def _report(
 
 def _score_tasks(plan: Plan, folder: RunFolder, state: JournalState, progress: Progress) -> dict[str, TaskScores]:
     progress.start("scoring", sum(len(ids) for ids in plan.doc_ids.values()))
-    encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
+    encode = json.JSONEncoder(ensure_ascii=False, default=_written).encode
     scores: dict[str, TaskScores] = {}
     for name, task in plan.tasks.items():
         scoring = TaskScoring(task, plan.styles[name], plan.scorers[name], state.slots.get)
@@ -327,6 +327,12 @@ def _counted(rows: Iterator[dict[str, Any]], progress: Progress) -> Iterator[dic
     for row in rows:
         progress.tick(1, 0)
         yield row
+
+
+def _written(value: Any) -> Any:
+    """A value that JSON does not know: numpy's as the number that it is, any other one as text."""
+    own = plain(value)
+    return str(value) if own is value else own
 
 
 def _unscored(plan: Plan, folder: RunFolder, outcome: Outcome) -> Report:

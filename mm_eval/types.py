@@ -33,7 +33,9 @@ The n-th {"type": "image"} part over all messages stands for the n-th picture of
 """
 
 IMAGE_MARK = "<image>"
-"""Where a picture stands in a plain-text context whose examples have pictures too; an adapter puts its own token there."""
+"""Where a picture stands in a text. A plain-text context has it if its examples have pictures too; an adapter puts its own token
+there. A task's question may have as many as pictures (MuirBench, MMT-Bench): in a chat the image parts then stand there.
+"""
 
 Context: TypeAlias = str | list[Message]
 Target: TypeAlias = str | int | list[str] | list[int] | None
@@ -162,3 +164,8 @@ class MetricKey:
             return None
         stem = metric.removesuffix("_stderr")
         return cls(stem, scorer, is_stderr=stem != metric)
+
+
+def plain(value: Any) -> Any:
+    """A scalar or an array of numpy as Python's own numbers, texts and lists; anything else as it is."""
+    return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value

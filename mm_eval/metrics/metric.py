@@ -251,12 +251,16 @@ def _cached_parameters(fn: Callable[..., Any]) -> frozenset[str]:
     return frozenset(named | ({"**"} if any(p.kind is p.VAR_KEYWORD for p in parameters) else set()))
 
 
+_OTHER_NAMES: dict[tuple[str | None, str], str] = {("multiple_choice", "exact_match"): "exact_match_mc"}
+"""lm-eval's name of a metric (in its webqs), by output type, and ours."""
+
+
 def _base_metric(raw: Any, output_type: str | None) -> Metric[Any, Any]:
     kinds = frozenset({output_type or "generate_until"})
     if isinstance(raw, Metric):
         return raw
     if isinstance(raw, str):
-        found = METRICS.get(raw)
+        found = METRICS.get(_OTHER_NAMES.get((output_type, raw), raw))
         base = found if isinstance(found, Metric) else replace(_base_metric(found, output_type), name=raw)
         if output_type and output_type not in base.output_type:
             fitting = [
@@ -266,7 +270,7 @@ def _base_metric(raw: Any, output_type: str | None) -> Metric[Any, Any]:
                 f"Metric {raw!r} does not fit output_type {output_type!r} (it is for {', '.join(sorted(base.output_type))}).",
                 hint=f"Fitting: {', '.join(fitting)}.",
             )
-        return base
+        return replace(base, name=raw) if (output_type, raw) in _OTHER_NAMES else base
     if isinstance(raw, type) and issubclass(raw, CorpusMetric):
         raw = raw()
     if isinstance(raw, CorpusMetric):

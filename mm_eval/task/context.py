@@ -64,6 +64,8 @@ def plain_context(question: Turn, shots: Sequence[Turn], layout: Layout, descrip
 
 
 def _marked(turn: Turn) -> Turn:
+    if turn.text.count(IMAGE_MARK) == turn.pictures:
+        return turn
     return replace(turn, text=f"{IMAGE_MARK}\n" * turn.pictures + turn.text)
 
 
@@ -116,6 +118,12 @@ def write_context(
 
 
 def _parts(pictures: int, text: str) -> list[dict[str, Any]]:
+    """Pictures and text of a turn: each picture where the text marks its place, else all in front of it."""
+    pieces = text.split(IMAGE_MARK)
+    if pictures and len(pieces) == pictures + 1:
+        first, *rest = pieces
+        parts = [part for piece in rest for part in ({"type": "image"}, _text(piece))]
+        return [part for part in (_text(first), *parts) if part.get("text") != ""]
     return [{"type": "image"}] * pictures + [_text(text)]
 
 

@@ -11,7 +11,7 @@ from mm_eval.catalog.formats import FormatField
 from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.task.blocks import PromptBlock, call
 from mm_eval.task.template import render
-from mm_eval.types import Doc, Target
+from mm_eval.types import Doc, Target, plain
 
 _COLUMN = re.compile(r"[A-Za-z_]\w*\Z")
 
@@ -46,7 +46,7 @@ def evaluate_field(
         )
     if callable(value):
         try:
-            return call(value, doc, block, second=what == "doc_to_text")
+            return plain(call(value, doc, block, second=what == "doc_to_text"))
         except (ConfigError, DataError) as error:
             raise error.located(where) from error
         except Exception as error:  # the task's own code
@@ -109,7 +109,7 @@ def choice_index(target: Target, choices: Sequence[str], where: str) -> int | li
     """
     if isinstance(target, list):
         return [index for item in target if isinstance(index := choice_index(item, choices, where), int)]
-    if isinstance(target, bool) or target is None:
+    if isinstance(target, bool) or not isinstance(target, (int, float, str)):
         raise DataError(f"doc_to_target gave {target!r}, which names no choice.", where=where)
     if isinstance(target, int):
         if target == -100 or 0 <= target < len(choices):

@@ -67,6 +67,8 @@ def question_of(
         words_of(prefix, doc, block, what="gen_prefix", where=where, written=written("gen_prefix")) if prefix else ""
     )
     if config.output_type != "multiple_choice":
+        if choices and config.output_type == "generate_until" and not isinstance(entry("doc_to_target"), FormatField):
+            target = _chosen(target, choices, where)
         answer = str(target[0] if isinstance(target, list) and target else "" if target is None else target)
         return Question(as_text(text, "doc_to_text", where), target, choices, answer, prefix)
     if choices is None:
@@ -77,6 +79,17 @@ def question_of(
     first = target[0] if isinstance(target, list) else target
     answer = choices[first] if first >= 0 else ""
     return Question(as_text(text, "doc_to_text", where), target, choices, answer, prefix)
+
+
+def _chosen(target: Target, choices: list[str], where: str) -> Target:
+    """The text that an index means, where an answer is written and the task lists what it may be (lm-eval's boolq-seq2seq)."""
+    if isinstance(target, list):
+        return [text for item in target if isinstance(text := _chosen(item, choices, where), str)]
+    if not isinstance(target, int) or isinstance(target, bool):
+        return target
+    if not 0 <= target < len(choices):
+        raise DataError(f"doc_to_target gave the index {target}, but there are {len(choices)} choices.", where=where)
+    return choices[target]
 
 
 def _is_unused(config: TaskConfig, target: Any, doc: Doc) -> bool:

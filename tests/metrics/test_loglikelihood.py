@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from mm_eval.errors import ScoringError
+from mm_eval.errors import ConfigError, ScoringError
 from mm_eval.metrics import (
     LLResults,
     Metric,
@@ -66,6 +66,15 @@ def test_acc_mutual_info_takes_what_the_question_makes_likelier():
 def test_exact_match_mc_asks_whether_greedy_decoding_gives_a_right_choice():
     doc = results([-1.0, -2.0], greedy=[False, True])
     assert [exact_match_mc(gold, doc) for gold in (0, 1, [0, 1], -100, [-100])] == [0, 1, 1, 0, 0]
+
+
+def test_exact_match_of_choices_is_lm_evals_name_for_it():
+    """Its webqs says `metric: exact_match`; the number keeps that name. Options of the generated one are still refused."""
+    made = Metric.from_dict({"metric": "exact_match"}, "multiple_choice")
+    assert made.name == "exact_match" and made.fn is exact_match_mc
+    assert Metric.from_dict({"metric": "exact_match"}, "generate_until").fn is not exact_match_mc
+    with pytest.raises(ConfigError, match="ignore_case"):
+        Metric.from_dict({"metric": "exact_match", "ignore_case": True}, "multiple_choice")
 
 
 @pytest.mark.parametrize("metric", [acc, acc_norm, acc_bytes])

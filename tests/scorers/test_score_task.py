@@ -22,6 +22,9 @@ def task(tmp_path: Path, scoring: str) -> Path:
     (folder / "sums.yaml").write_text(TASK % (folder / "sums.jsonl", scoring))
     (folder / "utils.py").write_text(
         "def broken(values):\n    raise ZeroDivisionError('no')\n\n\n"
+        "def numpys(doc, results):\n    import numpy as np\n    right = results[0] == doc['answer']\n"
+        "    return {'right': np.bool_(right), 'share': np.float32(0.5), 'kept': {'score': np.int64(right)}}\n\n\n"
+        "def total(values):\n    return float(sum(value['score'] for value in values))\n\n\n"
         "def one_fails(doc, results):\n    return {'right': 1 / (int(doc['answer']) - 2)}\n"
     )
     return folder
@@ -53,6 +56,20 @@ def test_a_doc_that_cannot_be_scored_is_failed_and_loses_nothing_else(cli, tmp_p
     assert ran.code == 3 and row["failed"] == 1 and row["right,none"] == 0
     assert "sums" in ran.out and "doc 1" in ran.out and "ZeroDivisionError" in ran.out
     assert ran.samples("sums")[1]["error"]["owner"] == "scoring"
+
+
+def test_scores_of_numpy_are_numbers_in_the_samples_too(cli, tmp_path: Path) -> None:
+    """As text ("True") no page and no comparison of two runs would know which docs were right."""
+    scoring = (
+        "process_results: !function utils.numpys\n"
+        "metric_list: [{metric: right}, {metric: share}, {metric: kept, aggregation: !function utils.total}]"
+    )
+    ran = run(cli, tmp_path, scoring, ["1", "2", "wrong"])
+    assert ran.code == 0 and ran.results["results"]["sums"]["kept,none"] == 2.0
+    scores = [sample["scores"] for sample in ran.samples("sums")]
+    assert [score["right,none"] for score in scores] == [True, True, False]
+    assert [score["kept,none"] for score in scores] == [{"score": 1}, {"score": 1}, {"score": 0}]
+    assert scores[0]["share,none"] == 0.5
 
 
 def test_an_aggregation_that_raises_is_no_silent_gap(cli, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from mm_eval.errors import ConfigError, DataError
@@ -37,6 +38,25 @@ def test_a_misspelt_column_is_an_error_that_names_doc_and_suggestion() -> None:
         field("{{qestion}} ?")
 
 
+@pytest.mark.parametrize(
+    ("given", "index"),
+    [
+        (np.int32(1), 1),
+        (np.round(np.float32(0.6)).astype(np.int32), 1),
+        (np.array([0, 1]), [0, 1]),
+        (np.str_("dog"), 1),
+    ],
+)
+def test_a_function_may_give_numpys_numbers(given, index) -> None:
+    """lm-eval's toxigen does; a numpy float or bool names no choice, as Python's own."""
+    found = evaluate_field(lambda doc: given, DOC, BLOCK, what="doc_to_target", where="t doc 0")
+    assert choice_index(found, ["cat", "dog"], "t doc 0") == index
+    for wrong in (np.float64(1.0), np.bool_(True)):
+        found = evaluate_field(lambda doc, value=wrong: value, DOC, BLOCK, what="doc_to_target", where="t doc 0")
+        with pytest.raises(DataError, match="t doc 0"):
+            choice_index(found, ["cat", "dog"], "t doc 0")
+
+
 def test_a_failing_function_is_a_data_error_of_its_doc() -> None:
     with pytest.raises(DataError, match="t doc 3: doc_to_text failed: KeyError"):
         field(lambda doc: doc["nothing"])
@@ -68,7 +88,7 @@ def test_targets_that_name_a_choice(target, index) -> None:
     assert choice_index(target, ["cat", "dog"], "t doc 0") == index
 
 
-@pytest.mark.parametrize("target", ["1", "0", 2, -1, "C", "bird", None, True, 1.0, ""])
+@pytest.mark.parametrize("target", ["1", "0", 2, -1, "C", "bird", None, True, 1.0, "", {"a": 1}, b"cat"])
 def test_targets_that_name_none(target) -> None:
     with pytest.raises(DataError, match="t doc 0"):
         choice_index(target, ["cat", "dog"], "t doc 0")

@@ -188,6 +188,23 @@ def test_contexts_and_continuations_that_do_not_fit_are_told() -> None:
         assert message in str(asked(choice_task(**keys)).error)
 
 
+@pytest.mark.parametrize(
+    ("target", "gold"),
+    [("label", "dog"), ("word", "dog"), ("{{[label, 0]}}", ["dog", "cat"]), ("{{label|string}}", "1")],
+)
+def test_an_index_among_choices_is_the_answer_that_has_to_be_written(target: str, gold: Any) -> None:
+    """lm-eval's boolq-seq2seq: a column of 0 and 1, `doc_to_choice: [' no', ' yes']`, and a generated answer."""
+    keys = {"doc_to_choice": ["cat", "dog"], "doc_to_target": target, "num_fewshot": 1, "fewshot_config": FIRST}
+    instance = asked(task(**keys))
+    assert instance.target == gold
+    if target in ("label", "word"):
+        assert instance.context == "shown 0? cat\n\nasked 0?"
+
+
+def test_an_index_beyond_the_choices_is_a_fault_of_the_doc() -> None:
+    assert "index 30" in str(asked(task(doc_to_choice=["cat", "dog"], doc_to_target="n")).error)
+
+
 def test_a_mapping_of_choices_gives_its_values() -> None:
     made = choice_task(doc_to_choice={"a": "cat", "b": "dog"})
     assert [continuation for _, continuation in pairs(made)] == [" cat", " dog"]

@@ -83,6 +83,25 @@ def test_pictures_of_several_columns_come_in_the_order_named(root: Path) -> None
     assert "Did you mean 'image'" in str(broken.error)
 
 
+@pytest.mark.parametrize(
+    ("text", "columns", "turn"),
+    [
+        ("See <image> here: {{question}}", 1, "user: See # here: test question 2?"),
+        ("<image>\n<image>\n{{question}}", 2, "user: #\n#\ntest question 2?"),
+        ("{{question}}<image>", 1, "user: test question 2?#"),
+        ("<image>{{question}}", 2, "user: ##<image>test question 2?"),  # not as many as pictures: it is text
+    ],
+)
+def test_pictures_stand_where_the_question_marks_their_places(root: Path, text: str, columns: int, turn: str) -> None:
+    """As MuirBench and MMT-Bench of lmms-eval mark them; a second placeholder beside the mark would fail every doc."""
+    [instance] = load(root, doc_to_visual=["image"] * columns, doc_to_text=text).instances([2], CHAT)
+    assert texts(instance.context) == [turn]
+    shots = {"num_fewshot": 1, "fewshot_split": "train", "fewshot_config": {"sampler": "first_n"}}
+    if turn.count("#") == text.count("<image>"):
+        [plain] = load(root, doc_to_visual=["image"] * columns, doc_to_text=text, **shots).instances([2], PLAIN)
+        assert str(plain.context).count("<image>") == 2 * columns
+
+
 def test_equal_pictures_have_equal_digests_and_make_a_cluster(root: Path) -> None:
     task = load(root)
     instances = list(task.instances(range(6), CHAT))
