@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,6 +130,7 @@ class Results:
 
     def _repr_html_(self) -> str:
         """The table as a notebook shows it."""
+        from mm_eval.report.safe import html
         from mm_eval.report.table import number_text
 
         columns = ("task", "metric", "value", "stderr", "n", "failed", "unparsed")
@@ -139,7 +139,7 @@ class Results:
         for record in self._records():
             digits = 2 if abs(record["value"] or 0) >= 2 else 4
             cells = [number_text(v, digits) if isinstance(v := record[c], float | None) else str(v) for c in columns]
-            body.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+            body.append("<tr>" + "".join(f"<td>{html(cell)}</td>" for cell in cells) + "</tr>")
         sample = "<p>sample data, not the benchmarks</p>" if self.raw.get("run", {}).get("sample") else ""
         return f"{sample}<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 

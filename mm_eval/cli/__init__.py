@@ -14,8 +14,8 @@ import sys
 from collections.abc import Sequence
 
 from mm_eval import __version__
+from mm_eval.cli.say import SafeFormatter, complain, complain_briefly, guard_streams, say, say_lines
 from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
-from mm_eval.report.table import terminal_safe
 
 VERBS = {
     "run": "evaluate a model on tasks (the default)",
@@ -36,13 +36,6 @@ fifth of its time on looking."""
 EXIT_OK, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 2, 3, 130
 
 
-class SafeFormatter(logging.Formatter):
-    """Log lines without control characters: they may quote a server, a file or an answer."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return terminal_safe(super().format(record))
-
-
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises what is wrong, so that every mistake is printed in one form."""
 
@@ -56,14 +49,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code: 0 done, 2 the command is wrong, 3 partial results, 130 interrupted."""
     gc.set_threshold(GARBAGE_AFTER)
     atexit.register(gc.freeze)  # the look for cycles at exit takes 0.2 s, and frees what goes back to the system anyway
+    if argv is None:
+        guard_streams()
     words = [_with_underscores(word) for word in (sys.argv[1:] if argv is None else argv)]
     try:
         return _dispatch(words)
     except MMEvalError as error:
-        print(terminal_safe(f"mm-eval: {error.owner} error: {error}"), file=sys.stderr)
+        complain(error)
         return EXIT_PARTIAL if error.owner == "store" else EXIT_USAGE  # a full disk stops a run that has answers
     except KeyboardInterrupt:
-        print("mm-eval: interrupted; finished answers are kept.", file=sys.stderr)
+        complain_briefly("interrupted; finished answers are kept.")
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # `mm-eval ls | head`
         sys.stderr.close()
@@ -72,10 +67,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(words: list[str]) -> int:
     if words[:1] == ["--version"]:
-        print(f"mm-eval {__version__}")
+        say(f"mm-eval {__version__}")
         return EXIT_OK
     if not words or words[0] in ("-h", "--help"):
-        print(_overview())
+        say_lines(_overview())
         return EXIT_OK if words else EXIT_USAGE
     if not words[0].startswith("-") and words[0] not in VERBS:
         raise ConfigError(f"unknown command {words[0]!r}.", hint=did_you_mean(words[0], VERBS))

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from mm_eval.cli.options import add_task_options, read_task_request
+from mm_eval.cli.say import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +19,6 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.bundle import bundle
 
     for each in bundle(read_task_request(args), Path(args.dir)):
-        print(f"{each.task}: {each.dataset}, {each.docs} docs, sha256 {each.fingerprint[:16]}", flush=True)
-    print(f"use it with: --data_root {args.dir} --offline")
+        say(f"{each.task}: {each.dataset}, {each.docs} docs, sha256 {each.fingerprint[:16]}")
+    say(f"use it with: --data_root {args.dir} --offline")
     return 0

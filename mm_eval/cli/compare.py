@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 
 
@@ -46,9 +47,10 @@ def main(args: argparse.Namespace) -> int:
 
         write_comparison(page, runs[0], compared)
     if args.format == "json":
-        print(as_json(runs[0], compared))
+        say_lines(as_json(runs[0], compared))
         return 0
-    print(render(runs[0], compared, args.flips, page))
+    say_lines(render(runs[0], compared, args.flips, page))
     if page:
-        print(f"\npage: {page}")
+        say()
+        say(f"page: {page}")
     return 0

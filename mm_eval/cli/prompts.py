@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.cli.options import add_model_options, add_store_options, add_task_options, read_names, read_request
+from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 
 
@@ -60,9 +61,11 @@ def main(args: argparse.Namespace) -> int:
     folder.write("prompts.json", text)
     page = write_prompts(output / "prompts.html", trials)
     if args.format == "json":
-        print(text)
+        say_lines(text)
     else:
-        print(f"{render(trials)}\n\npage with the flips: {page}\nrun folders, each with a report.html: {output}")
+        say_lines(render(trials) + "\n")
+        say(f"page with the flips: {page}")
+        say(f"run folders, each with a report.html: {output}")
     return code
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError, StoreError
 
 
@@ -44,7 +45,7 @@ def main(args: argparse.Namespace) -> int:
     if args.format == "html" and len(runs) == 1:
         if args.output or args.reference or args.intervals:
             raise ConfigError("--output, --reference and --intervals are for tables.", hint="Add --format md.")
-        print(write_report(runs[0], RecordedRun.read(args.against) if args.against else None))
+        say(write_report(runs[0], RecordedRun.read(args.against) if args.against else None))
         return 0
     if args.against:
         raise ConfigError(
@@ -56,7 +57,7 @@ def main(args: argparse.Namespace) -> int:
     if args.output:
         _write(args.output, text + "\n")
     else:
-        print(text)
+        say_lines(text)
     return 0
 
 

@@ -8,6 +8,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mm_eval.cli.options import add_model_options, add_store_options, add_task_options, read_request
+from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def main(args: argparse.Namespace) -> int:
 
     report = evaluate(request, progress=Progress())
     if not report.silent:
-        print(render(report))
+        say_lines(render(report))
     return report.exit_code
 
 
@@ -56,7 +57,6 @@ def _release(args: argparse.Namespace) -> int:
     from mm_eval.report.progress import Progress
     from mm_eval.report.recorded import RecordedRun
     from mm_eval.report.release import as_markdown, release_table
-    from mm_eval.report.table import terminal_safe
 
     named = bool(args.tasks)
     args.tasks = args.tasks or "none"
@@ -66,19 +66,19 @@ def _release(args: argparse.Namespace) -> int:
     requests = read_release(args.config, base if named else replace(base, tasks=()))
     code, runs = 0, []
     for name, request in requests.items():
-        print(f"{name}: {request.output_path}", flush=True)
+        say(f"{name}: {request.output_path}")
         report = evaluate(request, progress=Progress())
         code = max(code, report.exit_code)
         if report.silent:
             continue
         for problem in report.problems:
-            print(f"  {terminal_safe(problem)}")
+            say(f"  {problem}")
         if report.results:
             runs.append(RecordedRun.read(report.folder, name))
         if report.exit_code == 130:
             break
     if runs:
-        print("\n" + as_markdown(release_table(runs), intervals=True))
+        say_lines("\n" + as_markdown(release_table(runs), intervals=True))
     return code
 
 

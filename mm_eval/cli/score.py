@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mm_eval.cli.say import say_lines
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")
@@ -19,5 +21,5 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.report.table import render
 
     report = score(Path(args.run), args.bootstrap_iters, Progress())
-    print(render(report))
+    say_lines(render(report))
     return report.exit_code

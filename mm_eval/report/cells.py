@@ -14,6 +14,7 @@ from typing import Any
 from mm_eval.metrics.paired import Estimate
 from mm_eval.report.comparison import signed
 from mm_eval.report.recorded import RecordedRun
+from mm_eval.report.safe import href
 
 Cell = str | Mapping[str, Any]
 TEXT, NUMBER = "", "n"
@@ -65,7 +66,7 @@ def docs(found: Sequence[tuple[str, int]], said: str, model: int | None = None) 
 def facts_of(label: str, run: RecordedRun, page_folder: Path, said: str = "") -> dict[str, Any]:
     """A line about a run above the tables, with a link to its own report."""
     report = run.folder / "report.html"
-    link = Path(os.path.relpath(report, page_folder)).as_posix() if report.is_file() else None
+    link = href(Path(os.path.relpath(report, page_folder))) if report.is_file() else None
     return {"name": label, "text": said, "link": link, "at": str(run.folder)}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.report.safe import in_line
 from mm_eval.types import MetricKey
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 ARROWS = {True: "↑", False: "↓", None: " "}
 COLUMNS = ("task", "n-shot", "filter", "metric", "", "value", "±", "stderr", "docs", "n", "failed", "unparsed")
+LONGEST = 80
+"""Characters of a name in the table."""
 RIGHT = frozenset({"n-shot", "value", "stderr", "docs", "n", "failed", "unparsed"})
 
 
@@ -26,15 +29,15 @@ def render(report: Report) -> str:
         )
         parts.append(warning)
     if results:
-        parts += [f"model: {run.get('model_name')}", "", table(results, report.order), ""]
+        parts += [f"model: {run.get('model_name')}", "", *table(results, report.order).split("\n"), ""]
         parts += list(_footer(results))
     parts += [f"note: {note}" for note in report.notes]
     if report.problems:
-        parts += ["", *(terminal_safe(problem) for problem in report.problems)]
+        parts += ["", *report.problems]
     parts.append(f"run folder: {report.folder}")
     if warning:
         parts.append(warning)
-    return "\n".join(parts)
+    return "\n".join(map(in_line, parts))
 
 
 def table(results: Mapping[str, Any], order: Sequence[tuple[str, int]]) -> str:
@@ -65,7 +68,7 @@ def _worth_showing(column: int, lines: list[list[str]]) -> bool:
 
 def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[str]]:
     row = results["groups"].get(name) or results["results"][name]
-    label = "  " * depth + ("- " if depth else "") + str(row["alias"])
+    label = "  " * depth + ("- " if depth else "") + in_line(row["alias"], LONGEST)
     counts = [str(row[count]) for count in ("n", "failed", "unparsed")]
     shots = str(results["n-shot"].get(name, ""))
     better = results["higher_is_better"].get(name, {})
@@ -78,8 +81,8 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[s
         yield [
             label if first else "",
             shots if first else "",
-            key.scorer,
-            key.metric,
+            in_line(key.scorer, LONGEST),
+            in_line(key.metric, LONGEST),
             ARROWS[better.get(key.metric)],
             number_text(row[str(key)], digits),
             "±" if stderr is not None else "",
@@ -117,15 +120,9 @@ def _footer(results: Mapping[str, Any]) -> Iterator[str]:
             yield f"note: {name}: {note}"
 
 
-def terminal_safe(text: str) -> str:
-    """Text without control characters, so that no answer of a model can steer a terminal."""
-    return "".join(
-        character if character.isprintable() or character == "\n" else f"\\x{ord(character):02x}" for character in text
-    )
-
-
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """Columns under a head and a rule, the first `left` of them flush left."""
+    head, rows = [in_line(cell, LONGEST) for cell in head], [[in_line(c, LONGEST) for c in row] for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(head, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:

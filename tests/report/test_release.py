@@ -14,10 +14,10 @@ from mm_eval.report.release import (
     as_latex,
     as_markdown,
     model_index,
-    neutral,
     read_reference,
     release_table,
 )
+from mm_eval.report.safe import csv_cell
 
 REFERENCE = """
 reported:
@@ -62,7 +62,7 @@ def test_csv_has_intervals_and_no_cell_is_a_formula(table):
     first = rows[0]
     assert float(first["low"]) < float(first["value"]) < float(first["high"]) and first["best"] == "1"
     assert {row["source"] for row in rows} == {"ours", "as reported"}
-    assert [neutral(text) for text in ("=1+1", "@x", "-2", "+1", "mme")] == ["'=1+1", "'@x", "'-2", "'+1", "mme"]
+    assert [csv_cell(text) for text in ("=1+1", "@x", "-2", "+1", "mme")] == ["'=1+1", "'@x", "'-2", "'+1", "mme"]
 
 
 def test_html_escapes_and_marks(table):
