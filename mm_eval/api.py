@@ -160,19 +160,18 @@ def evaluate(
     from mm_eval.evaluate import evaluate as run
     from mm_eval.report.progress import Progress
     from mm_eval.request import RunRequest
-    from mm_eval.run_options import check_options
+    from mm_eval.run_options import COMMAND_NAMES, by_field, check_options, task_names
 
     known = [each.name for each in fields(RunRequest)]
     for name in options:
-        if name not in known:
+        if name not in known and name not in COMMAND_NAMES.values():
             raise ConfigError(f"evaluate takes no option {name!r}.", hint=did_you_mean(name, known))
+    options = by_field(options, "evaluate")
     check_options({**options, "model": model, "model_args": model_args}, "evaluate")
-    names = [name.strip() for name in tasks.split(",")] if isinstance(tasks, str) else list(tasks or ())
-    if not names or not all(isinstance(name, str) and name for name in names):
-        raise ConfigError(f"no task is named by {tasks!r}.", hint="`mm-eval ls tasks` lists them.")
+    names = task_names(tasks, "evaluate")
     arguments = {
         name: value if isinstance(value, (str, Mapping, list)) else str(value)
         for name, value in (model_args or {}).items()
     }
-    request = RunRequest(tasks=tuple(names), model=model, model_args=arguments, **options)
+    request = RunRequest(tasks=names, model=model, model_args=arguments, **options)
     return Results(run(request, Progress() if progress else None))

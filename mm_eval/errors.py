@@ -7,7 +7,7 @@ is printed as one sentence. `str(error)` is that sentence.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class MMEvalError(Exception):
@@ -55,6 +55,22 @@ class NotHereError(ConfigError):
         things = " ".join(f"({number}) {error.what}" for number, error in enumerate(missing, 1))
         hint = "mm-eval bundle copies data sets, hf download models, on a machine with network."
         return cls(f"{len(missing)} things are not on this machine: {things}", hint=hint)
+
+
+class ConfigErrors(ConfigError):
+    """Several mistakes that one look found. errors: each of them."""
+
+    errors: tuple[ConfigError, ...] = ()
+
+    @classmethod
+    def of(cls, errors: Sequence[ConfigError]) -> ConfigError:
+        """All errors as one; a single one as it is."""
+        if len(errors) == 1:
+            return errors[0]
+        told = " ".join(f"({number}) {error}" for number, error in enumerate(errors, 1))
+        found = cls(f"{len(errors)} mistakes were found; nothing was asked. {told}")
+        found.errors = tuple(errors)
+        return found
 
 
 class DataError(MMEvalError):

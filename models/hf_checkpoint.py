@@ -37,7 +37,7 @@ class Checkpoint:
     def __init__(self, pretrained: str, revision: str | None = None, *, offline: bool = False) -> None:
         self.pretrained, self.revision, self.offline = pretrained, revision, offline
         folder = Path(pretrained).expanduser()
-        self._local = folder if folder.is_dir() else None
+        self._local = folder if os.path.isdir(folder) else None
         if self._local is None and looks_like_a_path(pretrained):
             raise ConfigError(
                 f"pretrained={pretrained!r}: there is no such folder.",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import fnmatch
 import logging
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -308,7 +309,7 @@ def _is_glob(text: str) -> bool:
 
 
 def _is_file(text: str) -> bool:
-    return text.endswith((".yaml", ".yml")) and Path(text).expanduser().is_file()
+    return text.endswith((".yaml", ".yml")) and os.path.isfile(os.path.expanduser(text))
 
 
 def inline_paths(entries: Mapping[str, Entry]) -> dict[str, list[str]]:

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from mm_eval import __version__
+from mm_eval.cli.options import option
 from mm_eval.cli.say import SafeFormatter, complain, complain_briefly, guard_streams, say, say_lines
 from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
 
@@ -86,7 +87,7 @@ def _dispatch(words: list[str]) -> int:
         "--verbosity",
         default="WARNING",
         metavar="LEVEL",
-        type=str.upper,
+        type=option("verbosity"),
         help="DEBUG, INFO, WARNING (default) or ERROR",
     )
     module.add_arguments(parser)
@@ -95,8 +96,6 @@ def _dispatch(words: list[str]) -> int:
         if word.startswith("--") and word.split("=")[0] not in known:  # before "required" hides a misspelt option
             raise ConfigError(f"unknown option {word.split('=')[0]!r}.", hint=did_you_mean(word.split("=")[0], known))
     args = parser.parse_intermixed_args(rest)  # `ls tasks --include_path DIR WORD`: words may stand behind options
-    if args.verbosity not in ("DEBUG", "INFO", "WARNING", "ERROR"):
-        raise ConfigError(f"--verbosity {args.verbosity!r} is no level.", hint="Use DEBUG, INFO, WARNING or ERROR.")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(SafeFormatter("mm-eval: %(message)s"))
     logging.basicConfig(level=args.verbosity, handlers=[handler])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mm_eval.cli.options import add_task_options, read_task_request
+from mm_eval.cli.options import add_task_options, option, read_task_request
 from mm_eval.cli.say import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dir", metavar="DIR", help="the data root to fill; data sets come to DIR/org/name")
+    parser.add_argument(
+        "dir", type=option("dir"), metavar="DIR", help="the data root to fill; data sets come to DIR/org/name"
+    )
     parser.add_argument("--tasks", required=True, metavar="A,B", help="tasks, groups, tags, globs, YAML files")
     add_task_options(parser)
 

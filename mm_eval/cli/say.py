@@ -8,8 +8,11 @@ import threading
 import traceback
 from types import TracebackType
 
-from mm_eval.errors import MMEvalError
+from mm_eval.errors import ConfigErrors, MMEvalError
 from mm_eval.report.safe import in_line, terminal_safe
+
+LONGEST = 4000
+"""Characters of an error; one that quotes a long value is cut in the middle."""
 
 
 def say(text: object = "") -> None:
@@ -23,8 +26,12 @@ def say_lines(text: str) -> None:
 
 
 def complain(error: MMEvalError) -> None:
-    """An error in one line on the error stream, or one line each where several were found."""
-    print(f"mm-eval: {error.owner} error: {in_line(error)}", file=sys.stderr)
+    """An error in one line on the error stream; where several were found, one line each."""
+    errors = error.errors if isinstance(error, ConfigErrors) else ()
+    said = f"{len(errors)} mistakes were found; nothing was asked:" if errors else in_line(error, LONGEST)
+    complain_briefly(f"{error.owner} error: {said}")
+    for each in errors:
+        print(f"  {in_line(each, LONGEST)}", file=sys.stderr)
 
 
 def complain_briefly(text: object) -> None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mm_eval.cli.options import option
 from mm_eval.cli.say import say_lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")
     parser.add_argument(
-        "--bootstrap_iters", type=int, default=100_000, metavar="N", help="draws for corpus metrics; 0: none"
+        "--bootstrap_iters",
+        type=option("bootstrap_iters"),
+        default=100_000,
+        metavar="N",
+        help="draws for corpus metrics; 0: none",
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.cli.options import add_model_options, add_task_options, read_names, read_request
+from mm_eval.cli.options import add_model_options, add_task_options, option, read_names, read_request
 from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", metavar="TASK", help="a task (or several, with commas)")
-    parser.add_argument("--doc", type=int, default=0, metavar="N", help="the doc id (default 0)")
+    parser.add_argument("--doc", type=option("doc"), default=0, metavar="N", help="the doc id (default 0)")
     parser.add_argument(
         "--keys", metavar="A,B", help="the prompt under several prompt keys, side by side, what differs marked"
     )

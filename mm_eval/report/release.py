@@ -21,6 +21,7 @@ from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.report.comparison import headline_keys, number, signed
 from mm_eval.report.recorded import RecordedRun
 from mm_eval.report.safe import csv_cell, html, in_line, latex, latex_comment, markdown
+from mm_eval.run_options import plain, shortly
 from mm_eval.types import MetricKey
 
 REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source")
@@ -78,26 +79,44 @@ def read_reference(path: str) -> list[Reported]:
     for place, entry in enumerate(entries, 1):
         where = f"{path}: entry {place}"
         if not isinstance(entry, Mapping):
-            raise ConfigError(f"{entry!r} is no mapping.", where=where)
+            raise ConfigError(f"{shortly(entry)} is no mapping.", where=where)
         for key in entry:
             if key not in REFERENCE_KEYS:
                 raise ConfigError(f"unknown key {key!r}.", where=where, hint=did_you_mean(str(key), REFERENCE_KEYS))
         for key in ("model", "task", "value", "source"):
             if not entry.get(key) and entry.get(key) != 0:
                 raise ConfigError(f"{key!r} is missing.", where=where)
-        try:
-            value, tolerance = float(entry["value"]), float(entry.get("tolerance", 0))
-        except (TypeError, ValueError) as error:
-            raise ConfigError(f"value and tolerance are numbers: {error}.", where=where) from error
-        metric = entry.get("metric")
+        value, tolerance, metric = entry["value"], entry.get("tolerance", 0), entry.get("metric")
+        for key, given in (("value", value), ("tolerance", tolerance)):
+            if not plain(given) or isinstance(given, bool) or not isinstance(given, (int, float)):
+                raise ConfigError(f"`{key}` is {shortly(given)}; finite numbers are needed.", where=where)
+        for key, given in entry.items():
+            if isinstance(given, (bool, list, Mapping)):
+                raise ConfigError(f"`{key}` is {shortly(given)}; a text is needed.", where=where)
         found.append(
-            Reported(_line(str(entry["model"])), str(entry["task"]), metric, value, tolerance, str(entry["source"]))
+            Reported(
+                _line(str(entry["model"])),
+                str(entry["task"]),
+                metric,
+                float(value),
+                float(tolerance),
+                str(entry["source"]),
+            )
         )
     return found
 
 
-def release_table(runs: Sequence[RecordedRun], reported: Sequence[Reported] = ()) -> ReleaseTable:
-    """The numbers of all runs; runs of one model that measured different tasks are one column."""
+def release_table(
+    runs: Sequence[RecordedRun],
+    reported: Sequence[Reported] = (),
+    holes: Mapping[str, str] | None = None,
+    order: Sequence[str] = (),
+) -> ReleaseTable:
+    """The numbers of all runs; runs of one model that measured different tasks are one column.
+
+    holes: models without numbers, each with the reason; an empty column and a note each.
+    order: of the columns; the others come after them.
+    """
     table, better = ReleaseTable(), dict[tuple[str, str], bool]()
     for run in runs:
         _add_run(table, run, better)
@@ -107,6 +126,12 @@ def release_table(runs: Sequence[RecordedRun], reported: Sequence[Reported] = ()
         table.notes += [
             f"{_line(run.model)}, {name}: {part}, no result on a benchmark." for name, part in _parts(run).items()
         ]
+    for model, reason in (holes or {}).items():
+        if _line(model) not in table.columns:
+            table.columns.append(_line(model))
+        table.notes.append(f"{_line(model)} has no numbers: {reason}")
+    places = {_line(model): place for place, model in enumerate(order)}
+    table.columns.sort(key=lambda column: places.get(column, len(places)))
     for entry in reported:
         _add_reported(table, entry)
     for row, cells in table.rows.items():
@@ -194,7 +219,7 @@ def _mark_best(cells: Mapping[str, Cell], higher: bool) -> None:
 
 def _text(cell: Cell | None, intervals: bool, bold: Callable[[str], str]) -> str:
     if cell is None:
-        return ""
+        return "–"
     shown = number(cell.value)
     shown = bold(shown) if cell.best else shown
     if intervals and cell.margin is not None:
