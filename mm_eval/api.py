@@ -130,6 +130,7 @@ class Results:
 
     def _repr_html_(self) -> str:
         """The table as a notebook shows it."""
+        from mm_eval.report.results import warnings_of
         from mm_eval.report.safe import html
         from mm_eval.report.table import number_text
 
@@ -141,6 +142,7 @@ class Results:
             cells = [number_text(v, digits) if isinstance(v := record[c], float | None) else str(v) for c in columns]
             body.append("<tr>" + "".join(f"<td>{html(cell)}</td>" for cell in cells) + "</tr>")
         sample = "<p>sample data, not the benchmarks</p>" if self.raw.get("run", {}).get("sample") else ""
+        sample += "".join(f"<p>{html(said)}</p>" for said in warnings_of(self.raw)) if self.raw else ""
         return f"{sample}<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
@@ -167,11 +169,12 @@ def evaluate(
         if name not in known and name not in COMMAND_NAMES.values():
             raise ConfigError(f"evaluate takes no option {name!r}.", hint=did_you_mean(name, known))
     options = by_field(options, "evaluate")
-    check_options({**options, "model": model, "model_args": model_args}, "evaluate")
+    arguments: Any = model_args
+    if isinstance(model_args, Mapping):  # a path, a dtype: as the command line would have it
+        arguments = {
+            name: value if isinstance(value, (str, Mapping, list)) else str(value) for name, value in model_args.items()
+        }
+    check_options({**options, "model": model, "model_args": arguments}, "evaluate")
     names = task_names(tasks, "evaluate")
-    arguments = {
-        name: value if isinstance(value, (str, Mapping, list)) else str(value)
-        for name, value in (model_args or {}).items()
-    }
-    request = RunRequest(tasks=names, model=model, model_args=arguments, **options)
+    request = RunRequest(tasks=names, model=model, model_args=arguments or {}, **options)
     return Results(run(request, Progress() if progress else None))

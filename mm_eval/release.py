@@ -153,7 +153,7 @@ def attempt(part: Callable[[], T]) -> T | MMEvalError:
 class Outcomes:
     """What the models of a release came to, one after the other.
 
-    runs: those with numbers. holes: for each model without any, the reason. problems: of the last one.
+    runs: those with numbers. holes: for each model without any, the reason. problems: what is odd about the last one.
     """
 
     runs: list[RecordedRun] = field(default_factory=list)
@@ -170,6 +170,7 @@ class Outcomes:
         from mm_eval.evaluate import evaluate
         from mm_eval.report.progress import Progress
         from mm_eval.report.recorded import RecordedRun
+        from mm_eval.report.results import warnings_of
 
         self.problems = []
         try:
@@ -181,7 +182,9 @@ class Outcomes:
             self.exit_code, self.holes[name] = PARTIAL, f"{report.owner} error: {report}"
             self.problems = [self.holes[name]]
             return
-        self.exit_code, self.problems = max(self.exit_code, report.exit_code), report.problems
+        self.exit_code = max(self.exit_code, report.exit_code)
+        self.problems = [f"warning: {said}" for said in warnings_of(report.results)] if report.results else []
+        self.problems += report.problems
         if report.results:
             self.runs.append(RecordedRun.read(report.folder, name))
         elif report.exit_code and not report.silent:

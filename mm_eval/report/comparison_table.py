@@ -10,6 +10,7 @@ from typing import Any
 from mm_eval.metrics.paired import Estimate
 from mm_eval.report.comparison import Change, Comparison, number, p_text, signed, verdict
 from mm_eval.report.recorded import RecordedRun
+from mm_eval.report.results import warnings_of
 from mm_eval.report.safe import in_line, json_safe
 from mm_eval.report.table import aligned
 
@@ -23,6 +24,8 @@ def render(first: RecordedRun, compared: Sequence[Comparison], listed: int = 10,
     names = letters(len(compared))
     for letter, comparison in zip(names, compared, strict=True):
         parts.append(f"{letter}: {describe(comparison.run)}")
+    for letter, run in zip(["A", *names], [first, *(comparison.run for comparison in compared)], strict=True):
+        parts += [f"warning: {letter}: {said}" for said in warnings_of(run.results)]
     for letter, comparison in zip(names, compared, strict=True):
         if comparison.differs:
             parts += ["", f"A and {letter} were not asked the same:", *(f"  {said}" for said in comparison.differs)]

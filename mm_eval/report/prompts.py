@@ -16,6 +16,7 @@ from mm_eval.report.comparison import Change, Comparison, compare, headline_keys
 from mm_eval.report.comparison_table import change_json, estimate_json, with_margin
 from mm_eval.report.group_changes import group_estimates, leaves
 from mm_eval.report.recorded import RecordedRun, RecordedTask
+from mm_eval.report.results import warnings_of
 from mm_eval.report.safe import in_line, json_safe
 from mm_eval.report.table import aligned
 
@@ -118,6 +119,8 @@ def render(trials: Sequence[PromptTrial]) -> str:
     for trial in trials:
         sample = trial.runs[trial.baseline].results["run"].get("sample")
         parts += [f"model: {trial.model}{'   (sample data, not the benchmarks)' if sample else ''}", ""]
+        if said := [f"warning: prompt {k!r}: {w}" for k, run in trial.runs.items() for w in warnings_of(run.results)]:
+            parts += [*said, ""]
         for name in (*trial.groups, *trial.tasks):
             parts += [*_table(trial, name).split("\n"), ""]
             parts += [*said, ""] if (said := list(trial.verdicts(name))) else []

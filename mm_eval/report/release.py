@@ -20,6 +20,7 @@ from typing import Any
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.report.comparison import headline_keys, number, signed
 from mm_eval.report.recorded import RecordedRun
+from mm_eval.report.results import warnings_of
 from mm_eval.report.safe import csv_cell, html, in_line, latex, latex_comment, markdown
 from mm_eval.run_options import plain, shortly
 from mm_eval.types import MetricKey
@@ -126,6 +127,8 @@ def release_table(
         table.notes += [
             f"{_line(run.model)}, {name}: {part}, no result on a benchmark." for name, part in _parts(run).items()
         ]
+    for run in runs:
+        table.notes += [f"{_line(run.model)}, {said}" for said in warnings_of(run.results)]
     for model, reason in (holes or {}).items():
         if _line(model) not in table.columns:
             table.columns.append(_line(model))

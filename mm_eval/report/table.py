@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.report.results import warnings_of
 from mm_eval.report.safe import in_line
 from mm_eval.types import MetricKey
 
@@ -29,7 +30,9 @@ def render(report: Report) -> str:
         )
         parts.append(warning)
     if results:
-        parts += [f"model: {run.get('model_name')}", "", *table(results, report.order).split("\n"), ""]
+        parts.append(f"model: {run.get('model_name')}")
+        parts += [f"warning: {said}" for said in warnings_of(results)]
+        parts += ["", *table(results, report.order).split("\n"), ""]
         parts += list(_footer(results))
     parts += [f"note: {note}" for note in report.notes]
     if report.problems:
