@@ -17,6 +17,7 @@ from typing import Any
 from mm_eval.errors import ConfigError, NotHereError
 
 from .hf_arguments import WHERE, looks_like_a_path
+from .hf_weights import check_whole
 
 _ROLES = {
     "config": ("config.json", "generation_config.json"),
@@ -95,6 +96,7 @@ class Checkpoint:
             shards = set(self.read(f"{single}.index.json").get("weight_map", {}).values())
             found = [self.folder / single] if (self.folder / single).is_file() else [self.folder / s for s in shards]
             if found and all(path.is_file() for path in found):
+                check_whole(found)
                 return sorted(found)
         raise ConfigError(
             f"pretrained={self.pretrained!r} has no complete weights (model.safetensors, its shards,"

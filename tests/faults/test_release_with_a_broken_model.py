@@ -126,19 +126,43 @@ def test_all_models_failing_is_no_table_of_numbers_but_all_reasons(cli, tmp_path
     assert done.code == 3 and "one is broken" in done.out and "two is broken" in done.out
 
 
-def test_weights_that_are_cut_cost_one_model(cli, tmp_path: Path) -> None:
-    """Whether a look or the loading finds it, the other models are not lost without a word."""
+def header(text: bytes) -> bytes:
+    return len(text).to_bytes(8, "little") + text
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda whole: whole[:100_000], "bytes where its header lists"),
+        (lambda whole: whole[:-1], "bytes where its header lists"),
+        (lambda whole: whole + b"\0", "bytes where its header lists"),
+        (lambda whole: whole[:20], "it is cut"),
+        (lambda whole: b"", "it is cut"),
+        (lambda whole: b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git-lfs pointer"),
+        (lambda whole: b"<!DOCTYPE html><html>Sign in</html>", "it is cut, or not a safetensors file"),
+        (lambda whole: header(b"{" + b"x" * 20 + b"}"), "header is damaged"),
+        (lambda whole: header(b"[1]"), "header is damaged"),
+        (lambda whole: header(b'{"a": {"data_offsets": [0]}}'), "header is damaged"),
+        (lambda whole: header(b"[" * 100_000), "header is damaged"),
+    ],
+)
+def test_weights_that_are_cut_stop_the_release_before_it_begins(cli, tmp_path: Path, spoil, said: str) -> None:
     from importlib import resources
     from shutil import copytree
 
     copytree(str(resources.files("mm_eval.assets") / "models" / "tiny-llava"), tmp_path / "cut")
     weights = tmp_path / "cut" / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:100_000])
+    weights.write_bytes(spoil(weights.read_bytes()))
     path = release(tmp_path, "one", f"{{model: hf, name: cut, model_args: {{pretrained: {tmp_path / 'cut'}}}}}", "two")
     done = cli("run", "--config", path)
-    said = done.out + done.err
-    assert done.code in (2, 3) and "Traceback" not in said and "cut: " in said
-    assert done.code == 2 or "| benchmark | one | cut | two |" in said
+    assert done.code == 2 and not (tmp_path / "out").exists()
+    assert (
+        done.err.startswith(f"mm-eval: config error: cut: {weights}: the weights can't be read: ") and said in done.err
+    )
+    alone = cli(
+        "--tasks", "mme", "--sample", "--limit", "2", "--model", "hf", "--model_args", f"pretrained={tmp_path / 'cut'}"
+    )
+    assert alone.code == 2 and said in alone.err and len(alone.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("moment", ["loading", "asking"])
