@@ -39,4 +39,4 @@ def _flaw(path: Path) -> str:
         return str(error.strerror or error)
     except (ValueError, RecursionError, AttributeError, KeyError, IndexError, TypeError):
         return "its header is damaged"
-    return "" if size == needed else f"it has {size:,} bytes where its header lists {needed:,}"
+    return "" if size >= needed else f"it has {size:,} bytes where its header lists {needed:,}"

@@ -135,7 +135,6 @@ def header(text: bytes) -> bytes:
     [
         (lambda whole: whole[:100_000], "bytes where its header lists"),
         (lambda whole: whole[:-1], "bytes where its header lists"),
-        (lambda whole: whole + b"\0", "bytes where its header lists"),
         (lambda whole: whole[:20], "it is cut"),
         (lambda whole: b"", "it is cut"),
         (lambda whole: b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git-lfs pointer"),
