@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,6 +132,8 @@ class Results:
 
     def _repr_html_(self) -> str:
         """The table as a notebook shows it."""
+        from mm_eval.report.results import warnings_of
+        from mm_eval.report.safe import html
         from mm_eval.report.table import number_text
 
         columns = ("task", "metric", "value", "stderr", "n", "failed", "unparsed")
@@ -141,8 +142,9 @@ class Results:
         for record in self._records():
             digits = 2 if abs(record["value"] or 0) >= 2 else 4
             cells = [number_text(v, digits) if isinstance(v := record[c], float | None) else str(v) for c in columns]
-            body.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+            body.append("<tr>" + "".join(f"<td>{html(cell)}</td>" for cell in cells) + "</tr>")
         sample = "<p>sample data, not the benchmarks</p>" if self.raw.get("run", {}).get("sample") else ""
+        sample += "".join(f"<p>{html(said)}</p>" for said in warnings_of(self.raw)) if self.raw else ""
         return f"{sample}<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
@@ -162,19 +164,19 @@ def evaluate(
     from mm_eval.evaluate import evaluate as run
     from mm_eval.report.progress import Progress
     from mm_eval.request import RunRequest
-    from mm_eval.run_options import check_options
+    from mm_eval.run_options import COMMAND_NAMES, by_field, check_options, task_names
 
     known = [each.name for each in fields(RunRequest)]
     for name in options:
-        if name not in known:
+        if name not in known and name not in COMMAND_NAMES.values():
             raise ConfigError(f"evaluate takes no option {name!r}.", hint=did_you_mean(name, known))
-    check_options({**options, "model": model, "model_args": model_args}, "evaluate")
-    names = [name.strip() for name in tasks.split(",")] if isinstance(tasks, str) else list(tasks or ())
-    if not names or not all(isinstance(name, str) and name for name in names):
-        raise ConfigError(f"no task is named by {tasks!r}.", hint="`mm-eval ls tasks` lists them.")
-    arguments = {
-        name: value if isinstance(value, (str, Mapping, list)) else str(value)
-        for name, value in (model_args or {}).items()
-    }
-    request = RunRequest(tasks=tuple(names), model=model, model_args=arguments, **options)
+    options = by_field(options, "evaluate")
+    arguments: Any = model_args
+    if isinstance(model_args, Mapping):  # a path, a dtype: as the command line would have it
+        arguments = {
+            name: value if isinstance(value, (str, Mapping, list)) else str(value) for name, value in model_args.items()
+        }
+    check_options({**options, "model": model, "model_args": arguments}, "evaluate")
+    names = task_names(tasks, "evaluate")
+    request = RunRequest(tasks=names, model=model, model_args=arguments or {}, **options)
     return Results(run(request, Progress() if progress else None))

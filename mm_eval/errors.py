@@ -7,6 +7,7 @@ is printed as one sentence. `str(error)` is that sentence.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 
@@ -21,6 +22,7 @@ class MMEvalError(Exception):
     """Further faults that were found with this one, for `validate`, which lists all."""
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        what = without_objects(what)
         super().__init__(what)
         self.what, self.where, self.hint = what, where, hint
 
@@ -88,6 +90,22 @@ class NotHereError(ConfigError):
         return cls(f"{len(missing)} things are not on this machine: {things}", hint=hint)
 
 
+class ConfigErrors(ConfigError):
+    """Several mistakes that one look found. errors: each of them."""
+
+    errors: tuple[ConfigError, ...] = ()
+
+    @classmethod
+    def of(cls, errors: Sequence[ConfigError]) -> ConfigError:
+        """All errors as one; a single one as it is."""
+        if len(errors) == 1:
+            return errors[0]
+        told = " ".join(f"({number}) {error}" for number, error in enumerate(errors, 1))
+        found = cls(f"{len(errors)} mistakes were found; nothing was asked. {told}")
+        found.errors = tuple(errors)
+        return found
+
+
 class DataError(MMEvalError):
     """A dataset, a doc or a picture can't be read or lacks what the task needs."""
 
@@ -115,6 +133,28 @@ class StoreError(MMEvalError):
 ERRORS_BY_OWNER: dict[str, type[MMEvalError]] = {
     kind.owner: kind for kind in (ConfigError, DataError, ModelError, ScoringError, StoreError)
 }
+
+
+_STREAM = re.compile(r" ?<_io\.\w+ object at 0x[0-9a-fA-F]+>")
+_NAMED = re.compile(
+    r"<(?:class|(?:built-in )?function|built-in method|bound method) '?([\w.<>]*?\w)'?(?: (?:at|of) [^<>]*)?>"
+)
+_OBJECT = re.compile(r"<(?:[\w.]+\.)?(\w+) object at 0x[0-9a-fA-F]+>")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{6,}")
+
+
+def without_objects(text: str) -> str:
+    """Text of other people's exceptions without Python's own descriptions of objects, whose addresses differ at every run.
+
+    >>> without_objects("cannot identify image file <_io.BytesIO object at 0x7f65d599a350>")
+    'cannot identify image file'
+    >>> without_objects("<function score at 0x7f65d599a350> gave <class 'numpy.int64'>, <utils.Doc object at 0x7f65d599a350>")
+    'score gave numpy.int64, an object of type Doc'
+    """
+    if "<" not in text and " at 0x" not in text:
+        return text
+    said = _OBJECT.sub(r"an object of type \1", _STREAM.sub("", text))
+    return _ADDRESS.sub("", _NAMED.sub(r"\1", said))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

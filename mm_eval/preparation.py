@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -256,7 +257,7 @@ def without_sample(loaded: Loaded, request: RunRequest) -> set[str]:
 
 
 def _source(request: RunRequest, sample: bool) -> DataSource:
-    if request.data_root is not None and not Path(request.data_root).is_dir():
+    if request.data_root is not None and not os.path.isdir(request.data_root):
         raise ConfigError(f"--data_root {request.data_root!r} is no folder.")
     if request.allow_url_media and request.offline:
         raise ConfigError("--allow_url_media fetches pictures, and --offline forbids it.", where="--offline")

@@ -17,6 +17,7 @@ from typing import Any
 from mm_eval.errors import ConfigError, NotHereError
 
 from .hf_arguments import WHERE, looks_like_a_path
+from .hf_weights import check_whole
 
 _ROLES = {
     "config": ("config.json", "generation_config.json"),
@@ -37,7 +38,7 @@ class Checkpoint:
     def __init__(self, pretrained: str, revision: str | None = None, *, offline: bool = False) -> None:
         self.pretrained, self.revision, self.offline = pretrained, revision, offline
         folder = Path(pretrained).expanduser()
-        self._local = folder if folder.is_dir() else None
+        self._local = folder if os.path.isdir(folder) else None
         if self._local is None and looks_like_a_path(pretrained):
             raise ConfigError(
                 f"pretrained={pretrained!r}: there is no such folder.",
@@ -95,6 +96,7 @@ class Checkpoint:
             shards = set(self.read(f"{single}.index.json").get("weight_map", {}).values())
             found = [self.folder / single] if (self.folder / single).is_file() else [self.folder / s for s in shards]
             if found and all(path.is_file() for path in found):
+                check_whole(found)
                 return sorted(found)
         raise ConfigError(
             f"pretrained={self.pretrained!r} has no complete weights (model.safetensors, its shards,"

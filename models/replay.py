@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ class Replay(Model):
         if "path" not in self.args:
             raise ConfigError("replay needs the file with the answers.", hint="Add --model_args path=FILE.jsonl.")
         path = Path(str(self.args["path"]))
-        files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        files = sorted(path.glob("*.jsonl")) if os.path.isdir(path) else [path]
         self._rows: dict[tuple[str, int], list[Any]] = {}
         self._paths: dict[str, set[str]] = {}  # by their last names
         digest = hashlib.sha256()

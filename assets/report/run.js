@@ -63,7 +63,9 @@ function overview() {
   }
   table.append(body);
   const section = byId("overview");
-  section.append(make("h2", {}, "Results"), make("div", { class: "card scroll" }, table));
+  section.append(make("h2", {}, "Results"));
+  for (const row of about.table) for (const said of row.warnings) section.append(make("div", { class: "banner", role: "alert" }, `${row.alias}: ${said}`));
+  section.append(make("div", { class: "card scroll" }, table));
   if (hidden) {
     const button = make("button", { type: "button" }, `Show ${hidden} more numbers`);
     button.addEventListener("click", () => { for (const line of body.querySelectorAll("tr.part")) line.hidden = false; button.remove(); });

@@ -38,7 +38,7 @@ function block(title, text) { return [make("h4", {}, title), make("pre", {}, tex
 function marked(title, text) {
   const words = byId("f-text").value.trim(), [head, pre] = block(title, text);
   const at = words ? text.toLowerCase().indexOf(words.toLowerCase()) : -1;
-  if (at >= 0) pre.replaceChildren(text.slice(0, at), make("mark", {}, text.slice(at, at + words.length)), text.slice(at + words.length));
+  if (at >= 0) pre.replaceChildren(visible(text.slice(0, at)), make("mark", {}, text.slice(at, at + words.length)), visible(text.slice(at + words.length)));
   return [head, pre];
 }
 function show(index, keepAddress) {
@@ -86,7 +86,7 @@ function apply(wanted) {
     (!result || state(row)[0] === result || flip(row) === result || row.s === result || (result === "flipped" && flip(row)) || (result === "wrong" && row.ok === false)) &&
     (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || String(row.d) === words));
   byId("only").hidden = !only;
-  byId("only").firstElementChild.textContent = only ? only.said : "";
+  byId("only").firstElementChild.textContent = only ? visible(only.said) : "";
   byId("count").textContent = `${shown.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")}`;
   chosen = -1;
   list.scrollTop = 0;

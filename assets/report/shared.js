@@ -6,16 +6,18 @@ let pictures = null;
 const picture = (digest) => (pictures ||= read("media"))[digest];
 const byId = (id) => document.getElementById(id);
 
+// A text as it is shown: characters that control or reorder others are written out, so that no line reads as it does not stand
+const visible = (text) => String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 function make(tag, attributes, ...children) {
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) if (value !== null && value !== undefined) element.setAttribute(name, value);
-  element.append(...children.filter((child) => child !== null && child !== undefined));
+  for (const [name, value] of Object.entries(attributes || {})) if (value !== null && value !== undefined) element.setAttribute(name, name === "title" || name === "alt" || name === "aria-label" ? visible(value) : value);
+  element.append(...children.filter((child) => child !== null && child !== undefined).map((child) => child instanceof Node ? child : visible(child)));
   return element;
 }
 function draw(tag, attributes, text) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes || {})) element.setAttribute(name, value);
-  if (text !== undefined) element.textContent = text;
+  if (text !== undefined) element.textContent = visible(text);
   return element;
 }
 const number = (value, scale) => typeof value !== "number" ? "–" : Math.abs(scale ?? value) >= 2 ? value.toFixed(2) : value.toFixed(4);

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import fnmatch
 import logging
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -360,7 +361,7 @@ def _is_glob(text: str) -> bool:
 
 
 def _is_file(text: str) -> bool:
-    return text.endswith((".yaml", ".yml")) and Path(text).expanduser().is_file()
+    return text.endswith((".yaml", ".yml")) and os.path.isfile(os.path.expanduser(text))
 
 
 def inline_paths(entries: Mapping[str, Entry]) -> dict[str, list[str]]:

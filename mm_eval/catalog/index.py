@@ -59,7 +59,7 @@ def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool 
     sources = [default_folders(), entry_point_folders()] if include_defaults else []
     for given in include_path:
         folder = Path(given).expanduser()
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             raise ConfigError(f"--include_path {os.fspath(given)!r} is no folder.")
         sources.append([Path(os.path.abspath(folder))])
     entries: dict[str, Entry] = {}

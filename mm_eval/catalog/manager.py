@@ -7,6 +7,7 @@ loaded.tasks["mme"], loaded.groups["mmlu_stem"], loaded.group_map["mmlu_stem"], 
 from __future__ import annotations
 
 import logging
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -154,7 +155,7 @@ class TaskManager:
 
 def _parts(spec: Spec) -> list[Spec]:
     """A text with commas as its parts; the name of an existing file is one part."""
-    if not isinstance(spec, str) or Path(spec).is_file():
+    if not isinstance(spec, str) or os.path.isfile(spec):
         return [spec]
     return [part.strip() for part in spec.split(",") if part.strip()]
 

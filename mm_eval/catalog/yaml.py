@@ -301,7 +301,7 @@ class _Builder:
             if tag == _STANDARD + "float":
                 return text if ":" in text else self.number("construct_yaml_float", event)
         except (ValueError, KeyError) as error:
-            raise self.error(f"{text!r} is no {tag.removeprefix(_STANDARD)}", event) from error
+            raise self.error(f"{text!r:.80} is no {tag.removeprefix(_STANDARD)}", event) from error
         raise self.refused_tag(event)
 
     def number(self, constructor: str, event: Any) -> Any:

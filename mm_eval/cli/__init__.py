@@ -14,9 +14,10 @@ import sys
 from collections.abc import Sequence
 
 from mm_eval import __version__
+from mm_eval.cli.options import option
+from mm_eval.cli.say import SafeFormatter, complain, complain_briefly, guard_streams, say, say_lines
 from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
 from mm_eval.report.streams import OutputError, discard_output, usable_streams
-from mm_eval.report.table import terminal_safe
 
 VERBS = {
     "run": "evaluate a model on tasks (the default)",
@@ -37,13 +38,6 @@ fifth of its time on looking."""
 EXIT_OK, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 2, 3, 130
 
 
-class SafeFormatter(logging.Formatter):
-    """Log lines without control characters: they may quote a server, a file or an answer."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return terminal_safe(super().format(record))
-
-
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises what is wrong, so that every mistake is printed in one form."""
 
@@ -57,6 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code: 0 done, 2 the command is wrong, 3 partial results, 130 interrupted."""
     gc.set_threshold(GARBAGE_AFTER)
     atexit.register(gc.freeze)  # the look for cycles at exit takes 0.2 s, and frees what goes back to the system anyway
+    if argv is None:
+        guard_streams()
     words = [_with_underscores(word) for word in (sys.argv[1:] if argv is None else argv)]
     with usable_streams():
         return _exit_code(words)
@@ -69,25 +65,25 @@ def _exit_code(words: list[str]) -> int:
         sys.stdout.flush()
         return code
     except MMEvalError as error:
-        print(terminal_safe(f"mm-eval: {error.owner} error: {error}"), file=sys.stderr)
+        complain(error)
         return EXIT_PARTIAL if error.owner == "store" else EXIT_USAGE  # a full disk stops a run that has answers
     except KeyboardInterrupt:
-        print("mm-eval: interrupted; finished answers are kept.", file=sys.stderr)
+        complain_briefly("interrupted; finished answers are kept.")
         return EXIT_INTERRUPTED
     except OutputError as error:
         discard_output()
         if error.reader_is_gone:  # `mm-eval ls | head`
             return EXIT_OK
-        print(f"mm-eval: {error}", file=sys.stderr)
+        complain_briefly(error)
         return EXIT_PARTIAL
 
 
 def _dispatch(words: list[str]) -> int:
     if words[:1] == ["--version"]:
-        print(f"mm-eval {__version__}")
+        say(f"mm-eval {__version__}")
         return EXIT_OK
     if not words or words[0] in ("-h", "--help"):
-        print(_overview())
+        say_lines(_overview())
         return EXIT_OK if words else EXIT_USAGE
     if not words[0].startswith("-") and words[0] not in VERBS:
         raise ConfigError(f"unknown command {words[0]!r}.", hint=did_you_mean(words[0], VERBS))
@@ -103,7 +99,7 @@ def _dispatch(words: list[str]) -> int:
         "--verbosity",
         default="WARNING",
         metavar="LEVEL",
-        type=str.upper,
+        type=option("verbosity"),
         help="DEBUG, INFO, WARNING (default) or ERROR",
     )
     module.add_arguments(parser)
@@ -112,8 +108,6 @@ def _dispatch(words: list[str]) -> int:
         if word.startswith("--") and word.split("=")[0] not in known:  # before "required" hides a misspelt option
             raise ConfigError(f"unknown option {word.split('=')[0]!r}.", hint=did_you_mean(word.split("=")[0], known))
     args = parser.parse_intermixed_args(rest)  # `ls tasks --include_path DIR WORD`: words may stand behind options
-    if args.verbosity not in ("DEBUG", "INFO", "WARNING", "ERROR"):
-        raise ConfigError(f"--verbosity {args.verbosity!r} is no level.", hint="Use DEBUG, INFO, WARNING or ERROR.")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(SafeFormatter("mm-eval: %(message)s"))
     logging.basicConfig(level=args.verbosity, handlers=[handler])

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mm_eval.cli.options import add_task_options, read_task_request
+from mm_eval.cli.options import add_task_options, option, read_task_request
+from mm_eval.cli.say import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dir", metavar="DIR", help="the data root to fill; data sets come to DIR/org/name")
+    parser.add_argument(
+        "dir", type=option("dir"), metavar="DIR", help="the data root to fill; data sets come to DIR/org/name"
+    )
     parser.add_argument("--tasks", required=True, metavar="A,B", help="tasks, groups, tags, globs, YAML files")
     add_task_options(parser)
 
@@ -18,6 +21,6 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.bundle import bundle
 
     for each in bundle(read_task_request(args), Path(args.dir)):
-        print(f"{each.task}: {each.dataset}, {each.docs} docs, sha256 {each.fingerprint[:16]}", flush=True)
-    print(f"use it with: --data_root {args.dir} --offline")
+        say(f"{each.task}: {each.dataset}, {each.docs} docs, sha256 {each.fingerprint[:16]}")
+    say(f"use it with: --data_root {args.dir} --offline")
     return 0

@@ -8,15 +8,20 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mm_eval.cli.options import option
+from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; the first is the one to compare with")
     parser.add_argument("--tasks", metavar="A,B", help="only these tasks (default: all that the runs share)")
-    parser.add_argument("--flips", type=int, default=10, metavar="N", help="flipped docs to list each way (default 10)")
+    parser.add_argument(
+        "--flips", type=option("flips"), default=10, metavar="N", help="flipped docs to list each way (default 10)"
+    )
     parser.add_argument(
         "--html",
+        type=option("html"),
         metavar="FILE",
         help="write a page: the table, and each sample with all answers; opens with no network",
     )
@@ -31,8 +36,6 @@ def main(args: argparse.Namespace) -> int:
 
     if len(args.runs) < 2:
         raise ConfigError("two runs at least are needed.", hint="mm-eval compare RUN_A RUN_B")
-    if args.flips < 0:
-        raise ConfigError(f"--flips {args.flips} is below 0.")
     runs = [RecordedRun.read(folder) for folder in args.runs]
     only = read_names(args.tasks) if args.tasks else None
     compared = compare(runs, only)
@@ -46,9 +49,10 @@ def main(args: argparse.Namespace) -> int:
 
         write_comparison(page, runs[0], compared)
     if args.format == "json":
-        print(as_json(runs[0], compared))
+        say_lines(as_json(runs[0], compared))
         return 0
-    print(render(runs[0], compared, args.flips, page))
+    say_lines(render(runs[0], compared, args.flips, page))
     if page:
-        print(f"\npage: {page}")
+        say()
+        say(f"page: {page}")
     return 0

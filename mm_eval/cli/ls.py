@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import importlib
 
+from mm_eval.cli.options import option
+from mm_eval.cli.say import say
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.registry import Registry
+from mm_eval.report.safe import in_line
 
 REGISTRIES = {
     "models": "mm_eval.engine.model:MODELS",
@@ -21,7 +24,9 @@ CATALOG = ("tasks", "groups", "tags")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", default="tasks", metavar="WHAT", help=", ".join((*CATALOG, *REGISTRIES)))
     parser.add_argument("search", nargs="?", default="", metavar="WORD", help="only lines that contain the word")
-    parser.add_argument("--include_path", metavar="DIR", help="a folder with tasks of your own")
+    parser.add_argument(
+        "--include_path", type=option("include_path"), metavar="DIR", help="a folder with tasks of your own"
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -31,10 +36,10 @@ def main(args: argparse.Namespace) -> int:
         lines = _from_registry(args.what)
     else:
         raise ConfigError(f"{args.what!r} can't be listed.", hint=did_you_mean(args.what, (*CATALOG, *REGISTRIES)))
-    found = [(name, text) for name, text in lines if args.search.lower() in f"{name} {text}".lower()]
+    found = [(in_line(name), text) for name, text in lines if args.search.lower() in f"{name} {text}".lower()]
     width = max((len(name) for name, _ in found), default=0)
     for name, text in found:
-        print(f"{name:<{width}}  {text}".rstrip())
+        say(f"{name:<{width}}  {text}".rstrip())
     if not found and args.search:
         raise ConfigError(f"no {args.what} match {args.search!r}.")
     return 0

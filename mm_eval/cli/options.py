@@ -4,31 +4,49 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import ConfigError
+from mm_eval.run_options import RULES, plain, read_json, read_option, refused, shortly
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest
 
 
+def option(name: str) -> Callable[[str], Any]:
+    """Reads and checks an option's text, for argparse."""
+    return partial(read_option, name)
+
+
 def add_task_options(parser: argparse.ArgumentParser) -> None:
     """Which tasks, and where they and their data are."""
     parser.add_argument(
-        "--include_path", metavar="DIR", help="a folder with tasks of your own; they override built-in names"
+        "--include_path",
+        type=option("include_path"),
+        metavar="DIR",
+        help="a folder with tasks of your own; they override built-in names",
     )
     parser.add_argument(
-        "--num_fewshot", type=int, metavar="N", help="examples before each question (default: the task's)"
+        "--num_fewshot",
+        type=option("num_fewshot"),
+        metavar="N",
+        help="examples before each question (default: the task's)",
     )
     parser.add_argument(
-        "--limit", type=_limit, metavar="N", help="only the first N docs of each task, or a share below 1"
+        "--limit", type=option("limit"), metavar="N", help="only the first N docs of each task, or a share below 1"
     )
     parser.add_argument("--samples", metavar="JSON", help='only these docs: {"mme": [0, 3]} or a file with such JSON')
     parser.add_argument(
-        "--data_root", metavar="DIR", help="data sets at DIR/org/name are read from there (env MM_EVAL_DATA_ROOT)"
+        "--data_root",
+        type=option("data_root"),
+        metavar="DIR",
+        help="data sets at DIR/org/name are read from there (env MM_EVAL_DATA_ROOT)",
     )
     parser.add_argument("--sample", action="store_true", help="use the bundled sample data: not the benchmarks")
     parser.add_argument(
@@ -43,7 +61,11 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
     """Which model, and how it is asked. several: --model and --model_args may be given more than once, and are lists."""
     action = "append" if several else "store"
     parser.add_argument(
-        "--model", action=action, metavar="NAME", help="see `mm-eval ls models`; without it the bundled tiny-llava runs"
+        "--model",
+        type=option("model"),
+        action=action,
+        metavar="NAME",
+        help="see `mm-eval ls models`; without it the bundled tiny-llava runs",
     )
     parser.add_argument(
         "--model_args",
@@ -52,25 +74,48 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
         metavar="K=V,...",
         help="pretrained=...,dtype=...; or JSON",
     )
-    parser.add_argument("--batch_size", default="auto", metavar="N", help="rows a batch, or auto (default)")
     parser.add_argument(
-        "--device", metavar="DEVICE", help="cpu, cuda, cuda:1, mps (default: an accelerator if there is one)"
+        "--batch_size", type=option("batch_size"), default="auto", metavar="N", help="rows a batch, or auto (default)"
+    )
+    parser.add_argument(
+        "--device",
+        type=option("device"),
+        metavar="DEVICE",
+        help="cpu, cuda, cuda:1, mps (default: an accelerator if there is one)",
     )
     parser.add_argument("--gen_kwargs", default="", metavar="K=V,...", help="overrides the tasks' generation_kwargs")
-    parser.add_argument("--prompt_key", metavar="KEY", help="the block of model_specific_prompt_kwargs to use")
-    parser.add_argument("--system_instruction", metavar="TEXT", help="a system message before each question")
+    parser.add_argument(
+        "--prompt_key",
+        type=option("prompt_key"),
+        metavar="KEY",
+        help="the block of model_specific_prompt_kwargs to use",
+    )
+    parser.add_argument(
+        "--system_instruction",
+        type=option("system_instruction"),
+        metavar="TEXT",
+        help="a system message before each question",
+    )
     parser.add_argument(
         "--apply_chat_template",
+        type=option("chat_template"),
         nargs="?",
-        const="true",
+        const=True,
         metavar="BOOL|NAME",
         help="true, false, or the name of one of the model's templates (default: on for image-text and chat models)",
     )
     parser.add_argument(
-        "--fewshot_as_multiturn", type=_flag, metavar="BOOL", help="few-shot examples as turns of the chat"
+        "--fewshot_as_multiturn",
+        type=option("fewshot_as_multiturn"),
+        metavar="BOOL",
+        help="few-shot examples as turns of the chat",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of sampling, few-shot choice and bootstrap (default 0)"
+        "--seed",
+        type=option("seed"),
+        default=0,
+        metavar="N",
+        help="of sampling, few-shot choice and bootstrap (default 0)",
     )
 
 
@@ -78,31 +123,21 @@ def add_store_options(
     parser: argparse.ArgumentParser, output: str = "the run folder (default: a name made of the run, in ./runs)"
 ) -> None:
     """Where answers are kept, and how many failures a run bears. output: what --output_path is."""
-    parser.add_argument("--output_path", metavar="DIR", help=output)
+    parser.add_argument("--output_path", type=option("output_path"), metavar="DIR", help=output)
     parser.add_argument(
-        "--use_cache", metavar="DIR", help="share greedy answers with other runs, by all that decides an answer"
+        "--use_cache",
+        type=option("use_cache"),
+        metavar="DIR",
+        help="share greedy answers with other runs, by all that decides an answer",
     )
     parser.add_argument(
         "--fail_on_error",
-        type=_failure_limit,
+        type=option("fail_on_error"),
         default=False,
         metavar="LIMIT",
         help="stop when so many requests have failed: true (the first), a count, or a share below 1 of all requests, "
         "reached or passed; false (default): go on. Exit code 3 in any case, with the partial results",
     )
-
-
-def _failure_limit(text: str) -> bool | int | float:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0
-    if not 0 < value < 1 and (value < 1 or value != int(value)):
-        hint = "Give true, false, a count from 1, or a share between 0 and 1."
-        raise ConfigError(f"--fail_on_error {text!r} is no limit.", hint=hint)
-    return value if value < 1 else int(value)
 
 
 def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
@@ -125,16 +160,15 @@ def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
 
 def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
     """The run that the options of `add_task_options` and `add_model_options` describe."""
-    template = args.apply_chat_template
     return read_task_request(
         args,
         model=args.model,
         model_args=read_pairs(args.model_args, "--model_args"),
-        batch_size=_batch_size(args.batch_size),
+        batch_size=args.batch_size,
         device=args.device,
         gen_kwargs=read_pairs(args.gen_kwargs, "--gen_kwargs", typed=True),
         system_instruction=args.system_instruction,
-        chat_template=_flag(template) if str(template).lower() in ("true", "false") else template,
+        chat_template=args.apply_chat_template,
         fewshot_as_multiturn=args.fewshot_as_multiturn,
         seed=args.seed,
         prompt_key=args.prompt_key,
@@ -156,18 +190,23 @@ def read_pairs(text: str, option: str, *, typed: bool = False) -> dict[str, Any]
     typed: values are read as JSON where they are JSON (0.7, true, ["a"]), and stay text otherwise.
     """
     if text.lstrip().startswith("{"):
-        try:
-            return dict(json.loads(text))
-        except ValueError as error:
-            raise ConfigError(f"{option} is no JSON object: {error}: {text!r}.") from error
+        return _plain(dict(read_json(text, option)), option)
     pairs: dict[str, Any] = {}
     for item in _split(text):
         name, equals, value = item.partition("=")
         if not equals or not name.strip():
-            raise ConfigError(f"{option} has {item!r} where name=value is needed.")
+            raise ConfigError(f"{option} has {shortly(item)} where name=value is needed.")
         if name.strip() in pairs:
-            raise ConfigError(f"{option} gives {name.strip()!r} twice.")
+            raise ConfigError(f"{option} gives {shortly(name.strip())} twice.")
         pairs[name.strip()] = _typed(value.strip()) if typed else value.strip()
+    return _plain(pairs, option)
+
+
+def _plain(pairs: dict[str, Any], option: str) -> dict[str, Any]:
+    for name, value in pairs.items():
+        if not plain({name: value}):
+            needed = "a text, a finite number, a list or a mapping with a name"
+            raise refused(f"{option}: {shortly(name)}", value, needed)
     return pairs
 
 
@@ -191,56 +230,41 @@ def _split(text: str) -> list[str]:
 
 
 def _typed(value: str) -> Any:
+    """A value as JSON where it is JSON; a number that is not finite is read, so that it can be refused."""
     words = {"true": True, "false": False, "none": None, "null": None}
     if value.lower() in words:
         return words[value.lower()]
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
+        with suppress(ValueError):
+            return value if math.isfinite(float(value)) else float(value)
         return value
-
-
-def _limit(text: str) -> int | float:
-    try:
-        value = float(text)
-    except ValueError as error:
-        raise ConfigError(f"--limit {text!r} is no number.") from error
-    if not value > 0 or value > 1 and value != int(value):
-        raise ConfigError(
-            f"--limit {text!r} asks for no docs.", hint="Give a count from 1, or a share between 0 and 1."
-        )
-    return value if value < 1 else int(value)
-
-
-def _flag(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ConfigError(f"{text!r} is neither true nor false.")
-    return text.lower() == "true"
-
-
-def _batch_size(text: str) -> int | str:
-    if text == "auto":
-        return text
-    if not text.isdigit() or int(text) < 1:
-        raise ConfigError(f"--batch_size {text!r} is neither a count from 1 nor auto.")
-    return int(text)
 
 
 def _samples(text: str | None) -> Mapping[str, list[int]] | None:
     if text is None:
         return None
-    if not text.lstrip().startswith("{"):
-        try:
-            text = Path(text).read_text(encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(
-                f"--samples {text!r} can't be read: {error.strerror}.", hint='Or give JSON: {"mme": [0, 3]}.'
-            ) from error
-    try:
-        chosen = json.loads(text)
-    except ValueError as error:
-        raise ConfigError(f"--samples is no JSON: {error}.") from error
-    for task, ids in chosen.items() if isinstance(chosen, dict) else [("", None)]:
-        if not isinstance(ids, list) or not ids or not all(isinstance(doc_id, int) for doc_id in ids):
-            raise ConfigError(f"--samples has {ids!r} for {task!r} where a list of doc ids is needed.")
+    if not text.lstrip().startswith(("{", "[")):
+        text = _text_of(text)
+    chosen = read_json(text, "--samples")
+    for task, ids in chosen.items() if isinstance(chosen, dict) else ():
+        if not RULES["samples"].fits({task: ids}):
+            hint = "Each is a list of doc ids: whole numbers from 0, none twice."
+            raise ConfigError(f"--samples has {shortly(ids)} for {shortly(task)}.", hint=hint)
+    if not RULES["samples"].fits(chosen):
+        raise refused("--samples", chosen, RULES["samples"].needed)
     return dict(chosen)
+
+
+def _text_of(path: str) -> str:
+    """What stands in the file of --samples."""
+    try:
+        if not os.path.isfile(path):
+            raise OSError(0, "there is no such file")
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigError(
+            f"--samples {shortly(path)} can't be read: {why}.", hint='Or give JSON: {"mme": [0, 3]}.'
+        ) from error

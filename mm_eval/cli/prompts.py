@@ -6,11 +6,13 @@ where it stopped."""
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mm_eval.cli.options import add_model_options, add_store_options, add_task_options, read_names, read_request
-from mm_eval.errors import ConfigError
+from mm_eval.cli.options import add_model_options, add_store_options, add_task_options, option, read_names, read_request
+from mm_eval.cli.say import complain_briefly, say, say_lines
+from mm_eval.errors import ConfigError, MMEvalError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="prompt keys; the first is the one to compare with (default: all, `default` first)",
     )
     parser.add_argument(
-        "--prompt_file", metavar="FILE", help="blocks of your own, in YAML: {mine: {post_prompt: ' Answer:'}}"
+        "--prompt_file",
+        type=option("prompt_file"),
+        metavar="FILE",
+        help="blocks of your own, in YAML: {mine: {post_prompt: ' Answer:'}}",
     )
     add_model_options(parser, several=True)
     add_task_options(parser)
@@ -34,26 +39,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     from mm_eval.engine.run_folder import RunFolder
     from mm_eval.prompts import read_prompt_file, try_prompts
+    from mm_eval.release import INTERRUPTED, PARTIAL, attempt, check_models
     from mm_eval.report.progress import Progress
     from mm_eval.report.prompts import PromptTrial, as_json, render
     from mm_eval.report.prompts_page import write_prompts
-    from mm_eval.report.streams import say
 
     keys = read_names(args.keys) if args.keys else None
     blocks = read_prompt_file(args.prompt_file) if args.prompt_file else None
     if args.prompt_key:
         raise ConfigError("prompts takes --keys, not --prompt_key.", hint=f"--keys default,{args.prompt_key}")
     output = Path(args.output_path or "runs/prompts-" + "-".join(read_names(args.tasks)).replace("/", "_"))
-    trials, code = [], 0
-    for name, one in _models(args):
-        request = read_request(one, prompt_blocks=blocks, use_cache=args.use_cache, fail_on_error=args.fail_on_error)
-        trial = try_prompts(request, keys, output, name, Progress())
+    requests = {
+        name: read_request(one, prompt_blocks=blocks, use_cache=args.use_cache, fail_on_error=args.fail_on_error)
+        for name, one in _models(args)
+    }
+    if len(requests) > 1:
+        check_models(requests)
+    trials, code, holes = [], 0, dict[str, MMEvalError]()
+    for name, request in requests.items():
+        try:
+            ask = partial(try_prompts, request, keys, output, name, Progress())
+            trial = ask() if len(requests) == 1 else attempt(ask)
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+            break
+        if isinstance(trial, MMEvalError):  # its own: the other models go on
+            holes[name], code = trial, max(code, PARTIAL)
+            continue
         code = max(code, trial.exit_code)
         folders = {key: report.folder for key, report in trial.reports.items() if report.results}
         if folders:  # of several processes only the first has results to tell
             trials.append(PromptTrial.read(name, folders))
-        if trial.exit_code == 130:
+        if trial.exit_code == INTERRUPTED:
             break
+    for name, error in holes.items():
+        complain_briefly(f"{name} has no numbers: {error.owner} error: {error}")
     if not trials:
         return code
     text = as_json(trials)
@@ -61,9 +81,11 @@ def main(args: argparse.Namespace) -> int:
     folder.write("prompts.json", text)
     page = write_prompts(output / "prompts.html", trials)
     if args.format == "json":
-        say(text)
+        say_lines(text)
     else:
-        say(f"{render(trials)}\n\npage with the flips: {page}\nrun folders, each with a report.html: {output}")
+        say_lines(render(trials) + "\n")
+        say(f"page with the flips: {page}")
+        say(f"run folders, each with a report.html: {output}")
     return code
 
 

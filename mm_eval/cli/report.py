@@ -6,8 +6,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mm_eval.errors import ConfigError, StoreError
+from mm_eval.cli.options import option
+from mm_eval.cli.say import say, say_lines
+from mm_eval.errors import ConfigError, MMEvalError, StoreError
+
+if TYPE_CHECKING:
+    from mm_eval.report.recorded import RecordedRun
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,16 +25,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="html (default): report.html of one run, a table of several; md, latex, csv: a table",
     )
     parser.add_argument(
-        "--against", metavar="RUN", help="report.html: another run's answers beside each sample, flips as a filter"
+        "--against",
+        type=option("against"),
+        metavar="RUN",
+        help="report.html: another run's answers beside each sample, flips as a filter",
     )
     parser.add_argument("--intervals", action="store_true", help="tables: half the 95%% interval beside each number")
     parser.add_argument(
         "--reference",
+        type=option("reference"),
         metavar="FILE",
         help="tables: numbers that others reported, in YAML: reported: [{model, task, metric, value, tolerance, source}]",
     )
-    parser.add_argument("--model_index", metavar="FILE", help="write the hub's model-index metadata to a file")
-    parser.add_argument("--output", metavar="FILE", help="write the table to a file instead of printing it")
+    parser.add_argument(
+        "--model_index",
+        type=option("model_index"),
+        metavar="FILE",
+        help="write the hub's model-index metadata to a file",
+    )
+    parser.add_argument(
+        "--output", type=option("output"), metavar="FILE", help="write the table to a file instead of printing it"
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -36,7 +53,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.report.html import write_report
     from mm_eval.report.recorded import RecordedRun
 
-    runs = [RecordedRun.read(folder) for folder in args.runs]
+    runs, holes = _read(args.runs)
     if args.model_index:
         import yaml
 
@@ -44,20 +61,35 @@ def main(args: argparse.Namespace) -> int:
     if args.format == "html" and len(runs) == 1:
         if args.output or args.reference or args.intervals:
             raise ConfigError("--output, --reference and --intervals are for tables.", hint="Add --format md.")
-        print(write_report(runs[0], RecordedRun.read(args.against) if args.against else None))
+        say(write_report(runs[0], RecordedRun.read(args.against) if args.against else None))
         return 0
     if args.against:
         raise ConfigError(
             "--against is for report.html of one run.", hint="mm-eval compare shows differences of several."
         )
-    table = release.release_table(runs, release.read_reference(args.reference) if args.reference else ())
+    table = release.release_table(runs, release.read_reference(args.reference) if args.reference else (), holes)
     ways = {"html": release.as_html_page, "md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
     text = ways[args.format](table, args.intervals)
     if args.output:
         _write(args.output, text + "\n")
     else:
-        print(text)
-    return 0
+        say_lines(text)
+    return 3 if holes else 0
+
+
+def _read(folders: list[str]) -> tuple[list[RecordedRun], dict[str, str]]:
+    """The runs, and those of several that have begun and have no numbers: their folders' names with the reason."""
+    from mm_eval.report.recorded import RecordedRun
+
+    runs, holes = [], dict[str, str]()
+    for folder in folders:
+        try:
+            runs.append(RecordedRun.read(folder))
+        except MMEvalError as error:
+            if not (Path(folder) / "run.json").is_file() or folder == folders[-1] and not runs:
+                raise
+            holes[Path(folder).name] = str(error)
+    return runs, holes
 
 
 def _write(path: str, text: str) -> None:

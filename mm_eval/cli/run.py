@@ -7,7 +7,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mm_eval.cli.options import add_model_options, add_store_options, add_task_options, read_request
+from mm_eval.cli.options import add_model_options, add_store_options, add_task_options, option, read_request
+from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tasks", metavar="A,B", help="tasks, groups, tags, globs, YAML files, name@format")
     parser.add_argument(
         "--config",
+        type=option("config"),
         metavar="FILE",
         help="several models from one YAML file: `models:`, `tasks:` and options of this command",
     )
@@ -27,7 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--predict_only", action="store_true", help="ask and record, score nothing")
     parser.add_argument("--no_report", action="store_true", help="write no report.html and no thumbnails")
     parser.add_argument(
-        "--bootstrap_iters", type=int, default=100_000, metavar="N", help="draws for corpus metrics; 0: none"
+        "--bootstrap_iters",
+        type=option("bootstrap_iters"),
+        default=100_000,
+        metavar="N",
+        help="draws for corpus metrics; 0: none",
     )
 
 
@@ -39,26 +45,20 @@ def main(args: argparse.Namespace) -> int:
     request = _request(args)
     from mm_eval.evaluate import evaluate
     from mm_eval.report.progress import Progress
-    from mm_eval.report.streams import say
     from mm_eval.report.table import render
 
     report = evaluate(request, progress=Progress())
     if not report.silent:
-        say(render(report))
+        say_lines(render(report))
     return report.exit_code
 
 
 def _release(args: argparse.Namespace) -> int:
-    """Runs every model of a release file, a failing one no hindrance to the next, and prints the table of all."""
+    """Runs every model of a release file and prints the table of all; a model that fails leaves a hole in it."""
     from dataclasses import replace
 
-    from mm_eval.evaluate import evaluate
-    from mm_eval.release import read_release
-    from mm_eval.report.progress import Progress
-    from mm_eval.report.recorded import RecordedRun
+    from mm_eval.release import Outcomes, check_models, read_release
     from mm_eval.report.release import as_markdown, release_table
-    from mm_eval.report.streams import say
-    from mm_eval.report.table import terminal_safe
 
     named = bool(args.tasks)
     args.tasks = args.tasks or "none"
@@ -66,22 +66,21 @@ def _release(args: argparse.Namespace) -> int:
         raise ConfigError("--model and --model_args stand in the file of --config.", hint="Give one or the other.")
     base = _request(args)
     requests = read_release(args.config, base if named else replace(base, tasks=()))
-    code, runs = 0, []
+    check_models(requests)
+    found = Outcomes()
     for name, request in requests.items():
         say(f"{name}: {request.output_path}")
-        report = evaluate(request, progress=Progress())
-        code = max(code, report.exit_code)
-        if report.silent:
-            continue
-        for problem in report.problems:
-            say(f"  {terminal_safe(problem)}")
-        if report.results:
-            runs.append(RecordedRun.read(report.folder, name))
-        if report.exit_code == 130:
+        found.add(name, request)
+        for problem in found.problems:
+            say(f"  {problem}")
+        if found.interrupted:
             break
-    if runs:
-        say("\n" + as_markdown(release_table(runs), intervals=True))
-    return code
+    found.leave_out(requests)
+    if found.runs or found.holes:
+        say_lines(
+            "\n" + as_markdown(release_table(found.runs, holes=found.holes, order=list(requests)), intervals=True)
+        )
+    return found.exit_code
 
 
 def _request(args: argparse.Namespace) -> RunRequest:

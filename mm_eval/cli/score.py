@@ -5,20 +5,26 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mm_eval.cli.options import option
+from mm_eval.cli.say import say_lines
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")
     parser.add_argument(
-        "--bootstrap_iters", type=int, default=100_000, metavar="N", help="draws for corpus metrics; 0: none"
+        "--bootstrap_iters",
+        type=option("bootstrap_iters"),
+        default=100_000,
+        metavar="N",
+        help="draws for corpus metrics; 0: none",
     )
 
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.evaluate import score
     from mm_eval.report.progress import Progress
-    from mm_eval.report.streams import say
     from mm_eval.report.table import render
 
     report = score(Path(args.run), args.bootstrap_iters, Progress())
-    say(render(report))
+    say_lines(render(report))
     return report.exit_code

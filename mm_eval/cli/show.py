@@ -7,7 +7,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.cli.options import add_model_options, add_task_options, read_names, read_request
+from mm_eval.cli.options import add_model_options, add_task_options, option, read_names, read_request
+from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", metavar="TASK", help="a task (or several, with commas)")
-    parser.add_argument("--doc", type=int, default=0, metavar="N", help="the doc id (default 0)")
+    parser.add_argument("--doc", type=option("doc"), default=0, metavar="N", help="the doc id (default 0)")
     parser.add_argument(
         "--keys", metavar="A,B", help="the prompt under several prompt keys, side by side, what differs marked"
     )
@@ -44,11 +45,11 @@ def main(args: argparse.Namespace) -> int:
         first = instances[0]
         if first.error is not None:
             raise first.error
-        print(f"task: {task.path}   doc: {args.doc}   request: {first.request_type}   choices: {_choices(instances)}")
-        print(f"model: {request.model or 'tiny-llava'}{f'   ({stand_in})' if stand_in else ''}")
-        print(f"prompt key: {style.block.key}   {dict(style.block.kwargs) or ''}")
+        say(f"task: {task.path}   doc: {args.doc}   request: {first.request_type}   choices: {_choices(instances)}")
+        say(f"model: {request.model or 'tiny-llava'}{f'   ({stand_in})' if stand_in else ''}")
+        say(f"prompt key: {style.block.key}   {dict(style.block.kwargs) or ''}")
         if task.docs.bundled:
-            print("data: the bundled sample, not the benchmark")
+            say("data: the bundled sample, not the benchmark")
         _print_prompt(plan.model, first)
         _print_rest(instances)
     return 0
@@ -80,9 +81,9 @@ def _compare_keys(args: argparse.Namespace, plan: Plan, model: str) -> int:
                 "" if preview.tokens is None else f", {preview.tokens} tokens, {preview.image_tokens or 0} of pictures"
             )
             texts[f"{key}{'' if used == key else f' (as {used})'}{tokens}"] = shortened(preview.text)
-        print(f"task: {task.path}   doc: {args.doc}   model: {model}")
+        say(f"task: {task.path}   doc: {args.doc}   model: {model}")
         _print_pictures(instance)
-        print(side_by_side(texts, max(80, shutil.get_terminal_size((120, 24)).columns)))
+        say_lines(side_by_side(texts, max(80, shutil.get_terminal_size((120, 24)).columns)))
     return 0
 
 
@@ -104,15 +105,15 @@ def _print_prompt(model: Model, instance: Instance) -> None:
     preview = model.preview(instance)
     _print_pictures(instance)
     if preview.tokens is not None:
-        print(f"tokens: {preview.tokens}, of which {preview.image_tokens or 0} stand for pictures")
-    print("---------------------------------------- prompt")
-    print(preview.text)
-    print("---------------------------------------- end of prompt")
+        say(f"tokens: {preview.tokens}, of which {preview.image_tokens or 0} stand for pictures")
+    say("---------------------------------------- prompt")
+    say_lines(preview.text)
+    say("---------------------------------------- end of prompt")
 
 
 def _print_pictures(instance: Instance) -> None:
     for number, picture in enumerate(instance.images() if instance.images else []):
-        print(f"picture {number}: {picture.width} x {picture.height}   sha256 {instance.image_digests[number][:12]}")
+        say(f"picture {number}: {picture.width} x {picture.height}   sha256 {instance.image_digests[number][:12]}")
 
 
 def _print_rest(instances: list[Instance]) -> None:
@@ -122,12 +123,12 @@ def _print_rest(instances: list[Instance]) -> None:
     if first.request_type == "loglikelihood":
         for instance in instances:
             if instance.context != first.context:  # a gap to be filled, or a choice on its own (acc_mutual_info)
-                print(f"context {instance.choice}: {flatten(instance)!r}")
+                say(f"context {instance.choice}: {flatten(instance)!r}")
             marked = " <- right" if _is_right(instance) else ""
-            print(f"continuation {instance.choice}: {instance.continuation!r}{marked}")
+            say(f"continuation {instance.choice}: {instance.continuation!r}{marked}")
     elif first.generation_kwargs:
-        print(f"generation: {dict(first.generation_kwargs)}")
-    print(f"target: {first.target!r}")
+        say(f"generation: {dict(first.generation_kwargs)}")
+    say(f"target: {first.target!r}")
 
 
 def _is_right(instance: Instance) -> bool:

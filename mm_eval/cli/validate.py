@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 
 from mm_eval.cli.options import add_model_options, add_task_options, read_request, read_task_request
+from mm_eval.cli.say import say
 from mm_eval.errors import ConfigError
 
 SAMPLES = 16
@@ -33,7 +34,7 @@ def _gold(args: argparse.Namespace) -> int:
     failed = 0
     for finding in validate(read_task_request(args, prompt_key=args.prompt_key)):
         failed += not finding.ok
-        print(f"{'ok  ' if finding.ok else 'FAIL'}  {finding.task}: {finding.text}", flush=True)
+        say(f"{'ok  ' if finding.ok else 'FAIL'}  {finding.task}: {finding.text}")
     return 2 if failed else 0
 
 
@@ -46,11 +47,10 @@ def _invariance(args: argparse.Namespace) -> int:
     for found in invariance(read_request(args)):
         count = len(found.differences)
         failed += count
-        print(
+        say(
             f"{'FAIL' if count else 'ok  '}  {found.way}: {count} of {found.answers} answers differ from batch 1;"
-            f" log-likelihoods by at most {found.worst:.1e} nats",
-            flush=True,
+            f" log-likelihoods by at most {found.worst:.1e} nats"
         )
         for difference in found.differences:
-            print(f"      {difference}", flush=True)
+            say(f"      {difference}")
     return 2 if failed else 0

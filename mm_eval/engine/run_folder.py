@@ -109,13 +109,22 @@ class RunFolder:
             started = {"v": RUN_VERSION, "spec": spec, "request": request, "created": round(time.time(), 3)}
             self.write("run.json", json.dumps(started, indent=2, ensure_ascii=False))
             return False
+        self._refuse_other(known, spec)
+        return True
+
+    def refuse_other(self, spec: Mapping[str, Any]) -> None:
+        """ConfigError when the folder holds a run of another spec, or another launch holds it; writes nothing."""
+        self.refuse_if_held()
+        if (known := self.read("run.json")) is not None:
+            self._refuse_other(known, json.loads(json.dumps(spec)))
+
+    def _refuse_other(self, known: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
         if known.get("v", 0) > RUN_VERSION:
             raise ConfigError("it was written by a newer mm-eval.", where=str(self.path / "run.json"))
         if different := list(differences(known["spec"], spec)):
             hint = "Choose another --output_path, or repeat the command that began this run; `mm-eval score` scores it anew."
             shown = "; ".join(different[:4])
             raise ConfigError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)
-        return True
 
     def hold_files(self, find: Callable[[Files], Files]) -> None:
         """Remembers the state of the picture files that rows name; the run can't go on with other ones.

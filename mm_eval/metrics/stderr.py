@@ -16,6 +16,7 @@ import random
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mm_eval.errors import without_objects
 from mm_eval.metrics.traits import SumStatistics, Traits, traits_of
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def standard_error(
         name = getattr(aggregation, "__name__", repr(aggregation))
         return StandardError(
             None,
-            f"no standard error: {name} raised {type(error).__name__} on a part of the docs ({error}). "
+            f"no standard error: {name} raised {type(error).__name__} on a part of the docs ({without_objects(str(error))}). "
             "If it groups the docs, declare it with @stratified_by.",
         )
 

@@ -14,6 +14,8 @@ from typing import Any
 from mm_eval.metrics.paired import Estimate
 from mm_eval.report.comparison import signed
 from mm_eval.report.recorded import RecordedRun
+from mm_eval.report.results import warnings_of
+from mm_eval.report.safe import href
 
 Cell = str | Mapping[str, Any]
 TEXT, NUMBER = "", "n"
@@ -65,8 +67,17 @@ def docs(found: Sequence[tuple[str, int]], said: str, model: int | None = None) 
 def facts_of(label: str, run: RecordedRun, page_folder: Path, said: str = "") -> dict[str, Any]:
     """A line about a run above the tables, with a link to its own report."""
     report = run.folder / "report.html"
-    link = Path(os.path.relpath(report, page_folder)).as_posix() if report.is_file() else None
+    link = href(Path(os.path.relpath(report, page_folder))) if report.is_file() else None
     return {"name": label, "text": said, "link": link, "at": str(run.folder)}
+
+
+def warned(runs: Iterable[tuple[str, RecordedRun]]) -> list[dict[str, Any]]:
+    """A banner above the tables for each named run whose numbers come with a warning."""
+    return [
+        {"title": f"{name}: look at the answers first", "said": said}
+        for name, run in runs
+        if (said := warnings_of(run.results))
+    ]
 
 
 def about_page(

@@ -41,9 +41,12 @@ def _about(folder: Path, first: RecordedRun, compared: Sequence[Comparison]) -> 
     return {
         **cells.about_page("compare", title, runs, facts, labels[0], labels[1:]),
         "differs": [
-            {"title": f"A and {name} were not asked the same", "said": comparison.differs}
-            for name, comparison in zip(names, compared, strict=True)
-            if comparison.differs
+            *cells.warned(zip(["A", *names], runs, strict=True)),
+            *(
+                {"title": f"A and {name} were not asked the same", "said": comparison.differs}
+                for name, comparison in zip(names, compared, strict=True)
+                if comparison.differs
+            ),
         ],
         "sections": [_section(name, comparison) for name, comparison in zip(names, compared, strict=True)],
         "hint": "Positive differences are in favour of the later run, except where lower is better (↓). Only docs that both "

@@ -10,7 +10,9 @@ from typing import Any
 from mm_eval.metrics.paired import Estimate
 from mm_eval.report.comparison import Change, Comparison, number, p_text, signed, verdict
 from mm_eval.report.recorded import RecordedRun
-from mm_eval.report.table import aligned, terminal_safe
+from mm_eval.report.results import warnings_of
+from mm_eval.report.safe import in_line, json_safe
+from mm_eval.report.table import aligned
 
 
 def render(first: RecordedRun, compared: Sequence[Comparison], listed: int = 10, page: Path | None = None) -> str:
@@ -22,13 +24,15 @@ def render(first: RecordedRun, compared: Sequence[Comparison], listed: int = 10,
     names = letters(len(compared))
     for letter, comparison in zip(names, compared, strict=True):
         parts.append(f"{letter}: {describe(comparison.run)}")
+    for letter, run in zip(["A", *names], [first, *(comparison.run for comparison in compared)], strict=True):
+        parts += [f"warning: {letter}: {said}" for said in warnings_of(run.results)]
     for letter, comparison in zip(names, compared, strict=True):
         if comparison.differs:
             parts += ["", f"A and {letter} were not asked the same:", *(f"  {said}" for said in comparison.differs)]
     for letter, comparison in zip(names, compared, strict=True):
-        parts += ["", _table(comparison, letter, len(compared)), "", *below(comparison, letter)]
+        parts += ["", *_table(comparison, letter, len(compared)).split("\n"), "", *below(comparison, letter)]
         parts += _flipped(comparison, listed, page)
-    return terminal_safe("\n".join(parts))
+    return "\n".join(map(in_line, parts))
 
 
 def letters(count: int) -> list[str]:
@@ -122,7 +126,7 @@ def as_json(first: RecordedRun, compared: Sequence[Comparison]) -> str:
         }
         for comparison in compared
     ]
-    return json.dumps({"first": str(first.folder), "compared": rows}, indent=2, ensure_ascii=False)
+    return json_safe(json.dumps({"first": str(first.folder), "compared": rows}, indent=2, ensure_ascii=False))
 
 
 def change_json(change: Change) -> dict[str, Any]:

@@ -83,6 +83,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             "headlines": headlines,
             "better": better,
             "notes": row.get("notes", []),
+            "warnings": row.get("warnings", []),
             **counts,
         }
 

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
+from mm_eval.report.safe import href
+
 PACKED = 32 * 2**20
 """Bytes of thumbnails, as base64, that the pages of a run carry in themselves: about 2,000 of them."""
 
@@ -65,7 +67,7 @@ class Media:
             self._pack.seek(self._places[digest])
             return f"data:image/jpeg;base64,{json.loads(self._pack.readline())['jpeg']}"
         path = self._loose(digest)
-        return Path(os.path.relpath(path, page_folder)).as_posix() if path.exists() else None
+        return href(Path(os.path.relpath(path, page_folder))) if path.exists() else None
 
     def add(self, digest: str, jpeg: bytes) -> None:
         """Adds a thumbnail that is not here yet."""

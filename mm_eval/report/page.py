@@ -9,15 +9,12 @@ end the script element.
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import resources
 from typing import Any
 
-_OPTIONS: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":"), "default": str, "allow_nan": False}
-_encode = json.JSONEncoder(**_OPTIONS).encode
+from mm_eval.report.safe import html, in_script
 
 
 def page(
@@ -33,7 +30,7 @@ def page(
     about: all that stands above the samples. Both are asked for after the last row, so that they may be of what the rows were.
     """
     values: dict[str, Callable[[], Iterable[str]]] = {
-        "TITLE": lambda: [escaped(title)],
+        "TITLE": lambda: [html(title)],
         "STYLE": lambda: [_asset("report.css")],
         "ROWS": lambda: _bracketed("[]", (in_script(row) for row in rows)),
         "MEDIA": lambda: _bracketed("{}", (f"{in_script(digest)}:{in_script(at)}" for digest, at in pictures())),
@@ -44,23 +41,6 @@ def page(
         yield from values[part]() if place % 2 else [part]
 
 
-def in_script(value: Any) -> str:
-    """JSON that can stand in a script element: nothing in it can end the element or open a comment.
-
-    What JSON has no word for (NaN, infinity: a choice that a model gives no chance at all) becomes text.
-    """
-    try:
-        text = _encode(value)
-    except ValueError:
-        text = _encode(_finite(value))
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def escaped(text: str) -> str:
-    """Text as it stands in HTML."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-
-
 def _bracketed(brackets: str, items: Iterable[str]) -> Iterator[str]:
     """JSON items between brackets, one a line."""
     before = brackets[0]
@@ -68,14 +48,6 @@ def _bracketed(brackets: str, items: Iterable[str]) -> Iterator[str]:
         yield before + item
         before = ","
     yield brackets if before == brackets[0] else brackets[1]
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _asset(name: str) -> str:

@@ -16,7 +16,9 @@ from mm_eval.report.comparison import Change, Comparison, compare, headline_keys
 from mm_eval.report.comparison_table import change_json, estimate_json, with_margin
 from mm_eval.report.group_changes import group_estimates, leaves
 from mm_eval.report.recorded import RecordedRun, RecordedTask
-from mm_eval.report.table import aligned, terminal_safe
+from mm_eval.report.results import warnings_of
+from mm_eval.report.safe import in_line, json_safe
+from mm_eval.report.table import aligned
 
 
 @dataclass
@@ -117,13 +119,15 @@ def render(trials: Sequence[PromptTrial]) -> str:
     for trial in trials:
         sample = trial.runs[trial.baseline].results["run"].get("sample")
         parts += [f"model: {trial.model}{'   (sample data, not the benchmarks)' if sample else ''}", ""]
+        if said := [f"warning: prompt {k!r}: {w}" for k, run in trial.runs.items() for w in warnings_of(run.results)]:
+            parts += [*said, ""]
         for name in (*trial.groups, *trial.tasks):
-            parts += [_table(trial, name), ""]
+            parts += [*_table(trial, name).split("\n"), ""]
             parts += [*said, ""] if (said := list(trial.verdicts(name))) else []
         parts += [f"prompt {key!r}: {said}" for key, said in trial.said().items()] + [""]
     if len(trials) > 1:
-        parts += [*_matrix(trials), ""]
-    return terminal_safe("\n".join(parts).rstrip())
+        parts += [line for part in _matrix(trials) for line in part.split("\n")]
+    return "\n".join(map(in_line, parts)).rstrip()
 
 
 def _table(trial: PromptTrial, task: str) -> str:
@@ -230,4 +234,4 @@ def as_json(trials: Sequence[PromptTrial]) -> str:
                 "changes": [change_json(change) for change in changes],
             }
         models.append({"model": trial.model, "baseline": trial.baseline, "blocks": blocks})
-    return json.dumps({"models": models}, indent=2, ensure_ascii=False)
+    return json_safe(json.dumps({"models": models}, indent=2, ensure_ascii=False))

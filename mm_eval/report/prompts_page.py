@@ -57,7 +57,9 @@ def _about(folder: Path, trials: Sequence[PromptTrial], blocks: Sequence[str]) -
     return {
         **cells.about_page("prompts", title, runs, facts, blocks[0], blocks[1:]),
         "models": [trial.model for trial in trials],
-        "differs": [],
+        "differs": cells.warned(
+            (f"{trial.model}: {key}" if several else key, run) for trial in trials for key, run in trial.runs.items()
+        ),
         "sections": ([_matrix(trials, blocks)] if several else []) + sections,
         "hint": f"Differences are to {blocks[0]!r}, paired by doc, with docs on one picture drawn together. * can be told apart "
         "from 0 at 5%; p is corrected (Holm) for the number of blocks.",

@@ -12,7 +12,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,9 @@ from typing import Any
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.report.comparison import headline_keys, number, signed
 from mm_eval.report.recorded import RecordedRun
-from mm_eval.report.table import terminal_safe
+from mm_eval.report.results import warnings_of
+from mm_eval.report.safe import csv_cell, html, in_line, latex, latex_comment, markdown
+from mm_eval.run_options import plain, shortly
 from mm_eval.types import MetricKey
 
 REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source")
@@ -79,26 +80,44 @@ def read_reference(path: str) -> list[Reported]:
     for place, entry in enumerate(entries, 1):
         where = f"{path}: entry {place}"
         if not isinstance(entry, Mapping):
-            raise ConfigError(f"{entry!r} is no mapping.", where=where)
+            raise ConfigError(f"{shortly(entry)} is no mapping.", where=where)
         for key in entry:
             if key not in REFERENCE_KEYS:
                 raise ConfigError(f"unknown key {key!r}.", where=where, hint=did_you_mean(str(key), REFERENCE_KEYS))
         for key in ("model", "task", "value", "source"):
             if not entry.get(key) and entry.get(key) != 0:
                 raise ConfigError(f"{key!r} is missing.", where=where)
-        try:
-            value, tolerance = float(entry["value"]), float(entry.get("tolerance", 0))
-        except (TypeError, ValueError) as error:
-            raise ConfigError(f"value and tolerance are numbers: {error}.", where=where) from error
-        metric = entry.get("metric")
+        value, tolerance, metric = entry["value"], entry.get("tolerance", 0), entry.get("metric")
+        for key, given in (("value", value), ("tolerance", tolerance)):
+            if not plain(given) or isinstance(given, bool) or not isinstance(given, (int, float)):
+                raise ConfigError(f"`{key}` is {shortly(given)}; finite numbers are needed.", where=where)
+        for key, given in entry.items():
+            if isinstance(given, (bool, list, Mapping)):
+                raise ConfigError(f"`{key}` is {shortly(given)}; a text is needed.", where=where)
         found.append(
-            Reported(_line(str(entry["model"])), str(entry["task"]), metric, value, tolerance, str(entry["source"]))
+            Reported(
+                _line(str(entry["model"])),
+                str(entry["task"]),
+                metric,
+                float(value),
+                float(tolerance),
+                str(entry["source"]),
+            )
         )
     return found
 
 
-def release_table(runs: Sequence[RecordedRun], reported: Sequence[Reported] = ()) -> ReleaseTable:
-    """The numbers of all runs; runs of one model that measured different tasks are one column."""
+def release_table(
+    runs: Sequence[RecordedRun],
+    reported: Sequence[Reported] = (),
+    holes: Mapping[str, str] | None = None,
+    order: Sequence[str] = (),
+) -> ReleaseTable:
+    """The numbers of all runs; runs of one model that measured different tasks are one column.
+
+    holes: models without numbers, each with the reason; an empty column and a note each.
+    order: of the columns; the others come after them.
+    """
     table, better = ReleaseTable(), dict[tuple[str, str], bool]()
     for run in runs:
         _add_run(table, run, better)
@@ -108,6 +127,14 @@ def release_table(runs: Sequence[RecordedRun], reported: Sequence[Reported] = ()
         table.notes += [
             f"{_line(run.model)}, {name}: {part}, no result on a benchmark." for name, part in _parts(run).items()
         ]
+    for run in runs:
+        table.notes += [f"{_line(run.model)}, {said}" for said in warnings_of(run.results)]
+    for model, reason in (holes or {}).items():
+        if _line(model) not in table.columns:
+            table.columns.append(_line(model))
+        table.notes.append(f"{_line(model)} has no numbers: {reason}")
+    places = {_line(model): place for place, model in enumerate(order)}
+    table.columns.sort(key=lambda column: places.get(column, len(places)))
     for entry in reported:
         _add_reported(table, entry)
     for row, cells in table.rows.items():
@@ -155,8 +182,8 @@ def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str]
 
 
 def _line(name: str) -> str:
-    """A name in one line, with nothing in it that could steer a terminal."""
-    return terminal_safe(" ".join(name.split()))
+    """A name in one line, as columns are called and looked up by."""
+    return in_line(" ".join(name.split()))
 
 
 def _add_reported(table: ReleaseTable, entry: Reported) -> None:
@@ -194,19 +221,19 @@ def _mark_best(cells: Mapping[str, Cell], higher: bool) -> None:
         cell.best = len(values) > 1 and cell.value == best and min(values) != max(values)
 
 
-def _text(cell: Cell | None, intervals: bool, bold: Callable[[str], str], plus_minus: str = "±") -> str:
+def _text(cell: Cell | None, intervals: bool, bold: Callable[[str], str]) -> str:
     if cell is None:
-        return ""
+        return "–"
     shown = number(cell.value)
     shown = bold(shown) if cell.best else shown
     if intervals and cell.margin is not None:
-        shown += f" {plus_minus} {number(cell.margin, cell.value)}"
+        shown += f" ± {number(cell.margin, cell.value)}"
     return shown + ("" if cell.ours else " *") + (f" ({cell.verdict})" if cell.verdict else "")
 
 
-def _grid(table: ReleaseTable, intervals: bool, bold: Callable[[str], str], plus_minus: str = "±") -> list[list[str]]:
+def _grid(table: ReleaseTable, intervals: bool, bold: Callable[[str], str]) -> list[list[str]]:
     return [
-        [table.label(row), *(_text(cells.get(column), intervals, bold, plus_minus) for column in table.columns)]
+        [table.label(row), *(_text(cells.get(column), intervals, bold) for column in table.columns)]
         for row, cells in table.rows.items()
     ]
 
@@ -222,39 +249,23 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
 def as_markdown(table: ReleaseTable, intervals: bool = False) -> str:
     """GitHub's kind of table; nothing in a name is read as markup."""
 
-    def safe(text: str) -> str:
-        escaped = re.sub(r"([\\|*`\[\]])", r"\\\1", " ".join(text.split()))
-        return escaped.replace("&", "&amp;").replace("<", "&lt;")
-
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cells) + " |"
 
-    grid = [[safe(label), *cells] for label, *cells in _grid(table, intervals, lambda text: f"**{text}**")]
-    head = [line(["benchmark", *map(safe, table.columns)]), line(["---", *["---:"] * len(table.columns)])]
-    notes = [f"\n{safe(note)}" for note in _footnotes(table, intervals)]
+    grid = [[markdown(label), *cells] for label, *cells in _grid(table, intervals, lambda text: f"**{text}**")]
+    head = [line(["benchmark", *map(markdown, table.columns)]), line(["---", *["---:"] * len(table.columns)])]
+    notes = [f"\n{markdown(note)}" for note in _footnotes(table, intervals)]
     return "\n".join([*head, *map(line, grid), *notes])
 
 
 def as_latex(table: ReleaseTable, intervals: bool = False) -> str:
     """A booktabs tabular."""
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    special |= {character: f"\\{character}" for character in "&%$#_{}"}
-    special |= {"|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}", '"': r"\textquotedbl{}"}
-
-    def safe(text: str) -> str:
-        return "".join(special.get(character, character) for character in text)
-
-    bold, pm = "\x00", "\x01"  # put in before escaping, so that they are told from what a name says
     lines = []
-    for row in _grid(table, intervals, lambda text: f"{bold}{text}{bold}", pm):
-        cells = [safe(cell).replace(f" {pm} ", r" {\small $\pm$ ") + ("}" if pm in cell else "") for cell in row]
-        for place, cell in enumerate(cells):
-            first, _, rest = cell.partition(bold)
-            inner, closing, after = rest.partition(bold)
-            cells[place] = f"{first}\\textbf{{{inner}}}{after}" if closing else cell
-        lines.append(" & ".join(cells) + r" \\")
-    head = " & ".join(["benchmark", *map(safe, table.columns)]) + r" \\"
-    notes = ["% " + " ".join(note.split()) for note in _footnotes(table, intervals)]
+    for label, *cells in _grid(table, intervals, lambda text: f"\\textbf{{{text}}}"):
+        shown = [cell.replace(" ± ", r" {\small $\pm$ ") + ("}" if " ± " in cell else "") for cell in cells]
+        lines.append(" & ".join([latex(label), *shown]) + r" \\")
+    head = " & ".join(["benchmark", *map(latex, table.columns)]) + r" \\"
+    notes = [latex_comment(note) for note in _footnotes(table, intervals)]
     columns = "l" + "r" * len(table.columns)
     body = [
         rf"\begin{{tabular}}{{{columns}}}",
@@ -276,33 +287,24 @@ def as_csv(table: ReleaseTable, intervals: bool = True) -> str:
     for (task, metric), cells in table.rows.items():
         for column, cell in cells.items():
             low, high = ("", "") if cell.margin is None else (cell.value - cell.margin, cell.value + cell.margin)
-            texts = [neutral(text) for text in (task, metric, column)]
+            texts = [csv_cell(text) for text in (task, metric, column)]
             source = "ours" if cell.ours else "as reported"
-            writer.writerow([*texts, cell.value, low, high, int(cell.best), source, neutral(cell.verdict)])
+            writer.writerow([*texts, cell.value, low, high, int(cell.best), source, csv_cell(cell.verdict)])
     return out.getvalue().rstrip("\n")
-
-
-def neutral(text: str) -> str:
-    """Text that no spreadsheet reads as a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def as_html(table: ReleaseTable, intervals: bool = False) -> str:
     """A table element, for a page of one's own or a notebook."""
-
-    def safe(text: str) -> str:
-        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-
-    head = "".join(f"<th>{safe(name)}</th>" for name in ("benchmark", *table.columns))
+    head = "".join(f"<th>{html(name)}</th>" for name in ("benchmark", *table.columns))
     body = []
     for row, cells in table.rows.items():
         shown = [_text(cells.get(column), intervals, lambda text: text) for column in table.columns]
         best = [bool((cell := cells.get(column)) and cell.best) for column in table.columns]
         marked = [
-            f"<td>{f'<b>{safe(text)}</b>' if bold else safe(text)}</td>" for text, bold in zip(shown, best, strict=True)
+            f"<td>{f'<b>{html(text)}</b>' if bold else html(text)}</td>" for text, bold in zip(shown, best, strict=True)
         ]
-        body.append(f"<tr><td>{safe(table.label(row))}</td>{''.join(marked)}</tr>")
-    notes = "".join(f"<p>{safe(note)}</p>" for note in _footnotes(table, intervals))
+        body.append(f"<tr><td>{html(table.label(row))}</td>{''.join(marked)}</tr>")
+    notes = "".join(f"<p>{html(note)}</p>" for note in _footnotes(table, intervals))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{notes}"
 
 

@@ -67,6 +67,8 @@ def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
         row["unparsed_by_filter"] = dict(scores.unparsed_by)
     if scores.notes:
         row["notes"] = list(scores.notes)
+    if warning := scores.silent.warning:
+        row["warnings"] = [warning]
     return row
 
 
@@ -122,6 +124,11 @@ def environment(plan: Plan, spec: Mapping[str, Any], started: float) -> dict[str
         "started": round(started, 3),
         "seconds": round(time.time() - started, 3),
     }
+
+
+def warnings_of(results: Mapping[str, Any]) -> list[str]:
+    """What a reader should know before the numbers, a sentence a task; empty where nothing is odd."""
+    return [f"{name}: {said}" for name, row in results["results"].items() for said in row.get("warnings", ())]
 
 
 def _version(name: str) -> str | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from itertools import zip_longest
 
-from mm_eval.report.table import terminal_safe
+from mm_eval.report.safe import in_line, terminal_safe
 
 GAP = "   "
 
@@ -24,7 +24,7 @@ def side_by_side(texts: Mapping[str, str], width: int = 120) -> str:
     for name in names:
         other = first if name != names[0] else texts[names[1]] if len(names) > 1 else first
         columns.append(_pieces(texts[name], differing(texts[name], other), column))
-    rows = [_row([name[:column] for name in names], column), _row(["-" * column] * len(names), column)]
+    rows = [_row([in_line(name)[:column] for name in names], column), _row(["-" * column] * len(names), column)]
     for pieces in zip_longest(*columns, fillvalue=("", "")):
         rows.append(_row([text for text, _ in pieces], column))
         if any(marks for _, marks in pieces):

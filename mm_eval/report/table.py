@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.report.results import warnings_of
+from mm_eval.report.safe import in_line
 from mm_eval.types import MetricKey
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ COLUMNS = (
     "task", "n-shot", "filter", "metric", "", "value", "±", "stderr", "docs", "n", "failed", "not requested", "unparsed",
 )  # fmt: skip
 RIGHT = frozenset({"n-shot", "value", "stderr", "docs", "n", "failed", "not requested", "unparsed"})
+LONGEST = 80
+"""Characters of a name in the table."""
 
 
 def render(report: Report) -> str:
@@ -28,15 +32,17 @@ def render(report: Report) -> str:
         )
         parts.append(warning)
     if results:
-        parts += [f"model: {run.get('model_name')}", "", table(results, report.order), ""]
+        parts.append(f"model: {run.get('model_name')}")
+        parts += [f"warning: {said}" for said in warnings_of(results)]
+        parts += ["", *table(results, report.order).split("\n"), ""]
         parts += list(_footer(results))
     parts += [f"note: {note}" for note in report.notes]
     if report.problems:
-        parts += ["", *(terminal_safe(problem) for problem in report.problems)]
+        parts += ["", *report.problems]
     parts.append(f"run folder: {report.folder}")
     if warning:
         parts.append(warning)
-    return "\n".join(parts)
+    return "\n".join(map(in_line, parts))
 
 
 def table(results: Mapping[str, Any], order: Sequence[tuple[str, int]]) -> str:
@@ -68,7 +74,7 @@ def _worth_showing(column: int, lines: list[list[str]]) -> bool:
 
 def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[str]]:
     row = results["groups"].get(name) or results["results"][name]
-    label = "  " * depth + ("- " if depth else "") + str(row["alias"])
+    label = "  " * depth + ("- " if depth else "") + in_line(row["alias"], LONGEST)
     counts = [str(row["n"]), str(row["failed"]), str(row.get("not_requested", "")), str(row["unparsed"])]
     shots = str(results["n-shot"].get(name, ""))
     better = results["higher_is_better"].get(name, {})
@@ -81,8 +87,8 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[s
         yield [
             label if first else "",
             shots if first else "",
-            key.scorer,
-            key.metric,
+            in_line(key.scorer, LONGEST),
+            in_line(key.metric, LONGEST),
             ARROWS[better.get(key.metric)],
             number_text(row[str(key)], digits),
             "±" if stderr is not None else "",
@@ -120,15 +126,9 @@ def _footer(results: Mapping[str, Any]) -> Iterator[str]:
             yield f"note: {name}: {note}"
 
 
-def terminal_safe(text: str) -> str:
-    """Text without control characters, so that no answer of a model can steer a terminal."""
-    return "".join(
-        character if character.isprintable() or character == "\n" else f"\\x{ord(character):02x}" for character in text
-    )
-
-
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """Columns under a head and a rule, the first `left` of them flush left."""
+    head, rows = [in_line(cell, LONGEST) for cell in head], [[in_line(c, LONGEST) for c in row] for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(head, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:

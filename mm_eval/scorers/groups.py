@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.errors import ConfigError, did_you_mean, without_objects
 from mm_eval.metrics.metric import aggregation_named
 from mm_eval.types import MetricKey
 
@@ -131,7 +131,9 @@ def _add(result: GroupResult, members: Mapping[str, Member], metric: GroupMetric
         value = _value(metric, values, sizes, places)
         stderr = _stderr(metric, values, sizes, places, known) if len(known) == len(values) else None
     except Exception as error:
-        result.notes.append(f"{key}: the group's aggregation raised {type(error).__name__}: {error}.")
+        result.notes.append(
+            f"{key}: the group's aggregation raised {type(error).__name__}: {without_objects(str(error))}."
+        )
         value, stderr = None, None
     result.numbers[str(key)] = value
     result.numbers[error_key] = stderr

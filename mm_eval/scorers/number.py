@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
+from mm_eval.errors import without_objects
 from mm_eval.metrics.stderr import standard_error
 from mm_eval.metrics.traits import traits_of
 
@@ -31,7 +32,7 @@ def number_of(
     try:
         value = function(values)
     except Exception as error:
-        return Number(None, note=f"the aggregation raised {type(error).__name__}: {error}.")
+        return Number(None, note=f"the aggregation raised {type(error).__name__}: {without_objects(str(error))}.")
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float) and not math.isfinite(value):
         return Number(None, note=f"{_not_finite(value, function, of_docs)}.")

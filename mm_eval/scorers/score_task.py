@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from mm_eval.errors import MMEvalError, ModelError, ScoringError
 from mm_eval.scorers.base import Scorer
+from mm_eval.scorers.silent import SilentAnswers
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import Instance, MetricKey, ReducedDoc, ScoredDoc, Slot
 
@@ -46,6 +47,7 @@ class TaskScores:
     n: docs of the run; failed: without an answer or a score; not_requested: the run ended before all of their requests were
         made; unparsed: no pipeline could read the answer; truncated: the token cap ended an answer.
     unparsed_by: the same for each pipeline. errors: the first few failures, in words.
+    silent: answers that are empty or unparsed.
     """
 
     numbers: dict[str, Any] = field(default_factory=dict)
@@ -59,6 +61,7 @@ class TaskScores:
     higher_is_better: dict[str, bool] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    silent: SilentAnswers = field(default_factory=SilentAnswers)
 
     @property
     def scored(self) -> int:
@@ -197,6 +200,7 @@ class TaskScoring:
         scores.not_requested += status == "not requested"
         scores.truncated += truncated
         if failure is None:
+            scores.silent.add(doc_id, [resp for instance in instances for resp in instance.resps], rules)
             scores.unparsed += bool(blind) and len(blind) == len(rules)
             for name in blind:
                 scores.unparsed_by[name] = scores.unparsed_by.get(name, 0) + 1

@@ -45,10 +45,10 @@ def data_root(tmp_path: Path, pictures: list[bytes], **columns: list) -> Path:
         (["--tasks", "mme", "--model", "hf", "--model_args", "pretraned=x"], "Did you mean 'pretrained'"),
         (["--tasks", "mme", "--model", "llava"], "pretrained="),
         (["--tasks", "mme", "--model", "dummy", "--model_args", "x"], "name=value"),
-        (["--tasks", "mme", "--limit", "0"], "asks for no docs"),
-        (["--tasks", "mme", "--limit", "-3"], "asks for no docs"),
-        (["--tasks", "mme", "--limit", "2.5"], "asks for no docs"),
-        (["--tasks", "mme", "--limit", "abc"], "is no number"),
+        (["--tasks", "mme", "--limit", "0"], "a count from 1 or a share between 0 and 1"),
+        (["--tasks", "mme", "--limit", "-3"], "--limit is '-3'"),
+        (["--tasks", "mme", "--limit", "2.5"], "--limit is '2.5'"),
+        (["--tasks", "mme", "--limit", "abc"], "--limit is 'abc'"),
         (
             ["--tasks", "mme", "--sample", "--model", "dummy", "--gen_kwargs", "temperature=hot"],
             "'hot', which is no number",
@@ -66,7 +66,7 @@ def data_root(tmp_path: Path, pictures: list[bytes], **columns: list) -> Path:
         (["lss"], "Did you mean 'ls'"),
         (["show", "mme", "--model", "dummy", "--sample", "--doc", "100000"], "has docs 0 to"),
         (["score", "/nowhere"], "there is no run"),
-        (["--tasks", "mme", "--verbosity", "loud"], "is no level"),
+        (["--tasks", "mme", "--verbosity", "loud"], "DEBUG, INFO, WARNING or ERROR is needed"),
         (["--tasks", "arc_easy@mqca"], "Did you mean 'mcqa'"),
     ],
 )

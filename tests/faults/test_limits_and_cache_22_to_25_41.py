@@ -185,7 +185,7 @@ def test_24_the_limit_counts_the_failures_of_all_processes_of_a_launch(tmp_path:
 @pytest.mark.parametrize("limit", ["0", "-1", "2.5", "some"])
 def test_24_a_limit_that_makes_no_sense_is_refused(cli: Callable[..., Ran], limit: str) -> None:
     refused = cli("--tasks", "mme", "--model", "dummy", "--sample", "--fail_on_error", limit)
-    assert refused.code == 2 and f"--fail_on_error '{limit}' is no limit" in refused.err
+    assert refused.code == 2 and f"--fail_on_error is '{limit}'; true, false, a count" in refused.err
 
 
 def test_25_answers_that_are_missing_doubled_or_reordered_are_never_shifted(tmp_path: Path) -> None:

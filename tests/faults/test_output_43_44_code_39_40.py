@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.errors import DataError
-from mm_eval.report.table import terminal_safe
+from mm_eval.report.safe import terminal_safe
 from tests.faults.server import Server, echo
 
 HERE = Path(__file__).parent

@@ -14,10 +14,10 @@ from mm_eval.report.release import (
     as_latex,
     as_markdown,
     model_index,
-    neutral,
     read_reference,
     release_table,
 )
+from mm_eval.report.safe import csv_cell
 
 REFERENCE = """
 reported:
@@ -62,7 +62,7 @@ def test_csv_has_intervals_and_no_cell_is_a_formula(table):
     first = rows[0]
     assert float(first["low"]) < float(first["value"]) < float(first["high"]) and first["best"] == "1"
     assert {row["source"] for row in rows} == {"ours", "as reported"}
-    assert [neutral(text) for text in ("=1+1", "@x", "-2", "+1", "mme")] == ["'=1+1", "'@x", "'-2", "'+1", "mme"]
+    assert [csv_cell(text) for text in ("=1+1", "@x", "-2", "+1", "mme")] == ["'=1+1", "'@x", "'-2", "'+1", "mme"]
 
 
 def test_html_escapes_and_marks(table):
@@ -108,7 +108,13 @@ def test_runs_of_one_model_are_one_column_where_they_do_not_overlap(perfect, wor
         ("{model: good, task: mne, value: 1, source: x}", "Did you mean 'mme'"),
         ("{model: good, task: mme, value: 1}", "'source' is missing"),
         ("{model: good, task: mme, valeu: 1, source: x}", "Did you mean 'value'?"),
-        ("{model: good, task: mme, value: high, source: x}", "numbers"),
+        *(
+            (f"{{model: good, task: mme, value: {value}, source: x}}", "numbers")
+            for value in ("high", ".inf", ".nan", "true", "[1]", "1e400", "9" * 400, "{a: 1}")
+        ),
+        ("{model: good, task: mme, value: 1, tolerance: .nan, source: x}", "`tolerance` is nan"),
+        ("{model: [good], task: mme, value: 1, source: x}", "`model` is ['good']"),
+        ("{model: good, task: mme, metric: {a: b}, value: 1, source: x}", "`metric` is"),
     ],
 )
 def test_a_reference_that_says_too_little_is_an_error(cli, perfect, tmp_path, entry, said):
@@ -189,11 +195,11 @@ def test_a_model_of_the_file_has_its_own_cache_and_limit_of_failures(cli, tmp_pa
         ("tasks: [mme]\nmodels: [{model: dummy, name: a/b}, {model: dummy, name: a b}]", "'a/b' and 'a b'"),
         ("tasks: [mme]\nlimit: ten\nmodels: [{model: dummy}]", "`limit` is 'ten'"),
         ("tasks: [mme]\nmodels: [{model: dummy, fail_on_error: -1}]", "`fail_on_error` is -1"),
-        ("tasks: [mme]\nmodels: [{model: dummy, use_cache: 3}]", "`use_cache` is 3; a text is needed"),
+        ("tasks: [mme]\nmodels: [{model: dummy, use_cache: 3}]", "`use_cache` is 3; a path is needed"),
         ("tasks: [mme]\nmodels: [{model: dummy, sample: 'no'}]", "true or false is needed"),
         ("tasks: [mme]\nmodels: [{model: dummy, batch_size: 0}]", "auto or a count from 1"),
         ("tasks: [mme]\nmodels: [{model: dummy, samples: {mme: 3}}]", "{task: [doc ids]}"),
-        ("tasks: [mme]\nmodels: [{model: dummy, model_args: pretrained=x}]", "a mapping is needed"),
+        ("tasks: [mme]\nmodels: [{model: dummy, model_args: pretrained=x}]", "a mapping of names"),
     ],
 )
 def test_a_wrong_release_file_is_told_before_anything_is_asked(cli, tmp_path, text, said):
