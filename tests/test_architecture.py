@@ -68,5 +68,7 @@ def test_no_eval_no_exec_no_shell(path: Path) -> None:
             line = f"{path.relative_to(ROOT)}:{node.lineno} calls {called}"
             assert called not in {"eval", "exec", "os.system", "os.popen", "yaml.load", "yaml.unsafe_load"}, line
             assert not any(keyword.arg == "shell" for keyword in node.keywords), line
+            if called.endswith("Image.open"):
+                assert any(keyword.arg == "formats" for keyword in node.keywords), f"{line} without a list of formats"
             if called == "torch.load":
                 assert any(k.arg == "weights_only" and ast.unparse(k.value) == "True" for k in node.keywords), line

@@ -259,6 +259,12 @@ def test_a_tasks_own_function_starts_no_ghostscript_either(cli, ghostscript: Pat
     assert not ghostscript.exists()
 
 
+@pytest.mark.parametrize("kind", ["PCX", "TGA", "ICO", "SGI", "EPS", "PDF", "IM"])
+def test_another_format_is_refused_even_where_it_is_whole(kind: str) -> None:
+    with pytest.raises(Image.UnidentifiedImageError, match="not a picture in one of: JPEG, PNG"):
+        open_picture(saved(Image.new("RGB", (8, 8)), kind))
+
+
 def test_all_formats_that_are_opened_are_decoded_in_this_process() -> None:
     """Each decoder of the list, by its source: no program, no other file."""
     import inspect
