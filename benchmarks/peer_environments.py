@@ -10,27 +10,43 @@ from pathlib import Path
 
 LM_EVAL, LMMS_EVAL = "lm-eval==0.4.13", "lmms-eval==0.7.3"
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 SCRATCH = Path(os.environ.get("MM_EVAL_BENCHMARKS", Path(tempfile.gettempdir()) / "mm-eval-benchmarks"))
 
+BESIDE = {
+    LM_EVAL: ("accelerate", "pillow", "transformers"),
+    LMMS_EVAL: ("decord",),
+}
+"""What each needs besides: lm-eval's own requirements name no model library, and lmms-eval's adapters import decord.
 
-def installed(requirement: str) -> Path | None:
-    """The Python of this peer's environment; None where it has not been made."""
-    folder = SCRATCH / "peers" / requirement.partition("=")[0]
-    return folder / "bin" / "python" if (folder / "complete").exists() else None
+mm-eval itself runs in these environments too (tests/peers), so that both suites use the same libraries.
+"""
 
 
-def environment(requirement: str) -> Path:
+def installed(peer: str) -> Path | None:
+    """The Python of this peer's environment; None where it has not been made, or with other requirements."""
+    folder = SCRATCH / "peers" / peer.partition("=")[0]
+    complete = folder / "complete"
+    there = complete.exists() and complete.read_text() == _requirements(peer)
+    return folder / "bin" / "python" if there else None
+
+
+def environment(peer: str) -> Path:
     """The Python of a virtual environment with this peer in it, with the versions of constraints.txt where it allows them."""
-    if found := installed(requirement):
+    if found := installed(peer):
         return found
-    folder = SCRATCH / "peers" / requirement.partition("=")[0]
+    folder = SCRATCH / "peers" / peer.partition("=")[0]
     python = folder / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
     install = [str(python), "-m", "pip", "install", "-q", "-c", str(ROOT / "constraints.txt")]
-    subprocess.run([*install, "torch", requirement], check=True)
+    subprocess.run([*install, *_requirements(peer).split()], check=True)
     if subprocess.run([str(python), "-c", "import torchvision"], capture_output=True).returncode:
         # PyPI's is for CUDA: beside a CPU's torch it can't be imported, and transformers stops at it where it is there.
         subprocess.run([str(python), "-m", "pip", "uninstall", "-q", "-y", "torchvision"], check=True)
-    (folder / "complete").touch()
+    (folder / "complete").write_text(_requirements(peer))
     return python
+
+
+def _requirements(peer: str) -> str:
+    return " ".join(["torch", peer, *BESIDE[peer]])
