@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError, StoreError
-from mm_eval.types import Instance, LLOutput, Response, Slot
+from mm_eval.types import Instance, LLOutput, Response, Slot, token_counts
 
 VERSION = 1
 _CRC_LENGTH = len(',"crc":"00000000"}')
@@ -82,7 +82,7 @@ class JournalState:
             return
         if recorded.error is None:
             self.answers[recorded.key] = recorded
-            for name, count in (record.get("usage") or {}).items():
+            for name, count in token_counts(record.get("usage")).items():
                 self.usage[name] = self.usage.get(name, 0) + count
         for task, doc_id, repeat, choice in record["slots"]:
             slot = Slot(task, doc_id, repeat, choice)
@@ -102,7 +102,7 @@ def answer_record(key: str, slots: Iterable[Slot], instance: Instance, response:
     if response.truncated:
         output["truncated"] = True
     record = _record("answer", key, slots, instance, response.attempts)
-    return {**record, "output": output, "usage": dict(response.usage)}
+    return {**record, "output": output, "usage": token_counts(response.usage)}
 
 
 def error_record(key: str, slots: Iterable[Slot], instance: Instance, error: MMEvalError) -> dict[str, Any]:
