@@ -36,6 +36,7 @@ class Bodies:
             async for chunk in chunks:
                 body += chunk
                 if len(body) > self._most:
+                    del body
                     raise too_large(self._most)
                 if len(body) > LARGE and not waited:
                     await self._large.acquire()
@@ -70,6 +71,7 @@ class Bodies:
         unpacking = zlib.decompressobj(window)
         unpacked = unpacking.decompress(data, self._most + 1)
         if len(unpacked) > self._most:
+            del unpacked, unpacking  # the error keeps this frame alive until the connection is closed
             raise too_large(self._most)
         if not unpacking.eof:
             raise zlib.error("the compressed reply is cut short")

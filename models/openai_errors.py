@@ -19,6 +19,10 @@ class Passing(Exception):
         self.what, self.said = what, said
         self.wait, self.throttled, self.free = wait, throttled, free
 
+    def forget_reply(self) -> None:
+        """Lets go of the frames that it passed. They hold the reply, and a cycle would keep them until the next collection."""
+        self.__traceback__ = self.__cause__ = self.__context__ = None
+
 
 class Fatal(ModelError):
     """Every further question would fail in the same way."""

@@ -195,6 +195,7 @@ class Client:
                 self._refusals.answered()
                 return value, tries.attempts + 1
             except Passing as error:
+                error.forget_reply()
                 if error.free:
                     continue
                 tries.throttles += error.throttled
@@ -255,12 +256,12 @@ class Client:
             raise Passing(f"no reply within {min(self.limits.timeout, self.limits.deadline):g} s") from error
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             raise self._unreachable(server, error, probe) from error
-        except httpx.TransportError as error:
-            lost = Passing(type(error).__name__, said=str(error))
-            raise self._absent(server, lost, tries, probe, alive=False) from error
         except Exception as error:  # a transport is foreign code, and this is its one boundary
+            passing = Passing(type(error).__name__, said=str(error))
+            if isinstance(error, httpx.TransportError) and not _spoke(error):
+                raise self._absent(server, passing, tries, probe, alive=False) from error
             self.fleet.heard(server)
-            raise Passing(type(error).__name__, said=str(error)) from error
+            raise passing from error
         if reply.status_code in LOADING:
             loading = Passing(f"HTTP {reply.status_code}", retry_after(reply.headers), said=_text(reply))
             raise self._absent(server, loading, tries, probe, alive=True)
@@ -320,6 +321,11 @@ class Client:
         if passing.said is None:
             return passing.what
         return f"{passing.what}: {shortened(self.redactor.error(as_text(passing.said)))}"
+
+
+def _spoke(error: Exception) -> bool:
+    """Whether the server did reply, in a way that is no HTTP or that broke off."""
+    return isinstance(error, httpx.RemoteProtocolError) and "disconnected without" not in str(error)
 
 
 def certificate_fault(error: BaseException | None) -> bool:

@@ -45,8 +45,10 @@ class Lanes(httpx.AsyncBaseTransport):
                 await reply.aclose()
         except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
             raise httpx.ConnectError(str(error)) from error
-        except (httpcore.NetworkError, httpcore.ProtocolError) as error:
-            raise httpx.TransportError(f"{type(error).__name__}: {error}") from error
+        except httpcore.NetworkError as error:
+            raise httpx.NetworkError(str(error)) from error
+        except httpcore.ProtocolError as error:
+            raise httpx.RemoteProtocolError(str(error)) from error
         finally:
             self._free.append(lane)
         return read_reply(reply.status, headers, body)
