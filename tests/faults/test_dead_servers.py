@@ -63,11 +63,11 @@ def test_how_long_an_outage_may_last_is_stated(limit: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("failure", [REFUSED, httpx.ConnectTimeout("no reply"), httpx.ReadError("reset")])
-@pytest.mark.parametrize("under_way", [1, 8, 64])
+@pytest.mark.parametrize("under_way", [1, 32])
 def test_a_restarted_server_fails_no_question(failure: Exception, under_way: int, tmp_path: Path) -> None:
     server = Faulty(failure, lambda now: 2 <= now < 200)
-    outcome = ask(tmp_path, server, 400, num_concurrent=under_way, deadline=600)
-    assert (outcome.answered, outcome.failed, outcome.stopped) == (400, 0, None)
+    outcome = ask(tmp_path, server, 200, num_concurrent=under_way, deadline=600)
+    assert (outcome.answered, outcome.failed, outcome.stopped) == (200, 0, None)
     assert len(server.failed) <= 3 * under_way + 40, "one probe at a time"
     gaps = [later - earlier for earlier, later in zip(server.failed[-5:], server.failed[-4:], strict=False)]
     assert min(gaps) >= 5, "at growing intervals"
@@ -322,7 +322,7 @@ def test_a_certificate_that_is_not_trusted_ends_the_run_at_once(cli, tmp_path: P
         ran, seconds = dead_run(cli, url=server.url.replace("http:", "https:"))
     assert ran.code == 3 and seconds < 8 and "certificate verify failed" in ran.out and "SSL_CERT_FILE" in ran.out
     with raw_server(handle) as server:
-        ran, _ = dead_run(cli, "max_outage=1", url=server.url.replace("http:", "https:"), folder=tmp_path / "plain")
+        ran, _ = dead_run(cli, "max_outage=1", "timeout=2", url=server.url.replace("http:", "https:"), folder=tmp_path / "plain")
     assert ran.code == 3 and "could not be asked" in ran.out and "Traceback" not in ran.err
 
 

@@ -57,8 +57,9 @@ ENDLESS = {
 }
 
 
-@pytest.mark.parametrize("proxied", [False, True])
-@pytest.mark.parametrize("kind", ENDLESS)
+@pytest.mark.parametrize(
+    ("kind", "proxied"), [*((kind, False) for kind in ENDLESS), ("gzip", True), ("a body", True), ("headers", True)]
+)
 def test_a_reply_without_end_is_the_failure_of_its_question(kind: str, proxied: bool, monkeypatch) -> None:
     if proxied:
         monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # httpx's own pool; http:// is asked directly
@@ -91,7 +92,7 @@ with open("/proc/self/status") as status:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-@pytest.mark.parametrize("headers", ["Content-Encoding: gzip\r\n", ""])
+@pytest.mark.parametrize("headers", ["Content-Encoding: gzip\r\n", pytest.param("", marks=pytest.mark.slow)])
 def test_many_large_replies_at_once_take_little_memory(headers: str) -> None:
     bomb = packed(400)
 
