@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from mm_eval.errors import MMEvalError
@@ -112,6 +113,21 @@ class Response:
     truncated: bool = False
     usage: Mapping[str, int] = field(default_factory=dict)
     attempts: int = 1
+
+
+MOST_TOKENS = 10**9
+
+
+def token_counts(usage: Any) -> dict[str, int]:
+    """The entries of a `usage` that are token counts. A server may state anything, and so may an old journal.
+
+    >>> token_counts({"prompt_tokens": 7, "completion_tokens": 10**400, "image_tokens": "3"})
+    {'prompt_tokens': 7}
+    """
+    if not isinstance(usage, Mapping):
+        return {}
+    counts = {name: int(n) for name, n in usage.items() if isinstance(n, Integral) and not isinstance(n, bool)}
+    return {name: count for name, count in counts.items() if 0 <= count <= MOST_TOKENS}
 
 
 @dataclass(frozen=True, slots=True)

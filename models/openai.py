@@ -3,9 +3,14 @@
     mm-eval --tasks mme --model openai --model_args base_url=http://localhost:8000/v1,model=Qwen/Qwen2.5-VL-7B-Instruct
 
     openai_http     attempts, waits, deadlines, adaptive concurrency
+    openai_fleet    which server is asked, and the pause while none can be reached
+    openai_status   what an HTTP status means
+    openai_lanes    connections
+    openai_body     replies within bounds
     openai_flight   many questions at once
     openai_replies  what a reply says
     openai_scores   log-likelihoods
+    openai_secrets  keys and passwords are taken out of what is recorded
 
 The key comes from the environment (OPENAI_API_KEY, or the variable that api_key_env names) and goes nowhere but into requests.
 """
@@ -15,19 +20,21 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import os
+import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from mm_eval.engine.model import Answers, GenerationOptions, Model, ModelSettings, question, register_model
-from mm_eval.errors import ConfigError, MMEvalError, ModelError, did_you_mean
+from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.task.decode import IN_FLIGHT, decoding
 from mm_eval.task.media import encoded
 from mm_eval.types import Instance, Message, Response
+
+from .openai_arguments import check, json_object, key_of, limits_of, number, secrets_of
 
 if TYPE_CHECKING:
     import httpx
@@ -35,10 +42,6 @@ if TYPE_CHECKING:
     from .openai_http import Client
 
 ADAPTER_VERSION = 1
-WHERE = "--model_args"
-NUMBERS = {"num_concurrent": int, "max_retries": int, "timeout": float, "deadline": float}
-PRICES = ("input_price", "output_price")
-TEXTS = ("base_url", "model", "server", "api_key_env", "extra_body", "max_tokens_name", "loglikelihood")
 Pair = tuple[Instance, Response | MMEvalError]
 
 
@@ -50,66 +53,33 @@ class OpenAI(Model):
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         super().__init__(args, settings)
-        self.urls = self._check()
+        self.urls = check(self.args)
+        if settings.offline:
+            raise ConfigError("--offline opens no connection, and a server is one.", where="--model openai")
         self.model = str(self.args["model"])
-        self.extra_body = _json_object(self.args.get("extra_body", {}))
+        self.extra_body = json_object(self.args.get("extra_body", {}))
         self.max_tokens_name = str(self.args.get("max_tokens_name", "max_tokens"))
         self.way = str(self.args.get("loglikelihood", "auto"))
         self.server = str(self.args.get("server") or "|".join(self.urls))
         self._stop_soon: Callable[[], None] = lambda: None
 
-    def _check(self) -> tuple[str, ...]:
-        """The URLs, when all arguments make sense; no message quotes a value that may hold a secret."""
-        known = (*TEXTS, *NUMBERS, *PRICES)
-        for name in self.args:
-            if name in ("api_key", "key", "token", "headers"):
-                hint = (
-                    "Keys are read from the environment: set OPENAI_API_KEY, or name a variable with api_key_env=NAME."
-                )
-                raise ConfigError(f"{name!r} is no argument of openai.", where=WHERE, hint=hint)
-            if name not in known:
-                raise ConfigError(f"openai has no argument {name!r}.", where=WHERE, hint=did_you_mean(name, known))
-        for name in ("base_url", "model"):
-            if not self.args.get(name):
-                raise ConfigError(
-                    f"openai needs {name}=...", where=WHERE, hint="base_url=http://host:8000/v1,model=NAME"
-                )
-        urls = tuple(url.strip().rstrip("/") for url in str(self.args["base_url"]).split("|"))
-        for url in urls:
-            parts = urlsplit(url)
-            if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise ConfigError("base_url is no http(s) URL.", where=WHERE, hint="base_url=http://host:8000/v1")
-            if parts.username or parts.password or parts.query or parts.fragment:
-                hint = (
-                    "Keys are read from the environment: set OPENAI_API_KEY, or name a variable with api_key_env=NAME."
-                )
-                raise ConfigError("base_url holds a user, a password or a query.", where=WHERE, hint=hint)
-        if self.args.get("loglikelihood", "auto") not in ("auto", "prompt", "token"):
-            raise ConfigError("loglikelihood is auto, prompt or token.", where=WHERE)
-        if self.settings.offline:
-            raise ConfigError("--offline opens no connection, and a server is one.", where="--model openai")
-        return urls
-
     @property
     def prices(self) -> tuple[float, float]:
         """Dollars a million prompt and completion tokens, 0 where not given."""
-        return _number(self.args, "input_price", 0.0), _number(self.args, "output_price", 0.0)
+        return number(self.args, "input_price", 0.0), number(self.args, "output_price", 0.0)
 
     def prepare(self) -> None:
-        self._limits()
+        """Checks all that is needed to ask. ConfigError before the first request."""
+        limits_of(self.args, self.urls)
+        secrets_of(self.args)
         _ = self.prices
+        from httpx import InvalidURL
 
-    def _limits(self) -> Any:
         try:
-            from .openai_http import Limits
-        except ImportError as error:
-            hint = "Install it: pip install 'mm-eval[openai]'"
-            raise ConfigError(f"--model openai needs httpx ({error}).", hint=hint) from error
-        given = {name: _number(self.args, name, 0.0) for name in NUMBERS if name in self.args}
-        limits = Limits(**{name: NUMBERS[name](value) for name, value in given.items()})
-        if limits.num_concurrent < 1 or limits.max_retries < 0 or limits.timeout <= 0 or limits.deadline <= 0:
-            raise ConfigError(f"{given} make no sense: counts and seconds are above 0.", where=WHERE)
-        return limits
+            self.new_transport()
+        except (ImportError, ValueError, InvalidURL) as error:  # the message may hold the proxy's password
+            hint = "Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY; SOCKS needs pip install 'httpx[socks]'."
+            raise ConfigError(f"the proxy can't be used ({type(error).__name__}).", hint=hint) from None
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         return {**self.describe(), **question(instance, self.settings.seed)}
@@ -163,13 +133,13 @@ class OpenAI(Model):
         from .openai_flight import Flight
         from .openai_http import Client, Fatal
 
-        limits, key = self._limits(), os.environ.get(str(self.args.get("api_key_env", "OPENAI_API_KEY")), "")
+        limits, key = limits_of(self.args, self.urls), key_of(self.args)
         loop = self.new_loop()
         transport = self.new_transport()
         headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
-        secrets = (key,) if len(key) > 3 else ()
-        client = Client(transport, self.urls, limits, headers, secrets, random.Random(self.settings.seed))
-        flight = Flight(loop, limits.num_concurrent + limits.num_concurrent // 2)
+        draw = random.Random(self.settings.seed)
+        client = Client(transport, self.urls, limits, headers, secrets_of(self.args), draw)
+        flight = Flight(loop, max(2, limits.num_concurrent + limits.num_concurrent // 2))
         self._stop_soon = flight.stop_soon
 
         async def shielded(group: list[Instance]) -> list[Pair]:
@@ -181,8 +151,11 @@ class OpenAI(Model):
                 return [(instance, _copy(error)) for instance in group]
 
         try:
-            for pairs in flight.run(groups, shielded):
-                yield from pairs
+            with quiet_libraries():
+                for pairs in flight.run(groups, shielded, lambda: client.fatal is not None):
+                    yield from pairs
+            if client.fatal is not None:
+                raise client.fatal
         finally:
             self._stop_soon = lambda: None
             flight.close()
@@ -195,9 +168,12 @@ class OpenAI(Model):
 
     def new_transport(self) -> httpx.AsyncBaseTransport:
         """The connections; deadlines are held by `Client`, so that they cover a whole attempt."""
-        from .openai_lanes import Lanes, Proxied
+        from .openai_body import MEGABYTE
+        from .openai_lanes import CONNECT_TIMEOUT, Lanes, Proxied
 
-        return Proxied() if getproxies() else Lanes()
+        limits = limits_of(self.args, self.urls)
+        most, connecting = int(limits.max_reply_mb * MEGABYTE), min(CONNECT_TIMEOUT, limits.timeout / 2)
+        return Proxied(most, connecting) if getproxies() else Lanes(most, connecting)
 
     async def _generate_one(self, client: Client, instance: Instance) -> Response | MMEvalError:
         from .openai_replies import read_text
@@ -205,7 +181,8 @@ class OpenAI(Model):
         options = GenerationOptions.from_kwargs(instance.generation_kwargs)
         path, body = self.body(instance, self._sampling(instance, options))
         try:
-            found, attempts = await client.ask(path, body, lambda reply: read_text(reply, options.until))
+            clean = client.redactor.answer
+            found, attempts = await client.ask(path, body, lambda reply: read_text(reply, options.until, clean))
         except ModelError as error:
             from .openai_http import Fatal
 
@@ -295,22 +272,21 @@ def _text(message: Message) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Keeps httpx and httpcore from logging what they send and receive: a server may echo the key in a header."""
+    loggers = [logging.getLogger(name) for name in ("httpcore", "httpx")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
 def _copy(error: MMEvalError) -> MMEvalError:
     again = type(error)(error.what, where=error.where, hint=error.hint)
     again.attempts = error.attempts
     return again
-
-
-def _number(args: Mapping[str, Any], name: str, default: float) -> float:
-    try:
-        return float(args.get(name, default))
-    except (TypeError, ValueError):
-        raise ConfigError(f"{name}={args[name]!r} is no number.", where=WHERE) from None
-
-
-def _json_object(value: Any) -> dict[str, Any]:
-    try:
-        found = json.loads(value) if isinstance(value, str) else value
-        return dict(found)
-    except (TypeError, ValueError) as error:
-        raise ConfigError("extra_body is no JSON object.", where=WHERE, hint='extra_body={"top_k": 1}') from error

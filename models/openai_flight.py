@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TypeVar
 
-from .openai_http import Closed
+from .openai_errors import Closed
 
 Unit = TypeVar("Unit")
 Result = TypeVar("Result")
@@ -32,10 +32,15 @@ class Flight:
         """Gives what is in flight a few seconds, then cancels it."""
         self._loop.call_soon_threadsafe(lambda: self._loop.call_later(GRACE, self._cancel))
 
-    def run(self, units: Iterable[Unit], work: Callable[[Unit], Awaitable[Result]]) -> Iterator[Result]:
+    def run(
+        self,
+        units: Iterable[Unit],
+        work: Callable[[Unit], Awaitable[Result]],
+        over: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Result]:
         """What `work` gives for each unit, in the order of completion. Cancelled and closed ones give nothing.
 
-        What `work` raises is raised when all that was in flight has ended.
+        What `work` raises is raised when all that was in flight has ended. No further unit is begun once `over` is true.
         """
         done: deque[Result] = deque()
         failures: list[BaseException] = []
@@ -54,7 +59,7 @@ class Flight:
 
         source, more = iter(units), True
         while more or self._running or done:
-            while more and not failures and len(self._running) < self._window:
+            while more and not failures and not over() and len(self._running) < self._window:
                 unit = next(source, None)
                 if unit is None:
                     more = False
@@ -65,7 +70,7 @@ class Flight:
                 self._loop.run_until_complete(asyncio.sleep(0))  # what is in flight goes on while more is prepared
                 if done:
                     break
-            more = more and not failures
+            more = more and not failures and not over()
             while done:
                 yield done.popleft()
             if self._running and (not more or len(self._running) >= self._window):

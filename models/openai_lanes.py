@@ -15,11 +15,17 @@ from typing import Any
 import httpcore
 import httpx
 
+from .openai_body import MOST, Bodies
+
+CONNECT_TIMEOUT = 10.0
+"""Seconds for a connection: a host that drops packets would otherwise hold each attempt for minutes."""
+
 
 class Lanes(httpx.AsyncBaseTransport):
     """As many connections as requests are under way, each used again by the next request."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST, connecting: float = CONNECT_TIMEOUT) -> None:
+        self._bodies, self._streams = Bodies(most), Streams(connecting)
         self._context: ssl.SSLContext | None = None
         self._free: list[httpcore.AsyncConnectionPool] = []
         self._all: list[httpcore.AsyncConnectionPool] = []
@@ -32,18 +38,25 @@ class Lanes(httpx.AsyncBaseTransport):
         lane = self._free.pop() if self._free else self._open(url.scheme == "https")
         try:
             reply = await lane.handle_async_request(sent)
-            body = await reply.aread()
-            await reply.aclose()
-        except (httpcore.NetworkError, httpcore.ProtocolError) as error:
-            raise httpx.TransportError(f"{type(error).__name__}: {error}") from error
+            headers = httpx.Headers(reply.headers)
+            try:
+                body = await self._bodies.read(reply.aiter_stream(), headers)
+            finally:
+                await reply.aclose()
+        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+            raise httpx.ConnectError(str(error)) from error
+        except httpcore.NetworkError as error:
+            raise httpx.NetworkError(str(error)) from error
+        except httpcore.ProtocolError as error:
+            raise httpx.RemoteProtocolError(str(error)) from error
         finally:
             self._free.append(lane)
-        return httpx.Response(reply.status, headers=reply.headers, content=body)
+        return read_reply(reply.status, headers, body)
 
     def _open(self, secure: bool) -> httpcore.AsyncConnectionPool:
         if secure and self._context is None:
             self._context = httpx.create_ssl_context()
-        lane = httpcore.AsyncConnectionPool(self._context, max_connections=1, network_backend=Streams())
+        lane = httpcore.AsyncConnectionPool(self._context, max_connections=1, network_backend=self._streams)
         self._all.append(lane)
         return lane
 
@@ -55,19 +68,35 @@ class Lanes(httpx.AsyncBaseTransport):
 class Proxied(httpx.AsyncBaseTransport):
     """httpx's own pool, which knows the proxies that the environment names."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST, connecting: float = CONNECT_TIMEOUT) -> None:
+        self._bodies = Bodies(most)
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-        self._client = httpx.AsyncClient(timeout=None, limits=limits)
+        self._client = httpx.AsyncClient(timeout=httpx.Timeout(None, connect=connecting), limits=limits)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return await self._client.send(request)
+        """Sends a request and reads the whole reply."""
+        reply = await self._client.send(request, stream=True)
+        try:
+            body = await self._bodies.read(reply.aiter_raw(), reply.headers)
+        finally:
+            await reply.aclose()
+        return read_reply(reply.status_code, reply.headers, body)
 
     async def aclose(self) -> None:
         await self._client.aclose()
 
 
+def read_reply(status: int, headers: httpx.Headers, body: bytes) -> httpx.Response:
+    """A reply whose body is unpacked already."""
+    kept = [(name, value) for name, value in headers.raw if name.lower() != b"content-encoding"]
+    return httpx.Response(status, headers=kept, content=body)
+
+
 class Streams(httpcore.AsyncNetworkBackend):
-    """Connections as asyncio makes them. Deadlines are the caller's."""
+    """Connections as asyncio makes them, each made within `connecting` seconds. Other deadlines are the caller's."""
+
+    def __init__(self, connecting: float = CONNECT_TIMEOUT) -> None:
+        self._connecting = connecting
 
     async def connect_tcp(
         self,
@@ -78,16 +107,19 @@ class Streams(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         try:
-            return Stream(*await asyncio.open_connection(host, port))
-        except OSError as error:
+            async with asyncio.timeout(self._connecting):
+                return Stream(*await asyncio.open_connection(host, port), self._connecting)
+        except TimeoutError as error:
+            raise httpcore.ConnectTimeout(f"no connection within {self._connecting:g} s") from error
+        except (OSError, ValueError) as error:  # ValueError: a host name that DNS can't hold
             raise httpcore.ConnectError(str(error)) from error
 
 
 class Stream(httpcore.AsyncNetworkStream):
     """One connection. What is written goes out when an answer is waited for: head and body in one packet."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connecting: float) -> None:
+        self._reader, self._writer, self._connecting = reader, writer, connecting
         self._waiting: list[bytes] = []
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -107,9 +139,12 @@ class Stream(httpcore.AsyncNetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.AsyncNetworkStream:
         try:
-            await self._writer.start_tls(ssl_context, server_hostname=server_hostname)
-        except OSError as error:
-            raise httpcore.ConnectError(str(error)) from error
+            async with asyncio.timeout(self._connecting):
+                await self._writer.start_tls(ssl_context, server_hostname=server_hostname)
+        except TimeoutError as error:
+            raise httpcore.ConnectTimeout(f"no TLS handshake within {self._connecting:g} s") from error
+        except (OSError, RuntimeError) as error:  # RuntimeError: the connection was closed meanwhile
+            raise httpcore.ConnectError(f"TLS: {error}") from error
         return self
 
     async def aclose(self) -> None:

@@ -14,10 +14,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.errors import ConfigError, MMEvalError, ModelError
+from mm_eval.errors import MMEvalError, ModelError
 from mm_eval.types import Instance, Response
 
-from .openai_http import Client, Fatal
+from .openai_errors import Closed, Fatal, Passing
+from .openai_http import Client
 from .openai_replies import continuation_score, echoed_score, first_token, prompt_tokens, usage_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 LIKELIEST = 20
 """How many alternatives OpenAI gives at most, and vLLM by default."""
 LONGEST_OPTION = 12
+ENOUGH = 3
+"""Replies without numbers that show that a server gives none of them, where it has never given one."""
 REFUSAL = "the server gives no log-probabilities of the prompt."
 HINT = (
     "Use a server that does (vLLM; SGLang for prompts of text alone, with --apply_chat_template false), or choose a task with "
@@ -34,23 +37,42 @@ HINT = (
 
 
 class Scores:
-    """Log-likelihoods of continuations that share a context."""
+    """Log-likelihoods of continuations that share a context, and what the server has shown of its abilities so far.
+
+    A server that has never given a number, and leaves them out again, ends the run: every question would end so. Once it has
+    given one, a reply without is the failure of its question.
+    """
 
     def __init__(self, adapter: OpenAI) -> None:
         self._adapter = adapter
+        self._by_token = self._from_prompt = False  # whether this way has ever given a number
+        self._token_failures = self._prompt_failures = 0
 
     async def of_group(
         self, client: Client, group: Sequence[Instance]
     ) -> list[tuple[Instance, Response | MMEvalError]]:
-        """The scores of all continuations of one context."""
-        if self._adapter.way == "prompt" or not all(_maybe_one_token(instance) for instance in group):
-            found: dict[int, Response | MMEvalError] = {}
-        else:
+        """The scores of all continuations of one context; when the run ends meanwhile, those that are there."""
+        found: dict[int, Response | MMEvalError] = {}
+        if self._may_ask_first_token() and all(_maybe_one_token(instance) for instance in group):
             found = await self._by_first_token(client, group)
         rest = [place for place in range(len(group)) if place not in found]
-        scored = await asyncio.gather(*(self._by_prompt(client, group[place]) for place in rest))
-        found.update(zip(rest, scored, strict=True))
-        return [(instance, found[place]) for place, instance in enumerate(group)]
+        asked = {place: asyncio.ensure_future(self._by_prompt(client, group[place])) for place in rest}
+        failure: BaseException | None = None
+        try:
+            await asyncio.gather(*asked.values())
+        except BaseException as error:  # raised below, when the others have ended
+            failure = error
+            await asyncio.gather(*asked.values(), return_exceptions=True)
+        answered = {n: each for n, each in asked.items() if not each.cancelled() and each.exception() is None}
+        found.update((place, each.result()) for place, each in answered.items())
+        ends = isinstance(failure, (Closed, Fatal, asyncio.CancelledError))  # the run: what is answered by then counts
+        if failure is not None and not (ends and found):
+            raise failure
+        return [(instance, found[place]) for place, instance in enumerate(group) if place in found]
+
+    def _may_ask_first_token(self) -> bool:
+        way = self._adapter.way
+        return way == "token" or (way == "auto" and (self._by_token or self._token_failures < ENOUGH))
 
     async def _by_first_token(self, client: Client, group: Sequence[Instance]) -> dict[int, Response | MMEvalError]:
         """The options that are among the likeliest first tokens; temperature 1, since some servers divide by it."""
@@ -59,14 +81,24 @@ class Scores:
         plain = isinstance(first.context, str)
         fields |= {"logprobs": LIKELIEST} if plain else {"logprobs": True, "top_logprobs": LIKELIEST}
         path, body = self._adapter.body(first, fields)
+
+        def read(reply: dict[str, Any]) -> tuple[dict[str, float], dict[str, int]]:
+            top = first_token(reply)
+            if not top and self._by_token:
+                raise Passing("the reply has no top_logprobs")
+            return top, usage_of(reply)
+
         try:
-            (top, usage), attempts = await client.ask(path, body, lambda reply: (first_token(reply), usage_of(reply)))
+            (top, usage), attempts = await client.ask(path, body, read)
         except Fatal:
             raise
-        except ModelError:
-            if self._adapter.way == "token":
-                raise
+        except ModelError as error:
+            self._token_failures += 1
+            if self._by_token or self._adapter.way == "token":
+                return dict.fromkeys(range(len(group)), error)
             return {}  # a server that refuses `logprobs` may still score prompts
+        self._by_token = self._by_token or bool(top)
+        self._token_failures += not top
         best = next(iter(top), None)
         found: dict[int, Response | MMEvalError] = {}
         for place, instance in enumerate(group):
@@ -84,6 +116,8 @@ class Scores:
 
     async def _by_prompt(self, client: Client, instance: Instance) -> Response | MMEvalError:
         """The sum over the continuation's tokens when the prompt ends in it."""
+        if self._by_token and not self._from_prompt and self._prompt_failures >= ENOUGH:
+            return ModelError(REFUSAL, hint=HINT)
         continuation = str(instance.continuation)
         plain = isinstance(instance.context, str)
         fields: dict[str, Any] = {self._adapter.max_tokens_name: 1, "temperature": 0.0}
@@ -97,18 +131,23 @@ class Scores:
                 tokens = prompt_tokens(reply)
                 score = None if tokens is None else continuation_score(tokens, continuation)
             if score is None:
-                raise ConfigError(REFUSAL, where="--model openai", hint=HINT)
+                raise self._without_numbers()
+            self._from_prompt = True
             return Response(score, usage=usage_of(reply))
 
         try:
             response, attempts = await client.ask(path, body, read)
         except Fatal:
             raise
-        except ConfigError as error:  # every further one would end so: the run stops with this sentence
-            raise Fatal(error.what, where=error.where, hint=error.hint) from error
         except ModelError as error:
             return error
         return Response(response.output, usage=response.usage, attempts=attempts)
+
+    def _without_numbers(self) -> Passing | Fatal:
+        self._prompt_failures += 1
+        if self._by_token or self._from_prompt or self._prompt_failures < ENOUGH:
+            return Passing(REFUSAL)
+        return Fatal(REFUSAL, where="--model openai", hint=HINT)
 
 
 def _maybe_one_token(instance: Instance) -> bool:

@@ -35,7 +35,7 @@ from typing import Any
 
 from mm_eval.engine.files import read_regular, sync, sync_folder, write_whole
 from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError, StoreError
-from mm_eval.types import Instance, LLOutput, Response, Slot
+from mm_eval.types import Instance, LLOutput, Response, Slot, token_counts
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class JournalState:
             return
         if recorded.error is None:
             self.answers[recorded.key] = recorded
-            for name, count in (record.get("usage") or {}).items():
+            for name, count in token_counts(record.get("usage")).items():
                 self.usage[name] = self.usage.get(name, 0) + count
         for task, doc_id, repeat, choice in record["slots"]:
             slot = Slot(task, doc_id, repeat, choice)
@@ -108,7 +108,7 @@ def answer_record(key: str, slots: Iterable[Slot], instance: Instance, response:
     if response.truncated:
         output["truncated"] = True
     record = _record("answer", key, slots, instance, response.attempts)
-    return {**record, "output": output, "usage": dict(response.usage)}
+    return {**record, "output": output, "usage": token_counts(response.usage)}
 
 
 def error_record(key: str, slots: Iterable[Slot], instance: Instance, error: MMEvalError) -> dict[str, Any]:

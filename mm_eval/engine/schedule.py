@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, groupby
+from numbers import Real
 from types import FrameType
 from typing import Any
 
@@ -271,6 +272,12 @@ def _fault(response: Response, instance: Instance) -> str:
         return "" if isinstance(output, str) else f"a generated answer must be text, not {output!r}."
     if not (isinstance(output, tuple) and len(output) == 2):
         return f"a log-likelihood must be (number, is_greedy), not {output!r}."
-    if output[0] > 1e-3:
-        return f"a log-likelihood is at most 0, and this is {output[0]!r}: is it a loss?"
-    return "" if output[0] == output[0] else "the log-likelihood is NaN."
+    try:
+        ll = float(output[0]) if isinstance(output[0], Real) and not isinstance(output[0], bool) else None
+    except OverflowError:
+        ll = None
+    if ll is None:
+        return f"a log-likelihood must be (number, is_greedy), not {output!r}."
+    if ll > 1e-3:
+        return f"a log-likelihood is at most 0, and this is {ll!r}: is it a loss?"
+    return "" if ll == ll else "the log-likelihood is NaN."
