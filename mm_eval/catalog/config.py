@@ -19,7 +19,7 @@ from mm_eval.catalog.foreign import of_lmms_eval
 from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
 from mm_eval.catalog.functions import FunctionRef, draws_of
 from mm_eval.catalog.located import LocatedDict, LocatedList, located, shown_path, without
-from mm_eval.errors import ConfigError, collected, raise_all
+from mm_eval.errors import ConfigError, raise_all
 from mm_eval.types import OutputType
 
 NOT_ALLOWED_IN_NAMES = ("::", ",", "\n", "\r", "*", "?", "[", "#")
@@ -107,7 +107,7 @@ class TaskConfig:
         _check_name(source.get("task"), name, source.where("task"))
         asked = format_asked or in_name or None
         has_class = source.get("class") is not None
-        _check_source(source, f"task {name!r}", has_class)
+        schema.check_task(source, f"task {name!r}", has_class)
         values = {key: source[key] for key in _FIELDS if source.get(key) is not None}
         values.update(
             tag=tuple(dict.fromkeys(schema.texts(source.get("tag")) + schema.texts(source.get("group")))),
@@ -299,45 +299,6 @@ def _check_name(stated: Any, name: str, where: str) -> None:
         raise ConfigError(
             f"{name!r} can't be a name: {' '.join(map(repr, NOT_ALLOWED_IN_NAMES))} mean other things.", where=where
         )
-
-
-def _check_source(source: LocatedDict, what: str, has_class: bool) -> None:
-    """All that can be wrong with single keys, told together."""
-    checks: list[Callable[[], None]] = [
-        lambda: schema.check_keys(source, schema.TASK_KEYS, what, extra=has_class),
-        lambda: _check_generation_blocks(source),
-    ]
-    if schema.holds(source, "fewshot_config"):
-        checks.append(lambda: _check_fewshot(source))
-    if schema.holds(source, "model_specific_prompt_kwargs"):
-        checks.append(lambda: _check_prompt_kwargs(source))
-    if schema.holds(source, "metric_list", "filter_list"):
-        checks.append(lambda: schema.check_pipelines(source))
-    raise_all(collected([*checks, *(reference.check for reference in schema.functions_in(source))]))
-
-
-def _check_fewshot(source: LocatedDict) -> None:
-    settings = source.get("fewshot_config")
-    if isinstance(settings, Mapping):
-        schema.check_keys(located(settings), schema.FEWSHOT_KEYS, "fewshot_config")
-
-
-def _check_prompt_kwargs(source: LocatedDict) -> None:
-    key = "model_specific_prompt_kwargs"
-    blocks = located(source.get(key) or {})
-    for name, block in blocks.items():
-        if block is not None and not isinstance(block, Mapping):
-            hint = "Each block is a mapping; what holds for all models stands under `default:`."
-            raise ConfigError(f"the prompt block {name!r} is {block!r:.60}.", where=blocks.where(name), hint=hint)
-
-
-def _check_generation_blocks(source: LocatedDict) -> None:
-    """What lmms-eval says to single adapters of its own is read over; what it says to every model is not."""
-    key = "model_specific_generation_kwargs"
-    blocks = source.get(key)
-    if isinstance(blocks, Mapping) and blocks.get("default"):
-        hint = "Write them under generation_kwargs."
-        raise ConfigError(f"the `default` of {key} holds for every model.", where=source.where(key), hint=hint)
 
 
 def _pipeline(entry: Mapping[str, Any], metrics: list[Any]) -> LocatedDict:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from mm_eval.catalog.functions import FunctionRef
-from mm_eval.catalog.located import LocatedDict, where_item
+from mm_eval.catalog.located import LocatedDict, located, where_item
 from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
 
 OUTPUT_TYPES = ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling")
@@ -237,6 +237,45 @@ def _check_key(config: LocatedDict, key: Any, rules: Mapping[str, Rule], what: s
 def holds(config: Mapping[str, Any], *keys: str) -> bool:
     """Whether the values of these keys of a task are of a right type."""
     return all(config.get(key) is None or TASK_KEYS[key][1](config[key]) for key in keys)
+
+
+def check_task(source: LocatedDict, what: str, has_class: bool) -> None:
+    """All that can be wrong with single keys, told together."""
+    checks: list[Callable[[], None]] = [
+        lambda: check_keys(source, TASK_KEYS, what, extra=has_class),
+        lambda: _check_generation_blocks(source),
+    ]
+    if holds(source, "fewshot_config"):
+        checks.append(lambda: _check_fewshot(source))
+    if holds(source, "model_specific_prompt_kwargs"):
+        checks.append(lambda: _check_prompt_kwargs(source))
+    if holds(source, "metric_list", "filter_list"):
+        checks.append(lambda: check_pipelines(source))
+    raise_all(collected([*checks, *(reference.check for reference in functions_in(source))]))
+
+
+def _check_fewshot(source: LocatedDict) -> None:
+    settings = source.get("fewshot_config")
+    if isinstance(settings, Mapping):
+        check_keys(located(settings), FEWSHOT_KEYS, "fewshot_config")
+
+
+def _check_prompt_kwargs(source: LocatedDict) -> None:
+    key = "model_specific_prompt_kwargs"
+    blocks = located(source.get(key) or {})
+    for name, block in blocks.items():
+        if block is not None and not isinstance(block, Mapping):
+            hint = "Each block is a mapping; what holds for all models stands under `default:`."
+            raise ConfigError(f"the prompt block {name!r} is {block!r:.60}.", where=blocks.where(name), hint=hint)
+
+
+def _check_generation_blocks(source: LocatedDict) -> None:
+    """What lmms-eval says to single adapters of its own is read over; what it says to every model is not."""
+    key = "model_specific_generation_kwargs"
+    blocks = source.get(key)
+    if isinstance(blocks, Mapping) and blocks.get("default"):
+        hint = "Write them under generation_kwargs."
+        raise ConfigError(f"the `default` of {key} holds for every model.", where=source.where(key), hint=hint)
 
 
 def check_pipelines(config: LocatedDict) -> None:

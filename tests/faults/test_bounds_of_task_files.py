@@ -27,6 +27,7 @@ ENDLESS = {
     "nested loops": "{% for a in range(100000) %}{% for b in range(100000) %}x{% endfor %}{% endfor %}",
     "a loop whose condition never holds": "{% for a in range(100000) %}{% for b in range(100000) if 0 %}{% endfor %}{% endfor %}",
     "six loops over a column": "{% for a in items %}" * 6 + "x" + "{% endfor %}" * 6,
+    "loops that write nothing": "{% for a in items %}" * 4 + "{% endfor %}" * 4,
     "a long loop body": "{% for i in range(100000) %}" + "x" * 10_000 + "{% endfor %}",
     "a column in a loop": "{% for i in range(100000) %}{{ big }}{% endfor %}",
     "slices in a loop": "{% for i in range(100000) %}{% set y = big[1:] %}{% endfor %}",
@@ -99,7 +100,7 @@ def test_a_template_ends_at_a_bound(template: str) -> None:
     started = time.thread_time()
     with pytest.raises((DataError, ConfigError), match="^doc 3: doc_to_text "):
         render(template, DOC, what="doc_to_text", where="doc 3")
-    assert time.thread_time() - started < 2
+    assert time.thread_time() - started < 5
 
 
 @pytest.mark.slow
@@ -108,7 +109,7 @@ def test_a_template_ends_at_the_bound_that_holds_in_a_run(template: str) -> None
     started = time.thread_time()
     with pytest.raises((DataError, ConfigError), match="^doc 3: doc_to_text "):
         render(template, DOC, what="doc_to_text", where="doc 3")
-    assert time.thread_time() - started < 8
+    assert time.thread_time() - started < 12
 
 
 @pytest.mark.parametrize(
