@@ -33,7 +33,8 @@ class Number:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """A row of the table: a task's or group's numbers, and beside them how many docs failed, were unparsed or truncated.
+    """A row of the table: a task's or group's numbers, and beside them how many docs failed, were unparsed or truncated,
+    and how many had a prompt that was cut.
 
     result["acc"] is a number by its metric, or by "metric,filter" where several filter pipelines have it.
     """
@@ -44,6 +45,7 @@ class TaskResult:
     failed: int
     unparsed: int
     truncated: int
+    cut: int
 
     def __getitem__(self, metric: str) -> Number:
         found = [number for number in self.numbers if metric in (number.metric, f"{number.metric},{number.filter}")]
@@ -98,7 +100,7 @@ class Results:
             )
             for key in keys
         )
-        return TaskResult(name, numbers, row["n"], row["failed"], row["unparsed"], row["truncated"])
+        return TaskResult(name, numbers, row["n"], row["failed"], row["unparsed"], row["truncated"], row["cut"])
 
     def samples(self, task: str) -> Iterator[dict[str, Any]]:
         """The rows of samples/<task>.jsonl: prompt, answer, extracted answer, rule, score."""
@@ -114,14 +116,14 @@ class Results:
         return render(self.report)
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame, one row a number: task, metric, filter, value, stderr, n, failed, unparsed, truncated."""
+        """A pandas.DataFrame, one row a number: task, metric, filter, value, stderr, n, failed, unparsed, truncated, cut."""
         import pandas
 
         return pandas.DataFrame(list(self._records()))
 
     def _records(self) -> Iterator[dict[str, Any]]:
         for name, task in self.tasks.items():
-            counts = {"n": task.n, "failed": task.failed, "unparsed": task.unparsed, "truncated": task.truncated}
+            counts = {name: getattr(task, name) for name in ("n", "failed", "unparsed", "truncated", "cut")}
             for number in task.numbers:
                 shown = {"task": name, "metric": number.metric, "filter": number.filter, "value": number.value}
                 yield {**shown, "stderr": number.stderr, **counts}

@@ -42,6 +42,7 @@ def _needed(key: str, value: Any) -> str:
         "samples": ("{task: [doc ids]}", lists),
         "chat_template": ("true, false or a template's name", switch or isinstance(value, str)),
         "seed": ("a whole number", count),
+        "on_long_prompt": ("cut or fail", value in ("cut", "fail")),
         **dict.fromkeys(("model_args", "gen_kwargs", "prompt_blocks"), ("a mapping", mapping)),
         **dict.fromkeys(_TEXTS, ("a text", isinstance(value, str))),
         **dict.fromkeys(_SWITCHES, ("true or false", switch)),

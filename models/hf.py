@@ -167,7 +167,11 @@ class HuggingFace(Model):
         runtime = Runtime(model, family, tokenizer, self.settings.batch_size)
         max_length = self.arguments.max_length or runtime.max_length
         self._asking = Asking(
-            self.writer, runtime, max_length, lambda instance: int(request_key(self, instance)[:15], 16)
+            self.writer,
+            runtime,
+            max_length,
+            lambda instance: int(request_key(self, instance)[:15], 16),
+            cuts=self.settings.on_long_prompt == "cut",
         )
         if shared := most_shared(model.config, max_length):
             plainest = replace(family, batched=False, prefix_cache=False)

@@ -184,4 +184,9 @@ def _response(runtime: Runtime, question: Question, row: list[int], ends: set[in
         "image_tokens": question.prompt.image_tokens,
     }
     ended = bool(cuts) or length < len(row)
-    return Response(text[: min(cuts)] if cuts else text, truncated=not ended and len(row) >= question.cap, usage=usage)
+    return Response(
+        text[: min(cuts)] if cuts else text,
+        truncated=not ended and len(row) >= question.cap,
+        usage=usage,
+        cut=question.prompt.dropped > 0,
+    )

@@ -48,6 +48,7 @@ class Prompt:
     types: other values a token ("mm_token_type_ids"), as long as ids.
     text: before expansion; special: whether special tokens were added to it.
     image_places: where the image tokens stand in ids.
+    dropped: how many tokens were cut off at the beginning, since the prompt was too long.
     """
 
     ids: list[int]
@@ -56,6 +57,7 @@ class Prompt:
     types: dict[str, list[int]] = field(default_factory=dict)
     pictures: tuple[Picture, ...] = ()
     image_places: tuple[int, ...] = ()
+    dropped: int = 0
 
     @property
     def picture_key(self) -> tuple[tuple[str, ...], ...]:
@@ -84,8 +86,9 @@ class Prompt:
 
     def last(self, keep: int) -> Prompt:
         """The last `keep` tokens."""
+        dropped = len(self.ids) - keep
         types = {k: v[len(v) - keep :] for k, v in self.types.items()}
-        return replace(self, ids=self.ids[len(self.ids) - keep :], types=types)
+        return replace(self, ids=self.ids[dropped:], types=types, dropped=self.dropped + dropped)
 
 
 class PromptWriter:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,6 +27,14 @@ FATAL = {
     402: "The account can't pay for more.",
     404: "Check base_url (it usually ends in /v1) and model.",
 }
+
+TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|(maximum|available|model's) context (length|size)|maximum model length"
+    r"|(prompt|input) is too long|`?max_new_tokens`? must be <=|exceeds the maximum number of tokens",
+    re.IGNORECASE,
+)
+"""How OpenAI, vLLM, SGLang, TGI, llama.cpp and others say that a prompt does not fit into the model's length."""
+MAY_BE_TOO_LONG = (200, 400, 413, 422, 500)
 
 
 class Passing(Exception):
@@ -205,12 +214,16 @@ class Client:
             content = json.loads(self.redact(reply.text) if self.secrets else reply.content)
         except ValueError as error:
             raise Passing(f"the reply is no JSON: {self._said(reply)}") from error
+        if isinstance(content, dict) and content.get("error") and TOO_LONG.search(str(content["error"])):
+            raise self._too_long(reply)
         if not isinstance(content, dict) or content.get("error"):
             raise Passing(f"the reply is an error: {self._said(reply)}")
         return content
 
     def _refusal(self, reply: httpx.Response) -> Passing | ModelError:
         status, said = reply.status_code, self._said(reply)
+        if status in MAY_BE_TOO_LONG and TOO_LONG.search(reply.text):
+            return self._too_long(reply)
         if status == 429:
             if "insufficient_quota" in reply.text:
                 return Fatal(f"HTTP 429: {said}", hint=FATAL[402])
@@ -220,6 +233,12 @@ class Client:
         if status in FATAL:
             return Fatal(f"HTTP {status}: {said}", hint=FATAL[status])
         return ModelError(f"HTTP {status}: {said}")
+
+    def _too_long(self, reply: httpx.Response) -> ModelError:
+        return ModelError(
+            f"the prompt is too long for the server's model: HTTP {reply.status_code}: {self._said(reply)}",
+            hint="Start the server with a longer context, or use fewer few-shot examples or pictures.",
+        )
 
     def _said(self, reply: httpx.Response) -> str:
         return self.redact(shortened(reply.text))

@@ -36,7 +36,7 @@ function intervalDrawing(row, one, low, high) {
 }
 function overview() {
   const table = make("table", { class: "numbers" }), head = make("tr", {});
-  for (const [text, kind] of [["task"], ["metric"], ["value", "n"], ["95% interval"], [""], ["docs", "n"], ["failed", "n"], ["unparsed", "n"], ["truncated", "n"]]) head.append(make("th", { class: kind }, text));
+  for (const [text, kind] of [["task"], ["metric"], ["value", "n"], ["95% interval"], [""], ["docs", "n"], ["failed", "n"], ["unparsed", "n"], ["truncated", "n"], ["cut", "n"]]) head.append(make("th", { class: kind }, text));
   table.append(make("thead", {}, head));
   const body = make("tbody", {});
   let hidden = 0;
@@ -53,7 +53,7 @@ function overview() {
       line.append(make("td", { class: "n" }, number(one.value)));
       line.append(make("td", {}, one.interval ? `${number(one.interval[0], one.value)} to ${number(one.interval[1], one.value)}${one.few ? " (few docs)" : ""}` : "none"));
       line.append(make("td", {}, typeof one.value === "number" ? intervalDrawing(row, one, low, high) : ""));
-      for (const name of ["n", "failed", "unparsed", "truncated"]) {
+      for (const name of ["n", "failed", "unparsed", "truncated", "cut"]) {
         const share = name !== "n" && row[name] ? ` (${percent(row[name] / row.n)})` : "";
         line.append(make("td", { class: name !== "n" && row[name] && !index ? "n bad" : "n" }, index ? "" : row[name] + share));
       }
@@ -69,7 +69,7 @@ function overview() {
     section.append(make("p", {}, button));
   }
   for (const row of about.table) for (const note of row.notes) section.append(make("p", { class: "hint" }, `${row.alias}: ${note}`));
-  section.append(make("p", { class: "hint" }, "Intervals are 95%, docs on one picture drawn together. Failed docs are in no number; unparsed answers score 0."));
+  section.append(make("p", { class: "hint" }, "Intervals are 95%, docs on one picture drawn together. Failed docs are in no number; unparsed answers score 0. A prompt that was cut lost its beginning, since it did not fit into the model's length."));
 }
 
 // Charts of a task

@@ -67,6 +67,13 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
         help="true, false, or the name of one of the model's templates (default: on for image-text and chat models)",
     )
     parser.add_argument(
+        "--on_long_prompt",
+        choices=("cut", "fail"),
+        default="cut",
+        help="a prompt of text that is too long for the model is cut from the left and counted (default), or fails; "
+        "a prompt with pictures always fails",
+    )
+    parser.add_argument(
         "--fewshot_as_multiturn", type=_flag, metavar="BOOL", help="few-shot examples as turns of the chat"
     )
     parser.add_argument(
@@ -138,6 +145,7 @@ def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
         fewshot_as_multiturn=args.fewshot_as_multiturn,
         seed=args.seed,
         prompt_key=args.prompt_key,
+        on_long_prompt=args.on_long_prompt,
         **rest,
     )
 

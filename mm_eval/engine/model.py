@@ -43,6 +43,7 @@ class ModelSettings:
     chat_template: True or False as asked for, a template's name, or None for the model's own default.
     seed: of sampling and of everything drawn.
     offline: no socket may be opened.
+    on_long_prompt: what happens to a prompt that does not fit into the model's length: "cut" (from the left) or "fail".
     """
 
     batch_size: int | str = "auto"
@@ -50,6 +51,7 @@ class ModelSettings:
     seed: int = 0
     chat_template: bool | str | None = None
     offline: bool = False
+    on_long_prompt: str = "cut"
 
 
 @dataclass(frozen=True)

@@ -133,8 +133,9 @@ def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str]
             stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
             margin = estimate.margin if estimate is not None else None if stderr is None else 1.96 * stderr
             metric = text.removesuffix(",none")
-            failed = f"{row['failed']} of {row['n']} docs failed" if row.get("failed") else ""
-            found[(str(row.get("alias", name)), metric)] = Cell(float(value), margin, flaw=failed)
+            flaws = {"failed": "docs failed", "cut": "prompts were cut"}
+            flaw = ", ".join(f"{row[k]} of {row['n']} {said}" for k, said in flaws.items() if row.get(k))
+            found[(str(row.get("alias", name)), metric)] = Cell(float(value), margin, flaw=flaw)
             better[(str(row.get("alias", name)), metric)] = (
                 run.results["higher_is_better"].get(name, {}).get(key.metric, True)
             )

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from mm_eval.evaluate import Report
 
 ARROWS = {True: "↑", False: "↓", None: " "}
-COLUMNS = ("task", "n-shot", "filter", "metric", "", "value", "±", "stderr", "docs", "n", "failed", "unparsed")
-RIGHT = frozenset({"n-shot", "value", "stderr", "docs", "n", "failed", "unparsed"})
+COLUMNS = ("task", "n-shot", "filter", "metric", "", "value", "±", "stderr", "docs", "n", "failed", "unparsed", "cut")
+RIGHT = frozenset({"n-shot", "value", "stderr", "docs", "n", "failed", "unparsed", "cut"})
 
 
 def render(report: Report) -> str:
@@ -59,14 +59,18 @@ def table(results: Mapping[str, Any], order: Sequence[tuple[str, int]]) -> str:
 
 
 def _worth_showing(column: int, lines: list[list[str]]) -> bool:
-    """The filter column is noise where every pipeline is the default one, `docs` where each number is of all docs."""
-    return COLUMNS[column] not in ("filter", "docs") or any(line[column] not in ("none", "") for line in lines)
+    """The filter column is noise where every pipeline is the default one, `docs` where each number is of all docs.
+
+    `cut` is noise where no prompt was cut.
+    """
+    noise = {"filter": ("none", ""), "docs": ("",), "cut": ("0", "")}.get(COLUMNS[column])
+    return noise is None or any(line[column] not in noise for line in lines)
 
 
 def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[str]]:
     row = results["groups"].get(name) or results["results"][name]
     label = "  " * depth + ("- " if depth else "") + str(row["alias"])
-    counts = [str(row[count]) for count in ("n", "failed", "unparsed")]
+    counts = [str(row.get(count, 0)) for count in ("n", "failed", "unparsed", "cut")]
     shots = str(results["n-shot"].get(name, ""))
     better = results["higher_is_better"].get(name, {})
     keys = [key for text in row if (key := MetricKey.parse(text)) and not key.is_stderr]
@@ -85,7 +89,7 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[s
             "±" if stderr is not None else "",
             number_text(stderr, digits) if stderr is not None else "",
             str(row.get("n_by_metric", {}).get(str(key), "")),
-            *(counts if first else [""] * 3),
+            *(counts if first else [""] * len(counts)),
         ]
 
 

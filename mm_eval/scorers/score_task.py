@@ -27,6 +27,8 @@ class Answered(Protocol):
     @property
     def truncated(self) -> bool: ...
     @property
+    def cut(self) -> bool | None: ...
+    @property
     def images(self) -> tuple[str, ...]: ...
     @property
     def turn_pictures(self) -> tuple[int, ...]: ...
@@ -44,7 +46,7 @@ class TaskScores:
     numbers: {"metric,pipeline": value, "metric_stderr,pipeline": value or None}.
     sizes: {"metric,pipeline": docs that the number is of}; `process_results` may give a metric for some docs only.
     n: docs asked; failed: without an answer or a score; unparsed: no pipeline could read the answer; truncated: the token cap
-        ended an answer.
+        ended an answer; cut: a prompt was too long and lost its beginning.
     unparsed_by: the same for each pipeline. errors: the first few failures, in words.
     """
 
@@ -54,6 +56,7 @@ class TaskScores:
     failed: int = 0
     unparsed: int = 0
     truncated: int = 0
+    cut: int = 0
     unparsed_by: dict[str, int] = field(default_factory=dict)
     higher_is_better: dict[str, bool] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -117,7 +120,7 @@ class TaskScoring:
         failures: dict[int, MMEvalError] = {}
         shown: dict[int, tuple[str, ...]] = {}  # all pictures of the prompt
         asked_about: dict[int, tuple[str, ...]] = {}  # the question's own, which are what was drawn
-        truncated = set()
+        truncated, cut = set(), set()
         for doc_id, instances in by_doc.items():
             for instance in instances:
                 found = self.lookup(instance.slot)
@@ -130,6 +133,8 @@ class TaskScoring:
                     asked_about[doc_id] = _of_question(found)
                 if found.truncated:
                     truncated.add(doc_id)
+                if found.cut:
+                    cut.add(doc_id)
         whole = {doc_id: instances for doc_id, instances in by_doc.items() if doc_id not in failures}
         scored = self._score_whole(whole, failures)
         self._repeats_differ = self._repeats_differ or any(_differ(instances) for instances in whole.values())
@@ -137,6 +142,8 @@ class TaskScoring:
         self._clusters.update(self.task.clusters(docs, asked_about))
         for doc_id, instances in by_doc.items():
             row = self._row(doc_id, instances, scored.get(doc_id, {}), failures.get(doc_id), doc_id in truncated)
+            row["cut"] = doc_id in cut
+            self.scores.cut += doc_id in cut
             if doc_id in self._clusters and self._clusters[doc_id] != doc_id:
                 row["cluster"] = self._clusters[doc_id]  # so that runs can be compared by what was drawn together
             if doc_id in shown:
