@@ -79,9 +79,9 @@ class Checkpoint:
     @property
     def has_chat_template(self) -> bool:
         """Whether any file of the checkpoint brings a chat template. Imports nothing."""
-        files = ("chat_template.jinja", "chat_template.json", "additional_chat_templates")
-        configs = ("tokenizer_config.json", "processor_config.json")
-        return any((self.folder / name).exists() for name in files) or any(
+        files = [self.folder / "chat_template.jinja", *self.folder.glob("additional_chat_templates/*.jinja")]
+        configs = ("tokenizer_config.json", "processor_config.json", "chat_template.json")
+        return any(path.is_file() and path.stat().st_size for path in files) or any(
             self.read(name).get("chat_template") for name in configs
         )
 
