@@ -72,6 +72,7 @@ class HuggingFace(Model):
         self.arguments = self._read_arguments()
         self.template = self.arguments.template_text()
         self.checkpoint = Checkpoint(self.arguments.pretrained, self.arguments.revision, offline=settings.offline)
+        self.checkpoint.check_json()
         known = FAMILIES.get(self.checkpoint.model_type)
         keys = known.prompt_keys if known else ()
         self.prompt_keys = keys if self.own_key is None or self.own_key in keys else (self.own_key,)

@@ -15,7 +15,7 @@ from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from .hf_arguments import WHERE, Arguments
 from .hf_families import Family
 from .hf_features import FeatureCache, on_device, side_by_side, supported
-from .hf_processor import LOAD_FAILURES, quiet
+from .hf_processor import naming, quiet
 from .hf_prompt import Picture, Prompt
 
 logger = logging.getLogger(__name__)
@@ -74,16 +74,10 @@ def load_model(folder: Path, arguments: Arguments, image_text: bool, device: str
         options["attn_implementation"] = arguments.attn_implementation
     if arguments.device_map:
         options["device_map"] = arguments.device_map
-    try:
-        with quiet():
-            model, report = loader.from_pretrained(folder, output_loading_info=True, local_files_only=True, **options)
-            if not arguments.device_map:
-                model = model.to(device)
-    except LOAD_FAILURES as error:
-        first = str(error).strip().split("\n")[0]
-        raise ConfigError(
-            f"The weights of {arguments.pretrained!r} can't be loaded ({type(error).__name__}: {first})", where=WHERE
-        ) from error
+    with naming(arguments.pretrained, "weights"), quiet():
+        model, report = loader.from_pretrained(folder, output_loading_info=True, local_files_only=True, **options)
+        if not arguments.device_map:
+            model = model.to(device)
     missing = sorted(report.get("missing_keys") or ())
     if missing:
         raise ConfigError(
