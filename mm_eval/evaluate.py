@@ -85,9 +85,9 @@ def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:
         RunFolder(Path(request.output_path)).refuse_if_held()
     plan = prepare(request, progress.phase)
     assert plan.model is not None
+    check_generation(plan)  # before the weights are loaded, which may take minutes
     progress.phase("model")
     plan.model.prepare()
-    check_generation(plan)
     return run(plan, progress, started)
 
 

@@ -47,9 +47,9 @@ def try_prompts(
     check_keys(plan, chosen)
     folder = output_path / folder_name(name)
     plans = {key: asked_with(plan, key, str(folder / folder_name(key))) for key in chosen}
+    check_generation(plan)
     progress.phase("model")
     plan.model.prepare()
-    check_generation(plan)
     trial = Trial(name, {}, plan)
     for key, one in plans.items():
         trial.reports[key] = run(one, progress)

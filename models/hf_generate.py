@@ -24,6 +24,7 @@ from mm_eval.errors import ConfigError, ModelError, did_you_mean
 from mm_eval.types import Response
 
 from .hf_decode import Question, StopText, decode, is_plain
+from .hf_processor import quiet
 from .hf_prompt import Prompt
 from .hf_runtime import Runtime, not_finite
 
@@ -33,6 +34,12 @@ NOT_FOR_TRANSFORMERS = frozenset({"image_aspect_ratio"})
 """Options of other adapters that tasks in the field carry along; they have no meaning here."""
 SAID_ELSEWHERE = {"eos_token_id": "until", "stop_strings": "until", "num_return_sequences": "repeats"}
 """Options of transformers that would change what an answer is behind the adapter's back, and what a task says instead."""
+NUMBERS = frozenset({
+    "repetition_penalty", "length_penalty", "no_repeat_ngram_size", "min_new_tokens", "min_length", "min_p", "typical_p", "top_h",
+    "epsilon_cutoff", "eta_cutoff", "diversity_penalty", "encoder_repetition_penalty", "encoder_no_repeat_ngram_size",
+    "guidance_scale", "max_time", "num_beam_groups", "penalty_alpha",
+})  # fmt: skip
+"""Options of transformers that are numbers."""
 BLIND_TO_PADDING = ("do_sample", "num_beams", "repetition_penalty")
 """Options under which rows of different lengths may share a batch. The others count padding as text of the prompt."""
 
@@ -158,7 +165,7 @@ def _run(
 
 
 def check_options(options: GenerationOptions) -> GenerationOptions:
-    """The options without those of other adapters; ConfigError for one that transformers does not know."""
+    """The options without those of other adapters; ConfigError for one that transformers does not know or can't use."""
     from transformers import GenerationConfig
 
     extra = {name: value for name, value in options.extra.items() if name not in NOT_FOR_TRANSFORMERS}
@@ -175,6 +182,14 @@ def check_options(options: GenerationOptions) -> GenerationOptions:
             raise ConfigError(
                 f"Unknown generation option {name!r}.", where="generation_kwargs", hint=did_you_mean(name, known)
             )
+        value = extra[name]
+        if name in NUMBERS and value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise ConfigError(f"{name} is {value!r}; a number is needed.", where="generation_kwargs")
+    try:
+        with quiet():
+            GenerationConfig(do_sample=options.do_sample, num_beams=options.num_beams, **extra).validate()
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ConfigError(str(error).strip().split("\n")[0], where="generation_kwargs") from error
     return replace(options, extra=extra)
 
 
