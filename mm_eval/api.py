@@ -32,7 +32,8 @@ class Number:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """A row of the table: a task's or group's numbers, and how many docs failed, were unparsed, truncated or never requested.
+    """A row of the table: a task's or group's numbers, and how many docs failed, were unparsed, truncated or never requested,
+    and how many had a prompt that was cut.
 
     result["acc"] is a number by its metric, or by "metric,filter" where several filter pipelines have it.
     """
@@ -43,6 +44,7 @@ class TaskResult:
     failed: int
     unparsed: int
     truncated: int
+    cut: int = 0
     not_requested: int = 0
 
     def __getitem__(self, metric: str) -> Number:
@@ -98,8 +100,15 @@ class Results:
             )
             for key in keys
         )
-        pending = row.get("not_requested", 0)
-        return TaskResult(name, numbers, row["n"], row["failed"], row["unparsed"], row["truncated"], pending)
+        counts = (
+            row["n"],
+            row["failed"],
+            row["unparsed"],
+            row["truncated"],
+            row.get("cut", 0),
+            row.get("not_requested", 0),
+        )
+        return TaskResult(name, numbers, *counts)
 
     def samples(self, task: str) -> Iterator[dict[str, Any]]:
         """The rows of samples/<task>.jsonl: prompt, answer, extracted answer, rule, score."""
@@ -115,14 +124,14 @@ class Results:
         return render(self.report)
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame, one row a number: task, metric, filter, value, stderr, n, failed, unparsed, truncated."""
+        """A pandas.DataFrame, one row a number: task, metric, filter, value, stderr, n, failed, unparsed, truncated, cut."""
         import pandas
 
         return pandas.DataFrame(list(self._records()))
 
     def _records(self) -> Iterator[dict[str, Any]]:
         for name, task in self.tasks.items():
-            counts = {"n": task.n, "failed": task.failed, "unparsed": task.unparsed, "truncated": task.truncated}
+            counts = {name: getattr(task, name) for name in ("n", "failed", "unparsed", "truncated", "cut")}
             for number in task.numbers:
                 shown = {"task": name, "metric": number.metric, "filter": number.filter, "value": number.value}
                 yield {**shown, "stderr": number.stderr, **counts}

@@ -84,7 +84,7 @@ def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:
     if request.output_path and processes().leads:
         RunFolder(Path(request.output_path)).refuse_if_held()
     plan = prepare(request, progress.phase)
-    check_generation(plan)
+    check_generation(plan)  # before the weights are loaded, which may take minutes
     return run(plan, progress, started)
 
 

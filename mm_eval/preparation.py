@@ -73,6 +73,7 @@ class Plan:
             "seed": self.request.seed,
             "chat": style.chat,
             "system": style.system,
+            **({"on_long_prompt": "fail"} if self.request.on_long_prompt == "fail" else {}),
             "tasks": {
                 name: {
                     "path": task.path,

@@ -22,6 +22,7 @@ class RunRequest:
     fail_on_error: True, a count or a share of all requests at which failures stop the run.
     prompt_blocks: prompt blocks of one's own, {key: block} for every task or {task: {key: block}}, beside those of the tasks.
     samples: {task: doc ids}. chat_template: True, False, a template's name, or None for the model's default.
+    on_long_prompt: "cut" or "fail", for a prompt of text that does not fit into the model's length.
     name: what tables and reports call the model, where that is not the checkpoint's or the adapter's name.
     """
 
@@ -52,6 +53,7 @@ class RunRequest:
     allow_url_media: bool = False
     report: bool = True
     name: str | None = None
+    on_long_prompt: str = "cut"
 
     def to_json(self) -> dict[str, Any]:
         """For run.json, so that `mm-eval score` can build the tasks again, from whatever folder it is called."""
@@ -94,5 +96,12 @@ def model_class_of(request: RunRequest) -> tuple[type[Model], str]:
 
 def make_model(request: RunRequest, model_class: type[Model]) -> Model:
     """The adapter with its arguments checked and no weights loaded."""
-    settings = ModelSettings(request.batch_size, request.device, request.seed, request.chat_template, request.offline)
+    settings = ModelSettings(
+        request.batch_size,
+        request.device,
+        request.seed,
+        request.chat_template,
+        request.offline,
+        request.on_long_prompt,
+    )
     return model_class.create(request.model_args, settings)

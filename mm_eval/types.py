@@ -105,6 +105,7 @@ class Response:
 
     output: generated text, or (log-likelihood in nats, is_greedy).
     truncated: the token cap ended the generation, not the model.
+    cut: tokens at the beginning of the prompt were dropped, since prompt and answer did not fit into the model's length.
     usage: token counts ("prompt_tokens", "completion_tokens", "image_tokens"), as far as known.
     attempts: how often it was asked until it answered; 0 for an answer out of a cache.
     """
@@ -113,6 +114,7 @@ class Response:
     truncated: bool = False
     usage: Mapping[str, int] = field(default_factory=dict)
     attempts: int = 1
+    cut: bool = False
 
 
 MOST_TOKENS = 10**9

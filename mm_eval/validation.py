@@ -41,6 +41,7 @@ class GoldAnswer:
     images: tuple[str, ...] = ()
     turn_pictures: tuple[int, ...] = ()
     error: MMEvalError | None = None
+    cut: bool = False
 
 
 def validate(request: RunRequest) -> Iterator[Finding]:

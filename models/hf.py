@@ -4,6 +4,7 @@
     hf_checkpoint   where the files are, and their digests
     hf_processor    tokenizer and processor
     hf_prompt       instance -> token ids and pictures
+    hf_data_text    special tokens in the data of a chat, kept as text
     hf_asking       instances in, answers out
     hf_runtime      weights, batches, running out of memory
     hf_ahead        prompts written by threads while the model computes
@@ -43,7 +44,7 @@ from mm_eval.types import Instance
 
 from .hf_arguments import WHERE, Arguments
 from .hf_checkpoint import Checkpoint
-from .hf_families import FAMILIES, UNKNOWN, Family, family_of
+from .hf_families import FAMILIES, TEXT_FAMILIES, UNKNOWN, Family, family_of
 from .hf_prompt import PromptWriter
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class HuggingFace(Model):
         self.arguments = self._read_arguments()
         self.template = self.arguments.template_text()
         self.checkpoint = Checkpoint(self.arguments.pretrained, self.arguments.revision, offline=settings.offline)
+        self.checkpoint.check_json()
         known = FAMILIES.get(self.checkpoint.model_type)
         keys = known.prompt_keys if known else ()
         self.prompt_keys = keys if self.own_key is None or self.own_key in keys else (self.own_key,)
@@ -80,6 +82,15 @@ class HuggingFace(Model):
                 f"{self.arguments.pretrained!r} has no chat template.",
                 where="--apply_chat_template",
                 hint="Leave it out, or give chat_template=FILE in --model_args.",
+            )
+        kind = self.checkpoint.model_type
+        asks_in_turns = known.chats if known else kind not in TEXT_FAMILIES
+        if settings.chat_template is None and not self.chat and asks_in_turns and self._image_text:
+            raise ConfigError(
+                f"{self.arguments.pretrained!r} is a vision-language model ({kind}) without a chat template.",
+                where=WHERE,
+                hint="Give chat_template=FILE in --model_args. For a base model, whose prompts are plain text, give "
+                "--apply_chat_template false.",
             )
         self._asking: Asking | None = None
 
@@ -102,19 +113,22 @@ class HuggingFace(Model):
         if self._image_text:
             processor = load_processor(folder, self.arguments)
         tokenizer = processor.tokenizer if processor is not None else load_tokenizer(folder, self.arguments)
-        named = self.settings.chat_template if isinstance(self.settings.chat_template, str) else None
         family = family_of(self.checkpoint.model_type, self._image_text)
         config = self.checkpoint.config
         image_token_id = config.get("image_token_id", config.get("image_token_index"))
-        return PromptWriter(
+        writer = PromptWriter(
             self.arguments.pretrained,
             family,
             tokenizer,
             processor,
             self.arguments,
-            template=self.template or named,
+            template=self.template,
+            template_name=self.settings.chat_template if isinstance(self.settings.chat_template, str) else None,
             image_token_id=image_token_id,
         )
+        if self.chat and self.settings.chat_template is not False:
+            writer.check_template()
+        return writer
 
     @cached_property
     def _image_text(self) -> bool:
@@ -167,7 +181,11 @@ class HuggingFace(Model):
         runtime = Runtime(model, family, tokenizer, self.settings.batch_size)
         max_length = self.arguments.max_length or runtime.max_length
         self._asking = Asking(
-            self.writer, runtime, max_length, lambda instance: int(request_key(self, instance)[:15], 16)
+            self.writer,
+            runtime,
+            max_length,
+            lambda instance: int(request_key(self, instance)[:15], 16),
+            cuts=self.settings.on_long_prompt == "cut",
         )
         if shared := most_shared(model.config, max_length):
             plainest = replace(family, batched=False, prefix_cache=False)

@@ -73,14 +73,17 @@ class Arguments:
         """The Jinja source of the `chat_template` file, or None."""
         if self.chat_template is None:
             return None
+        hint = "Give the path of a file with a Jinja template."
         try:
-            return Path(self.chat_template).expanduser().read_text(encoding="utf-8")
-        except OSError as error:
+            text = Path(self.chat_template).expanduser().read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
             raise ConfigError(
-                f"chat_template={self.chat_template!r} can't be read: {error.strerror}.",
-                where=WHERE,
-                hint="Give the path of a file with a Jinja template.",
+                f"chat_template={self.chat_template!r} can't be read: {reason}.", where=WHERE, hint=hint
             ) from error
+        if not text.strip():
+            raise ConfigError(f"chat_template={self.chat_template!r} is an empty file.", where=WHERE, hint=hint)
+        return text
 
 
 def looks_like_a_path(pretrained: str) -> bool:

@@ -28,6 +28,7 @@ class Asking:
 
     max_length: tokens of a prompt and its answer at most. seed_of: the seed of an instance's sampling.
     alone: sequences of more tokens than the number run by themselves, on the runtime beside it; None where there are none.
+    cuts: whether a prompt of text that is too long is cut from the left; else it fails.
     """
 
     writer: PromptWriter
@@ -35,6 +36,7 @@ class Asking:
     max_length: int
     seed_of: Callable[[Instance], int]
     alone: tuple[int, Runtime] | None = None
+    cuts: bool = True
     _warned: bool = False
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
@@ -115,11 +117,10 @@ class Asking:
             yield instance, _located(failure, instance) if failure else Response((total, greedy), usage=usage)
 
     def _question(self, instance: Instance, prompt: Prompt, options: GenerationOptions) -> Question:
-        whole = len(prompt.ids)
-        if not whole:
+        if not prompt.ids:
             prompt = Prompt([self.writer.start_token])
         prompt, cap = fitted(prompt, options.max_new_tokens, self.max_length)
-        self._warn_of_a_cut(whole, len(prompt.ids), instance)
+        self._check_cut(prompt, instance)
         seed = self.seed_of(instance) if options.do_sample else 0
         return Question(instance, prompt, cap, seed)
 
@@ -145,10 +146,10 @@ class Asking:
             try:
                 prompt, ids = self.writer.split(written, instance.continuation or "")
                 kept = boundary(prompt, ids, self.writer.start_token, self.max_length)
+                self._check_cut(kept, instance)
             except (DataError, ModelError) as error:
                 yield instance, _located(error, instance)
                 continue
-            self._warn_of_a_cut(len(prompt.ids), len(kept.ids), instance)
             yield instance, Continuation(instance, shared.setdefault(tuple(kept.ids), kept), ids)
 
     def _scored(self, runtime: Runtime, rows: list[Continuation]) -> Answers:
@@ -158,13 +159,20 @@ class Asking:
             else:
                 tokens = {"prompt_tokens": len(row.prompt.ids), "completion_tokens": len(row.ids)}
                 usage = {**tokens, "image_tokens": row.prompt.image_tokens}
-                yield row.instance, Response(answer, usage=usage)
+                yield row.instance, Response(answer, usage=usage, cut=row.prompt.dropped > 0)
 
-    def _warn_of_a_cut(self, whole: int, kept: int, instance: Instance) -> None:
-        if kept < whole and not self._warned:
+    def _check_cut(self, prompt: Prompt, instance: Instance) -> None:
+        """Warns of the first prompt that was cut. ModelError for each one under `--on_long_prompt fail`."""
+        whole, kept = prompt.dropped + len(prompt.ids), len(prompt.ids)
+        if prompt.dropped and not self.cuts:
+            raise ModelError(
+                f"The prompt has {whole} tokens; beside the answer only {kept} fit (max_length is {self.max_length}).",
+                hint="Use fewer few-shot examples, raise max_length, or ask with --on_long_prompt cut.",
+            )
+        if prompt.dropped and not self._warned:
             self._warned = True
             logger.warning(
-                "The prompt of %s, doc %s has %d tokens; its last %d are used. Later cuts are not logged.",
+                "The prompt of %s, doc %s has %d tokens; only its last %d are used. Further cuts are not logged, but counted.",
                 *(instance.task, instance.doc_id, whole, kept),
             )
 

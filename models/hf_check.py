@@ -8,11 +8,12 @@ float32 alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from mm_eval.engine.model import GenerationOptions
+from mm_eval.errors import ModelError
 from mm_eval.types import Instance, Message
 
 from .hf_families import TEXT, TEXT_FAMILIES, UNKNOWN, Family
@@ -21,6 +22,7 @@ from .hf_prompt import Prompt, PromptWriter
 from .hf_runtime import Runtime
 from .hf_score import Continuation, score
 
+Answer = TypeVar("Answer")
 TOLERANCE = 1e-4
 _SIZES = ((224, 160), (120, 200))
 _BEGUN = ("The quick brown fox jumps over the lazy dog. " * 8, "Question: is one and one two? Answer: yes.\n\n" * 6)
@@ -44,17 +46,25 @@ def quickest(model: Any, writer: PromptWriter, chat: bool) -> tuple[Family, str]
         quick = Runtime(model, family, writer.tokenizer, len(rows))
         if not quick.prefix_cache:
             return UNKNOWN, "its forward can't go on from a cache"
-        expected = [answer for row in rows for answer in score(plain, [row])]
-        worst = max(abs(a[0] - b[0]) for a, b in zip(expected, score(quick, rows), strict=True))
+        expected = [answer for row in rows for answer in _whole(score(plain, [row]))]
+        worst = max(abs(a[0] - b[0]) for a, b in zip(expected, _whole(score(quick, rows)), strict=True))
         questions = [Question(row.instance, row.prompt, 4, 0) for row in rows[:: len(_CONTINUED)]]
         options = GenerationOptions(max_new_tokens=4, extra={"min_new_tokens": 4})
-        alone = [generate(plain, [question], options)[0].output for question in questions]
-        together = [answer.output for answer in generate(quick, questions, options)]
+        alone = [answer.output for question in questions for answer in _whole(generate(plain, [question], options))]
+        together = [answer.output for answer in _whole(generate(quick, questions, options))]
     except Exception as error:  # a model's own code, in a way that nobody has tried
         return UNKNOWN, f"{type(error).__name__}: {error}".splitlines()[0]
     if not worst <= TOLERANCE:
         return UNKNOWN, f"log-likelihoods differ by {worst:.1e}"
     return (family, "") if alone == together else (UNKNOWN, "generated tokens differ")
+
+
+def _whole(answers: Sequence[Answer | ModelError]) -> list[Answer]:
+    """The answers; raises the first failure among them."""
+    for answer in answers:
+        if isinstance(answer, ModelError):
+            raise answer
+    return list(answers)  # type: ignore[arg-type]
 
 
 def most_shared(config: Any, max_length: int) -> int | None:

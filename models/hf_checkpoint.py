@@ -29,6 +29,10 @@ _ROLES = {
     "template": ("chat_template.json", "chat_template.jinja", "additional_chat_templates/*.jinja"),
     "code": ("*.py",),
 }  # fmt: skip
+_SMALL_JSON = (
+    "config.json", "generation_config.json", "preprocessor_config.json", "processor_config.json", "tokenizer_config.json",
+    "special_tokens_map.json", "added_tokens.json", "chat_template.json",
+)  # fmt: skip
 _NOT_WEIGHTS = ("*.bin", "*.pt", "*.pth", "*.safetensors", "*.gguf", "*.onnx", "*.msgpack", "*.h5", "*.md", "*.zip")
 
 
@@ -69,9 +73,16 @@ class Checkpoint:
             return {}
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ConfigError(f"can't be read as JSON: {error}.", where=str(path), hint="Fetch it again.") from error
-        return found if isinstance(found, dict) else {}
+        if not isinstance(found, dict):
+            raise ConfigError("is no JSON object.", where=str(path), hint="Fetch it again.")
+        return found
+
+    def check_json(self) -> None:
+        """ConfigError for a small JSON file that can't be read, which transformers passes over or does not name."""
+        for name in _SMALL_JSON:
+            self.read(name)
 
     @property
     def model_type(self) -> str:
@@ -80,9 +91,9 @@ class Checkpoint:
     @property
     def has_chat_template(self) -> bool:
         """Whether any file of the checkpoint brings a chat template. Imports nothing."""
-        files = ("chat_template.jinja", "chat_template.json", "additional_chat_templates")
-        configs = ("tokenizer_config.json", "processor_config.json")
-        return any((self.folder / name).exists() for name in files) or any(
+        files = [self.folder / "chat_template.jinja", *self.folder.glob("additional_chat_templates/*.jinja")]
+        configs = ("tokenizer_config.json", "processor_config.json", "chat_template.json")
+        return any(path.is_file() and path.stat().st_size for path in files) or any(
             self.read(name).get("chat_template") for name in configs
         )
 
@@ -92,17 +103,36 @@ class Checkpoint:
             self._fetch(["*.safetensors", "*.safetensors.index.json"], ["*/*"])
             if not list(self.folder.glob("*.safetensors")):
                 self._fetch(["*.bin", "*.bin.index.json"], ["*/*", "training_args.bin"])
+        missing: list[str] = []
         for single in ("model.safetensors", "pytorch_model.bin"):
-            shards = set(self.read(f"{single}.index.json").get("weight_map", {}).values())
-            found = [self.folder / single] if (self.folder / single).is_file() else [self.folder / s for s in shards]
-            if found and all(path.is_file() for path in found):
+            found = [self.folder / single] if (self.folder / single).is_file() else []
+            if not found:
+                shards = self._shards(f"{single}.index.json")
+                lost = [name for name in shards if not (self.folder / name).is_file()]
+                found = [] if lost else [self.folder / name for name in shards]
+                missing += lost
+            if found:
                 check_whole(found)
-                return sorted(found)
+                return found
+        lacking = f": {', '.join(missing[:3])} {'is' if len(missing) == 1 else 'are'} missing" if missing else ""
         raise ConfigError(
             f"pretrained={self.pretrained!r} has no complete weights (model.safetensors, its shards,"
-            f" or pytorch_model.bin) in {self.folder}.",
+            f" or pytorch_model.bin) in {self.folder}{lacking}.",
             where=WHERE,
+            hint="Fetch the checkpoint again.",
         )
+
+    def _shards(self, index: str) -> list[str]:
+        """The names of the weight files that an index lists; ConfigError where it lists anything else."""
+        listed = self.read(index).get("weight_map", {})
+        names = set(listed.values() if isinstance(listed, dict) else [None])
+        if not all(isinstance(name, str) and Path(name).name == name for name in names):
+            raise ConfigError(
+                "its `weight_map` does not name files of this folder.",
+                where=str(self.folder / index),
+                hint="Fetch the checkpoint again.",
+            )
+        return sorted(names)
 
     def digests(self) -> dict[str, str]:
         """One sha256 a role (weights, config, processor, tokenizer, template, code) over names and contents."""

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from mm_eval.types import Instance
 
 from .hf_prefix import Prefix, grown
@@ -26,6 +28,8 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "num_beam_groups": (None, 1), "token_healing": (None, False),
 }  # fmt: skip
 """Options of a generation config with the values under which the next token is the likeliest one, and nothing else."""
+BROKEN = -1
+"""Stands for a token where there is none, since the logits are not finite."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class StopText:
         self.window = max((len(stop.encode()) for stop in stops), default=0) + 4
 
     def __call__(self, rows: Sequence[Sequence[int]]) -> list[bool]:
-        if not self.stops:
+        if not self.stops or not rows:
             return [False] * len(rows)
         texts = self.tokenizer.batch_decode([list(row[-self.window :]) for row in rows], skip_special_tokens=True)
         return [any(stop in text for stop in self.stops) for text in texts]
@@ -69,23 +73,36 @@ def is_plain(config: Any, besides: Sequence[str] = ()) -> bool:
     return all(asked[name] in neutral for name, neutral in _NEUTRAL.items() if name in asked and name not in besides)
 
 
+def likeliest(logits: Any) -> Any:
+    """The likeliest token of each row of logits (rows, vocabulary); BROKEN where a logit is NaN or +inf, or all are -inf.
+
+    argmax takes NaN for the greatest value, so that the logit it picks tells. A vocabulary may be masked with -inf in part.
+    """
+    tokens = logits.argmax(-1)
+    return torch.where(logits.gather(-1, tokens[:, None])[:, 0].isfinite(), tokens, BROKEN)
+
+
 @dataclass
 class _Row:
     question: Question
     index: int
     tokens: list[int] = field(default_factory=list)
+    broken: bool = False
 
 
 def decode(
     runtime: Runtime, questions: Sequence[Question], ends: Sequence[int], stops: Sequence[str], least: int = 0
-) -> list[list[int]]:
-    """The likeliest tokens after each question, with the one that ended it. least: tokens before an end counts."""
-    answers: dict[int, list[int]] = {}
+) -> list[list[int] | None]:
+    """The likeliest tokens after each question, with the one that ended it; None where logits are not finite.
+
+    least: tokens before an end counts.
+    """
+    answers: dict[int, list[int] | None] = {}
     ended = StopText(runtime.tokenizer, stops)
     for places, prefix in prefixes(runtime, [question.prompt for question in questions]):
         rows = [_Row(questions[place], place) for place in places]
         _finish(runtime, rows, prefix, list(ends), ended, least)
-        answers.update((row.index, row.tokens) for row in rows)
+        answers.update((row.index, None if row.broken else row.tokens) for row in rows)
     return [answers[place] for place in range(len(questions))]
 
 
@@ -97,13 +114,15 @@ def _finish(runtime: Runtime, rows: list[_Row], prefix: Prefix, ends: list[int],
         if ends and len(active[0].tokens) < least:
             logits = logits.clone()
             logits[:, ends] = -float("inf")
-        for row, token in zip(active, logits.argmax(-1).tolist(), strict=True):
+        for row, token in zip(active, likeliest(logits).tolist(), strict=True):
+            row.broken = token == BROKEN
             row.tokens.append(token)
-        stopped = ended([row.tokens for row in active])
+        whole = [(place, row) for place, row in enumerate(active) if not row.broken]
+        stopped = ended([row.tokens for _, row in whole])
         going = [
             place
-            for place, row in enumerate(active)
-            if not (stopped[place] or row.tokens[-1] in last or len(row.tokens) >= row.question.cap)
+            for (place, row), stop in zip(whole, stopped, strict=True)
+            if not (stop or row.tokens[-1] in last or len(row.tokens) >= row.question.cap)
         ]
         if not going:
             return

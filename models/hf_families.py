@@ -10,7 +10,7 @@ right for every causal model: one prompt at a time, one whole forward a continua
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Family:
     holes: masked places may stand between tokens; sliding windows and recurrent layers, which forbid it, are seen without it.
     features: the vision tower's output may be computed before and handed over.
     heads: pictures may follow on cached keys and values, so that few-shot examples with pictures run once.
+    chats: whether checkpoints of this type are asked in chat turns, so that one without a chat template lacks something.
     answer_type: what `token_type_ids` are for the tokens of an answer; paligemma reads a prompt both ways, an answer one way.
     """
 
@@ -37,6 +38,7 @@ class Family:
     holes: bool = True
     features: bool = True
     heads: bool = True
+    chats: bool = True
     answer_type: int = 0
 
 
@@ -52,17 +54,22 @@ def _plainest(*keys: str, placeholder: str | None = None, features: bool = False
     return Family(keys, placeholder, batched=False, prefix_cache=False, features=features, answer_type=answer_type)
 
 
+def _without_chat(*keys: str) -> Family:
+    """A type of before the time of chat templates: its processor writes the pictures' tokens itself, and takes no turns."""
+    return replace(_plainest(*keys, placeholder=""), chats=False)
+
+
 FAMILIES: dict[str, Family] = {
     "aya_vision": Family(("aya_vision",)),
-    "blip-2": _plainest("blip2", placeholder=""),
+    "blip-2": _without_chat("blip2"),
     "gemma3": Family(("gemma3",)),
     "glm4v": Family(("glm4v",), placeholder="<|begin_of_image|><|image|><|end_of_image|>", mrope=True),
     "idefics2": Family(("idefics2",)),
     "idefics3": Family(("idefics3", "idefics2")),
-    "instructblip": _plainest("instructblip", placeholder=""),
+    "instructblip": _without_chat("instructblip"),
     "internvl": Family(("internvl",)),
     "janus": Family(("janus",)),
-    "kosmos-2": _plainest("kosmos2", placeholder=""),
+    "kosmos-2": _without_chat("kosmos2"),
     "llava": Family(("llava",)),
     "llava_next": Family(("llava_next", "llava")),
     "llava_onevision": Family(("llava_onevision", "llava")),

@@ -17,15 +17,16 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from transformers import StoppingCriteria
+from transformers import LogitsProcessor, StoppingCriteria
 
 from mm_eval.engine.model import GenerationOptions
 from mm_eval.errors import ConfigError, ModelError, did_you_mean
 from mm_eval.types import Response
 
 from .hf_decode import Question, StopText, decode, is_plain
+from .hf_processor import quiet
 from .hf_prompt import Prompt
-from .hf_runtime import Runtime
+from .hf_runtime import Runtime, not_finite
 
 __all__ = ["Question", "check_options", "fitted", "generate"]
 
@@ -33,6 +34,12 @@ NOT_FOR_TRANSFORMERS = frozenset({"image_aspect_ratio"})
 """Options of other adapters that tasks in the field carry along; they have no meaning here."""
 SAID_ELSEWHERE = {"eos_token_id": "until", "stop_strings": "until", "num_return_sequences": "repeats"}
 """Options of transformers that would change what an answer is behind the adapter's back, and what a task says instead."""
+NUMBERS = frozenset({
+    "repetition_penalty", "length_penalty", "no_repeat_ngram_size", "min_new_tokens", "min_length", "min_p", "typical_p", "top_h",
+    "epsilon_cutoff", "eta_cutoff", "diversity_penalty", "encoder_repetition_penalty", "encoder_no_repeat_ngram_size",
+    "guidance_scale", "max_time", "num_beam_groups", "penalty_alpha",
+})  # fmt: skip
+"""Options of transformers that are numbers."""
 BLIND_TO_PADDING = ("do_sample", "num_beams", "repetition_penalty")
 """Options under which rows of different lengths may share a batch. The others count padding as text of the prompt."""
 
@@ -46,6 +53,35 @@ class StopStrings(StoppingCriteria):  # type: ignore[misc]
     def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
         found = self.ended([row[self.prompt_length :] for row in input_ids.tolist()])
         return torch.tensor(found, dtype=torch.bool, device=input_ids.device)
+
+
+class Finite(LogitsProcessor):  # type: ignore[misc]
+    """Notes the rows whose logits are not finite, and puts finite ones in their place.
+
+    Sampling from NaN raises for the whole batch, and on a CUDA device it makes every later request fail as well.
+    """
+
+    def __init__(self) -> None:
+        self.broken: Any = False
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        broken = ~scores.amax(-1).isfinite()
+        self.broken = broken | self.broken
+        return torch.where(broken[:, None], 0.0, scores)
+
+    def of_rows(self, count: int) -> list[bool]:
+        """Whether each of `count` rows is broken, in any of its beams."""
+        return [bool(found) for found in self.broken.view(count, -1).any(-1).tolist()]
+
+
+class Broken(StoppingCriteria):  # type: ignore[misc]
+    """Ends rows whose logits are not finite."""
+
+    def __init__(self, finite: Finite) -> None:
+        self.finite = finite
+
+    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+        return self.finite.broken
 
 
 def fitted(prompt: Prompt, cap: int, max_length: int) -> tuple[Prompt, int]:
@@ -68,8 +104,10 @@ def fitted(prompt: Prompt, cap: int, max_length: int) -> tuple[Prompt, int]:
     return prompt, min(cap, max_length - len(prompt.ids))
 
 
-def generate(runtime: Runtime, questions: Sequence[Question], options: GenerationOptions) -> list[Response]:
-    """Answers of one batch, in its order."""
+def generate(
+    runtime: Runtime, questions: Sequence[Question], options: GenerationOptions
+) -> list[Response | ModelError]:
+    """Answers of one batch, in its order; a ModelError in the place of one whose logits are not finite."""
     stop_tokens, stops = _stop_tokens(runtime, options.until)
     config = _generation_config(runtime, options, stop_tokens)
     with torch.inference_mode():
@@ -78,12 +116,15 @@ def generate(runtime: Runtime, questions: Sequence[Question], options: Generatio
         else:
             rows = _by_transformers(runtime, questions, options, config, stops)
     ends = set(stop_tokens)
-    return [_response(runtime, q, row, ends, stops) for q, row in zip(questions, rows, strict=True)]
+    return [
+        not_finite("logits") if row is None else _response(runtime, question, row, ends, stops)
+        for question, row in zip(questions, rows, strict=True)
+    ]
 
 
 def _by_transformers(
     runtime: Runtime, questions: Sequence[Question], options: GenerationOptions, config: Any, stops: Sequence[str]
-) -> list[list[int]]:
+) -> list[list[int] | None]:
     """New tokens by transformers' own loop: sampling, beams, penalties, and families whose caches can't be shared.
 
     Rows run beside rows with the same cap, since beams weigh answers by their length, and where an option counts the tokens
@@ -93,7 +134,7 @@ def _by_transformers(
     alike: dict[tuple[int, int], list[int]] = {}
     for place, question in enumerate(questions):
         alike.setdefault((question.cap, 0 if padded else len(question.prompt.ids)), []).append(place)
-    answers: dict[int, list[int]] = {}
+    answers: dict[int, list[int] | None] = {}
     for (cap, _), places in alike.items():
         config.max_new_tokens = cap
         rows = _run(runtime, [questions[place] for place in places], options, config, stops)
@@ -103,22 +144,28 @@ def _by_transformers(
 
 def _run(
     runtime: Runtime, questions: Sequence[Question], options: GenerationOptions, config: Any, stops: Sequence[str]
-) -> list[list[int]]:
+) -> list[list[int] | None]:
     batch = runtime.collate([question.prompt for question in questions])
     ids = batch["input_ids"]
     # The padding token may be one that ends answers, and not every transformers leaves padding out of repetition_penalty.
     batch["input_ids"] = torch.where(batch["attention_mask"].bool(), ids, ids[:, -1:])
     length = ids.shape[1]
+    finite = Finite()
     criteria = [StopStrings(runtime.tokenizer, stops, length)] if stops else []
+    if config.num_beams == 1:
+        criteria.append(Broken(finite))
     seed = questions[0].seed if options.do_sample else None
     with _seeded(runtime, seed):
-        output = runtime.model.generate(**batch, generation_config=config, stopping_criteria=criteria)
+        output = runtime.model.generate(
+            **batch, generation_config=config, stopping_criteria=criteria, logits_processor=[finite]
+        )
     # Beams of different lengths are filled up with -1 where a checkpoint has neither a padding nor an end token.
-    return [[token for token in row if token >= 0] for row in output[:, length:].tolist()]
+    rows = [[token for token in row if token >= 0] for row in output[:, length:].tolist()]
+    return [None if broken else row for row, broken in zip(rows, finite.of_rows(len(rows)), strict=True)]
 
 
 def check_options(options: GenerationOptions) -> GenerationOptions:
-    """The options without those of other adapters; ConfigError for one that transformers does not know."""
+    """The options without those of other adapters; ConfigError for one that transformers does not know or can't use."""
     from transformers import GenerationConfig
 
     extra = {name: value for name, value in options.extra.items() if name not in NOT_FOR_TRANSFORMERS}
@@ -135,6 +182,14 @@ def check_options(options: GenerationOptions) -> GenerationOptions:
             raise ConfigError(
                 f"Unknown generation option {name!r}.", where="generation_kwargs", hint=did_you_mean(name, known)
             )
+        value = extra[name]
+        if name in NUMBERS and value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise ConfigError(f"{name} is {value!r}; a number is needed.", where="generation_kwargs")
+    try:
+        with quiet():
+            GenerationConfig(do_sample=options.do_sample, num_beams=options.num_beams, **extra).validate()
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ConfigError(str(error).strip().split("\n")[0], where="generation_kwargs") from error
     return replace(options, extra=extra)
 
 
@@ -184,4 +239,9 @@ def _response(runtime: Runtime, question: Question, row: list[int], ends: set[in
         "image_tokens": question.prompt.image_tokens,
     }
     ended = bool(cuts) or length < len(row)
-    return Response(text[: min(cuts)] if cuts else text, truncated=not ended and len(row) >= question.cap, usage=usage)
+    return Response(
+        text[: min(cuts)] if cuts else text,
+        truncated=not ended and len(row) >= question.cap,
+        usage=usage,
+        cut=question.prompt.dropped > 0,
+    )

@@ -19,9 +19,6 @@ from mm_eval.errors import ConfigError
 
 from .hf_arguments import WHERE, Arguments
 
-LOAD_FAILURES = (ImportError, OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError)
-"""What transformers raises on a checkpoint that it can't read; each becomes a ConfigError that names the checkpoint."""
-
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
@@ -52,7 +49,7 @@ def load_config(folder: Path, arguments: Arguments) -> Any:
     """The checkpoint's config object; ConfigError when transformers does not know its model type."""
     from transformers import AutoConfig
 
-    with _naming(arguments.pretrained, "config"), quiet():
+    with naming(arguments.pretrained, "config"), quiet():
         return AutoConfig.from_pretrained(folder, trust_remote_code=arguments.trust_remote_code, local_files_only=True)
 
 
@@ -60,7 +57,7 @@ def load_tokenizer(folder: Path, arguments: Arguments) -> Any:
     """The tokenizer alone, for models of text."""
     from transformers import AutoTokenizer
 
-    with _naming(arguments.pretrained, "tokenizer"), quiet():
+    with naming(arguments.pretrained, "tokenizer"), quiet():
         return AutoTokenizer.from_pretrained(
             folder, trust_remote_code=arguments.trust_remote_code, local_files_only=True
         )
@@ -71,7 +68,7 @@ def load_processor(folder: Path, arguments: Arguments) -> Any:
     from transformers import AutoImageProcessor, AutoProcessor
 
     options = {"trust_remote_code": arguments.trust_remote_code, "local_files_only": True}
-    with _naming(arguments.pretrained, "processor"), quiet():
+    with naming(arguments.pretrained, "processor"), quiet():
         try:
             processor = AutoProcessor.from_pretrained(folder, **options)
         except (ImportError, ValueError, OSError):
@@ -131,14 +128,22 @@ def _without_video(processor_class: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _naming(pretrained: str, part: str) -> Iterator[None]:
+def naming(pretrained: str, part: str) -> Iterator[None]:
+    """Turns whatever loading a part of a checkpoint raises into a ConfigError that names both.
+
+    transformers, tokenizers, safetensors and torch raise exceptions of all kinds on files that are damaged or missing.
+    """
     try:
         yield
-    except LOAD_FAILURES as error:
-        first = str(error).strip().split("\n")[0]
+    except ConfigError:
+        raise
+    except Exception as error:  # foreign code on foreign files
+        first = str(error).strip().split("\n")[0][:300].rstrip(".")
         own_code = "trust_remote_code" in str(error)
         raise ConfigError(
-            f"The {part} of {pretrained!r} can't be loaded ({type(error).__name__}: {first})",
+            f"The {part} of {pretrained!r} can't be loaded ({type(error).__name__}: {first}).",
             where=WHERE,
-            hint="It comes with its own code: read that, then add trust_remote_code=true." if own_code else "",
+            hint="It comes with its own code: read that, then add trust_remote_code=true."
+            if own_code
+            else "A file may be damaged or missing: fetch the checkpoint again.",
         ) from error

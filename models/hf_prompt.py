@@ -4,6 +4,7 @@ The rules, since they decide the numbers:
 
 - Chat messages are written by the checkpoint's chat template; if the last turn is the assistant's, the answer goes on
   from it.
+- Special tokens in the data of a chat are text (hf_data_text); in a plain context they are what the tokenizer makes of them.
 - A plain context with pictures gets one placeholder a picture in front, each followed by a newline, unless it holds
   placeholders itself. There must be as many as pictures.
 - Special tokens (BOS) are added as the tokenizer does it, unless the text begins with BOS. A text model's tokenizer
@@ -24,7 +25,8 @@ from mm_eval.errors import ConfigError, DataError, ModelError
 from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Instance
 
-from .hf_arguments import Arguments
+from .hf_arguments import WHERE, Arguments
+from .hf_data_text import DataText
 from .hf_families import Family
 
 _PER_TOKEN = ("mm_token_type_ids", "token_type_ids", "image_embeds_position_mask")
@@ -47,16 +49,20 @@ class Prompt:
 
     ids: token ids with every picture expanded to its image tokens.
     types: other values a token ("mm_token_type_ids"), as long as ids.
-    text: before expansion; special: whether special tokens were added to it.
+    text: before expansion; special: whether special tokens were added to it; chat: whether the chat template wrote it, with
+        marks in place of special tokens from data.
     image_places: where the image tokens stand in ids.
+    dropped: how many tokens were cut off at the beginning, since the prompt was too long.
     """
 
     ids: list[int]
     text: str = ""
     special: bool = True
+    chat: bool = False
     types: dict[str, list[int]] = field(default_factory=dict)
     pictures: tuple[Picture, ...] = ()
     image_places: tuple[int, ...] = ()
+    dropped: int = 0
 
     @property
     def picture_key(self) -> tuple[tuple[str, ...], ...]:
@@ -85,15 +91,16 @@ class Prompt:
 
     def last(self, keep: int) -> Prompt:
         """The last `keep` tokens."""
+        dropped = len(self.ids) - keep
         types = {k: v[len(v) - keep :] for k, v in self.types.items()}
-        return replace(self, ids=self.ids[len(self.ids) - keep :], types=types)
+        return replace(self, ids=self.ids[dropped:], types=types, dropped=self.dropped + dropped)
 
 
 class PromptWriter:
     """Writes prompts for one checkpoint. Needs its tokenizer or processor, never its weights.
 
     processor: None for a model of text.
-    template: Jinja source, a template's name, or None for the checkpoint's own.
+    template: Jinja source, or None for the checkpoint's own. template_name: which of those, where there are several.
     image_token_id: the token that the model replaces by a picture's features; the processor's where config.json has none.
     """
 
@@ -106,10 +113,15 @@ class PromptWriter:
         arguments: Arguments,
         *,
         template: str | None = None,
+        template_name: str | None = None,
         image_token_id: int | None = None,
     ) -> None:
         self.name, self.family, self.tokenizer, self.processor = name, family, tokenizer, processor
-        self.add_bos, self.template = arguments.add_bos_token, template
+        self.add_bos = arguments.add_bos_token
+        own = getattr(processor, "chat_template", None) or tokenizer.chat_template
+        known = own if isinstance(own, dict) else {"default": own} if own else {}
+        self._given, self._known, self._name = template, known, template_name or "default"
+        self.data_text = DataText(tokenizer, processor, template or "".join(map(str, known.values())))
         self.image_token = str(getattr(processor, "image_token", "") or "")
         own_id = getattr(processor, "image_token_id", None)
         self.image_token_id = own_id if image_token_id is None else image_token_id
@@ -140,7 +152,47 @@ class PromptWriter:
             )
         chat = not isinstance(instance.context, str)
         text = self._chat(instance, len(pictures)) if chat else self._plain(str(instance.context), len(pictures))
-        return self._encode(text, pictures, instance.image_digests, special=self._special(text, chat))
+        blank = Prompt([], text, self._special(text, chat), chat)
+        return self._encode(blank, pictures, instance.image_digests)
+
+    @property
+    def template(self) -> str:
+        """The Jinja source of the chat template; ConfigError where there is none, or none of the name."""
+        if self._given is not None:
+            return self._given
+        if not self._known:
+            raise ConfigError(
+                f"{self.name!r} has no chat template, and chat messages were given.",
+                hint="Give chat_template=FILE in --model_args, or --apply_chat_template false.",
+            )
+        if self._name not in self._known:
+            raise ConfigError(
+                f"{self.name!r} has no chat template {self._name!r}.",
+                where="--apply_chat_template",
+                hint=f"Name one of its own: {', '.join(sorted(self._known))}.",
+            )
+        return str(self._known[self._name])
+
+    def check_template(self) -> None:
+        """ConfigError where there is no chat template, or it can't write an image-text message.
+
+        A tokenizer's own template often takes text alone, and writes the parts of an image-text message as Python shows them.
+        """
+        if self.processor is None:
+            _ = self.template
+            return
+        text = "What is shown?"
+        message = {"role": "user", "content": [{"type": "text", "text": text}]}
+        try:
+            written = self._rendered([message])
+        except ModelError:
+            return  # it may want other turns than this one
+        if text not in written or repr(text) in written:
+            raise ConfigError(
+                f"The chat template of {self.name!r} does not write the text of a message with parts: {written!r}.",
+                where=WHERE,
+                hint="Give chat_template=FILE in --model_args with a template for pictures and text.",
+            )
 
     def encode_text(self, text: str) -> list[int]:
         """Token ids of a text alone, without special tokens."""
@@ -148,9 +200,9 @@ class PromptWriter:
 
     def split(self, prompt: Prompt, continuation: str) -> tuple[Prompt, list[int]]:
         """The prompt up to the boundary, and the token ids to score after it."""
-        context = self._tokens(prompt.text, prompt.special)
-        stripped = self._tokens(prompt.text.rstrip(" "), prompt.special)
-        whole = self._tokens(prompt.text + continuation, prompt.special)
+        written = self.data_text.hide(continuation) if prompt.chat else continuation
+        texts = (prompt.text, prompt.text.rstrip(" "), prompt.text + written)
+        context, stripped, whole = (self._tokens(text, prompt.special, prompt.chat) for text in texts)
         if prompt.ids[:1] != context[:1] and self.add_bos:
             context, stripped, whole = ([prompt.ids[0], *ids] for ids in (context, stripped, whole))
         keep = min(_common(context, whole), _common(stripped, whole))
@@ -167,9 +219,11 @@ class PromptWriter:
             return self.add_bos
         return self.processor is not None or not chat
 
-    def _tokens(self, text: str, special: bool) -> list[int]:
-        ids = [int(token) for token in self.tokenizer(text, add_special_tokens=special)["input_ids"]]
-        return ids[: len(ids) - self.suffix] if special and self.suffix else ids
+    def _tokens(self, text: str, special: bool, chat: bool = False) -> list[int]:
+        shown, stretches = self.data_text.divide(text) if chat else (text, [])
+        ids = [int(token) for token in self.tokenizer(shown, add_special_tokens=special)["input_ids"]]
+        ids = ids[: len(ids) - self.suffix] if special and self.suffix else ids
+        return self.data_text.spread(ids, stretches)[0] if stretches else ids
 
     def _plain(self, text: str, count: int) -> str:
         placeholder = self.image_token if self.family.placeholder is None else self.family.placeholder
@@ -182,29 +236,30 @@ class PromptWriter:
         return f"{placeholder}\n" * count + text
 
     def _chat(self, instance: Instance, count: int) -> str:
-        from jinja2 import TemplateError
-
         messages = [dict(message) for message in instance.context if isinstance(message, dict)]
         parts = [part for message in messages for part in _parts(message)]
         pictured = sum(part.get("type") == "image" for part in parts)
         if pictured != count:
             raise DataError(f"The messages have {pictured} image parts, and there are {count} pictures.")
+        return self._rendered(messages)
+
+    def _rendered(self, messages: list[dict[str, Any]]) -> str:
+        """What the chat template makes of messages."""
+        from jinja2 import TemplateError
+
         for message in messages:
-            message["content"] = _parts(message) if self.processor is not None else _joined(message)
-        own = getattr(self.processor, "chat_template", None) or self.tokenizer.chat_template
-        template = self.template if self.template is not None else own
-        if isinstance(own, dict):
-            template = own.get(self.template or "default", self.template)
-        if template is None:
-            raise ConfigError(
-                f"{self.name!r} has no chat template, and chat messages were given.",
-                hint="Give chat_template=FILE in --model_args, or --apply_chat_template false.",
+            parts = [
+                {**part, "text": self.data_text.hide(part["text"])} if "text" in part else part
+                for part in _parts(message)
+            ]
+            message["content"] = (
+                parts if self.processor is not None else "".join(part.get("text", "") for part in parts)
             )
         go_on = bool(messages) and messages[-1]["role"] == "assistant"
         try:
             rendered = (self.processor or self.tokenizer).apply_chat_template(
                 messages,
-                chat_template=template,
+                chat_template=self.template,
                 tokenize=False,
                 add_generation_prompt=not go_on,
                 continue_final_message=go_on,
@@ -213,9 +268,11 @@ class PromptWriter:
             raise ModelError(f"The chat template of {self.name!r} refuses the messages: {error}") from error
         return str(rendered)
 
-    def _encode(self, text: str, pictures: Sequence[Any], digests: tuple[str, ...], special: bool) -> Prompt:
+    def _encode(self, blank: Prompt, pictures: Sequence[Any], digests: tuple[str, ...]) -> Prompt:
+        """The prompt of a text with its ids and pictures."""
         if self.processor is None:
-            return self._started(Prompt(self._tokens(text, special), text, special))
+            return self._started(replace(blank, ids=self._tokens(blank.text, blank.special, blank.chat)))
+        text, stretches = self.data_text.divide(blank.text) if blank.chat else (blank.text, [])
         written = text.count(self.image_token) if self.image_token else 0
         if written and written != len(pictures):
             raise DataError(
@@ -224,24 +281,28 @@ class PromptWriter:
             )
         images = {"images": [list(pictures)]} if pictures else {}
         try:
-            encoded = self.processor(text=[text], **images, add_special_tokens=special, return_tensors="pt")
+            encoded = self.processor(text=[text], **images, add_special_tokens=blank.special, return_tensors="pt")
         except (ValueError, TypeError, IndexError) as error:
             raise ModelError(f"The processor of {self.name!r} refuses the prompt: {error}") from error
         per_token = {name: encoded[name][0].tolist() for name in _PER_TOKEN if name in encoded}
         ids = encoded["input_ids"][0].tolist()
         left_out = {"input_ids", "attention_mask", "labels", *per_token}
         tensors = {name: value for name, value in encoded.items() if name not in left_out}
-        prompt = Prompt(
+        if stretches:
+            ids, places = self.data_text.spread(ids, stretches)
+            if "cross_attention_mask" in tensors:
+                tensors["cross_attention_mask"] = tensors["cross_attention_mask"][:, places]
+            per_token = {name: [row[place] for place in places] for name, row in per_token.items()}
+        prompt = replace(
+            blank,
             ids=ids,
-            text=text,
-            special=special,
             types=per_token,
             pictures=divided(tensors, len(pictures), digests) if pictures else (),
             image_places=tuple(place for place, token in enumerate(ids) if token == self.image_token_id),
         )
         if pictures and self.image_token_id is not None and not prompt.image_places:
             raise ModelError(f"The prompt of {self.name!r} has no place for the {len(pictures)} pictures.")
-        return self._started(prompt.cut(len(ids) - self.suffix) if special and self.suffix else prompt)
+        return self._started(prompt.cut(len(ids) - self.suffix) if blank.special and self.suffix else prompt)
 
     def _started(self, prompt: Prompt) -> Prompt:
         """The prompt with BOS in front where add_bos_token=true asks for it and the tokenizer added none."""
@@ -272,10 +333,6 @@ def divided(tensors: dict[str, Any], count: int, digests: tuple[str, ...]) -> tu
 def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
     content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else [dict(part) for part in content]
-
-
-def _joined(message: dict[str, Any]) -> str:
-    return "".join(part.get("text", "") for part in _parts(message))
 
 
 def _common(one: Sequence[int], other: Sequence[int]) -> int:

@@ -15,7 +15,7 @@ from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from .hf_arguments import WHERE, Arguments
 from .hf_families import Family
 from .hf_features import FeatureCache, on_device, side_by_side, supported
-from .hf_processor import LOAD_FAILURES, quiet
+from .hf_processor import naming, quiet
 from .hf_prompt import Picture, Prompt
 
 logger = logging.getLogger(__name__)
@@ -74,16 +74,10 @@ def load_model(folder: Path, arguments: Arguments, image_text: bool, device: str
         options["attn_implementation"] = arguments.attn_implementation
     if arguments.device_map:
         options["device_map"] = arguments.device_map
-    try:
-        with quiet():
-            model, report = loader.from_pretrained(folder, output_loading_info=True, local_files_only=True, **options)
-            if not arguments.device_map:
-                model = model.to(device)
-    except LOAD_FAILURES as error:
-        first = str(error).strip().split("\n")[0]
-        raise ConfigError(
-            f"The weights of {arguments.pretrained!r} can't be loaded ({type(error).__name__}: {first})", where=WHERE
-        ) from error
+    with naming(arguments.pretrained, "weights"), quiet():
+        model, report = loader.from_pretrained(folder, output_loading_info=True, local_files_only=True, **options)
+        if not arguments.device_map:
+            model = model.to(device)
     missing = sorted(report.get("missing_keys") or ())
     if missing:
         raise ConfigError(
@@ -184,9 +178,12 @@ class Runtime:
         return batch
 
     def answered(
-        self, rows: Sequence[Row], run: Callable[[Sequence[Row]], Sequence[Answer]]
+        self, rows: Sequence[Row], run: Callable[[Sequence[Row]], Sequence[Answer | ModelError]]
     ) -> Iterator[tuple[Row, Answer | MMEvalError]]:
-        """The rows with their answers; a batch that fails is run in halves, a row failing alone gets a ModelError."""
+        """The rows with their answers; a batch that fails is run in halves, a row failing alone gets a ModelError.
+
+        run: gives an answer or a ModelError a row.
+        """
         half = (len(rows) + 1) // 2
         if self._is_too_large([row.prompt for row in rows]):
             yield from self.answered(rows[:half], run)
@@ -199,7 +196,7 @@ class Runtime:
             failure = f"{type(error).__name__}: {error}".splitlines()[0]
             out_of_memory = isinstance(error, torch.OutOfMemoryError) or "out of memory" in str(error).lower()
         if not failure:
-            yield from zip(rows, answers, strict=True)
+            yield from self._checked(list(zip(rows, answers, strict=True)), run)
             return
         # Outside the handler, so that the traceback no longer holds the tensors of the failed batch.
         if out_of_memory:
@@ -217,6 +214,20 @@ class Runtime:
             self._ask_less([row.prompt for row in rows])
         yield from self.answered(rows[:half], run)
         yield from self.answered(rows[half:], run)
+
+    def _checked(
+        self,
+        answered: Sequence[tuple[Row, Answer | ModelError]],
+        run: Callable[[Sequence[Row]], Sequence[Answer | ModelError]],
+    ) -> Iterator[tuple[Row, Answer | MMEvalError]]:
+        """The answers of a batch; a row that failed in it is run alone, since padding or another row may be the cause."""
+        alone = len(answered) == 1
+        failed = [row for row, answer in answered if isinstance(answer, ModelError)]
+        yield from (pair for pair in answered if alone or not isinstance(pair[1], ModelError))
+        if failed and not alone:
+            self._forget()
+            for row in failed:
+                yield from self.answered([row], run)
 
     def _is_too_large(self, prompts: Sequence[Prompt]) -> bool:
         """Whether a batch is more than the memory was seen to take since it was made."""
@@ -245,6 +256,14 @@ class Runtime:
 
     def _tensor(self, values: list[list[int]]) -> Any:
         return torch.tensor(values, dtype=torch.long, device=self.device)
+
+
+def not_finite(what: str) -> ModelError:
+    """The failure of a request whose numbers are NaN or infinite."""
+    return ModelError(
+        f"The model gave {what} that are not finite (NaN or infinity).",
+        hint="The weights are damaged, or the dtype overflows: try dtype=bfloat16 or dtype=float32.",
+    )
 
 
 def token_budget(config: Any, itemsize: int, free: int) -> int:

@@ -6,6 +6,7 @@ extend  (cache rows repeated, continuations right-padded, explicit positions) ->
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from mm_eval.types import Instance, LLOutput
 
 from .hf_prefix import Prefix, prefill, run_on
 from .hf_prompt import Prompt
-from .hf_runtime import Runtime
+from .hf_runtime import Runtime, not_finite
 from .hf_sharing import prefixes
 
 __all__ = ["Continuation", "boundary", "extend", "prefill", "score", "windows"]
@@ -62,8 +63,16 @@ def boundary(prompt: Prompt, ids: list[int], start_token: int, max_length: int) 
     return prompt.last(room)
 
 
-def score(runtime: Runtime, rows: Sequence[Continuation]) -> list[LLOutput]:
-    """Sum of token log-probabilities in nats, and whether each token is the likeliest, one a row."""
+def score(runtime: Runtime, rows: Sequence[Continuation]) -> list[LLOutput | ModelError]:
+    """Sum of token log-probabilities in nats, and whether each token is the likeliest, one a row.
+
+    A ModelError in the place of a sum that is not finite.
+    """
+    found = _scored(runtime, rows)
+    return [answer if math.isfinite(answer[0]) else not_finite("log-likelihoods") for answer in found]
+
+
+def _scored(runtime: Runtime, rows: Sequence[Continuation]) -> list[LLOutput]:
     with torch.inference_mode():
         if not runtime.prefix_cache:
             return [_whole(runtime, row) for row in rows]

@@ -24,12 +24,13 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies
 
-from mm_eval.engine.model import Answers, GenerationOptions, Model, ModelSettings, question, register_model
-from mm_eval.errors import ConfigError, MMEvalError, ModelError
+from mm_eval.engine.model import TOKEN_CAPS, Answers, GenerationOptions, Model, ModelSettings, question, register_model
+from mm_eval.errors import ConfigError, MMEvalError, ModelError, did_you_mean
 from mm_eval.task.decode import IN_FLIGHT, decoding
 from mm_eval.task.media import encoded
 from mm_eval.types import Instance, Message, Response
@@ -42,6 +43,12 @@ if TYPE_CHECKING:
     from .openai_http import Client
 
 ADAPTER_VERSION = 1
+KNOWN_OPTIONS = (
+    *TOKEN_CAPS, "until", "do_sample", "temperature", "top_p", "top_k", "num_beams", "min_p", "repetition_penalty",
+    "presence_penalty", "frequency_penalty", "min_tokens", "stop_token_ids", "ignore_eos", "logit_bias", "length_penalty",
+    "best_of", "seed", "skip_special_tokens", "reasoning_effort", "max_completion_tokens",
+)  # fmt: skip
+"""Generation options in the field; one that is almost called like one of them is misspelt."""
 Pair = tuple[Instance, Response | MMEvalError]
 
 
@@ -99,8 +106,12 @@ class OpenAI(Model):
         return not sampled
 
     def check_generation(self, kwargs: Mapping[str, Any]) -> None:
-        if GenerationOptions.from_kwargs(kwargs).num_beams > 1:
+        options = GenerationOptions.from_kwargs(kwargs)
+        if options.num_beams > 1:
             raise ConfigError("num_beams is above 1, which servers do not offer.", hint="Set num_beams=1.")
+        for name in options.extra:  # a server may have options of its own, and passes over those that it does not know
+            if name not in KNOWN_OPTIONS and get_close_matches(name, KNOWN_OPTIONS, cutoff=0.8):
+                raise ConfigError(f"Unknown generation option {name!r}.", hint=did_you_mean(name, KNOWN_OPTIONS))
 
     def account(self, usage: Mapping[str, int]) -> str:
         asked, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)

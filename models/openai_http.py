@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import ssl
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
@@ -37,6 +38,14 @@ from .openai_status import (
 )
 
 __all__ = ["Client", "Closed", "Fatal", "Limits", "Passing", "retry_after", "shortened"]
+
+TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|(maximum|available|model's) context (length|size)|maximum model length"
+    r"|(prompt|input) is too long|`?max_new_tokens`? must be <=|exceeds the maximum number of tokens",
+    re.IGNORECASE,
+)
+"""How OpenAI, vLLM, SGLang, TGI, llama.cpp and others say that a prompt does not fit into the model's length."""
+MAY_BE_TOO_LONG = (200, 400, 413, 422, 500)
 
 
 @dataclass(frozen=True)
@@ -298,12 +307,16 @@ class Client:
         if not isinstance(content, dict):
             raise Passing("the reply is an error", said=_text(reply))
         if content.get("error") or content.get("object") == "error":
+            if TOO_LONG.search(_text(reply)):
+                raise self._too_long(200, reply)
             status = stated_status(content)
             raise self._refusal(status, reply) if status else Passing("the reply is an error", said=_text(reply))
         return content
 
     def _refusal(self, status: int, reply: httpx.Response) -> Passing | ModelError:
         text = _text(reply)
+        if status in MAY_BE_TOO_LONG and TOO_LONG.search(text):
+            return self._too_long(status, reply)
         passing = Passing(f"HTTP {status}", retry_after(reply.headers), status == 429, said=text)
         said = self._told(passing)
         if status == 429 and QUOTA in text:
@@ -316,6 +329,12 @@ class Client:
         if status == 400 and UNKNOWN_MODEL in text:
             return Fatal(said, hint=FATAL[404])
         return Fatal(said, hint=FATAL[status]) if self._refusals.ends_run(status) else ModelError(said)
+
+    def _too_long(self, status: int, reply: httpx.Response) -> ModelError:
+        return ModelError(
+            f"the prompt is too long for the server's model: {self._told(Passing(f'HTTP {status}', said=_text(reply)))}",
+            hint="Start the server with a longer context, or use fewer few-shot examples or pictures.",
+        )
 
     def _told(self, passing: Passing) -> str:
         if passing.said is None:

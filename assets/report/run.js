@@ -36,7 +36,7 @@ function intervalDrawing(row, one, low, high) {
 }
 function overview() {
   const table = make("table", { class: "numbers" }), head = make("tr", {});
-  const counts = ["n", "failed", "not_requested", "unparsed", "truncated"].filter((name) => name !== "not_requested" || about.table.some((row) => row[name]));
+  const counts = ["n", "failed", "not_requested", "unparsed", "truncated", "cut"].filter((name) => !["not_requested", "cut"].includes(name) || about.table.some((row) => row[name]));
   for (const [text, kind] of [["task"], ["metric"], ["value", "n"], ["95% interval"], [""], ...counts.map((name) => [name === "n" ? "docs" : name.replace("_", " "), "n"])]) head.append(make("th", { class: kind }, text));
   table.append(make("thead", {}, head));
   const body = make("tbody", {});
@@ -72,7 +72,7 @@ function overview() {
     section.append(make("p", {}, button));
   }
   for (const row of about.table) for (const note of row.notes) section.append(make("p", { class: "hint" }, `${row.alias}: ${note}`));
-  section.append(make("p", { class: "hint" }, "Intervals are 95%, docs on one picture drawn together. Failed docs are in no number; unparsed answers score 0."));
+  section.append(make("p", { class: "hint" }, "Intervals are 95%, docs on one picture drawn together. Failed docs are in no number; unparsed answers score 0. A prompt that was cut lost its beginning, since it did not fit into the model's length."));
 }
 
 // Charts of a task

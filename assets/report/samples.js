@@ -59,6 +59,7 @@ function show(index, keepAddress) {
     parts.push(box);
   }
   parts.push(...marked(`Prompt, as asked${about.own ? ` in ${about.own}` : ""}`, row.p));
+  if (row.k) parts.push(make("p", { class: "hint" }, "The prompt was cut: the model did not get its beginning."));
   if (row.e) parts.push(...block(row.s === "not requested" ? "Not requested" : "Failed", row.e));
   if (row.o) parts.push(...block("Choices, with log-likelihood in nats", row.o.map((text, place) => `${place === row.g || (Array.isArray(row.g) && row.g.includes(place)) ? "→" : " "} ${logLikelihood(row.a[place]?.[0]).toFixed(3)}  ${text}`).join("\n")));
   else row.a.forEach((answer, place) => parts.push(...marked(`Answer${row.a.length > 1 ? ` ${place + 1}` : ""}${about.own ? ` in ${about.own} (${state(row)[0]})` : ""}`, typeof answer === "string" ? answer : JSON.stringify(answer))));
@@ -83,7 +84,7 @@ function apply(wanted) {
   const task = byId("f-task").value, category = byId("f-category").value, result = byId("f-result").value, words = byId("f-text").value.trim().toLowerCase();
   const model = byId("f-model").value;
   shown = rows.filter((row) => (!only || (only.docs[row.t]?.has(row.d) && (row.m ?? null) === only.model)) && (!model || row.m === Number(model)) && (!task || row.t === task) && (!category || row.c === category) &&
-    (!result || state(row)[0] === result || flip(row) === result || row.s === result || (result === "flipped" && flip(row)) || (result === "wrong" && row.ok === false)) &&
+    (!result || state(row)[0] === result || flip(row) === result || row.s === result || (result === "cut" && row.k) || (result === "flipped" && flip(row)) || (result === "wrong" && row.ok === false)) &&
     (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || String(row.d) === words));
   byId("only").hidden = !only;
   byId("only").firstElementChild.textContent = only ? visible(only.said) : "";
@@ -128,7 +129,7 @@ function samples() {
   byId("only").lastElementChild.addEventListener("click", () => { only = null; apply(); });
   byId("f-beside").append(make("option", { value: "" }, "any run"), ...about.beside.map((name, place) => make("option", { value: place }, name)));
   byId("f-beside").parentElement.hidden = about.beside.length < 2;
-  const results = ["right", "wrong", "unparsed", "truncated", "failed", "not requested"].filter((name) => rows.some((row) => state(row)[0] === name || row.s === name));
+  const results = ["right", "wrong", "unparsed", "truncated", "cut", "failed", "not requested"].filter((name) => rows.some((row) => state(row)[0] === name || row.s === name || (name === "cut" && row.k)));
   options("f-result", rows.some(flip) ? [...results, "flipped", "lost", "gained"] : results, "all results");
   for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result"]) byId(id).addEventListener("change", () => apply());
   let timer = 0;

@@ -105,6 +105,14 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
         help="true, false, or the name of one of the model's templates (default: on for image-text and chat models)",
     )
     parser.add_argument(
+        "--on_long_prompt",
+        type=option("on_long_prompt"),
+        default="cut",
+        metavar="cut|fail",
+        help="a prompt of text that is too long for the model is cut from the left and counted (default), or fails; "
+        "a prompt with pictures always fails",
+    )
+    parser.add_argument(
         "--fewshot_as_multiturn",
         type=option("fewshot_as_multiturn"),
         metavar="BOOL",
@@ -172,6 +180,7 @@ def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
         fewshot_as_multiturn=args.fewshot_as_multiturn,
         seed=args.seed,
         prompt_key=args.prompt_key,
+        on_long_prompt=args.on_long_prompt,
         **rest,
     )
 

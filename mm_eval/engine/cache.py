@@ -41,7 +41,9 @@ class AnswerCache:
         found = self._answers.get(key)
         if found is None or found.output is None or not self._shareable(instance):
             return None
-        return Response(found.output, found.truncated, attempts=0)
+        if self._model.settings.on_long_prompt == "fail" and found.cut is not False:
+            return None  # it is, or may be, the answer to a prompt that was cut
+        return Response(found.output, found.truncated, attempts=0, cut=bool(found.cut))
 
     def put(self, record: Mapping[str, Any], instance: Instance) -> None:
         """Takes in an answer that was just recorded, for runs to come. A cache that can't be written ends no run."""

@@ -47,6 +47,7 @@ _CRC_LENGTH = len(',"crc":"00000000"}')
 class Recorded:
     """What the journal knows of one slot: an answer, or the error of the last try.
 
+    cut: whether the prompt was cut; None where the record does not say (written before prompts that were cut were counted).
     images: the digests of the pictures that were shown; turn_pictures: how many of them each turn of the prompt had.
     """
 
@@ -56,6 +57,7 @@ class Recorded:
     images: tuple[str, ...] = ()
     turn_pictures: tuple[int, ...] = ()
     error: MMEvalError | None = None
+    cut: bool | None = None
 
 
 @dataclass
@@ -107,6 +109,7 @@ def answer_record(key: str, slots: Iterable[Slot], instance: Instance, response:
         output = {"ll": _number(ll), "is_greedy": bool(is_greedy)}
     if response.truncated:
         output["truncated"] = True
+    output["cut"] = response.cut
     record = _record("answer", key, slots, instance, response.attempts)
     return {**record, "output": output, "usage": token_counts(response.usage)}
 
@@ -141,7 +144,7 @@ def _from_record(record: Mapping[str, Any]) -> Recorded | None:
         return None
     output = record["output"]
     value: str | LLOutput = output["text"] if "text" in output else (float(output["ll"]), output["is_greedy"])
-    return Recorded(record["key"], value, output.get("truncated", False), images, turn_pictures)
+    return Recorded(record["key"], value, output.get("truncated", False), images, turn_pictures, cut=output.get("cut"))
 
 
 def _number(value: float) -> float | str:

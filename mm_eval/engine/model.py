@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
@@ -43,6 +44,7 @@ class ModelSettings:
     chat_template: True or False as asked for, a template's name, or None for the model's own default.
     seed: of sampling and of everything drawn.
     offline: no socket may be opened.
+    on_long_prompt: what happens to a prompt that does not fit into the model's length: "cut" (from the left) or "fail".
     """
 
     batch_size: int | str = "auto"
@@ -50,6 +52,7 @@ class ModelSettings:
     seed: int = 0
     chat_template: bool | str | None = None
     offline: bool = False
+    on_long_prompt: str = "cut"
 
 
 @dataclass(frozen=True)
@@ -219,29 +222,40 @@ class GenerationOptions:
         sampling = _flag(options.pop("do_sample", None), "do_sample")
         temperature = _number(float, options.pop("temperature", 1 if sampling else 0) or 0, "temperature")
         samples = temperature != 0 and sampling is not False
-        top_p, top_k = (options.pop(name, None) for name in ("top_p", "top_k"))
+        top_p = _optional(float, options.pop("top_p", None), "top_p")
+        top_k = _optional(int, options.pop("top_k", None), "top_k")
         chosen = cls(
             max_new_tokens=_number(int, next((c for c in caps if c is not None), cls.max_new_tokens), "the token cap"),
             until=_texts(options.pop("until", None), "until"),
             do_sample=samples,
             temperature=temperature if samples else 0.0,
-            top_p=_number(float, top_p, "top_p") if samples and top_p is not None else None,
-            top_k=_number(int, top_k, "top_k") if samples and top_k is not None else None,
+            top_p=top_p if samples else None,
+            top_k=top_k if samples else None,
             num_beams=_number(int, options.pop("num_beams", 1) or 1, "num_beams"),
             extra={name: _plain(value) for name, value in options.items()},
         )
-        if chosen.max_new_tokens < 1 or chosen.temperature < 0 or chosen.num_beams < 1:
+        if chosen.max_new_tokens < 1 or temperature < 0 or chosen.num_beams < 1 or not 0 < (chosen.top_p or 1) <= 1:
             raise ConfigError(
-                f"generation_kwargs make no sense: {dict(kwargs)!r}.", hint="Caps and beams are at least 1."
+                f"generation_kwargs make no sense: {dict(kwargs)!r}.",
+                hint="Caps and beams are at least 1, a temperature is at least 0, top_p is above 0 and at most 1.",
             )
         return chosen
 
 
 def _number(kind: type[Any], value: Any, name: str) -> Any:
+    """A finite number, whole where `kind` is int; a text that spells one counts."""
     try:
-        return kind(value)
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"generation_kwargs: {name} is {value!r}, which is no number.") from error
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if isinstance(value, bool) or not math.isfinite(number) or (kind is int and number != int(number)):
+        needed = "a whole number" if kind is int else "a number"
+        raise ConfigError(f"generation_kwargs: {name} is {value!r}; {needed} is needed.")
+    return kind(number)
+
+
+def _optional(kind: type[Any], value: Any, name: str) -> Any:
+    return None if value is None else _number(kind, value, name)
 
 
 def _flag(value: Any, name: str) -> bool | None:

@@ -21,6 +21,8 @@ from mm_eval.errors import ConfigError, StoreError
 from mm_eval.task.named_files import FileState
 
 RUN_VERSION = 1
+UNSTATED = {"on_long_prompt": "cut"}
+"""What a spec that does not state an option was asked with."""
 
 Files: TypeAlias = Mapping[str, Mapping[str, FileState]]
 """{task: {name that rows have for a picture file: its state}}"""
@@ -121,7 +123,7 @@ class RunFolder:
     def _refuse_other(self, known: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
         if known.get("v", 0) > RUN_VERSION:
             raise ConfigError("it was written by a newer mm-eval.", where=str(self.path / "run.json"))
-        if different := list(differences(known["spec"], spec)):
+        if different := list(differences({**UNSTATED, **known["spec"]}, {**UNSTATED, **spec})):
             hint = "Choose another --output_path, or repeat the command that began this run; `mm-eval score` scores it anew."
             shown = "; ".join(different[:4])
             raise ConfigError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)

@@ -72,7 +72,8 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
             number = {"metric": key.metric, "filter": key.scorer, "value": value, "stderr": stderr}
             numbers.append({**number, "interval": _interval(found, value, stderr), "few": bool(found and found.few)})
-        counts = {count: row.get(count, 0) for count in ("n", "failed", "not_requested", "unparsed", "truncated")}
+        names = ("n", "failed", "not_requested", "unparsed", "truncated", "cut")
+        counts = {count: row.get(count, 0) for count in names}
         better = run.results["higher_is_better"].get(name, {})
         headlines = headline_keys(task) if task is not None else []
         yield {

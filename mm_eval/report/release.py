@@ -160,9 +160,9 @@ def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str]
             stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
             margin = estimate.margin if estimate is not None else None if stderr is None else 1.96 * stderr
             metric = text.removesuffix(",none")
-            counts = {"failed": row.get("failed"), "were not requested": row.get("not_requested")}
-            failed = ", ".join(f"{count} of {row['n']} docs {what}" for what, count in counts.items() if count)
-            found[(str(row.get("alias", name)), metric)] = Cell(float(value), margin, flaw=failed)
+            flaws = {"failed": "docs failed", "not_requested": "docs were not requested", "cut": "prompts were cut"}
+            flaw = ", ".join(f"{row[count]} of {row['n']} {what}" for count, what in flaws.items() if row.get(count))
+            found[(str(row.get("alias", name)), metric)] = Cell(float(value), margin, flaw=flaw)
             better[(str(row.get("alias", name)), metric)] = (
                 run.results["higher_is_better"].get(name, {}).get(key.metric, True)
             )

@@ -59,7 +59,7 @@ def assemble(plan: Plan, scores: Mapping[str, TaskScores]) -> tuple[dict[str, An
 def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
     """One task's numbers and counts."""
     row: dict[str, Any] = {"alias": alias, **scores.numbers}
-    row.update(n=scores.n, failed=scores.failed, unparsed=scores.unparsed, truncated=scores.truncated)
+    row.update(n=scores.n, failed=scores.failed, unparsed=scores.unparsed, truncated=scores.truncated, cut=scores.cut)
     if scores.not_requested:
         row["not_requested"] = scores.not_requested
     row.update(_fewer(scores.sizes, scores.scored))
@@ -87,7 +87,7 @@ def group_row(
         ],
     )
     row: dict[str, Any] = {"alias": config.display_name, **result.numbers}
-    for count in ("n", "failed", "unparsed", "truncated"):
+    for count in ("n", "failed", "unparsed", "truncated", "cut"):
         row[count] = sum(getattr(score, count) * places[leaf] for leaf, score in leaves.items())
     if pending := sum(score.not_requested * places[leaf] for leaf, score in leaves.items()):
         row["not_requested"] = pending

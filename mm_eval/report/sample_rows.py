@@ -111,6 +111,7 @@ def _shown(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
     optional = {"ok": right, "images": row.get("images"), "o": row.get("choices")}
     optional["e"] = row["error"]["what"] if row.get("error") else None
     optional["u"] = unparsed or None
+    optional["k"] = row.get("cut") or None
     return {**shown, **{key: value for key, value in optional.items() if value is not None}}
 
 

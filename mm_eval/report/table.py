@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 ARROWS = {True: "↑", False: "↓", None: " "}
 COLUMNS = (
-    "task", "n-shot", "filter", "metric", "", "value", "±", "stderr", "docs", "n", "failed", "not requested", "unparsed",
+    "task", "n-shot", "filter", "metric", "", "value", "±", "stderr", "docs", "n", "failed", "not requested", "unparsed", "cut",
 )  # fmt: skip
-RIGHT = frozenset({"n-shot", "value", "stderr", "docs", "n", "failed", "not requested", "unparsed"})
+RIGHT = frozenset({"n-shot", "value", "stderr", "docs", "n", "failed", "not requested", "unparsed", "cut"})
 LONGEST = 80
 """Characters of a name in the table."""
 
@@ -67,15 +67,16 @@ def table(results: Mapping[str, Any], order: Sequence[tuple[str, int]]) -> str:
 
 
 def _worth_showing(column: int, lines: list[list[str]]) -> bool:
-    """Left out: `filter` where every pipeline is the default one, `docs` and `not requested` where all docs were scored."""
-    optional = ("filter", "docs", "not requested")
-    return COLUMNS[column] not in optional or any(line[column] not in ("none", "") for line in lines)
+    """Left out: `filter` where every pipeline is the default one, and counts that would say nothing in this table."""
+    silent = {"filter": ("none", ""), "docs": ("",), "not requested": ("",), "cut": ("0", "")}.get(COLUMNS[column])
+    return silent is None or any(line[column] not in silent for line in lines)
 
 
 def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[str]]:
     row = results["groups"].get(name) or results["results"][name]
     label = "  " * depth + ("- " if depth else "") + in_line(row["alias"], LONGEST)
     counts = [str(row["n"]), str(row["failed"]), str(row.get("not_requested", "")), str(row["unparsed"])]
+    counts.append(str(row.get("cut", 0)))
     shots = str(results["n-shot"].get(name, ""))
     better = results["higher_is_better"].get(name, {})
     keys = [key for text in row if (key := MetricKey.parse(text)) and not key.is_stderr]

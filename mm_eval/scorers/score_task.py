@@ -28,6 +28,8 @@ class Answered(Protocol):
     @property
     def truncated(self) -> bool: ...
     @property
+    def cut(self) -> bool | None: ...
+    @property
     def images(self) -> tuple[str, ...]: ...
     @property
     def turn_pictures(self) -> tuple[int, ...]: ...
@@ -45,7 +47,8 @@ class TaskScores:
     numbers: {"metric,pipeline": value, "metric_stderr,pipeline": value or None}.
     sizes: {"metric,pipeline": docs that the number is of}; `process_results` may give a metric for some docs only.
     n: docs of the run; failed: without an answer or a score; not_requested: the run ended before all of their requests were
-        made; unparsed: no pipeline could read the answer; truncated: the token cap ended an answer.
+        made; unparsed: no pipeline could read the answer; truncated: the token cap ended an answer; cut: a prompt was too
+        long and lost its beginning.
     unparsed_by: the same for each pipeline. errors: the first few failures, in words.
     silent: answers that are empty or unparsed.
     """
@@ -57,6 +60,7 @@ class TaskScores:
     not_requested: int = 0
     unparsed: int = 0
     truncated: int = 0
+    cut: int = 0
     unparsed_by: dict[str, int] = field(default_factory=dict)
     higher_is_better: dict[str, bool] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -127,7 +131,7 @@ class TaskScoring:
         pending: dict[int, MMEvalError] = {}  # docs with a request that was never made
         shown: dict[int, tuple[str, ...]] = {}  # all pictures of the prompt
         asked_about: dict[int, tuple[str, ...]] = {}  # the question's own, which are what was drawn
-        truncated = set()
+        truncated, cut = set(), set()
         for doc_id, instances in by_doc.items():
             for instance in instances:
                 found = self.lookup(instance.slot)
@@ -143,6 +147,8 @@ class TaskScoring:
                     asked_about[doc_id] = _of_question(found)
                 if found.truncated:
                     truncated.add(doc_id)
+                if found.cut:
+                    cut.add(doc_id)
         pending = {doc_id: error for doc_id, error in pending.items() if doc_id not in failures}
         whole = {doc_id: instances for doc_id, instances in by_doc.items() if doc_id not in {**failures, **pending}}
         scored = self._score_whole(whole, failures)
@@ -153,6 +159,8 @@ class TaskScoring:
             failure = failures.get(doc_id) or pending.get(doc_id)
             status = "failed" if doc_id in failures else "not requested" if failure else "answered"
             row = self._row(doc_id, instances, scored.get(doc_id, {}), failure, status, doc_id in truncated)
+            row["cut"] = doc_id in cut
+            self.scores.cut += doc_id in cut
             if doc_id in self._clusters and self._clusters[doc_id] != doc_id:
                 row["cluster"] = self._clusters[doc_id]  # so that runs can be compared by what was drawn together
             if doc_id in shown:

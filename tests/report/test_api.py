@@ -39,6 +39,7 @@ def test_frames_and_notebooks(results):
         "failed",
         "unparsed",
         "truncated",
+        "cut",
     ]
     assert len(frame) == sum(len(task.numbers) for task in results.tasks.values())
     html = results._repr_html_()
