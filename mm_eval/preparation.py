@@ -14,7 +14,7 @@ from typing import Any
 
 from mm_eval.catalog.manager import Loaded
 from mm_eval.engine.model import Model
-from mm_eval.errors import ConfigError, DataError, NotHereError, did_you_mean
+from mm_eval.errors import ConfigError, DataError, NotHereError, RowError, did_you_mean
 from mm_eval.metrics import METRICS
 from mm_eval.request import RunRequest, load_configs, make_model, model_class_of
 from mm_eval.scorers import ProcessResultsScorer, Scorer
@@ -316,21 +316,33 @@ def asked_with(plan: Plan, prompt_key: str, output_path: str) -> Plan:
 
 
 def _preflight(plan: Plan) -> None:
-    """Builds the first doc's question of each task: what is wrong there is wrong with the config, and nothing was asked."""
-    for name, task in plan.tasks.items():
-        doc_id = plan.doc_ids[name][0]
-        doc = task.docs.text(doc_id)
-        where = f"{task.config.file_name}: {task.path} doc {doc_id}"
-        try:
-            question = task.question(doc, plan.styles[name].block, where)
-            check_prompt_keys(task, plan.doc_ids[name], plan.styles[name].block)
-            task.clusters({doc_id: doc}, {})
-            if task.config.doc_to_target is not None and not task.config.process_results and question.target is None:
-                raise DataError("doc_to_target gave None, so that no answer could be right.", where=where)
-            if task.pool is not None:
-                task.pool.draw(task.config.num_fewshot, doc_id, doc)
-        except DataError as error:
-            raise ConfigError(error.what, where=error.where, hint=error.hint) from error
+    """Builds the first doc's question of each task: what is wrong there is wrong with the config, and nothing was asked.
+
+    A doc whose own values are at fault (RowError) says nothing about the config: the next one is taken.
+    """
+    for name in plan.tasks:
+        for doc_id in plan.doc_ids[name][:20]:
+            try:
+                _try_doc(plan, name, doc_id)
+                break
+            except RowError:
+                continue
+            except DataError as error:
+                raise ConfigError(error.what, where=error.where, hint=error.hint) from error
+
+
+def _try_doc(plan: Plan, name: str, doc_id: int) -> None:
+    """Builds the question of one doc; DataError where that fails."""
+    task = plan.tasks[name]
+    doc = task.docs.text(doc_id)
+    where = f"{task.config.file_name}: {task.path} doc {doc_id}"
+    question = task.question(doc, plan.styles[name].block, where)
+    check_prompt_keys(task, plan.doc_ids[name], plan.styles[name].block)
+    task.clusters({doc_id: doc}, {})
+    if task.config.doc_to_target is not None and not task.config.process_results and question.target is None:
+        raise DataError("doc_to_target gave None, so that no answer could be right.", where=where)
+    if task.pool is not None:
+        task.pool.draw(task.config.num_fewshot, doc_id, doc)
 
 
 def _digest(doc_ids: list[int]) -> dict[str, Any]:

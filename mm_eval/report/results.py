@@ -60,6 +60,7 @@ def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
     """One task's numbers and counts."""
     row: dict[str, Any] = {"alias": alias, **scores.numbers}
     row.update(n=scores.n, failed=scores.failed, unparsed=scores.unparsed, truncated=scores.truncated)
+    row["ties"] = scores.ties
     row.update(_fewer(scores.sizes, scores.n - scores.failed))
     if len(scores.unparsed_by) > 1:
         row["unparsed_by_filter"] = dict(scores.unparsed_by)
@@ -86,7 +87,7 @@ def group_row(
         ],
     )
     row: dict[str, Any] = {"alias": config.display_name, **result.numbers}
-    for count in ("n", "failed", "unparsed", "truncated"):
+    for count in ("n", "failed", "unparsed", "truncated", "ties"):
         row[count] = sum(getattr(score, count) * places[leaf] for leaf, score in leaves.items())
     row.update(_fewer(result.sizes, row["n"] - row["failed"]))
     if result.notes:

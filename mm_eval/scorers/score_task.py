@@ -45,6 +45,7 @@ class TaskScores:
     sizes: {"metric,pipeline": docs that the number is of}; `process_results` may give a metric for some docs only.
     n: docs asked; failed: without an answer or a score; unparsed: no pipeline could read the answer; truncated: the token cap
         ended an answer.
+    ties: several choices shared the best score, so that the first of them was taken.
     unparsed_by: the same for each pipeline. errors: the first few failures, in words.
     """
 
@@ -54,6 +55,7 @@ class TaskScores:
     failed: int = 0
     unparsed: int = 0
     truncated: int = 0
+    ties: int = 0
     unparsed_by: dict[str, int] = field(default_factory=dict)
     higher_is_better: dict[str, bool] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -102,6 +104,9 @@ class TaskScoring:
                 f"the {repeats} answers to each doc are equal, as greedy decoding makes them: `repeats` adds nothing."
             )
             self.scores.notes.append(note)
+        if ties := self.scores.ties:
+            what = f"in {ties} of {self.scores.n} docs several choices share the best score"
+            self.scores.notes.append(f"{what}: the first of them was taken.")
         config = self.task.config
         if self._without_target and generates and config.doc_to_target is not None and config.process_results is None:
             what = f"{self._without_target} of {self.scores.n} docs have no target (doc_to_target gives null)"
@@ -180,7 +185,9 @@ class TaskScoring:
         rules = {name: list(doc.rules) for name, (doc, _) in scored.items()}
         truncated = truncated or any("truncated" in found for found in rules.values())
         blind = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
+        tied = failure is None and any(doc.tied for doc, _ in scored.values())
         scores.n += 1
+        scores.ties += tied
         self._without_target += first.target is None
         scores.failed += failure is not None
         scores.truncated += truncated
@@ -207,6 +214,8 @@ class TaskScoring:
         }
         if first.continuation is not None and first.request_type == "loglikelihood":
             row["choices"] = [instance.continuation for instance in instances]
+        if tied:
+            row["ties"] = True
         if failure is not None:
             row["error"] = {"owner": failure.owner, "what": str(failure)}
         return row

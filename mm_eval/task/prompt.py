@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from mm_eval.catalog.formats import FormatField
-from mm_eval.errors import ConfigError, DataError, did_you_mean
+from mm_eval.errors import ConfigError, DataError, RowError, did_you_mean
 from mm_eval.task.blocks import PromptBlock, call
 from mm_eval.types import Doc, Target
 
@@ -139,6 +139,12 @@ def choices_of(value: Any, doc: Doc, block: PromptBlock, where: str) -> list[str
         choices = list(choices.values())
     if not isinstance(choices, (list, tuple)) or len(choices) == 0:
         raise DataError(f"doc_to_choice gave {choices!r}; a list with at least one choice is needed.", where=where)
+    for number, choice in enumerate(choices):
+        if choice is None or choice != choice:  # NaN, as pandas writes an empty cell
+            what = f"doc_to_choice gave {choice!r} as choice {number} of {len(choices)}; each must have a text."
+            raise RowError(
+                what, where=where, hint="Leave empty options out in doc_to_choice, or the doc in process_docs."
+            )
     return [str(choice) for choice in choices]
 
 

@@ -29,8 +29,9 @@ UNITS = {
     "answer is": "The answer is ", "answer colon": "Answer: ", "announced": "best answer: ", "negations": "not A, ",
     "corrections": "wait, no, ", "conditions": "if A, ", "options": "options: A. ", "choosing": "I think it's A ",
     "letters": "A", "letters in a list": "A, ", "letters with colons": "A: ", "letters or": "A or ", "brackets": "((",
-    "bracketed": "(A)",    "digits": "1", "decimals": "1.5,", "dots": ".", "punctuation": ",", "white space": " ", "newlines": "\n",
-    "starred lines": "\n*",    "combining marks": "\u0301\u0316", "zero-width": "\u200b", "ligatures": "ﷺ", "option texts": "a dog there is no dog ",
+    "bracketed": "(A)", "digits": "1", "decimals": "1.5,", "dots": ".", "punctuation": ",", "white space": " ", "newlines": "\n",
+    "starred lines": "\n*", "combining marks": "\u0301\u0316", "zero-width": "\u200b", "ligatures": "ﷺ",
+    "option texts": "a dog there is no dog ",
     "yes": "yes ", "no": "no ", "boxes": "\\boxed{", "answer tags": "<answer>", "thinking": "<think>", "end tokens": "</s>",
     "latex": "\\text{", "dollars": "$", "hashes": "#### ", "spans": "per: loc: ", "pairs": "('a', '",
 }  # fmt: skip
