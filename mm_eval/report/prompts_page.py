@@ -59,8 +59,8 @@ def _about(folder: Path, trials: Sequence[PromptTrial], blocks: Sequence[str]) -
         "models": [trial.model for trial in trials],
         "differs": [],
         "sections": ([_matrix(trials, blocks)] if several else []) + sections,
-        "hint": f"Differences are to {blocks[0]!r}, paired by doc, with docs on one picture drawn together. * can be told apart "
-        "from 0 at 5%; p is corrected (Holm) for the number of blocks.",
+        "hint": f"Differences are to {blocks[0]!r}, paired by doc, with docs on one picture drawn together. "
+        "† is an exact interval. * can be told apart from 0 at 5%; p is corrected (Holm) for the number of blocks.",
     }
 
 

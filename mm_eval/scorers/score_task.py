@@ -42,6 +42,7 @@ class TaskScores:
     """The numbers of one task.
 
     numbers: {"metric,pipeline": value, "metric_stderr,pipeline": value or None}.
+    intervals: {"metric,pipeline": exact 95% interval} of the numbers whose standard error is 0.
     sizes: {"metric,pipeline": docs that the number is of}; `process_results` may give a metric for some docs only.
     n: docs asked; failed: without an answer or a score; unparsed: no pipeline could read the answer; truncated: the token cap
         ended an answer.
@@ -57,6 +58,7 @@ class TaskScores:
     truncated: int = 0
     ties: int = 0
     unparsed_by: dict[str, int] = field(default_factory=dict)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     higher_is_better: dict[str, bool] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -96,6 +98,7 @@ class TaskScoring:
             self.scores.numbers.update(numbers)
             docs = Counter(metric for values in scorer.reduced_docs.values() for metric in values)
             self.scores.sizes.update({str(MetricKey(metric, scorer.name)): count for metric, count in docs.items()})
+            self.scores.intervals.update(scorer.intervals)
             self.scores.higher_is_better.update(scorer.higher_is_better)
             self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
         repeats, generates = self.task.config.repeats, self.task.config.output_type == "generate_until"
