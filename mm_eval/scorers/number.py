@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
+from mm_eval.metrics.aggregation import bypass_agg
 from mm_eval.metrics.paired import with_stderr
 from mm_eval.metrics.stderr import standard_error
 from mm_eval.metrics.traits import traits_of
@@ -43,7 +44,10 @@ def number_of(
     drawn = None if clusters is None else [clusters.get(doc_id, ("doc", doc_id)) for doc_id in of_docs]
     stderr = standard_error(function, values, drawn, bootstrap_iters=bootstrap_iters, seed=seed)
     interval = with_stderr(value, 0.0, function, values, drawn).exact if stderr.value == 0 else None
-    return Number(value, stderr.value, stderr.note, interval)
+    note = stderr.note
+    if stderr.value == 0 and interval is None and function is not bypass_agg:
+        note = "the docs do not vary: a standard error of 0 says nothing about other docs."
+    return Number(value, stderr.value, note, interval)
 
 
 def _not_finite(value: float, function: Callable[..., Any], of_docs: Mapping[int, Any]) -> str:
