@@ -4,7 +4,7 @@
 
 Each evaluation draws pictures whose difficulty is known, asks two questions a picture, and computes the interval as a run or
 `compare` does. A share of 2,000 evaluations plays by about 1% by chance. The first table should say 93% to 97% from 60 clusters
-on; the second is where intervals are known to be too short: nearly all docs right.
+on; the second, where nearly all docs are right and intervals are exact, at least 95%.
 """
 
 from __future__ import annotations

@@ -112,6 +112,10 @@ class DataError(MMEvalError):
     owner = "data"
 
 
+class RowError(DataError):
+    """The values of one doc are unusable, whatever the task file says: other docs are still asked."""
+
+
 class ModelError(MMEvalError):
     """The model, or the server behind it, did not answer."""
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from mm_eval.catalog.manager import Loaded
 from mm_eval.engine.model import Model
-from mm_eval.errors import ConfigError, DataError, NotHereError, did_you_mean, raise_all
+from mm_eval.errors import ConfigError, DataError, NotHereError, RowError, did_you_mean, raise_all
 from mm_eval.metrics import METRICS
 from mm_eval.request import RunRequest, load_configs, make_model, model_class_of
 from mm_eval.scorers import ProcessResultsScorer, Scorer
@@ -318,26 +318,38 @@ def asked_with(plan: Plan, prompt_key: str, output_path: str) -> Plan:
 
 
 def _preflight(plan: Plan) -> None:
-    """Builds the first doc's prompt of each task: what is wrong there is wrong with the config, and nothing was asked."""
+    """Builds the first doc's prompt of each task: what is wrong there is wrong with the config, and nothing was asked.
+
+    A doc whose own values are at fault (RowError) says nothing about the config: the next one is taken.
+    """
     for name, task in plan.tasks.items():
-        doc_id = plan.doc_ids[name][0]
-        doc = task.docs.text(doc_id)
-        where = f"{task.path} doc {doc_id}"
-        try:
-            question = task.question(doc, plan.styles[name].block, where)
-            check_prompt_keys(task, plan.doc_ids[name], [plan.styles[name].block])
-            task.clusters({doc_id: doc}, {})
-            if task.config.doc_to_target is not None and not task.config.process_results and question.target is None:
-                raise DataError("doc_to_target gave None, so that no answer could be right.", where=where)
-            if task.pool is not None:
-                task.pool.draw(task.config.num_fewshot, doc_id, doc)
-            if not task.writes_messages(plan.styles[name]):
-                for instance in task.instances([doc_id], plan.styles[name], lambda _: None):
-                    if instance.error is not None:
-                        raise instance.error
-        except (ConfigError, DataError) as error:
-            where = f"{task.config.file_name}: {where}" if error.where == where else error.where
-            raise ConfigError(error.what, where=where, hint=error.hint) from error
+        for doc_id in plan.doc_ids[name][:20]:
+            where = f"{task.path} doc {doc_id}"
+            try:
+                _try_doc(plan, name, doc_id, where)
+                break
+            except RowError:
+                continue
+            except (ConfigError, DataError) as error:
+                place = f"{task.config.file_name}: {where}" if error.where == where else error.where
+                raise ConfigError(error.what, where=place, hint=error.hint) from error
+
+
+def _try_doc(plan: Plan, name: str, doc_id: int, where: str) -> None:
+    """Builds the prompt of one doc; ConfigError or DataError where that fails."""
+    task, style = plan.tasks[name], plan.styles[name]
+    doc = task.docs.text(doc_id)
+    question = task.question(doc, style.block, where)
+    check_prompt_keys(task, plan.doc_ids[name], [style.block])
+    task.clusters({doc_id: doc}, {})
+    if task.config.doc_to_target is not None and not task.config.process_results and question.target is None:
+        raise DataError("doc_to_target gave None, so that no answer could be right.", where=where)
+    if task.pool is not None:
+        task.pool.draw(task.config.num_fewshot, doc_id, doc)
+    if not task.writes_messages(style):
+        for instance in task.instances([doc_id], style, lambda _: None):
+            if instance.error is not None:
+                raise instance.error
 
 
 def _digest(doc_ids: list[int]) -> dict[str, Any]:

@@ -138,6 +138,7 @@ class ScoredDoc:
 
     rules: which rule of the filter pipeline found the answer, one a repeat; "unparsed" where none did.
     error: what the scorer raised; such a doc is failed: it has no scores and is in no mean.
+    tied: two or more choices share the best score; the first of them was taken.
     """
 
     doc_id: int
@@ -145,6 +146,7 @@ class ScoredDoc:
     scores: dict[str, list[Any]]
     rules: tuple[str, ...] = ()
     error: Exception | None = None
+    tied: bool = False
 
 
 ReducedDoc: TypeAlias = dict[str, Any]

@@ -52,7 +52,7 @@ function overview() {
       const arrow = row.better[one.metric] === false ? " ↓" : "";
       line.append(make("td", { class: "name" }, index ? "" : row.alias), make("td", { class: "metric" }, one.metric + filter + arrow));
       line.append(make("td", { class: "n" }, number(one.value)));
-      line.append(make("td", {}, one.interval ? `${number(one.interval[0], one.value)} to ${number(one.interval[1], one.value)}${one.few ? " (few docs)" : ""}` : "none"));
+      line.append(make("td", {}, one.interval ? `${number(one.interval[0], one.value)} to ${number(one.interval[1], one.value)}${one.exact ? " (exact)" : one.few ? " (few docs)" : ""}` : "none"));
       line.append(make("td", {}, typeof one.value === "number" ? intervalDrawing(row, one, low, high) : ""));
       for (const name of counts) {
         const share = name !== "n" && row[name] ? ` (${percent(row[name] / row.n)})` : "";
@@ -72,7 +72,7 @@ function overview() {
     section.append(make("p", {}, button));
   }
   for (const row of about.table) for (const note of row.notes) section.append(make("p", { class: "hint" }, `${row.alias}: ${note}`));
-  section.append(make("p", { class: "hint" }, "Intervals are 95%, docs on one picture drawn together. Failed docs are in no number; unparsed answers score 0. A prompt that was cut lost its beginning, since it did not fit into the model's length."));
+  section.append(make("p", { class: "hint" }, "Intervals are 95%, docs on one picture drawn together; exact ones are of numbers with nearly all docs right or wrong. Failed docs are in no number; unparsed answers score 0. A prompt that was cut lost its beginning, since it did not fit into the model's length."));
 }
 
 // Charts of a task

@@ -29,10 +29,12 @@ DENIES = re.compile("|".join((*_NOT_SO, *_SUPPOSED)), re.IGNORECASE)
 _IF = re.compile(r"\bif\b|如果|假如", re.IGNORECASE)
 _WOULD_BE = re.compile(r"\b(?:would|could|might)\b", re.IGNORECASE)
 _VERDICT = re.compile(
-    r"\W*(?:(?:is|are|was)\s+)?(?:not\b|incorrect|wrong|false|no\b)|\s*\W*(?:is|are|was)n['’]t\b", re.IGNORECASE
+    r"\W{0,40}(?:(?:(?:is|are|was)\s+)?(?:not\b|incorrect|wrong|false|no\b)|(?:is|are|was)n['’]t\b)", re.IGNORECASE
 )
+_NOT_LETTER = re.compile(r"\W{0,40}not\s+\W?[A-Z]\b")
+_NO = re.compile(r"\W{0,40}no\b", re.IGNORECASE)
 _ABSENT = re.compile(
-    r"(?!it\b|there\b|this\b|that\b)[^.\n]*\b(?:is|are|was|were)(?:\s+not|n['’]t)\s+(?:the\s+\w*\s*answer|shown|visible|present|in\s+the)\b",
+    r"(?!it\b|there\b|this\b|that\b)[^.\n]{0,300}\b(?:is|are|was|were)(?:\s+not|n['’]t)\s+(?:the\s+\w*\s*answer|shown|visible|present|in\s+the)\b",
     re.IGNORECASE,
 )
 """What follows a label when it is the option's text that is denied, where the texts are not known."""
@@ -46,7 +48,8 @@ _BREAK = re.compile(
     r"\s(?=(?:and\s+|but\s+)?\W?not\s+(?:option\s+|choice\s+)?\W?[A-Z]\b)",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"\W*(?:option\s+|choice\s+)?\(?[A-Z]\)?\W*")
+_LABEL = re.compile(r"\W{0,40}(?:option\s+|choice\s+)?\(?[A-Z]\)?\W{0,40}")
+_SPACE = re.compile(r"\s*")
 _NAMES_ANSWER = re.compile(
     rf"{BEFORE}[A-Z](?![A-Za-z0-9])|answer|option|choice|respuesta|réponse|antwort|risposta|答案|选|答え|정답", re.I
 )
@@ -71,8 +74,10 @@ def claims(text: str, options: Sequence[str] = ()) -> tuple[str, str]:
     if marks:
         text = leave_out(text[: marks[-1].start()]) + text[marks[-1].start() :]
     clauses = _clauses(text, options)
+    texts = [option.strip().lower() for option in options if option.strip()]
+    denying = [re.compile(re.escape(option.strip()), re.IGNORECASE) for option in options if DENIES.search(option)]
     claimed = "".join(
-        leave_out(clause) if _claims_nothing(clause, options) or _follows(before, clause) else clause
+        leave_out(clause) if _claims_nothing(clause, texts, denying) or _follows(before, clause) else clause
         for before, clause in zip(["", *clauses], clauses, strict=False)
     )
     return claimed, "\n".join(left_out)
@@ -81,24 +86,33 @@ def claims(text: str, options: Sequence[str] = ()) -> tuple[str, str]:
 def _clauses(text: str, options: Sequence[str]) -> list[str]:
     """The clauses with the signs that end them; a label stays with its option's text and with a verdict on it."""
     found, start = [], 0
+    texts = [option.strip().lower() for option in options if option.strip()]
+    longest = max(map(len, texts), default=0)
     for mark in _BREAK.finditer(text):
-        after = text[mark.end() :].lstrip()
-        if _LABEL.fullmatch(text, start, mark.start()) and "\n" not in mark[0]:
-            own = not options and bool(_ABSENT.match(after))
-            own = own or any(option and after.lower().startswith(option.lower()) for option in map(str.strip, options))
-            if own or (_VERDICT.match(after) and not re.match(r"\W*not\s+\W?[A-Z]\b", after)):
+        if "\n" not in mark[0] and _LABEL.fullmatch(text, start, mark.start()):
+            space = _SPACE.match(text, mark.end())
+            after = space.end() if space else mark.end()
+            own = not options and bool(_ABSENT.match(text, after))
+            own = own or text[after : after + longest].lower().startswith(tuple(texts))
+            if own or (_VERDICT.match(text, after) and not _NOT_LETTER.match(text, after)):
                 continue
         found.append(text[start : mark.end()])
         start = mark.end()
     return [*found, text[start:]]
 
 
-def _claims_nothing(clause: str, options: Sequence[str]) -> bool:
-    """Whether a clause about the answer denies, supposes or asks."""
+def _claims_nothing(clause: str, texts: Sequence[str], denying: Sequence[re.Pattern[str]]) -> bool:
+    """Whether a clause about the answer denies, supposes or asks.
+
+    texts: of the options, in lower case. denying: patterns of the options that hold a negation.
+    """
+    if len(clause) < 2:
+        return False
     masked = clause
-    for option in filter(DENIES.search, options):
-        masked = re.sub(re.escape(option.strip()), "x", masked, flags=re.IGNORECASE)
-    about = _NAMES_ANSWER.search(masked) or any(o and o.strip().lower() in masked.lower() for o in options)
+    for option in denying:
+        masked = option.sub("x", masked)
+    lower = masked.lower()
+    about = _NAMES_ANSWER.search(masked) or any(text in lower for text in texts)
     return bool(about and (DENIES.search(masked) or masked.rstrip().endswith("?") or _rejected(masked)))
 
 
@@ -109,4 +123,4 @@ def _follows(before: str, clause: str) -> bool:
 
 def _rejected(clause: str) -> bool:
     label = _LABEL.match(clause)
-    return bool(label and _VERDICT.match(clause, label.end()) and not re.match(r"\W*no\b", clause[label.end() :], re.I))
+    return bool(label and _VERDICT.match(clause, label.end()) and not _NO.match(clause, label.end()))

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from mm_eval.errors import ConfigError
 from mm_eval.filters.base import INVALID, TRUNCATED, UNPARSED, Filter, found_by, is_unread, register_filter
+from mm_eval.filters.patterns import found_all, matches
 from mm_eval.types import Doc
 
 
@@ -48,13 +49,13 @@ def rule_for(answer: Any, rule: str) -> str:
 
 def select_match(pattern: re.Pattern[str], text: str, group_select: int) -> str | None:
     """The group_select-th match of a pattern, of several groups the first that is not empty; None where there is none."""
-    matches = pattern.findall(text)
-    if not -len(matches) <= group_select < len(matches):
+    found = found_all(pattern, text)
+    if not -len(found) <= group_select < len(found):
         return None
-    match = matches[group_select]
-    if isinstance(match, tuple):
-        match = next((group for group in match if group), None)
-    return None if match is None else str(match).strip()
+    match = found[group_select]
+    if isinstance(match, str):
+        return match.strip()
+    return next((group.strip() for group in match if group), None)
 
 
 @register_filter("regex")
@@ -77,6 +78,25 @@ class RegexFilter(Filter):
             return unread(answer, self.fallback)
         match = select_match(self.regex, answer, self.group_select)
         return unread(answer, self.fallback) if match is None else found_by(match, rule_for(answer, "regex"))
+
+    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+        return ([self.one(answer) for answer in answers] for answers in resps)
+
+
+@register_filter("first_character")
+class FirstCharacterFilter(Filter):
+    """Takes the first character of an answer, white space left out: lmms-eval's rule for the letters of SEED-Bench.
+
+    "B. dog" and "Blue" are both "B". A first character that is no letter or digit is kept and counts as unparsed.
+    """
+
+    def one(self, answer: Any) -> Any:
+        """The first character of one answer; None where there is none."""
+        if not is_searched(answer):
+            return unread(answer, None)
+        first = answer.strip()[:1]
+        rule = rule_for(answer, "first_character") if first.isalnum() else UNPARSED
+        return found_by(first or None, rule)
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
         return ([self.one(answer) for answer in answers] for answers in resps)
@@ -168,7 +188,7 @@ class MultiChoiceRegexFilter(RegexFilter):
         kept = list(range(len(text)))
         for pattern in self.ignored:
             left = "".join(text[i] for i in kept)
-            gone = {place for match in pattern.finditer(left) for place in range(*match.span())}
+            gone = {place for match in matches(pattern, left) for place in range(*match.span())}
             kept = [i for place, i in enumerate(kept) if place not in gone]
         if self.ignore_punctuation:
             kept = [i for i in kept if text[i].isalnum() or not unicodedata.category(text[i]).startswith("P")]

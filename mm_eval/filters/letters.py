@@ -6,13 +6,14 @@ import ast
 import re
 import string
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import dropwhile
 from typing import Any
 
 from mm_eval.errors import ConfigError, DataError, did_you_mean
 from mm_eval.filters.base import Filter, is_unread, register_filter
 from mm_eval.filters.claims import claims
 from mm_eval.filters.extraction import unread
-from mm_eval.filters.reading import AFTER, BEFORE, Level, boxed, decide, lines_of, plain, unwrapped
+from mm_eval.filters.reading import AFTER, BEFORE, Level, boxed, decide, lines_of, normal, plain, unwrapped
 from mm_eval.types import Doc
 
 _CONNECTIVE = r"(?:because|since|as|due|based|which|with|for|is|was|would|should|and|or|but|if|so|given)\b"
@@ -37,7 +38,7 @@ _DECLARED = (
     rf"{BEFORE}(?:my|the)\s+choice{_IS}{_FILLER}{_OPEN}",
 )
 _CORRECT = (
-    r"(?:(?:[.:]\s*[^.\n]*?)?\s+(?:is|must\s+be|would\s+be|seems(?:\s+to\s+be)?|appears\s+to\s+be|looks)\s+|\s*:\s*)"
+    r"(?:(?:[.:]\s*[^.\n]{0,300}?)?\s+(?:is|must\s+be|would\s+be|seems(?:\s+to\s+be)?|appears\s+to\s+be|looks)\s+|\s*:\s*)"
     r"(?:the\s+)?(?:most\s+)?(?:correct|right|best|true|accurate|appropriate)\b"
     r"|\s+(?:best\s+|most\s+closely\s+|correctly\s+|clearly\s+)(?:match|fit|describe|answer)(?:e?s)?\b"
     r"|\s*(?:选项|選項)?\s*(?:是|为)?\s*(?:正确|正確|对的)"
@@ -50,6 +51,10 @@ _CHOSEN = (
     r"it['’]?s|it\s+is|that['’]?s|that\s+is|must\s+be|should\s+be|would\s+be|i['’]d\s+say|i\s+would\s+say|"
     r"i\s+think|i\s+believe|i\s+guess|probably|most\s+likely|definitely)"
 )
+_DECLARATIONS = [re.compile(pattern, re.IGNORECASE | re.MULTILINE) for pattern in _DECLARED]
+_SENTENCE_END = re.compile(r"[.!?。\n](?:\s|$)|\n|。")
+_AFTER_SMALL = re.compile(r"\s*(?:[).\]\"'”,;:!。]|$|\n)")
+_AFTER_ARTICLE, _GOES_ON = re.compile(r"\s+[a-zà-ɏ]"), re.compile(rf"\s+{_CONNECTIVE}")
 
 
 @register_filter("mcq_letter")
@@ -114,9 +119,11 @@ class LetterReader:
 
     def __init__(self, answer: str, letters: str, options: Sequence[str] = ()) -> None:
         self.whole = unwrapped(answer)
-        self.marked, left_out = claims(self.whole, options)
+        self.letters, self.options = letters, [normal(option) for option in options]
+        self.option_words = [_words(option) for option in self.options]
+        self.longest = 4 * max(map(len, self.options), default=0) + 80
+        self.marked, left_out = claims(self.whole, self.options)
         self.text, self.left_out = plain(self.marked), f" {_words(left_out)} "
-        self.letters, self.options = letters, options
         self.upper = f"[{letters}]"
         self.any = f"[{letters}{letters.lower()}]"
 
@@ -155,45 +162,43 @@ class LetterReader:
 
     def _declared(self) -> list[str]:
         """What the last "answer is ..." says."""
-        last: tuple[int, list[str]] | None = None
-        for pattern in _DECLARED:
-            for match in re.finditer(pattern, self.text, re.IGNORECASE | re.MULTILINE):
-                found = self._at(match.end())
-                if found and (last is None or match.end() > last[0]):
-                    last = (match.end(), found)
+        ends = {match.end() for pattern in _DECLARATIONS for match in pattern.finditer(self.text)}
+        declared = ((end, found) for end in sorted(ends, reverse=True) if (found := self._at(end)))
+        last = next(declared, (-1, []))
         for match in re.finditer(rf"{BEFORE}\(?({self.upper})\)?(?:{_CORRECT})", self.text):
-            if last is None or match.end() > last[0]:
+            if match.end() > last[0]:
                 last = (match.end(), [match[1]])
-        return last[1] if last else []
+        return last[1]
 
     def _at(self, position: int) -> list[str]:
         """The letters, or the option's text, that stand at a position; several letters where it says "A or B"."""
-        rest = self.text[position:]
-        sentence = re.split(r"[.!?。\n](?:\s|$)|\n|。", rest.strip(), maxsplit=1)[0].strip(" \"'()[]")
-        if equal := self._equal(sentence):
+        if self.options and (equal := self._option_at(position)):
             return equal
-        match = re.match(rf"({self.any}){AFTER}", rest)
-        if not match or not self._is_letter(match[1], rest[match.end() :]):
+        match = re.compile(rf"({self.any}){AFTER}").match(self.text, position)
+        if not match or not _is_letter(match[1], self.text, match.end()):
             return []
-        return [match[1].upper(), *self._joined(rest[match.end() :])]
+        return [match[1].upper(), *self._joined(self.text, match.end())]
 
-    def _is_letter(self, letter: str, after: str) -> bool:
-        """Whether a letter is an option, not an article or a pronoun: "a cat", "A cat", "I am"."""
-        if letter.islower():
-            return bool(re.match(r"\s*(?:[).\]\"'”,;:!。]|$|\n)", after))
-        if letter in "AI":
-            return not re.match(r"\s+[a-zà-ɏ]", after) or bool(re.match(rf"\s+{_CONNECTIVE}", after)) and letter == "A"
-        return True
+    def _option_at(self, position: int) -> list[str]:
+        """The letters of the options that the rest of a sentence is equal to; one that is far longer than any equals none."""
+        rest = self.text[position : position + self.longest].strip()
+        end = _SENTENCE_END.search(rest)
+        if end is None and position + self.longest < len(self.text):
+            return []
+        return self._equal((rest[: end.start()] if end else rest).strip(" \"'()[]"))
 
-    def _joined(self, after: str) -> list[str]:
+    def _joined(self, text: str, position: int) -> list[str]:
         """The letters that follow in "A or B", "A, C and D", "A/B"."""
         found = []
-        joint = rf"\s*[)\]]?\s*(?:,\s*(?:and|or)\b|,|/|&|\+|\bor\b|\band\b|或|和|、)\s*(?:option\s+)?[(\[]?({self.upper}){AFTER}"
-        while match := re.match(joint, after):
-            if not self._is_letter(match[1], after[match.end() :]):
+        joint = re.compile(
+            r"\s*[)\]]?\s*(?:,\s*(?:and|or)\b|,|/|&|\+|\bor\b|\band\b|或|和|、)\s*(?:option\s+)?"
+            rf"[(\[]?({self.upper}){AFTER}"
+        )
+        while match := joint.match(text, position):
+            if not _is_letter(match[1], text, match.end()):
                 break
             found.append(match[1])
-            after = after[match.end() :]
+            position = match.end()
         return found
 
     def _last_line(self) -> list[str]:
@@ -217,7 +222,7 @@ class LetterReader:
             return []
         others = [match[1] for line in lines[1:] if (match := re.match(rf"[-•]?\s*\(?({self.upper})[).:]\s", line))]
         beside = re.findall(rf"(?:[(\[]|(?<=\s))({self.upper})[)\]]", lines[0][first.end() :])
-        return [first[1], *self._joined(lines[0][first.end(1) :]), *beside, *others]
+        return [first[1], *self._joined(lines[0], first.end(1)), *beside, *others]
 
     def _bold(self) -> list[str]:
         """The letters that the answer prints in bold."""
@@ -232,9 +237,8 @@ class LetterReader:
             rf"(?:(?:the\s+)?(?:option|choice|letter|answer)\s+)?[(\[\"']?({self.upper}){AFTER}"
         )
         for match in re.finditer(pattern, self.text, re.IGNORECASE):
-            after = self.text[match.end() :]
-            if match[1].isupper() and self._is_letter(match[1], after):
-                found += [match[1], *self._joined(after)]
+            if match[1].isupper() and _is_letter(match[1], self.text, match.end()):
+                found += [match[1], *self._joined(self.text, match.end())]
         return found
 
     def _bracketed(self) -> list[str]:
@@ -258,14 +262,14 @@ class LetterReader:
     def _in_words_of(self, text: str) -> list[str]:
         """The letters of the options that have exactly a text's words."""
         said = _words(text)
-        return [letter for letter, option in self._labelled() if said and _words(option) == said]
+        with_letters = zip(self.letters, self.option_words, strict=False)
+        return [letter for letter, words in with_letters if said and words == said]
 
     def _within(self) -> list[str]:
         """The letters of the options whose words are in the answer, not negated, and not only inside a longer option's."""
         said = f" {_words(self.text)} "
         places: list[tuple[int, int, str]] = []
-        for letter, option in self._labelled():
-            words = _words(option)
+        for letter, words in zip(self.letters, self.option_words, strict=False):
             start = said.find(f" {words} ") if words else -1
             if words and f" {words} " in self.left_out:
                 return ["", letter]
@@ -276,6 +280,15 @@ class LetterReader:
             for start, end, letter in places
             if not any(s <= start and end <= e and (s, e) != (start, end) for s, e, _ in places)
         ]
+
+
+def _is_letter(letter: str, text: str, end: int) -> bool:
+    """Whether a letter that ends at a place is an option, not an article or a pronoun: "a cat", "A cat", "I am"."""
+    if letter.islower():
+        return bool(_AFTER_SMALL.match(text, end))
+    if letter in "AI":
+        return not _AFTER_ARTICLE.match(text, end) or bool(_GOES_ON.match(text, end)) and letter == "A"
+    return True
 
 
 def _as_list(values: Any) -> list[Any]:
@@ -293,6 +306,4 @@ def _as_list(values: Any) -> list[Any]:
 def _words(text: str) -> str:
     """The words of a text in lower case, without articles before them and without punctuation."""
     words = re.sub(r"[^\w%+\-−./°]|(?<!\d)[.](?!\d)|[.](?!\w)", " ", plain(unwrapped(text)).lower()).split()
-    while words and words[0] in ("a", "an", "the"):
-        words = words[1:]
-    return " ".join(words)
+    return " ".join(dropwhile(("a", "an", "the").__contains__, words))

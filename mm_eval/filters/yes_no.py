@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from mm_eval.filters.base import Filter, is_unread, register_filter
@@ -46,6 +47,8 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 """Before a yes or no that is read off the picture, spoken about or denied, and not said."""
+_NAMED_REACH = 120
+"""Characters before a word in which `_NAMED` is looked for."""
 _REACH = 300
 """Characters before a word in which its sentence begins; longer ones are read from there."""
 _CLAUSE = re.compile(r"[.!?;,:\n。，；]|\b(?:so|therefore|thus|hence|but|and|because|since)\b", re.IGNORECASE)
@@ -54,7 +57,11 @@ _SUPPOSES = re.compile(r"\b(?:if|unless|suppos\w+|assuming)\b|如果|假如", re
 _REFUSES = re.compile(r"\bno\s+way\b|\bmistake\b", re.IGNORECASE)
 _LEGEND = re.compile(r"[\s)]*[:=(]\s*\d+(?:\.\d+)?\s*(?:[%,;)\n]|$)")
 """After a word that is explained ("Yes = 1, No = 0") or weighed ("Yes: 30%")."""
-_ASKED = re.compile(r"[^.!;,\n]*\?")
+_ASKED = re.compile(r"[^.!;,\n]{0,300}\?")
+_YES_SAID = re.compile(r"\byes\b", re.IGNORECASE)
+_YES_OR_NO = re.compile(rf"{BEFORE}(yes|no){AFTER}", re.IGNORECASE)
+_FIRST = re.compile(rf"[\W_]*({_WORD})", re.IGNORECASE)
+_ENDS_HERE, _ANSWERS = re.compile(_ENDS), re.compile(f"{_ENDS}|{_GOES_ON}", re.IGNORECASE)
 _OTHERWISE = re.compile(
     r"\b(?:but|however|actually|wait|sorry|hmm+|oops|correction|scratch\s+that|on\s+second\s+thoughts?)\b\W*"
     rf"(?:it(?:['’]s|\s+is)\s+)?({_WORD})(?={_ENDS})",
@@ -106,7 +113,12 @@ class YesNoFilter(Filter):
 
 def _alone(text: str) -> list[str]:
     """A text that is nothing but yes or no."""
-    word = re.sub(r"^[\W_]+|[\W_]+$", "", text).lower()
+    start, end = 0, len(text)
+    while start < end and not text[start].isalnum():
+        start += 1
+    while end > start and not text[end - 1].isalnum():
+        end -= 1
+    word = text[start:end].lower()
     return [_SAYS[word]] if word in _SAYS else [{"y": "yes", "n": "no"}[word]] if word in ("y", "n") else []
 
 
@@ -116,8 +128,9 @@ def _meaning(word: str) -> str:
 
 def _declared(text: str) -> list[str]:
     """What the last "answer is ..." says."""
-    found = [match for match in _ANSWER_IS.finditer(text) if not _denied(text, match.start(), match.start())]
-    return _with_other(text, found[-1].end(), found[-1][1]) if found else []
+    declared = reversed(list(_ANSWER_IS.finditer(text)))
+    last = next((match for match in declared if not _denied(text, match.start(), match.start())), None)
+    return _with_other(text, last.end(), last[1]) if last else []
 
 
 def _denied(text: str, start: int, end: int) -> bool:
@@ -125,22 +138,27 @@ def _denied(text: str, start: int, end: int) -> bool:
     reach = max(0, start - _REACH)
     clause = max((m.end() for m in _CLAUSE.finditer(text, reach, start)), default=reach)
     sentence = max((m.end() for m in _SENTENCE.finditer(text, reach, start)), default=reach)
-    after = _CLAUSE.search(text, end) if end > start else None
-    said = text[clause : after.start() if after else end if end == start else len(text)]
-    return bool(DENIES.search(said) or _REFUSES.search(said) or _SUPPOSES.search(text, sentence, start))
+    after = _CLAUSE.search(text, end, end + _REACH) if end > start else None
+    said = text[clause : after.start() if after else end if end == start else end + _REACH]
+    return _denies(said) or bool(_SUPPOSES.search(text, sentence, start))
+
+
+@lru_cache(maxsize=1024)
+def _denies(clause: str) -> bool:
+    return bool(DENIES.search(clause) or _REFUSES.search(clause))
 
 
 def _leading(text: str) -> list[str]:
     """A yes or no that begins the answer, and no determiner ("no dogs", "no one")."""
-    match = re.match(rf"[\W_]*({_WORD})", text, re.IGNORECASE)
+    match = _FIRST.match(text)
     if not match:
         return []
-    word, after = _meaning(match[1]), text[match.end() :]
-    if _LEGEND.match(after):
+    word, end = _meaning(match[1]), match.end()
+    if _LEGEND.match(text, end):
         return []
-    if word == "no" and match[1].lower() == "no" and not re.match(f"{_ENDS}|{_GOES_ON}", after, re.IGNORECASE):
+    if word == "no" and match[1].lower() == "no" and not _ANSWERS.match(text, end):
         return []
-    if (match[1] in _OTHER or match[1].lower() == "sim") and not re.match(_ENDS, after):
+    if (match[1] in _OTHER or match[1].lower() == "sim") and not _ENDS_HERE.match(text, end):
         return []
     return _with_other(text, match.end(), match[1])
 
@@ -162,25 +180,19 @@ def _within(text: str) -> list[str]:
     """Every yes, and every no that ends a clause, unless the answer says that it does not know, or denies it."""
     if _HEDGE.search(text):
         return []
-    found = []
-    for match in re.finditer(rf"{BEFORE}(yes|no){AFTER}", text, re.IGNORECASE):
-        word, before, after = (
-            match[1].lower(),
-            text[max(0, match.start() - _REACH) : match.start()],
-            text[match.end() :],
-        )
-        ends = re.match(_ENDS, after)
-        if _ASKED.match(after):
+    found: set[str] = set()
+    says_yes = bool(_YES_SAID.search(text))
+    for match in _YES_OR_NO.finditer(text):
+        word, start, end = match[1].lower(), match.start(), match.end()
+        before = text[max(0, start - _NAMED_REACH) : start]
+        if _ASKED.match(text, end):
             continue
-        if word == "no" and not ends:
-            found += ["no"] if re.search(r"\b(?:yes)\b", text, re.IGNORECASE) else []
-        elif (
-            before.endswith("-")
-            or _NAMED.search(before)
-            or _LEGEND.match(after)
-            or _denied(text, match.start(), match.end())
-        ):
+        if word == "no" and not _ENDS_HERE.match(text, end):
+            found |= {"no"} if says_yes else set()
+        elif before.endswith("-") or _NAMED.search(before) or _LEGEND.match(text, end) or _denied(text, start, end):
             return []
         else:
-            found.append(word)
-    return found
+            found.add(word)
+        if len(found) == 2:
+            break
+    return sorted(found)

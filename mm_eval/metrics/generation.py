@@ -12,6 +12,7 @@ import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mm_eval.filters.patterns import removed
 from mm_eval.metrics.metric import metric
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -64,11 +65,12 @@ def exact_match_fn(
 
     First the regexes_to_ignore are removed from both, then case, ASCII punctuation and ASCII digits as asked.
     """
-    ignored = [regexes_to_ignore] if isinstance(regexes_to_ignore, str) else regexes_to_ignore or ()
+    patterns = [regexes_to_ignore] if isinstance(regexes_to_ignore, str) else regexes_to_ignore or ()
+    ignored = [re.compile(pattern) for pattern in patterns]
 
     def plain(text: str) -> str:
         for pattern in ignored:
-            text = re.sub(pattern, "", text)
+            text = removed(pattern, text)
         text = lower_one_to_one(text) if ignore_case else text
         text = text.translate(_NO_PUNCTUATION) if ignore_punctuation else text
         return text.translate(_NO_DIGITS) if ignore_numbers else text
@@ -78,16 +80,28 @@ def exact_match_fn(
 
 
 def edit_distance(one: str, other: str) -> int:
-    """The fewest insertions, deletions and substitutions of characters that turn one text into the other (Levenshtein)."""
+    """The fewest insertions, deletions and substitutions of characters that turn one text into the other (Levenshtein).
+
+    One column of the table at a time, as the bits of two integers that say where it goes up and where down (Myers 1999, in
+    Hyyrö's form of 2003): a step a character of the longer text.
+    """
     if len(one) < len(other):
         one, other = other, one
-    previous = list(range(len(other) + 1))
-    for i, character in enumerate(one, 1):
-        current = [i]
-        for j, target in enumerate(other, 1):
-            current.append(min(previous[j] + 1, current[-1] + 1, previous[j - 1] + (character != target)))
-        previous = current
-    return previous[-1]
+    if not other:
+        return len(one)
+    places: dict[str, int] = {}
+    for j, character in enumerate(other):
+        places[character] = places.get(character, 0) | 1 << j
+    every, last = (1 << len(other)) - 1, 1 << (len(other) - 1)
+    up, down, distance = every, 0, len(other)
+    for character in one:
+        equal = places.get(character, 0)
+        diagonal = (((equal & up) + up) ^ up) | equal | down
+        right_up, right_down = down | (every & ~(diagonal | up)), up & diagonal
+        distance += bool(right_up & last) - bool(right_down & last)
+        right_up, right_down = (right_up << 1 | 1) & every, (right_down << 1) & every
+        up, down = right_down | (every & ~(diagonal | right_up)), right_up & diagonal
+    return distance
 
 
 @metric("anls", output_type="generate_until", aggregation="mean")
@@ -101,6 +115,8 @@ def anls(references: Any, predictions: Sequence[Any], threshold: float = 0.5) ->
     def similarity(target: str, answer: str) -> float:
         target, answer = " ".join(target.lower().split()), " ".join(answer.lower().split())
         longest = max(len(target), len(answer))
+        if abs(len(target) - len(answer)) > (1 - threshold) * longest + 1e-9:  # more edits than the threshold allows
+            return 0.0
         score = 1.0 - edit_distance(target, answer) / longest if longest else 1.0
         return score if score >= threshold else 0.0
 

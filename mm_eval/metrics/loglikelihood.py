@@ -7,6 +7,7 @@ A log-likelihood that is NaN says nothing about which choice is best, so it is a
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import ScoringError
@@ -28,6 +29,18 @@ def argmax(scores: NDArray[Any]) -> int:
     if np.isnan(scores).any():
         raise ScoringError(f"A log-likelihood is NaN: {[float(score) for score in scores]}.")
     return int(np.argmax(scores))
+
+
+def is_tied(predictions: LLResults, metrics: Iterable[str]) -> bool:
+    """Whether several choices share the best score of one of the metrics (of the log-likelihoods, if none picks a choice)."""
+    picks = {"acc": predictions.lls, "acc_mutual_info": predictions.lls_mutual_info}
+    names = set(metrics)
+    if "acc_norm" in names:
+        picks["acc_norm"] = _per_unit(predictions.lls, predictions.char_len())
+    if "acc_bytes" in names:
+        picks["acc_bytes"] = _per_unit(predictions.lls, predictions.byte_len())
+    chosen = [picks[name] for name in picks if name in names] or [predictions.lls]
+    return any(len(scores) > 1 and int((scores == scores.max()).sum()) > 1 for scores in chosen)
 
 
 def gold_indices(references: Any, count: int) -> list[int]:
@@ -62,9 +75,9 @@ def _gold_ll(references: Any, lls: NDArray[Any]) -> tuple[int, float]:
 
 @metric("acc", output_type=_LIKELIHOOD, aggregation="mean")
 def acc(references: Any, predictions: LLResults, multiple_targets: bool = False) -> int:
-    """1 if the likeliest choice is right; for a single continuation, if greedy decoding gives it."""
+    """1 if the likeliest choice is right; for a continuation that is no choice, if greedy decoding gives it."""
     best = argmax(predictions.lls)
-    if len(predictions.lls) == 1:
+    if len(predictions.lls) == 1 and not predictions.is_choice:
         return int(bool(predictions.is_greedy[0]))
     return _is_gold(references, best)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.errors import ScoringError
+from mm_eval.errors import DataError, ScoringError
 from mm_eval.types import Instance, Target
 
 if TYPE_CHECKING:
@@ -49,6 +49,20 @@ class LLResults:
     metadata: dict[str, Any] = field(default_factory=dict)
     lls: NDArray[Any] = field(kw_only=True)
     is_greedy: Sequence[bool] = field(kw_only=True)
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether the doc asks to choose, so that even a single option is one and not a continuation."""
+        return self.metadata.get("choices") is not None
+
+    def check(self) -> None:
+        """DataError where no choice is possible at all; ScoringError for what is no log-likelihood."""
+        import numpy as np
+
+        if np.isnan(self.lls).any() or (self.lls == np.inf).any():
+            raise ScoringError(f"A log-likelihood is NaN or +inf: {[float(ll) for ll in self.lls]}.")
+        if len(self.lls) > 1 and (self.lls == -np.inf).all():
+            raise DataError(f"all {len(self.lls)} choices have the log-likelihood -inf, so that none is the likeliest.")
 
     def char_len(self) -> NDArray[Any]:
         """Characters of each choice, shape (choices,)."""

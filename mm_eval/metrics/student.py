@@ -1,4 +1,4 @@
-"""Student's t, the binomial test and Holm's correction: what turns a standard error into an interval and a p-value.
+"""Student's t, the beta distribution, the binomial test and Holm's correction: what intervals and p-values are made of.
 
 Written out here since scipy would be a dependency of 100 MB for four functions.
 """
@@ -26,6 +26,16 @@ def t_quantile(chance: float, freedom: float) -> float:
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (middle, high) if t_two_sided(middle, freedom) / 2 > 1 - chance else (low, middle)
+    return (low + high) / 2
+
+
+@lru_cache(maxsize=1024)
+def beta_quantile(chance: float, a: float, b: float) -> float:
+    """The value below which the beta distribution lies with a chance."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _incomplete_beta(a, b, middle) < chance else (low, middle)
     return (low + high) / 2
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from mm_eval.metrics.paired import Estimate
 from mm_eval.report.comparison import signed
+from mm_eval.report.comparison_table import interval_text
 from mm_eval.report.recorded import RecordedRun
 from mm_eval.report.results import warnings_of
 from mm_eval.report.safe import href
@@ -38,8 +39,8 @@ def difference(found: Estimate, scale: float, *, told_apart: bool) -> str:
 
 
 def interval(found: Estimate, scale: float) -> str:
-    """[-0.0100, +0.0340]"""
-    return "–" if found.interval is None else f"[{', '.join(signed(bound, scale) for bound in found.interval)}]"
+    """[-0.0100, +0.0340], with a mark where it is exact."""
+    return interval_text(found, scale, none="–")
 
 
 def drawing(found: Estimate, reach: float) -> Cell:

@@ -51,7 +51,7 @@ def _about(folder: Path, first: RecordedRun, compared: Sequence[Comparison]) -> 
         "sections": [_section(name, comparison) for name, comparison in zip(names, compared, strict=True)],
         "hint": "Positive differences are in favour of the later run, except where lower is better (↓). Only docs that both "
         "runs scored are paired; docs on one picture are drawn together. * can be told apart from 0 at 5%, corrected (Holm) "
-        "for the number of runs. Detectable: what as many docs would tell apart in 80% of evaluations.",
+        "for the numbers of all runs in this table. Detectable: what as many docs would tell apart in 80% of evaluations.",
     }
 
 

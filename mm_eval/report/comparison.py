@@ -7,7 +7,7 @@ Only docs that both runs scored are paired, and only where the doc itself is the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,13 +17,16 @@ from mm_eval.metrics.student import holm
 from mm_eval.report.group_changes import group_differences, leaves
 from mm_eval.report.recorded import RecordedRun, RecordedTask
 
+EXACT = "†"
+EXACT_NOTE = f"{EXACT} exact 95% interval: nearly all docs are right or wrong, or nearly none changed"
+
 
 @dataclass(frozen=True)
 class Change:
     """How one number of a task changes from the first run to another one.
 
     first, second: the numbers over the docs that both have. difference: second - first, paired.
-    corrected: its p-value times what Holm says for the number of runs. flips: of right/wrong metrics.
+    corrected: its p-value times what Holm says for the number of p-values beside it. flips: of right/wrong metrics.
     better: whether higher is better. headline: not a part of another number of the task.
     """
 
@@ -57,10 +60,15 @@ class Comparison:
     answers: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
-def compare(runs: Sequence[RecordedRun], only: Sequence[str] | None = None) -> list[Comparison]:
+def compare(
+    runs: Sequence[RecordedRun],
+    only: Sequence[str] | None = None,
+    family: Callable[[Change], Hashable] = lambda change: "all",
+) -> list[Comparison]:
     """Every run after the first against the first; p-values are corrected for their number.
 
-    only: the tasks to compare. Errors: ConfigError where the runs share none.
+    only: the tasks to compare. family: the changes with one value of it are corrected together; as it is all numbers of all
+        runs, since each of them is looked at. Errors: ConfigError where the runs share none.
     """
     first, compared = runs[0], list[Comparison]()
     for name in only or ():
@@ -75,7 +83,7 @@ def compare(runs: Sequence[RecordedRun], only: Sequence[str] | None = None) -> l
             comparison.changes += _changes((first, run), name, comparison)
         comparison.changes = _with_groups(first, comparison.changes)
         compared.append(comparison)
-    _correct(compared)
+    _correct(compared, family)
     return compared
 
 
@@ -181,14 +189,14 @@ def headline_keys(task: RecordedTask) -> list[str]:
     return found
 
 
-def _correct(compared: Sequence[Comparison]) -> None:
-    """Holm's correction over the runs, for each number."""
-    by_key: dict[tuple[str, str], list[tuple[Comparison, int, float]]] = {}
+def _correct(compared: Sequence[Comparison], family: Callable[[Change], Hashable]) -> None:
+    """Holm's correction over the changes of each family."""
+    families: dict[Hashable, list[tuple[Comparison, int, float]]] = {}
     for comparison in compared:
         for place, change in enumerate(comparison.changes):
             if (p := change.difference.p_value) is not None:
-                by_key.setdefault((change.task, change.key), []).append((comparison, place, p))
-    for found in by_key.values():
+                families.setdefault(family(change), []).append((comparison, place, p))
+    for found in families.values():
         for (comparison, place, _), p in zip(found, holm([p for *_, p in found]), strict=True):
             comparison.changes[place] = replace(comparison.changes[place], corrected=p)
 
@@ -197,21 +205,30 @@ def verdict(change: Change, name: str, baseline: str) -> str:
     """One sentence on one number: which is better and by how much, or how many docs would be needed to tell."""
     found, metric = change.difference, change.key.split(",")[0]
     where = f"{change.task} ({metric})"
-    if found.margin is None:
+    if found.interval is None:
         return f"{where}: no interval. {found.note}".strip()
     if change.told_apart:
         word = "better" if (found.value > 0) == change.better else "worse"
-        amount = f"{signless(found.value)} ± {number(found.margin, found.value)}"
+        amount = f"{signless(found.value)} {spread(found)}"
         return f"{name} is {word} than {baseline} on {where} by {amount} (p {p_text(change.corrected, '= ')})."
     if found.value == 0:
         return f"{name} and {baseline} score the same on {where} with {found.docs} docs."
     needed = found.docs_needed
     if needed is None or needed <= found.docs:
-        return f"On {where} no difference between {name} and {baseline} can be told apart once corrected for the number of runs."
+        between = f"On {where} no difference between {name} and {baseline}"
+        return f"{between} can be told apart once corrected for the number of comparisons."
     return (
         f"On {where} no difference between {name} and {baseline} can be told apart with {found.docs} docs; "
         f"about {rounded(needed):,} would be needed if it is as large as seen ({signed(found.value)})."
     )
+
+
+def spread(found: Estimate, scale: float | None = None) -> str:
+    """ "± 0.0120", half the 95% interval, or "[0.8576, 1.0000] †" where that is exact; empty where there is none."""
+    scale = found.value if scale is None else scale
+    if found.margin is not None:
+        return f"± {number(found.margin, scale)}"
+    return f"[{', '.join(number(bound, scale) for bound in found.interval)}] {EXACT}" if found.interval else ""
 
 
 def rounded(count: int) -> int:

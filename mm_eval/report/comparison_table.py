@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.metrics.paired import Estimate
-from mm_eval.report.comparison import Change, Comparison, number, p_text, signed, verdict
+from mm_eval.report.comparison import EXACT, EXACT_NOTE, Change, Comparison, number, p_text, signed, spread, verdict
 from mm_eval.report.recorded import RecordedRun
 from mm_eval.report.results import warnings_of
 from mm_eval.report.safe import in_line, json_safe
@@ -30,7 +30,8 @@ def render(first: RecordedRun, compared: Sequence[Comparison], listed: int = 10,
         if comparison.differs:
             parts += ["", f"A and {letter} were not asked the same:", *(f"  {said}" for said in comparison.differs)]
     for letter, comparison in zip(names, compared, strict=True):
-        parts += ["", *_table(comparison, letter, len(compared)).split("\n"), "", *below(comparison, letter)]
+        parts += ["", *_table(comparison, letter).split("
+"), "", *below(comparison, letter)]
         parts += _flipped(comparison, listed, page)
     return "\n".join(map(in_line, parts))
 
@@ -51,25 +52,24 @@ def described(run: RecordedRun) -> str:
     return f"{run.model}, prompt {'/'.join(keys)}{', sample data' if run.results['run'].get('sample') else ''}"
 
 
-def _table(comparison: Comparison, letter: str, count: int) -> str:
+def _table(comparison: Comparison, letter: str) -> str:
     head = ["task", "metric", "A ± 95%", f"{letter} ± 95%", f"{letter} - A", "95% interval", "p"]
-    head += ["p (Holm)"] if count > 1 else []
+    head += ["p (Holm)"]
     head += ["detectable", "docs", "lost", "gained", "McNemar p"]
     rows, last = [], ""
     for change in comparison.changes:
         found, flips = change.difference, change.flips
         scale = max(abs(change.first.value), abs(change.second.value))
-        low, high = found.interval or (None, None)
         row = [
             change.task if change.task != last else "",
             change.key.removesuffix(",none"),
             with_margin(change.first, scale),
             with_margin(change.second, scale),
             signed(found.value, scale) + (" *" if change.told_apart else ""),
-            "-" if low is None or high is None else f"[{signed(low, scale)}, {signed(high, scale)}]",
+            interval_text(found, scale),
             p_text(found.p_value),
         ]
-        row += [p_text(change.corrected)] if count > 1 else []
+        row += [p_text(change.corrected)]
         row += [number(found.detectable, scale), str(found.docs)]
         row += [str(len(flips.lost)), str(len(flips.gained)), p_text(flips.p_value)] if flips else ["", "", ""]
         rows.append(row)
@@ -77,9 +77,16 @@ def _table(comparison: Comparison, letter: str, count: int) -> str:
     return aligned(head, rows, left=2)
 
 
+def interval_text(found: Estimate, scale: float, none: str = "-") -> str:
+    """[-0.0100, +0.0340], the 95% interval of a difference, with a mark where it is exact."""
+    if found.interval is None:
+        return none
+    return f"[{', '.join(signed(bound, scale) for bound in found.interval)}]" + (f" {EXACT}" if found.exact else "")
+
+
 def with_margin(found: Estimate, scale: float) -> str:
-    """A number with half its 95% interval."""
-    return number(found.value, scale) + ("" if found.margin is None else f" ± {number(found.margin, scale)}")
+    """A number with half its 95% interval, or the whole one where it is exact."""
+    return f"{number(found.value, scale)} {spread(found, scale)}".rstrip()
 
 
 def below(comparison: Comparison, letter: str) -> Iterator[str]:
@@ -87,6 +94,8 @@ def below(comparison: Comparison, letter: str) -> Iterator[str]:
     for change in comparison.changes:
         if change.headline:
             yield verdict(change, letter, "A")
+    if any(e.exact for c in comparison.changes for e in (c.first, c.second, c.difference)):
+        yield EXACT_NOTE
     few = [c for c in comparison.changes if c.headline and c.difference.few and c.difference.margin is not None]
     for change in few:
         found = change.difference
@@ -164,5 +173,6 @@ def estimate_json(found: Estimate) -> dict[str, Any]:
         "docs": found.docs,
         "clusters": found.clusters,
         "few": found.few,
+        "exact": found.exact is not None,
         "note": found.note,
     }

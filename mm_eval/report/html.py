@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.run_folder import RunFolder
-from mm_eval.metrics.paired import Estimate
 from mm_eval.report.comparison import headline_keys
+from mm_eval.report.group_changes import estimates
 from mm_eval.report.page import page
 from mm_eval.report.recorded import RecordedRun, RecordedTask
 from mm_eval.report.sample_rows import SampleRows, pictures
@@ -63,15 +63,17 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
     """The rows of results.json, each number with its interval where one can be had from the docs."""
     for name, row in run.results["results"].items():
         task = run.tasks.get(name)
-        numbers = []
+        numbers, known = [], estimates(run, name)
         for text, value in row.items():
             key = MetricKey.parse(text)
             if key is None or key.is_stderr:
                 continue
-            found = task.estimate(text) if task is not None else None
+            found = known.get(text)
             stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
             number = {"metric": key.metric, "filter": key.scorer, "value": value, "stderr": stderr}
-            numbers.append({**number, "interval": _interval(found, value, stderr), "few": bool(found and found.few)})
+            interval = list(found.interval) if found and found.interval else None
+            marks = {"few": bool(found and found.few), "exact": bool(found and found.exact)}
+            numbers.append({**number, "interval": interval, **marks})
         names = ("n", "failed", "not_requested", "unparsed", "truncated", "cut")
         counts = {count: row.get(count, 0) for count in names}
         better = run.results["higher_is_better"].get(name, {})
@@ -87,15 +89,6 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             "warnings": row.get("warnings", []),
             **counts,
         }
-
-
-def _interval(found: Estimate | None, value: Any, stderr: Any) -> list[float] | None:
-    """The 95% interval of a number: Student's where the docs are known, else 1.96 standard errors."""
-    if found is not None and found.interval is not None:
-        return list(found.interval)
-    if isinstance(value, (int, float)) and isinstance(stderr, (int, float)):
-        return [value - 1.96 * stderr, value + 1.96 * stderr]
-    return None
 
 
 def _task_charts(task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, Any]:

@@ -8,11 +8,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from mm_eval.metrics.paired import Estimate, right_or_wrong
-from mm_eval.report.comparison import Change, Comparison, compare, headline_keys, number, p_text, signed, verdict
+from mm_eval.report.comparison import (
+    EXACT,
+    EXACT_NOTE,
+    Change,
+    Comparison,
+    compare,
+    headline_keys,
+    p_text,
+    signed,
+    spread,
+    verdict,
+)
 from mm_eval.report.comparison_table import change_json, estimate_json, with_margin
 from mm_eval.report.group_changes import group_estimates, leaves
 from mm_eval.report.recorded import RecordedRun, RecordedTask
@@ -33,7 +45,8 @@ class PromptTrial:
     def read(cls, model: str, folders: Mapping[str, Path]) -> PromptTrial:
         """The runs in their folders, compared with the first."""
         runs = {key: RecordedRun.read(folder) for key, folder in folders.items()}
-        compared = compare(list(runs.values())) if len(runs) > 1 else []
+        family = attrgetter("task", "key")  # one question a number: which block is best
+        compared = compare(list(runs.values()), family=family) if len(runs) > 1 else []
         return cls(model, runs, dict(zip(list(runs)[1:], compared, strict=True)))
 
     @property
@@ -100,7 +113,7 @@ class PromptTrial:
                 continue
             for change in comparison.changes:
                 if change.task == name and change.headline:
-                    unsure = change.difference.few and change.difference.value != 0
+                    unsure = change.difference.few and not change.difference.exact and change.difference.value != 0
                     few = " (few docs: the interval may be too short)" if unsure else ""
                     yield verdict(change, prompt, self.baseline) + few
 
@@ -124,6 +137,7 @@ def render(trials: Sequence[PromptTrial]) -> str:
         for name in (*trial.groups, *trial.tasks):
             parts += [*_table(trial, name).split("\n"), ""]
             parts += [*said, ""] if (said := list(trial.verdicts(name))) else []
+        parts += [EXACT_NOTE, ""] if any(EXACT in part for part in parts) else []
         parts += [f"prompt {key!r}: {said}" for key, said in trial.said().items()] + [""]
     if len(trials) > 1:
         parts += [line for part in _matrix(trials) for line in part.split("\n")]
@@ -154,9 +168,9 @@ def _cells(trial: PromptTrial, prompt: str, task: str, key: str) -> list[str]:
         return ["-", "", ""]
     scale = trial.scale(task, key)
     change, shown = trial.change(prompt, task, key), with_margin(found, scale)
-    if change is None or change.difference.margin is None:
+    if change is None or change.difference.interval is None:
         return [shown, "", ""]
-    difference = f"{signed(change.difference.value, scale)} ± {number(change.difference.margin, scale)}"
+    difference = f"{signed(change.difference.value, scale)} {spread(change.difference, scale)}"
     return [shown, difference + (" *" if change.told_apart else ""), p_text(change.corrected)]
 
 

@@ -61,8 +61,8 @@ def _about(folder: Path, trials: Sequence[PromptTrial], blocks: Sequence[str]) -
             (f"{trial.model}: {key}" if several else key, run) for trial in trials for key, run in trial.runs.items()
         ),
         "sections": ([_matrix(trials, blocks)] if several else []) + sections,
-        "hint": f"Differences are to {blocks[0]!r}, paired by doc, with docs on one picture drawn together. * can be told apart "
-        "from 0 at 5%; p is corrected (Holm) for the number of blocks.",
+        "hint": f"Differences are to {blocks[0]!r}, paired by doc, with docs on one picture drawn together. "
+        "† is an exact interval. * can be told apart from 0 at 5%; p is corrected (Holm) for the number of blocks.",
     }
 
 

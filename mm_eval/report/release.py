@@ -19,6 +19,7 @@ from typing import Any
 
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.report.comparison import headline_keys, number, signed
+from mm_eval.report.group_changes import estimates
 from mm_eval.report.recorded import RecordedRun
 from mm_eval.report.results import warnings_of
 from mm_eval.report.safe import csv_cell, html, in_line, latex, latex_comment, markdown
@@ -42,10 +43,15 @@ class Reported:
 
 @dataclass
 class Cell:
-    """One number of a model: ours with half its 95% interval, or reported. best: of its row. flaw: what it lacks."""
+    """One number of a model: ours with its 95% interval, or reported.
+
+    margin: half the interval; None where there is none, or where it is exact and has two unequal halves.
+    best: of its row. flaw: what it lacks.
+    """
 
     value: float
     margin: float | None = None
+    interval: tuple[float, float] | None = None
     ours: bool = True
     best: bool = False
     verdict: str = ""
@@ -150,19 +156,18 @@ def _parts(run: RecordedRun) -> dict[str, str]:
 def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str], bool]) -> None:
     found: dict[tuple[str, str], Cell] = {}
     for name, row in run.results["results"].items():
-        task = run.tasks.get(name)
+        task, measured = run.tasks.get(name), estimates(run, name)
         shown = headline_keys(task) if task is not None else [str(k) for t in row if (k := MetricKey.parse(t))]
         for text in shown:
             key, value = MetricKey.parse(text), row.get(text)
             if key is None or key.is_stderr or not isinstance(value, (int, float)) or not math.isfinite(value):
                 continue
-            estimate = task.estimate(text) if task is not None else None
-            stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
-            margin = estimate.margin if estimate is not None else None if stderr is None else 1.96 * stderr
+            known = measured.get(text)
+            margin, interval = (known.margin, known.interval) if known else (None, None)
             metric = text.removesuffix(",none")
             flaws = {"failed": "docs failed", "not_requested": "docs were not requested", "cut": "prompts were cut"}
             flaw = ", ".join(f"{row[count]} of {row['n']} {what}" for count, what in flaws.items() if row.get(count))
-            found[(str(row.get("alias", name)), metric)] = Cell(float(value), margin, flaw=flaw)
+            found[(str(row.get("alias", name)), metric)] = Cell(float(value), margin, interval, flaw=flaw)
             better[(str(row.get("alias", name)), metric)] = (
                 run.results["higher_is_better"].get(name, {}).get(key.metric, True)
             )
@@ -228,6 +233,8 @@ def _text(cell: Cell | None, intervals: bool, bold: Callable[[str], str]) -> str
     shown = bold(shown) if cell.best else shown
     if intervals and cell.margin is not None:
         shown += f" ± {number(cell.margin, cell.value)}"
+    elif intervals and cell.interval is not None:
+        shown += f" [{', '.join(number(bound, cell.value) for bound in cell.interval)}]"
     return shown + ("" if cell.ours else " *") + (f" ({cell.verdict})" if cell.verdict else "")
 
 
@@ -243,6 +250,8 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
     marks = ["* as reported, not measured by us."] if any(not cell.ours for cell in cells) else []
     if intervals and any(cell.margin is not None for cell in cells):
         marks.append("± is half of the 95% interval.")
+    if intervals and any(cell.margin is None and cell.interval is not None for cell in cells):
+        marks.append("[low, high] is the exact 95% interval, where nearly all docs are right or wrong.")
     return marks + table.notes
 
 
@@ -286,7 +295,7 @@ def as_csv(table: ReleaseTable, intervals: bool = True) -> str:
     writer.writerow(["benchmark", "metric", "model", "value", "low", "high", "best", "source", "verdict"])
     for (task, metric), cells in table.rows.items():
         for column, cell in cells.items():
-            low, high = ("", "") if cell.margin is None else (cell.value - cell.margin, cell.value + cell.margin)
+            low, high = cell.interval or ("", "")
             texts = [csv_cell(text) for text in (task, metric, column)]
             source = "ours" if cell.ours else "as reported"
             writer.writerow([*texts, cell.value, low, high, int(cell.best), source, csv_cell(cell.verdict)])

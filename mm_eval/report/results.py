@@ -6,13 +6,16 @@ import importlib.metadata
 import platform
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mm_eval import __version__
 from mm_eval.engine.distributed import processes
+from mm_eval.metrics.exact import combined
 from mm_eval.scorers.groups import GroupMetric, Member, aggregate_group
 from mm_eval.scorers.score_task import TaskScores
+from mm_eval.types import MetricKey
 
 if TYPE_CHECKING:
     from mm_eval.preparation import Plan
@@ -59,10 +62,13 @@ def assemble(plan: Plan, scores: Mapping[str, TaskScores]) -> tuple[dict[str, An
 def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
     """One task's numbers and counts."""
     row: dict[str, Any] = {"alias": alias, **scores.numbers}
-    row.update(n=scores.n, failed=scores.failed, unparsed=scores.unparsed, truncated=scores.truncated, cut=scores.cut)
+    row.update(n=scores.n, failed=scores.failed, unparsed=scores.unparsed, truncated=scores.truncated)
+    row.update(cut=scores.cut, ties=scores.ties)
     if scores.not_requested:
         row["not_requested"] = scores.not_requested
     row.update(_fewer(scores.sizes, scores.scored))
+    if scores.intervals:
+        row["intervals"] = {key: list(interval) for key, interval in scores.intervals.items()}
     if len(scores.unparsed_by) > 1:
         row["unparsed_by_filter"] = dict(scores.unparsed_by)
     if scores.notes:
@@ -79,22 +85,51 @@ def group_row(
     places = Counter(_leaves(name, members))  # a task that stands below the group twice counts twice
     leaves = {leaf: scores[leaf] for leaf in places}
     config = plan.loaded.groups[name]
-    result = aggregate_group(
-        {leaf: Member(score.numbers, score.scored, score.sizes, places[leaf]) for leaf, score in leaves.items()},
-        [
-            GroupMetric(m.metric, m.aggregation, m.weight_by_size, m.filter_list, m.higher_is_better)
-            for m in config.aggregate_metric_list
-        ],
-    )
+    below = {leaf: Member(score.numbers, score.scored, score.sizes, places[leaf]) for leaf, score in leaves.items()}
+    made_by = [
+        GroupMetric(m.metric, m.aggregation, m.weight_by_size, m.filter_list, m.higher_is_better)
+        for m in config.aggregate_metric_list
+    ]
+    result = aggregate_group(below, made_by)
     row: dict[str, Any] = {"alias": config.display_name, **result.numbers}
-    for count in ("n", "failed", "unparsed", "truncated", "cut"):
+    for count in ("n", "failed", "unparsed", "truncated", "cut", "ties"):
         row[count] = sum(getattr(score, count) * places[leaf] for leaf, score in leaves.items())
     if pending := sum(score.not_requested * places[leaf] for leaf, score in leaves.items()):
         row["not_requested"] = pending
     row.update(_fewer(result.sizes, row["n"] - row["failed"] - pending))
+    exact = {leaf: score.intervals for leaf, score in leaves.items()}
+    if intervals := _group_intervals(result.numbers, below, made_by, exact):
+        row["intervals"] = intervals
     if notes := [*([config.note] if config.note else []), *result.notes]:
         row["notes"] = notes
     return row
+
+
+def _group_intervals(
+    numbers: Mapping[str, Any],
+    below: Mapping[str, Member],
+    made_by: Sequence[GroupMetric],
+    known: Mapping[str, Mapping[str, tuple[float, float]]],
+) -> dict[str, list[float]]:
+    """The intervals of the numbers whose standard error is 0, as none of their tasks varies: from those of the tasks.
+
+    known: each task's exact intervals by key.
+    """
+    found = {}
+    for text, value in numbers.items():
+        key = MetricKey.parse(text)
+        error = None if key is None else numbers.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
+        if key is None or key.is_stderr or error != 0 or not isinstance(value, (int, float)):
+            continue
+        gaps = []
+        for leaf, intervals in known.items():
+            for bound in intervals.get(text, ()):
+                moved = {**below, leaf: replace(below[leaf], numbers={**below[leaf].numbers, text: bound})}
+                gap = aggregate_group(moved, made_by).numbers.get(text, value) - value
+                gaps.append((max(0.0, -gap), max(0.0, gap)))
+        if gaps:
+            found[text] = list(combined(float(value), gaps))
+    return found
 
 
 def _fewer(sizes: Mapping[str, int], scored: int) -> dict[str, dict[str, int]]:

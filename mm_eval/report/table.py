@@ -16,6 +16,7 @@ ARROWS = {True: "↑", False: "↓", None: " "}
 COLUMNS = (
     "task", "n-shot", "filter", "metric", "", "value", "±", "stderr", "docs", "n", "failed", "not requested", "unparsed", "cut",
 )  # fmt: skip
+EXACT = "†"
 RIGHT = frozenset({"n-shot", "value", "stderr", "docs", "n", "failed", "not requested", "unparsed", "cut"})
 LONGEST = 80
 """Characters of a name in the table."""
@@ -85,6 +86,7 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[s
     for number, key in enumerate(keys):
         stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
         first, digits = number == 0, _digits(row, row[str(key)])
+        exact = row.get("intervals", {}).get(str(key))
         yield [
             label if first else "",
             shots if first else "",
@@ -92,11 +94,21 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[s
             in_line(key.metric, LONGEST),
             ARROWS[better.get(key.metric)],
             number_text(row[str(key)], digits),
-            "±" if stderr is not None else "",
-            number_text(stderr, digits) if stderr is not None else "",
+            EXACT if exact else "±" if stderr is not None else "",
+            _bound(exact, row[str(key)], digits)
+            if exact
+            else number_text(stderr, digits)
+            if stderr is not None
+            else "",
             str(row.get("n_by_metric", {}).get(str(key), "")),
             *(counts if first else [""] * len(counts)),
         ]
+
+
+def _bound(exact: Sequence[float], value: float, digits: int) -> str:
+    """What a number that did not vary is at least, or at most, or both."""
+    low, high = (number_text(bound, digits) for bound in exact)
+    return f">= {low}" if exact[1] <= value else f"<= {high}" if exact[0] >= value else f"{low} to {high}"
 
 
 def _digits(row: Mapping[str, Any], value: Any) -> int:
@@ -122,6 +134,8 @@ def _footer(results: Mapping[str, Any]) -> Iterator[str]:
     for block, names in by_block.items():
         if any(prompts[name]["kwargs"] for name in names):
             yield f"prompt of {', '.join(names)}: {block}"
+    if any("intervals" in row for row in results["results"].values()):
+        yield f"{EXACT} all docs are right or all are wrong, so that nothing varies: the end of the exact 95% interval"
     for name, row in results["results"].items():
         for note in row.get("notes", ()):
             yield f"note: {name}: {note}"

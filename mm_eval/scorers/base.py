@@ -46,6 +46,7 @@ class Scorer:
     name: of the filter pipeline, the second part of each result's key.
     context: arguments for the metrics from the task (multiple_targets, ...).
     clusters: which docs belong together, for the standard errors; None says that each doc stands alone.
+    intervals: exact 95% intervals of the numbers whose standard error is 0.
     notes: what a reader of the numbers must know, such as why a standard error is missing.
     draws, filter_draws: what the task's own functions draw from at random, while they score and while they filter.
     """
@@ -63,6 +64,7 @@ class Scorer:
     notes: list[str] = field(default_factory=list, init=False, repr=False)
     draws: Draws = field(default_factory=Draws, init=False, repr=False)
     filter_draws: Draws = field(default_factory=Draws, init=False, repr=False)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict, init=False, repr=False)
     _part_directions: dict[str, bool] = field(default_factory=dict, init=False, repr=False)
     _raw_docs: dict[int, ScoredDoc] = field(default_factory=dict, init=False, repr=False)
     _reduced_docs: dict[int, ReducedDoc] = field(default_factory=dict, init=False, repr=False)
@@ -214,7 +216,7 @@ class Scorer:
         for doc_id in sorted(docs):  # the order of arrival must not change a sum
             for name, value in docs[doc_id].items():
                 values.setdefault(name, {})[doc_id] = value
-        self.notes = []
+        self.notes, self.intervals = [], {}
         numbers: dict[str, Any] = {}
         for name in self._in_order(values):
             function = self._aggregation_of(name, aggregation_overrides or {})
@@ -222,6 +224,8 @@ class Scorer:
             with self.draws.used(goes_on=False):
                 number = number_of(function, values[name], self.clusters, bootstrap_iters or 0, self.seed)
             numbers[key], numbers[error_key] = number.value, number.stderr
+            if number.interval:
+                self.intervals[key] = number.interval
             if number.note:
                 self.notes.append(f"{key}: {number.note}")
         return numbers, max((len(of_docs) for of_docs in values.values()), default=0)

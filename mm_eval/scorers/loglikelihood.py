@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mm_eval.metrics.loglikelihood import is_tied
 from mm_eval.metrics.results import LLResults
 from mm_eval.scorers.base import Scorer, register_scorer
 from mm_eval.types import Instance, ScoredDoc
@@ -17,6 +18,8 @@ class LLScorer(Scorer):
     def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
         """The scores of one doc from all its choices."""
         results = LLResults.from_instances(doc_instances, self.name)
+        results.check()
         metric_kwargs = doc_instances[0].metadata.get("metric_kwargs")
         values = self._dispatch_metrics(results.targets, results, metric_kwargs)
-        return ScoredDoc(doc_id, results.targets, {name: [value] for name, value in values.items()})
+        scores = {name: [value] for name, value in values.items()}
+        return ScoredDoc(doc_id, results.targets, scores, tied=is_tied(results, [m.name for m in self.metrics or ()]))

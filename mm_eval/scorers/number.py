@@ -8,16 +8,22 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from mm_eval.errors import without_objects
+from mm_eval.metrics.aggregation import bypass_agg
+from mm_eval.metrics.paired import with_stderr
 from mm_eval.metrics.stderr import standard_error
 from mm_eval.metrics.traits import traits_of
 
 
 class Number(NamedTuple):
-    """The number of a metric and its standard error; None where there is none, and `note` says why."""
+    """The number of a metric and its standard error; None where there is none, and `note` says why.
+
+    interval: the exact 95% interval where the standard error is 0.
+    """
 
     value: float | None
     stderr: float | None = None
     note: str = ""
+    interval: tuple[float, float] | None = None
 
 
 def number_of(
@@ -38,7 +44,11 @@ def number_of(
         return Number(None, note=f"{_not_finite(value, function, of_docs)}.")
     drawn = None if clusters is None else [clusters.get(doc_id, ("doc", doc_id)) for doc_id in of_docs]
     stderr = standard_error(function, values, drawn, bootstrap_iters=bootstrap_iters, seed=seed)
-    return Number(value, stderr.value, stderr.note)
+    interval = with_stderr(value, 0.0, function, values, drawn).exact if stderr.value == 0 else None
+    note = stderr.note
+    if stderr.value == 0 and interval is None and function is not bypass_agg:
+        note = "the docs do not vary: a standard error of 0 says nothing about other docs."
+    return Number(value, stderr.value, note, interval)
 
 
 def _not_finite(value: float, function: Callable[..., Any], of_docs: Mapping[int, Any]) -> str:

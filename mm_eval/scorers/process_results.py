@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 from mm_eval.errors import ConfigError, ScoringError, did_you_mean
 from mm_eval.metrics.aggregation import mean
+from mm_eval.metrics.loglikelihood import is_tied
 from mm_eval.metrics.metric import METRICS, Metric, aggregation_named
 from mm_eval.metrics.results import LLResults
 from mm_eval.scorers.base import Scorer, first_instances
@@ -46,7 +46,8 @@ class ProcessResultsScorer(Scorer):
         """The function's values for one doc."""
         instances = first_instances(doc_instances)
         first = instances[0]
-        results = self._results(instances)
+        lls = None if first.request_type == "generate_until" else LLResults.from_instances(instances, self.name)
+        results = self._results(instances, lls)
         with nullcontext() if self._may_ask_a_judge else no_judge(NO_KEY):
             returned = self.fn(first.doc, results)
         if not isinstance(returned, Mapping):
@@ -62,7 +63,7 @@ class ProcessResultsScorer(Scorer):
         if not scores:
             raise ScoringError(f"process_results returned none of the metrics {sorted(declared)}: {sorted(values)}.")
         rules = tuple(rule) if isinstance(rule, (list, tuple)) else (str(rule),) if rule is not None else ()
-        return ScoredDoc(doc_id, first.target, scores, rules)
+        return ScoredDoc(doc_id, first.target, scores, rules, tied=lls is not None and is_tied(lls, ()))
 
     def __post_init__(self) -> None:
         self._unnamed: list[str] = []
@@ -83,15 +84,13 @@ class ProcessResultsScorer(Scorer):
         self.notes += self._unnamed
         return numbers, n
 
-    def _results(self, instances: list[Instance]) -> list[Any]:
+    def _results(self, instances: list[Instance], lls: LLResults | None) -> list[Any]:
         first = instances[0]
         if any(self.name not in instance.filtered_resps for instance in instances):
             raise ScoringError(f"The answers were not filtered under the name {self.name!r}.")
-        if first.request_type == "generate_until":
+        if lls is None:
             return ["" if answer is None else answer for answer in first.filtered_resps[self.name]] or [""]
-        lls = LLResults.from_instances(instances, self.name)
-        if any(math.isnan(ll) for ll in lls.lls):
-            raise ScoringError(f"A log-likelihood is NaN: {[float(ll) for ll in lls.lls]}.")
+        lls.check()
         if first.request_type == "loglikelihood_rolling":
             return [float(ll) for ll in lls.lls]
         return [(float(ll), bool(greedy)) for ll, greedy in zip(lls.lls, lls.is_greedy, strict=True)]

@@ -45,10 +45,11 @@ class TaskScores:
     """The numbers of one task.
 
     numbers: {"metric,pipeline": value, "metric_stderr,pipeline": value or None}.
+    intervals: {"metric,pipeline": exact 95% interval} of the numbers whose standard error is 0.
     sizes: {"metric,pipeline": docs that the number is of}; `process_results` may give a metric for some docs only.
     n: docs of the run; failed: without an answer or a score; not_requested: the run ended before all of their requests were
         made; unparsed: no pipeline could read the answer; truncated: the token cap ended an answer; cut: a prompt was too
-        long and lost its beginning.
+        long and lost its beginning; ties: several choices shared the best score, so that the first of them was taken.
     unparsed_by: the same for each pipeline. errors: the first few failures, in words.
     silent: answers that are empty or unparsed.
     """
@@ -61,7 +62,9 @@ class TaskScores:
     unparsed: int = 0
     truncated: int = 0
     cut: int = 0
+    ties: int = 0
     unparsed_by: dict[str, int] = field(default_factory=dict)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     higher_is_better: dict[str, bool] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -107,6 +110,7 @@ class TaskScoring:
             self.scores.numbers.update(numbers)
             docs = Counter(metric for values in scorer.reduced_docs.values() for metric in values)
             self.scores.sizes.update({str(MetricKey(metric, scorer.name)): count for metric, count in docs.items()})
+            self.scores.intervals.update(scorer.intervals)
             self.scores.higher_is_better.update(scorer.higher_is_better)
             self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
         repeats, generates = self.task.config.repeats, self.task.config.output_type == "generate_until"
@@ -115,6 +119,9 @@ class TaskScoring:
                 f"the {repeats} answers to each doc are equal, as greedy decoding makes them: `repeats` adds nothing."
             )
             self.scores.notes.append(note)
+        if ties := self.scores.ties:
+            what = f"in {ties} of {self.scores.n} docs several choices share the best score"
+            self.scores.notes.append(f"{what}: the first of them was taken.")
         config = self.task.config
         if self._without_target and generates and config.doc_to_target is not None and config.process_results is None:
             what = f"{self._without_target} of {self.scores.n} docs have no target (doc_to_target gives null)"
@@ -202,7 +209,9 @@ class TaskScoring:
         rules = {name: list(doc.rules) for name, (doc, _) in scored.items()}
         truncated = truncated or any("truncated" in found for found in rules.values())
         blind = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
+        tied = failure is None and any(doc.tied for doc, _ in scored.values())
         scores.n += 1
+        scores.ties += tied
         self._without_target += first.target is None
         scores.failed += status == "failed"
         scores.not_requested += status == "not requested"
@@ -231,6 +240,8 @@ class TaskScoring:
         }
         if first.continuation is not None and first.request_type == "loglikelihood":
             row["choices"] = [instance.continuation for instance in instances]
+        if tied:
+            row["ties"] = True
         if failure is not None:
             row["error"] = {"owner": failure.owner, "what": str(failure)}
         return row

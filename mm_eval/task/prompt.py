@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mm_eval.catalog.formats import FormatField
-from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
+from mm_eval.errors import ConfigError, DataError, MMEvalError, RowError, did_you_mean
 from mm_eval.task.blocks import PromptBlock, call
 from mm_eval.task.template import render
 from mm_eval.types import Doc, Target, plain
@@ -98,6 +98,12 @@ def choices_of(
         choices = list(choices.values())
     if not isinstance(choices, (list, tuple)) or len(choices) == 0:
         raise DataError(f"doc_to_choice gave {choices!r}; a list with at least one choice is needed.", where=where)
+    for number, choice in enumerate(choices):
+        if choice is None or choice != choice:  # NaN, as pandas writes an empty cell
+            what = f"doc_to_choice gave {choice!r} as choice {number} of {len(choices)}; each must have a text."
+            raise RowError(
+                what, where=where, hint="Leave empty options out in doc_to_choice, or the doc in process_docs."
+            )
     return [str(choice) for choice in choices]
 
 

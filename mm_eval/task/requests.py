@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
+from mm_eval.errors import DataError
 from mm_eval.task.question import Question
 from mm_eval.types import Context, Instance
 
@@ -19,6 +20,8 @@ def requests_of(
     bare: each choice is asked without a question too (`needs_bare_choices`).
     """
     context = contexts[0]
+    if config.output_type in ("loglikelihood", "multiple_choice"):
+        _check_continuations(question)
     for repeat in range(config.repeats):
         if config.output_type == "generate_until":
             kwargs = _generation_kwargs(config, chat=not isinstance(context, str))
@@ -28,10 +31,22 @@ def requests_of(
             yield Instance("loglikelihood_rolling", continuation=text, repeat=repeat, **common)
         elif question.choices is None:
             own_space = question.answer[:1].isspace()  # as lambada's targets have
-            continuation = question.answer if own_space else config.target_delimiter + question.answer
+            bare_answer = own_space or context == ""  # there is nothing that a delimiter could set apart
+            continuation = question.answer if bare_answer else config.target_delimiter + question.answer
             yield _scored(context, continuation, question.answer, 0, repeat, common)
         else:
             yield from _choices(config, question, contexts, repeat, common, bare)
+
+
+def _check_continuations(question: Question) -> None:
+    """DataError where there is nothing to score: an empty text has log-likelihood 0 and would beat every other one."""
+    if question.choices is None or question.contexts is not None:
+        if question.answer == "":
+            raise DataError("doc_to_target gave no text, so there is nothing to score.")
+    elif "" in question.choices:
+        number, count = question.choices.index(""), len(question.choices)
+        hint = "Leave empty options out in doc_to_choice, or the doc in process_docs."
+        raise DataError(f"doc_to_choice gave an empty text as choice {number} of {count}.", hint=hint)
 
 
 def needs_bare_choices(config: TaskConfig) -> bool:

@@ -7,7 +7,7 @@ from mm_eval.filters import FILTERS, Completion, LLOutput, build_filter_ensemble
 from mm_eval.types import Instance
 
 NAMES = [
-    "custom", "format_span", "lowercase", "majority_vote", "map", "mcq_letter", "multi_choice_regex", "noop",
+    "custom", "first_character", "format_span", "lowercase", "majority_vote", "map", "mcq_letter", "multi_choice_regex", "noop",
     "regex", "regex_pos",
     "remove_whitespace", "strip_thinking", "take_first", "take_first_k", "uppercase", "yes_no",
 ]  # fmt: skip
@@ -231,3 +231,16 @@ def test_log_likelihood_answers_pass_through():
     build_filter_ensemble("none", ["noop"]).apply(instances)
     assert [instance.filtered_resps["none"] for instance in instances] == [[answer], [answer]]
     assert one(["noop"], text) == "a"
+
+
+@pytest.mark.parametrize(
+    ("answer", "first", "rule"),
+    [
+        ("B", "B", "first_character"), (" B. dog", "B", "first_character"), ("Blue", "B", "first_character"),
+        ("b", "b", "first_character"), ("(B)", "(", "unparsed"), ("", None, "unparsed"), ("\n", None, "unparsed"),
+        (None, None, "unparsed"),
+    ],
+)  # fmt: skip
+def test_the_first_character_is_what_lmms_eval_takes_for_the_letter(answer, first, rule):
+    found = one(["first_character"], answer)
+    assert (found, rule_of(found)) == (first, rule)

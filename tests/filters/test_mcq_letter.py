@@ -259,3 +259,32 @@ def test_the_end_of_a_long_answer_counts() -> None:
         McqLetterFilter().one("Let me look at it. " * 5000 + "\nThe answer is B.", ["a red car", "a blue bicycle"])
         == "B"
     )
+
+
+INVISIBLE = [
+    "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u200e", "\u200f", "\u202a", "\u202e", "\u2066", "\u2069",
+    "\u061c", "\ufe0f", "\u034f", "\u180e", "\u3164", "\x00", "\x08", "\U000e0020",
+]  # fmt: skip
+BLANK = ["\u00a0", "\u202f", "\u3000", "\u2009", "\x85", "\u2028", "\x1c"]
+
+
+@pytest.mark.parametrize("sign", INVISIBLE + BLANK, ids=lambda sign: f"U+{ord(sign):04X}")
+def test_what_shows_nothing_around_a_letter_hides_no_letter(sign):
+    for shown in ("B", "(B)", "B. dog", "**B**", "The answer is (B).", "\\boxed{B}", "答案：B"):
+        around = sign + shown.replace("B", f"{sign}B{sign}" if sign not in BLANK or shown == "B" else "B") + sign
+        found = read(around)
+        assert found == "B" == read(shown), repr(around)
+        assert found.rule == read(shown).rule
+
+
+@pytest.mark.parametrize(
+    "answer", ["Ｂ．", "（Ｂ）", "Ⓑ", "🅱", "🅱️", "🅑", "𝐁", "𝗕.", "ℬ", "The answer is\u200bB", "Ans\u00adwer: B"]
+)
+def test_letters_in_other_shapes_are_read(answer):
+    assert read(answer) == "B"
+
+
+def test_an_option_with_invisible_characters_is_equal_to_its_words():
+    doc = {"a": "a\u200b cat", "b": "\ufeffdog\u00a0house", "c": "ﬁsh", "d": "not\u200d sure"}
+    fields = {"choices": ["a", "b", "c", "d"]}
+    assert [read(said, doc, **fields) for said in ("cat", "dog house", "fish", "not sure")] == ["A", "B", "C", "D"]

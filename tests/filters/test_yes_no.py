@@ -81,3 +81,9 @@ def test_the_time_of_a_long_answer_grows_with_its_length():
     read("the answer is not yes and " * 4000)
     read("yes " * 5000)
     assert time.process_time() - started < 2.0
+
+
+@pytest.mark.parametrize("sign", ["\u200b", "\ufeff", "\u00ad", "\u200f", "\u2060", "\u00a0", "\x00"])
+def test_what_shows_nothing_hides_no_answer(sign):
+    found = build_filter_ensemble("x", ["yes_no"]).chain([[f"{sign}{sign}Yes{sign}.", f"{sign}no{sign}"]], [{}])[0]
+    assert found == ["yes", "no"]

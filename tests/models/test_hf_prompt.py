@@ -145,6 +145,12 @@ def test_no_token_is_lost_at_the_boundary(adapter: Adapter, kind: str, context: 
     assert prompt.image_tokens == whole.image_tokens == prompt.ids.count(writer.image_token_id)
 
 
+def test_a_continuation_without_tokens_is_that_docs_failure(adapter: Adapter) -> None:
+    writer = adapter("llama").writer
+    with pytest.raises(DataError, match="makes no token of the continuation"):
+        writer.split(writer.write(instance("A:", chat=False)), "")
+
+
 def test_spaces_at_the_end_of_a_context_belong_to_the_continuation(adapter: Adapter) -> None:
     """ "Answer: " + "dog" scores the same tokens after the same prompt as "Answer:" + " dog"."""
     writer = adapter("llama").writer

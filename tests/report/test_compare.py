@@ -5,6 +5,7 @@ import json
 import pytest
 
 from mm_eval.metrics import mean_stderr
+from mm_eval.metrics.student import holm
 from mm_eval.report.comparison import compare, headline_keys, rounded, verdict
 from mm_eval.report.recorded import RecordedRun
 
@@ -78,9 +79,27 @@ def test_several_runs_are_corrected_for_their_number(perfect, worse, mme_rows, b
     path = answers_with(base / "third.jsonl", mme_rows, set(range(22)))
     third = ran(base / "third", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")
     compared = compare([RecordedRun.read(folder) for folder in (perfect, worse, third)])
-    first, second = (comparison.changes[0] for comparison in compared)
-    assert first.corrected == pytest.approx(2 * first.difference.p_value)
-    assert second.corrected == pytest.approx(second.difference.p_value)
+    changes = [change for comparison in compared for change in comparison.changes]
+    assert len(changes) == 32, "16 numbers of two runs"
+    assert [c.corrected for c in changes] == pytest.approx(holm([c.difference.p_value for c in changes]))
+    assert compared[0].changes[0].corrected == pytest.approx(32 * compared[0].changes[0].difference.p_value)
+
+
+def test_the_numbers_of_one_run_are_corrected_for_their_number(perfect, worse, cli):
+    [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(worse)])
+    changes = comparison.changes
+    assert [c.corrected for c in changes] == pytest.approx(holm([c.difference.p_value for c in changes]))
+    assert "p (Holm)" in cli("compare", perfect, worse).out
+
+
+def test_no_flip_in_few_docs_is_an_interval_and_not_a_point(perfect, worse, cli):
+    [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(worse)])
+    same = next(c for c in comparison.changes if c.key == "code_reasoning,none")
+    room = 200 * (1 - 0.025 ** (1 / same.difference.clusters))
+    assert same.difference.interval == pytest.approx((-room, room)) and same.difference.p_value == 1.0
+    out = cli("compare", perfect, worse).out
+    assert f"[-{room:.2f}, +{room:.2f}] †" in out and "[0.00, 0.00]" not in out
+    assert "† exact 95% interval" in out
 
 
 def test_headlines_are_the_numbers_that_are_no_part_of_another(perfect, dummy_run):

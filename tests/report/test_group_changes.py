@@ -3,14 +3,18 @@
 import json
 import math
 import random
+import re
 
 import pytest
 
 from mm_eval.cli import main
+from mm_eval.metrics.student import t_quantile
 from mm_eval.report.comparison import compare
 from mm_eval.report.group_changes import group_estimates
+from mm_eval.report.html import write_report
 from mm_eval.report.prompts import PromptTrial, render
 from mm_eval.report.recorded import RecordedRun
+from mm_eval.report.release import release_table
 
 TASK = """
 task: NAME
@@ -57,6 +61,7 @@ def marks():
 
 def asked(folder, marks, function, tasks="G"):
     """Runs of the group with these marks."""
+    folder.mkdir(exist_ok=True)
     (folder / "utils.py").write_text(UTILS)
     (folder / "group.yaml").write_text(GROUP.replace("FUNCTION", function))
     for task, values in marks["a"].items():
@@ -143,3 +148,40 @@ def test_prompts_have_a_table_for_the_group(tmp_path, marks):
     assert "On G (exact_match)" in text and "n one (exact_match)" not in text, (
         "a verdict for the whole, not for its parts"
     )
+
+
+def test_every_report_gives_a_group_the_same_students_interval(tmp_path):
+    """Two tasks count alike, and nearly all the doubt is the small one's: its 4 degrees of freedom count, not 203."""
+    small = {"one": [1.0] * 150 + [0.0] * 50, "two": [1.0, 0.0, 1.0, 0.0, 1.0]}
+    run, _ = asked(tmp_path, {"a": small, "b": small}, "mean, weight_by_size: false")
+    found = group_estimates(run, "G")["exact_match,none"]
+    # the small task is of few docs: its interval is exact, and the group's is made of both tasks'
+    assert found.freedom in (4, 5) and found.exact is not None
+    plain = {"one": [1.0] * 150 + [0.0] * 50, "two": [1.0, 0.0] * 15}
+    run, _ = asked(tmp_path / "plain", {"a": plain, "b": plain}, "mean, weight_by_size: false")
+    found = group_estimates(run, "G")["exact_match,none"]
+    share = {name: run.tasks[name].estimate("exact_match,none") for name in plain}
+    v = [e.stderr**2 / 4 for e in share.values()]
+    freedom = round(sum(v) ** 2 / sum(each**2 / e.freedom for each, e in zip(v, share.values(), strict=True)))
+    assert found.exact is None and found.freedom == freedom < 45
+    assert found.margin == pytest.approx(t_quantile(0.975, freedom) * found.stderr)
+    cell = release_table([run]).rows[("G", "exact_match")][run.model]
+    assert (cell.margin, cell.interval) == (found.margin, found.interval)
+    page = run.folder / "report.html"
+    write_report(run)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])
+    [row] = [row for row in data["table"] if row["name"] == "G"]
+    assert row["numbers"][0]["interval"] == pytest.approx(list(found.interval))
+
+
+def test_a_group_of_which_all_is_right_has_an_interval(tmp_path, capsys):
+    whole = {"one": [1.0] * 40, "two": [1.0] * 10}
+    runs = asked(tmp_path, {"a": whole, "b": whole}, "mean, weight_by_size: false")
+    low = 1 - math.hypot(*((1 - 0.025 ** (1 / n)) / 2 for n in (40, 10)))
+    found = group_estimates(runs[0], "G")["exact_match,none"]
+    assert found.interval == pytest.approx((low, 1.0)) and found.exact
+    row = runs[0].results["groups"]["G"]
+    assert row["exact_match_stderr,none"] == 0.0 and row["intervals"]["exact_match,none"] == pytest.approx([low, 1.0])
+    assert f"†  >= {low:.4f}" in capsys.readouterr().out
+    change = of_group(compare(runs)[0])
+    assert change.difference.interval == pytest.approx((low - 1, 1 - low)) and change.corrected == 1.0

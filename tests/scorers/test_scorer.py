@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from mm_eval.errors import ConfigError, ModelError, ScoringError
-from mm_eval.metrics import metric, not_smooth
+from mm_eval.metrics import mean, metric, not_smooth
 from mm_eval.scorers import (
     SCORERS,
     GenScorer,
@@ -19,6 +19,7 @@ from mm_eval.scorers import (
     build_scorer,
     register_scorer,
 )
+from mm_eval.scorers.number import number_of
 from mm_eval.types import Instance
 from tests.scorers.answered import choices, gen, generated
 
@@ -432,3 +433,10 @@ def test_text_is_no_log_likelihood():
     instances[0].resps = ["42"]
     scorer.run(instances)
     assert "is text" in str(scorer.raw_docs[0].error)
+
+
+def test_a_standard_error_of_nothing_is_said_to_say_nothing_or_has_an_interval():
+    told = number_of(mean, {0: -2.5, 1: -2.5, 2: -2.5}, None, 0, 0)
+    assert (told.stderr, told.interval) == (0.0, None) and "do not vary" in told.note
+    right = number_of(mean, {0: 1.0, 1: 1.0, 2: 1.0}, None, 0, 0)
+    assert (right.stderr, right.note) == (0.0, "") and right.interval == pytest.approx((0.025 ** (1 / 3), 1.0))

@@ -262,3 +262,23 @@ def test_the_prompt_block_or_its_absence_reaches_doc_to_text(blocks: Any, prompt
 
     made = task(doc_to_text=text, model_specific_prompt_kwargs=blocks)
     assert asked(made, PromptStyle(choose_block(blocks, ("qwen_vl",)))).context == prompt
+
+
+@pytest.mark.parametrize(
+    ("keys", "context", "continuation"),
+    [
+        ({"doc_to_text": ""}, "", "dog"),
+        ({"doc_to_text": "", "description": "Say: "}, "Say: ", " dog"),
+        ({"doc_to_text": "q"}, "asked 0?", " dog"),
+        ({"doc_to_text": "", "target_delimiter": "\n"}, "", "dog"),
+    ],
+)
+def test_nothing_is_put_before_a_target_that_follows_an_empty_prompt(
+    keys: dict[str, Any], context: str, continuation: str
+) -> None:
+    made = task(output_type="loglikelihood", **keys)
+    assert pairs(made) == [(context, continuation)]
+
+
+def test_the_choices_after_an_empty_prompt_keep_their_delimiter() -> None:
+    assert pairs(choice_task(doc_to_text="")) == [("", " cat"), ("", " dog")]

@@ -1,0 +1,88 @@
+"""Intervals where nothing varies: all docs right, all wrong, none flipped."""
+
+import math
+
+import pytest
+from mm_eval.tasks.mme.utils import mme_aggregate_results
+
+from mm_eval.metrics import Bleu, mean
+from mm_eval.metrics.exact import combined, exact_share, share_interval
+from mm_eval.metrics.paired import estimate, paired_difference
+
+
+@pytest.mark.parametrize(
+    ("right", "count", "low", "high"),
+    [(0, 24, 0.0, 0.1424736), (24, 24, 0.8575264, 1.0), (1, 24, 0.0010544, 0.2112017), (8, 10, 0.4439045, 0.9747893),
+     (5, 10, 0.1870860, 0.8129140)],
+)  # fmt: skip
+def test_the_exact_interval_is_clopper_and_pearsons(right, count, low, high):
+    assert exact_share(right, count) == pytest.approx((low, high), abs=1e-6)
+
+
+@pytest.mark.parametrize("mark", [True, False])
+def test_docs_of_one_picture_count_once_where_nothing_varies(mark):
+    alone, together = share_interval([mark] * 30), share_interval([mark] * 30, [i // 2 for i in range(30)])
+    width = 1 - 0.025 ** (1 / 15)
+    assert together[1] - together[0] == pytest.approx(width)
+    assert alone[1] - alone[0] < width
+
+
+def test_docs_that_are_drawn_together_widen_the_interval():
+    marks = [True] * 52 + [False] * 8
+    alone, together = share_interval(marks), share_interval(marks, [i // 4 for i in range(60)])
+    assert together[0] < alone[0] < 52 / 60 < alone[1] < together[1]
+    assert share_interval([True, False] * 5, [i // 2 for i in range(10)]) == pytest.approx(exact_share(5, 10), abs=0.08)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_an_accuracy_of_nothing_or_all_has_an_interval(value):
+    found = estimate(mean, [value] * 24)
+    assert (found.value, found.stderr, found.margin) == (value, 0.0, None)
+    assert found.exact == found.interval == pytest.approx(exact_share(24 * value, 24))
+
+
+def of_mme(score, categories=("a",), pictures=15):
+    places = [(name, i) for name in categories for i in range(pictures) for _ in "12"]
+    return [{"category": name, "question_id": f"{name}{i}", "score": score} for name, i in places]
+
+
+def test_a_sum_of_categories_has_one_too():
+    values = of_mme(1.0)
+    clusters = [value["question_id"] for value in values]
+    room = 200 * (1 - 0.025 ** (1 / 15))
+    assert estimate(mme_aggregate_results, values, clusters).interval == pytest.approx((200 - room, 200))
+    assert estimate(mme_aggregate_results, of_mme(0.0), clusters).interval == pytest.approx((0, room))
+    uneven = of_mme(1.0) + of_mme(1.0, ("b",), 100)
+    found = estimate(mme_aggregate_results, uneven, [value["question_id"] for value in uneven])
+    assert found.interval == pytest.approx((400 - 400 * (1 - 0.025 ** (1 / 30)), 400)), "the small category decides"
+
+
+def test_no_flip_is_no_proof_that_none_can_be():
+    found = paired_difference(mean, [1.0, 0.0] * 12, [1.0, 0.0] * 12)
+    assert found.interval == pytest.approx((-0.1424736, 0.1424736), abs=1e-6) and found.p_value == 1.0
+    values = of_mme(1.0)
+    pairs = paired_difference(mme_aggregate_results, values, values, [value["question_id"] for value in values])
+    assert pairs.interval == pytest.approx((-43.6038722, 43.6038722)) and pairs.p_value == 1.0
+    fractions = [i / 10 for i in range(10)]
+    assert paired_difference(mean, fractions, fractions).interval == pytest.approx((-0.3084971, 0.3084971))
+
+
+def test_few_flips_need_the_sign_test_too():
+    found = paired_difference(mean, [0.0] * 24, [1.0] * 4 + [0.0] * 20)
+    assert found.p_value == pytest.approx(0.125) and found.interval[0] < 0 < found.interval[1]
+    every = paired_difference(mean, [0.0] * 24, [1.0] * 24)
+    assert every.p_value < 1e-6 and every.interval[0] > 0.75 and every.interval[1] == 1.0
+
+
+def test_what_has_no_known_range_has_no_interval_where_nothing_varies():
+    for found in (
+        estimate(mean, [-2.5] * 30),
+        paired_difference(mean, [-2.5] * 30, [-2.5] * 30),
+        estimate(Bleu().aggregation, [(["a b c d"], ["a b c d"])] * 9),
+    ):
+        assert found.stderr == 0 and found.interval is None and "do not vary" in found.note
+
+
+def test_parts_add_up_as_their_squares():
+    assert combined(1.0, [(0.3, 0.0), (0.4, 0.1)]) == pytest.approx((0.5, 1.1))
+    assert math.isclose(combined(0.0, [])[0], 0.0)
