@@ -5,6 +5,7 @@ Random weights would never say what a filter or an exact match can find, and equ
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +19,21 @@ TEMPLATE = (
 STEPS, ROWS, LENGTH = 800, 8, 128
 
 
-def save(kind: str, folder: Path) -> Path:
-    """Writes the checkpoint of this kind into a folder unless it is there already.
+def save(kind: str, root: Path) -> Path:
+    """The folder of the checkpoint of this kind below `root`, written unless it is there, made by this very code.
 
     llama-bos: the tokenizer puts <s> first, 2,048 positions, a chat template. qwen2-no-bos: no BOS token at all, a tied
     embedding, and only 384 positions, so that long prompts are cut.
     """
+    texts = list(training_texts(3000))
+    made_by = hashlib.sha256(Path(__file__).read_bytes() + "".join(texts).encode()).hexdigest()[:8]
+    folder = root / f"{kind}-{made_by}"
     if (folder / "complete").exists():
         return folder
     import torch
     import transformers as tf
 
     torch.manual_seed(0)
-    texts = list(training_texts(3000))
     bos = kind == "llama-bos"
     tokenizer = _tokenizer(texts, bos)
     shape: dict[str, Any] = {

@@ -97,8 +97,8 @@ DIFFERENCES = [
         "lmms-eval's llava_hf writes '<image> <image>' and a line break in front of the question; here the checkpoint's own "
         "chat template lays the pictures out. A prompt with one picture is the same.",
         fields=ANSWERS,
-        tasks=("blink*", "muirbench", "seedbench", "mmt_val"),
-        runs=("tiny-llava", "own-pictures"),
+        tasks=("muirbench", "mmt_val"),
+        runs=("tiny-llava", "tiny-qwen2-vl"),
     ),
     Difference(
         "messages",

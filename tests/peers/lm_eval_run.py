@@ -37,4 +37,4 @@ if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as file:
         result = main(json.load(file))
     with open(sys.argv[2], "w", encoding="utf-8") as file:
-        json.dump(result, file, default=lambda value: value.item() if hasattr(value, "item") else str(value))
+        json.dump(result, file, default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value))

@@ -87,9 +87,7 @@ def _mmmu(draw: Draw, number: int, yes_no: Row, four: Row) -> Row:
 
 def _blink(draw: Draw, number: int, yes_no: Row, four: Row) -> Row:
     options = "\n".join(f"({letter}) {text}" for letter, text in zip(LETTERS, _options(four), strict=True))
-    images = {
-        f"image_{place}": (four["image"] + [yes_no["image"]])[place - 1] if place < 3 else None for place in range(1, 5)
-    }
+    images = {f"image_{place}": four["image"][0] if place == 1 else None for place in range(1, 5)}
     return {
         "idx": f"val_{number}", "question": four["question"], "sub_task": "Counting", **images, "choices": _options(four),
         "prompt": f"{four['question']}\nSelect from the following choices.\n{options}", "explanation": "",
@@ -233,7 +231,7 @@ def write_data(root: Path, docs: int) -> None:
 
 
 def _copy_sample(source: Path, target: Path, docs: int) -> None:
-    """A bundled data set with about so many of its rows, in twos as MME has two questions a picture."""
+    """A bundled data set with about so many of its rows, in twos as MME has two questions a picture; without videos."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -241,7 +239,8 @@ def _copy_sample(source: Path, target: Path, docs: int) -> None:
     for file in sorted((target / "data").glob("*.parquet")):
         table = pq.read_table(file)
         step = max(1, len(table) // docs)
-        kept = [row for row in range(len(table)) if not row // 2 % step]
+        kinds = table["data_type"].to_pylist() if "data_type" in table.column_names else [""] * len(table)
+        kept = [row for row in range(len(table)) if not row // 2 % step and kinds[row] != "video"]
         pq.write_table(table.take(pa.array(kept)), file)
 
 

@@ -125,6 +125,8 @@ def compared(mine: Recorded, theirs: Recorded) -> Iterator[tuple[str, Unequal | 
         for of in sorted(left.keys() | right.keys(), key=str):
             if name in ("stderr", "filtered", "score") and (of not in left or of not in right):
                 continue
+            if name == "score" and isinstance(left[of], (int, float)) != isinstance(right[of], (int, float)):
+                continue  # a doc's share of the sum here, and there what the sum is made of (brier_score)
             if name == "number" and of not in right:
                 continue  # ours may have more: MME's categories
             if name == "prompt" and not (isinstance(left.get(of), str) and isinstance(right.get(of), str)):

@@ -73,7 +73,7 @@ def checkpoint(run: Run, scratch: Path) -> Path:
     """The folder of a run's checkpoint, made if need be."""
     if (BUNDLED / run.checkpoint).is_dir():
         return BUNDLED / run.checkpoint
-    return checkpoints.save(run.checkpoint, scratch / "checkpoints" / run.checkpoint)
+    return checkpoints.save(run.checkpoint, scratch.parent / "peer-checkpoints")
 
 
 def chosen(scratch: Path, names: Sequence[str]) -> Iterator[Run]:

@@ -281,7 +281,10 @@ DATA: dict[str, dict[str, tuple[tuple[str, ...], Callable[[Draw], Row]]]] = {
     "EleutherAI/drop": {"default": (_VALID, _drop)},
     "EleutherAI/coqa": {"default": (_VALID, _coqa)},
     "regisss/math_qa": {"default": (_TEST, _mathqa)},
-    "cais/mmlu": dict.fromkeys(("anatomy", "astronomy", "high_school_geography"), (_DEV, _multiple)),
+    "cais/mmlu": {
+        name: (_DEV, lambda d, subject=name: {**_multiple(d), "subject": subject})
+        for name in ("anatomy", "astronomy", "high_school_geography")
+    },
     "cais/wmdp": {"wmdp-bio": (("test",), _multiple)},
     "nyu-mll/blimp": {
         "causative": (("train",), lambda d: {"sentence_good": d.sentence(), "sentence_bad": d.sentence()})
