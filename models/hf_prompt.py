@@ -209,7 +209,7 @@ class PromptWriter:
         tail = context[keep:]
         if tail and (prompt.ids[-len(tail) :] != tail or self.image_token_id in tail):
             raise ModelError(f"The tokenizer of {self.name!r} merges the continuation {continuation!r} with a picture.")
-        if keep == len(whole):
+        if continuation and keep == len(whole):
             raise DataError(f"the tokenizer of {self.name!r} makes no token of the continuation {continuation!r}.")
         return prompt.cut(len(prompt.ids) - len(tail)), whole[keep:]
 
