@@ -30,8 +30,7 @@ def render(first: RecordedRun, compared: Sequence[Comparison], listed: int = 10,
         if comparison.differs:
             parts += ["", f"A and {letter} were not asked the same:", *(f"  {said}" for said in comparison.differs)]
     for letter, comparison in zip(names, compared, strict=True):
-        parts += ["", *_table(comparison, letter).split("
-"), "", *below(comparison, letter)]
+        parts += ["", *_table(comparison, letter).split("\n"), "", *below(comparison, letter)]
         parts += _flipped(comparison, listed, page)
     return "\n".join(map(in_line, parts))
 
