@@ -19,7 +19,7 @@ from pathlib import Path
 
 from mm_eval.engine.journal import Journal, answer_record, encode, read_journal
 from mm_eval.engine.model import ModelSettings
-from mm_eval.types import Instance, Response, Slot
+from mm_eval.types import Answer, Instance, Slot
 
 ROOT = Path(__file__).parent.parent
 FAULTS = ROOT / "tests" / "faults"
@@ -27,7 +27,7 @@ FAULTS = ROOT / "tests" / "faults"
 
 def record(number: int, text: str = "x" * 200) -> dict[str, object]:
     instance = Instance("generate_until", "t", number, {})
-    return answer_record(f"key{number}", [Slot("t", number)], instance, Response(text, usage={"prompt_tokens": 700}))
+    return answer_record(f"key{number}", [Slot("t", number)], instance, Answer(text, usage={"prompt_tokens": 700}))
 
 
 def kills(folder: Path, count: int, runs: int) -> None:
@@ -116,7 +116,7 @@ def throughput(folder: Path, requests: int, latency: float, under_way: int) -> N
     Ideal: every attempt takes `latency` seconds of one of the `under_way` places, and no place is ever empty. A reply that
     failed took its place too, and must be asked for again by any client, so that attempts count and not questions.
     """
-    from mm_eval.models.openai import OpenAI
+    from mm_eval.models.openai.adapter import OpenAI
 
     port = folder / "port"
     server = subprocess.Popen([sys.executable, str(FAULTS / "http_server.py"), str(port), str(latency), "0.02"])
@@ -134,7 +134,7 @@ def throughput(folder: Path, requests: int, latency: float, under_way: int) -> N
         answered = attempts = 0
         for instance, found in model.generate(asked):
             attempts += found.attempts
-            if isinstance(found, Response):
+            if isinstance(found, Answer):
                 answered += 1
                 journal.put(answer_record(str(instance.doc_id), [instance.slot], instance, found))
         journal.close()

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 from measure import SCRATCH, shown
-from mm_eval.models.hf_processor import _without_video
+from mm_eval.models.hf.processor import _without_video
 from reference_model import SEED, TEMPLATE, llava, tokenizer
 from workloads import instances, ours, plain
 

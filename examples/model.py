@@ -7,7 +7,7 @@ import sys
 
 from mm_eval.cli import main
 from mm_eval.engine.model import Model, register_model
-from mm_eval.types import Response
+from mm_eval.types import Answer
 
 
 @register_model("average_colour")
@@ -18,7 +18,7 @@ class AverageColour(Model):
         for instance in instances:
             [picture, *_] = instance.images()
             channels = picture.resize((1, 1)).getpixel((0, 0))
-            yield instance, Response(("red", "green", "blue")[channels.index(max(channels))])
+            yield instance, Answer(("red", "green", "blue")[channels.index(max(channels))])
 
 
 if __name__ == "__main__":

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from mm_eval.filters import register_filter
     from mm_eval.metrics import metric as register_metric
     from mm_eval.scorers import register_scorer
-    from mm_eval.types import Instance, Response
+    from mm_eval.types import Answer, Instance, Response
 
 __all__ = [
+    "Answer",
     "Instance",
     "Model",
     "Response",
@@ -43,6 +44,7 @@ __all__ = [
 ]
 
 _PUBLIC = {
+    "Answer": ("mm_eval.types", "Answer"),
     "Instance": ("mm_eval.types", "Instance"),
     "Model": ("mm_eval.engine.model", "Model"),
     "Response": ("mm_eval.types", "Response"),
@@ -63,10 +65,10 @@ def __getattr__(name: str) -> Any:
 
 
 class _Package(ModuleType):
-    """`mm_eval.evaluate` is the function, although a file has that name too.
+    """`mm_eval.run` is the function, although a file has that name too.
 
     Importing the file sets an attribute of its name on the package, at a moment that nobody chooses; a property can't be
-    overwritten so. `from mm_eval.evaluate import ...` finds the file as ever.
+    overwritten so. `from mm_eval.run import ...` finds the file as ever.
     """
 
     @property

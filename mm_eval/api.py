@@ -16,7 +16,7 @@ from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.types import MetricKey
 
 if TYPE_CHECKING:
-    from mm_eval.evaluate import Report
+    from mm_eval.run import Report
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Results:
 
     def samples(self, task: str) -> Iterator[dict[str, Any]]:
         """The rows of samples/<task>.jsonl: prompt, answer, extracted answer, rule, score."""
-        from mm_eval.report.recorded import RecordedRun
+        from mm_eval.runs.recorded import RecordedRun
 
         self[task]
         return RecordedRun.read(self.folder).rows(task)
@@ -141,9 +141,9 @@ class Results:
 
     def _repr_html_(self) -> str:
         """The table as a notebook shows it."""
-        from mm_eval.report.results import warnings_of
         from mm_eval.report.safe import html
         from mm_eval.report.table import number_text
+        from mm_eval.runs.results import warnings_of
 
         columns = ("task", "metric", "value", "stderr", "n", "failed", "unparsed")
         head = "".join(f"<th>{column}</th>" for column in columns)
@@ -170,10 +170,9 @@ def evaluate(
     options: those of the command under the same names (limit, output_path, prompt_key, num_fewshot, sample, ...).
     progress: bars on the error stream. Errors: ConfigError when nothing was asked; what fails later is in the results.
     """
-    from mm_eval.evaluate import evaluate as run
     from mm_eval.report.progress import Progress
-    from mm_eval.request import RunRequest
-    from mm_eval.run_options import COMMAND_NAMES, by_field, check_options, task_names
+    from mm_eval.request import COMMAND_NAMES, RunRequest, by_field, check_options, task_names
+    from mm_eval.run import evaluate as run
 
     known = [each.name for each in fields(RunRequest)]
     for name in options:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.errors import ConfigError, did_you_mean
-from mm_eval.evaluate import Progress, Report, Silent, run
-from mm_eval.preparation import Plan, asked_with, check_generation, prepare, prompt_blocks
-from mm_eval.release import check_folders, folder_name
+from mm_eval.prepare import Prepared, asked_with, check_generation, prepare, prompt_blocks
+from mm_eval.release_plan import check_folders, folder_name
 from mm_eval.request import RunRequest
+from mm_eval.run import Progress, Report, Silent, run
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Trial:
 
     model: str
     reports: dict[str, Report]
-    plan: Plan
+    plan: Prepared
 
     @property
     def exit_code(self) -> int:
@@ -56,13 +56,13 @@ def try_prompts(
     return trial
 
 
-def known_keys(plan: Plan) -> list[str]:
+def known_keys(plan: Prepared) -> list[str]:
     """Every prompt key of the tasks, `default` first."""
     found = [key for name in plan.tasks for key in prompt_blocks(plan, name)]
     return list(dict.fromkeys(["default", *found]))
 
 
-def check_keys(plan: Plan, keys: Sequence[str]) -> None:
+def check_keys(plan: Prepared, keys: Sequence[str]) -> None:
     """ConfigError for a key that no task has, for one given twice, and where there is nothing to compare."""
     known = known_keys(plan)
     for key in keys:

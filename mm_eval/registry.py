@@ -122,20 +122,21 @@ def _same_definition(one: Any, other: Any) -> bool:
 
 
 def _declared(package: str, decorator: str) -> list[tuple[str, _Lazy]]:
-    """The names that a package's files declare with `@decorator("name", ...)`, without importing them."""
+    """The names that a package's files, and those one folder down, declare with `@decorator("name", ...)`; imports none."""
     if not package or not decorator:
         return []
     spec = importlib.util.find_spec(package)
     found = []
     for folder in spec.submodule_search_locations or () if spec else ():
-        for path in sorted(Path(folder).glob("*.py")):
+        for path in sorted([*Path(folder).glob("*.py"), *Path(folder).glob("*/*.py")]):
             source = path.read_text(encoding="utf-8")
             if decorator not in source:
                 continue
             for node in ast.parse(source).body:
                 if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                     summary = (ast.get_docstring(node) or "").split("\n")[0]
-                    target = f"{package}.{path.stem}:{node.name}"
+                    module = ".".join([package, *path.relative_to(folder).with_suffix("").parts])
+                    target = f"{module}:{node.name}"
                     found += [(name, _Lazy(target, summary)) for name in _names_in(node, decorator)]
     return found
 

@@ -1,6 +1,6 @@
 """The values that travel: from a task's docs to a model, and from the model's answers to the numbers.
 
-Instance -> Response -> (filters) -> ScoredDoc -> ReducedDoc -> {MetricKey: number}
+Instance -> Answer -> (filters) -> ScoredDoc -> ReducedDoc -> {MetricKey: number}
 """
 
 from __future__ import annotations
@@ -100,21 +100,32 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
-    """What a model answered to one instance.
+class Answer:
+    """A model's answer to one instance, from the adapter to the scorer. An adapter states the first five fields.
 
-    output: generated text, or (log-likelihood in nats, is_greedy).
+    output: generated text, or (log-likelihood in nats, is_greedy); None for a failed request.
     truncated: the token cap ended the generation, not the model.
-    cut: tokens at the beginning of the prompt were dropped, since prompt and answer did not fit into the model's length.
     usage: token counts ("prompt_tokens", "completion_tokens", "image_tokens"), as far as known.
-    attempts: how often it was asked until it answered; 0 for an answer out of a cache.
+    attempts: how often it was requested until it was answered; 0 for an answer from a cache.
+    cut: tokens at the beginning of the prompt were dropped, since prompt and answer did not fit into the model's length;
+        None where an older journal does not say.
+    key: the request key. images: digests of the pictures that were shown; turn_pictures: how many each turn of the prompt had.
+    error: why the last attempt failed.
     """
 
-    output: Completion | LLOutput
+    output: Completion | LLOutput | None
     truncated: bool = False
     usage: Mapping[str, int] = field(default_factory=dict)
     attempts: int = 1
-    cut: bool = False
+    cut: bool | None = False
+    key: str = ""
+    images: tuple[str, ...] = ()
+    turn_pictures: tuple[int, ...] = ()
+    error: MMEvalError | None = None
+
+
+Response = Answer
+"""The former name of `Answer`, which adapters outside this repository use."""
 
 
 MOST_TOKENS = 10**9

@@ -9,8 +9,8 @@ from typing import Any
 from mm_eval.engine.model import register_model
 from mm_eval.errors import ConfigError
 
-from .hf import Llava, QwenVL
-from .hf_arguments import WHERE, Arguments
+from .hf.adapter import Llava, QwenVL
+from .hf.arguments import WHERE, Arguments
 
 
 def _arguments(args: Mapping[str, Any], name: str) -> Arguments:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mm_eval.engine.model import Answers, Model, question, register_model
-from mm_eval.types import Instance, Response
+from mm_eval.types import Answer, Instance
 
 ANSWERS = ("Yes", "No", "A", "B", "C", "D", "42", "I can't tell.")
 
@@ -24,12 +24,12 @@ class Dummy(Model):
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         for instance in instances:
-            yield instance, Response(ANSWERS[self._draw(instance) % len(ANSWERS)])
+            yield instance, Answer(ANSWERS[self._draw(instance) % len(ANSWERS)])
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         for instance in instances:
             drawn = self._draw(instance)
-            yield instance, Response((-(drawn % 10**6) / 10**5, drawn % 7 == 0))
+            yield instance, Answer((-(drawn % 10**6) / 10**5, drawn % 7 == 0))
 
     loglikelihood_rolling = loglikelihood
 

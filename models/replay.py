@@ -19,7 +19,7 @@ from typing import Any
 
 from mm_eval.engine.model import Answers, Model, ModelSettings, register_model
 from mm_eval.errors import ConfigError, ModelError, did_you_mean
-from mm_eval.types import Instance, Response
+from mm_eval.types import Answer, Instance
 
 
 @register_model("replay")
@@ -77,7 +77,7 @@ class Replay(Model):
         for instance in instances:
             answer = self._answer(instance, instance.repeat)
             if isinstance(answer, str):
-                yield instance, Response(answer)
+                yield instance, Answer(answer)
             else:
                 yield instance, self._missing(instance, "an answer that is text", answer)
 
@@ -86,7 +86,7 @@ class Replay(Model):
             answer = self._answer(instance, instance.choice, len(instance.metadata.get("choices") or ()))
             match answer:
                 case [int() | float() as ll, bool() as is_greedy]:
-                    yield instance, Response((float(ll), is_greedy))
+                    yield instance, Answer((float(ll), is_greedy))
                 case _:
                     yield instance, self._missing(instance, "[log-likelihood, is_greedy] for each choice", answer)
 

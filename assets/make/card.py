@@ -73,7 +73,7 @@ def measure(folder: Path, scratch: Path) -> Figures:
 
 def _run(folder: Path, scratch: Path, tasks: list[str], prompt: str, **more: Any) -> Any:
     from mm_eval import evaluate
-    from mm_eval.report.recorded import RecordedRun
+    from mm_eval.runs.recorded import RecordedRun
 
     adapter = "llava" if folder.name == "tiny-llava" else "qwen_vl"
     model: dict[str, Any] = {"model": adapter, "model_args": {"pretrained": str(folder)}, "prompt_key": prompt}

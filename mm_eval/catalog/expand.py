@@ -26,8 +26,7 @@ from mm_eval.catalog.foreign import of_lmms_eval
 from mm_eval.catalog.group import GroupConfig
 from mm_eval.catalog.index import Entry, entry_error
 from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, shown_path, without
-from mm_eval.catalog.nodes import GroupNode, Node, TaskNode, descendants
-from mm_eval.catalog.runtime import ABOUT_A_GROUP, Runtime, without_shown_shots
+from mm_eval.catalog.nodes import ABOUT_A_GROUP, GroupNode, Node, Runtime, TaskNode, descendants, without_shown_shots
 from mm_eval.errors import ConfigError, Unbounded, did_you_mean
 
 log = logging.getLogger(__name__)

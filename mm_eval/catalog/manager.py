@@ -19,8 +19,7 @@ from mm_eval.catalog.config import TaskConfig, digest_of, to_json
 from mm_eval.catalog.expand import Expander, inline_paths
 from mm_eval.catalog.group import GroupConfig
 from mm_eval.catalog.index import Entry, build_index
-from mm_eval.catalog.nodes import Node, TaskNode
-from mm_eval.catalog.runtime import Runtime
+from mm_eval.catalog.nodes import Node, Runtime, TaskNode
 from mm_eval.errors import ConfigError
 
 log = logging.getLogger(__name__)

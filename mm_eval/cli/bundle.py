@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    from mm_eval.bundle import bundle
+    from mm_eval.runs.bundle import bundle
 
     for each in bundle(read_task_request(args), Path(args.dir)):
         say(f"{each.task}: {each.dataset}, {each.docs} docs, sha256 {each.fingerprint[:16]}")

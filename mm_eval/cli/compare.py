@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.cli.options import read_names
-    from mm_eval.report.comparison import compare
     from mm_eval.report.comparison_table import as_json, render
-    from mm_eval.report.recorded import RecordedRun
+    from mm_eval.runs.compare import compare
+    from mm_eval.runs.recorded import RecordedRun
 
     if len(args.runs) < 2:
         raise ConfigError("two runs at least are needed.", hint="mm-eval compare RUN_A RUN_B")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import ConfigError
-from mm_eval.run_options import RULES, plain, read_json, read_option, refused, shortly
+from mm_eval.request import RULES, plain, read_json, read_option, refused, shortly
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest

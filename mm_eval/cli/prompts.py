@@ -37,12 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    from mm_eval.engine.run_folder import RunFolder
+    from mm_eval.engine.folder import RunFolder
     from mm_eval.prompts import read_prompt_file, try_prompts
-    from mm_eval.release import INTERRUPTED, PARTIAL, attempt, check_models
+    from mm_eval.release_plan import INTERRUPTED, PARTIAL, attempt, check_models
     from mm_eval.report.progress import Progress
-    from mm_eval.report.prompts import PromptTrial, as_json, render
     from mm_eval.report.prompts_page import write_prompts
+    from mm_eval.runs.prompts import PromptTrial, as_json, render
 
     keys = read_names(args.keys) if args.keys else None
     blocks = read_prompt_file(args.prompt_file) if args.prompt_file else None

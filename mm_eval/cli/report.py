@@ -13,7 +13,7 @@ from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 
 if TYPE_CHECKING:
-    from mm_eval.report.recorded import RecordedRun
+    from mm_eval.runs.recorded import RecordedRun
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,9 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    from mm_eval.report import release
     from mm_eval.report.html import write_report
-    from mm_eval.report.recorded import RecordedRun
+    from mm_eval.runs import release
+    from mm_eval.runs.recorded import RecordedRun
 
     runs, holes = _read(args.runs)
     if args.model_index:
@@ -79,7 +79,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _read(folders: list[str]) -> tuple[list[RecordedRun], dict[str, str]]:
     """The runs, and those of several that have begun and have no numbers: their folders' names with the reason."""
-    from mm_eval.report.recorded import RecordedRun
+    from mm_eval.runs.recorded import RecordedRun
 
     runs, holes = [], dict[str, str]()
     for folder in folders:

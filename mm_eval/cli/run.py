@@ -43,9 +43,9 @@ def main(args: argparse.Namespace) -> int:
     if not args.tasks:
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     request = _request(args)
-    from mm_eval.evaluate import evaluate
     from mm_eval.report.progress import Progress
     from mm_eval.report.table import render
+    from mm_eval.run import evaluate
 
     report = evaluate(request, progress=Progress())
     if not report.silent:
@@ -57,8 +57,8 @@ def _release(args: argparse.Namespace) -> int:
     """Runs every model of a release file and prints the table of all; a model that fails leaves a hole in it."""
     from dataclasses import replace
 
-    from mm_eval.release import Outcomes, check_models, read_release
-    from mm_eval.report.release import as_markdown, release_table
+    from mm_eval.release_plan import Outcomes, check_models, read_release
+    from mm_eval.runs.release import as_markdown, release_table
 
     named = bool(args.tasks)
     args.tasks = args.tasks or "none"

@@ -21,9 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    from mm_eval.evaluate import score
     from mm_eval.report.progress import Progress
     from mm_eval.report.table import render
+    from mm_eval.run import score
 
     report = score(Path(args.run), args.bootstrap_iters, Progress())
     say_lines(render(report))

@@ -13,7 +13,7 @@ from mm_eval.errors import ConfigError
 
 if TYPE_CHECKING:
     from mm_eval.engine.model import Model
-    from mm_eval.preparation import Plan
+    from mm_eval.prepare import Prepared
     from mm_eval.types import Instance
 
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    from mm_eval.preparation import prepare
+    from mm_eval.prepare import prepare
 
     request, stand_in = _with_stand_in(args)
     if args.keys and args.prompt_key:
@@ -55,11 +55,11 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def _compare_keys(args: argparse.Namespace, plan: Plan, model: str) -> int:
+def _compare_keys(args: argparse.Namespace, plan: Prepared, model: str) -> int:
     """Prints a doc's prompt under several prompt keys beside each other."""
     import shutil
 
-    from mm_eval.preparation import asked_with
+    from mm_eval.prepare import asked_with
     from mm_eval.prompts import check_keys
     from mm_eval.report.side_by_side import shortened, side_by_side
 

@@ -29,7 +29,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _gold(args: argparse.Namespace) -> int:
-    from mm_eval.validation import validate
+    from mm_eval.runs.check import validate
 
     failed = 0
     for finding in validate(read_task_request(args, prompt_key=args.prompt_key)):
@@ -39,7 +39,7 @@ def _gold(args: argparse.Namespace) -> int:
 
 
 def _invariance(args: argparse.Namespace) -> int:
-    from mm_eval.invariance import invariance
+    from mm_eval.runs.check import invariance
 
     if args.limit is None and args.samples is None:
         args.limit = SAMPLES

@@ -15,7 +15,7 @@ from typing import Any
 from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
 from mm_eval.engine.model import GenerationOptions, Model
 from mm_eval.errors import ConfigError, StoreError
-from mm_eval.types import Instance, Response
+from mm_eval.types import Answer, Instance
 
 log = logging.getLogger(__name__)
 
@@ -36,14 +36,14 @@ class AnswerCache:
         except StoreError as error:
             raise ConfigError(error.what, where=error.where, hint=hint) from error
 
-    def find(self, key: str, instance: Instance) -> Response | None:
+    def find(self, key: str, instance: Instance) -> Answer | None:
         """The answer that another run got to this very question; None when it must be asked."""
         found = self._answers.get(key)
         if found is None or found.output is None or not self._shareable(instance):
             return None
         if self._model.settings.on_long_prompt == "fail" and found.cut is not False:
             return None  # it is, or may be, the answer to a prompt that was cut
-        return Response(found.output, found.truncated, attempts=0, cut=bool(found.cut))
+        return Answer(found.output, found.truncated, attempts=0, cut=bool(found.cut))
 
     def put(self, record: Mapping[str, Any], instance: Instance) -> None:
         """Takes in an answer that was just recorded, for runs to come. A cache that can't be written ends no run."""

@@ -35,29 +35,12 @@ from typing import Any
 
 from mm_eval.engine.files import read_regular, sync, sync_folder, write_whole
 from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError, StoreError
-from mm_eval.types import Instance, LLOutput, Response, Slot, token_counts
+from mm_eval.types import Answer, Instance, LLOutput, Slot, token_counts
 
 log = logging.getLogger(__name__)
 
 VERSION = 1
 _CRC_LENGTH = len(',"crc":"00000000"}')
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """What the journal knows of one slot: an answer, or the error of the last try.
-
-    cut: whether the prompt was cut; None where the record does not say (written before prompts that were cut were counted).
-    images: the digests of the pictures that were shown; turn_pictures: how many of them each turn of the prompt had.
-    """
-
-    key: str
-    output: str | LLOutput | None
-    truncated: bool = False
-    images: tuple[str, ...] = ()
-    turn_pictures: tuple[int, ...] = ()
-    error: MMEvalError | None = None
-    cut: bool | None = None
 
 
 @dataclass
@@ -68,12 +51,12 @@ class JournalState:
     usage: tokens of all requests that were answered, also of those whose answer another one replaced: they were paid for.
     """
 
-    slots: dict[Slot, Recorded] = field(default_factory=dict)
-    answers: dict[str, Recorded] = field(default_factory=dict)
+    slots: dict[Slot, Answer] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)
     damaged: int = 0
     usage: dict[str, int] = field(default_factory=dict)
 
-    def answer(self, slot: Slot) -> Recorded | None:
+    def answer(self, slot: Slot) -> Answer | None:
         """The answer in a slot; None when it is owed, also when the last try failed."""
         found = self.slots.get(slot)
         return found if found is not None and found.error is None else None
@@ -99,19 +82,19 @@ class JournalState:
                 self.slots[slot] = recorded
 
 
-def answer_record(key: str, slots: Iterable[Slot], instance: Instance, response: Response) -> dict[str, Any]:
+def answer_record(key: str, slots: Iterable[Slot], instance: Instance, answer: Answer) -> dict[str, Any]:
     """The record of an answer that fills some slots."""
     output: dict[str, Any]
-    if isinstance(response.output, str):
-        output = {"text": response.output}
-    else:
-        ll, is_greedy = response.output
+    if isinstance(answer.output, tuple):
+        ll, is_greedy = answer.output
         output = {"ll": _number(ll), "is_greedy": bool(is_greedy)}
-    if response.truncated:
+    else:
+        output = {"text": answer.output}
+    if answer.truncated:
         output["truncated"] = True
-    output["cut"] = response.cut
-    record = _record("answer", key, slots, instance, response.attempts)
-    return {**record, "output": output, "usage": token_counts(response.usage)}
+    output["cut"] = answer.cut
+    record = _record("answer", key, slots, instance, answer.attempts)
+    return {**record, "output": output, "usage": token_counts(answer.usage)}
 
 
 def error_record(key: str, slots: Iterable[Slot], instance: Instance, error: MMEvalError) -> dict[str, Any]:
@@ -133,18 +116,30 @@ def slots_record(key: str, slots: Iterable[Slot]) -> dict[str, Any]:
     return {"v": VERSION, "kind": "slots", "key": key, "slots": list(slots)}
 
 
-def _from_record(record: Mapping[str, Any]) -> Recorded | None:
+_NO_USAGE: Mapping[str, int] = {}
+"""Shared by all answers that are read: their tokens are counted in `JournalState.usage`."""
+
+
+def _from_record(record: Mapping[str, Any]) -> Answer | None:
     images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
     if record["kind"] == "error":
         failure = record["error"]
         kind = ERRORS_BY_OWNER.get(failure["owner"], MMEvalError)
         error = kind(failure["what"], where=failure.get("where", ""), hint=failure.get("hint", ""))
-        return Recorded(record["key"], None, False, images, turn_pictures, error)
+        return Answer(None, key=record["key"], images=images, turn_pictures=turn_pictures, error=error)
     if record["kind"] != "answer":
         return None
     output = record["output"]
     value: str | LLOutput = output["text"] if "text" in output else (float(output["ll"]), output["is_greedy"])
-    return Recorded(record["key"], value, output.get("truncated", False), images, turn_pictures, cut=output.get("cut"))
+    return Answer(
+        value,
+        output.get("truncated", False),
+        _NO_USAGE,
+        cut=output.get("cut"),
+        key=record["key"],
+        images=images,
+        turn_pictures=turn_pictures,
+    )
 
 
 def _number(value: float) -> float | str:

@@ -6,7 +6,7 @@ An adapter is one class in `models/` (or behind an entry point of the group `mm_
     class Echo(Model):
         def generate(self, instances):
             for instance in instances:
-                yield instance, Response("yes")
+                yield instance, Answer("yes")
 
 It never returns an error as text: it yields a typed error for the instance that failed, or raises one when no further
 answer can come. It yields each answer as it completes, in any order, exactly once an instance.
@@ -23,9 +23,9 @@ from typing import Any, ClassVar, TypeAlias
 
 from mm_eval.errors import ConfigError, MMEvalError
 from mm_eval.registry import Registry
-from mm_eval.types import Instance, Response
+from mm_eval.types import Answer, Instance
 
-Answers: TypeAlias = Iterator[tuple[Instance, Response | MMEvalError]]
+Answers: TypeAlias = Iterator[tuple[Instance, Answer | MMEvalError]]
 
 MODELS: Registry[type[Model]] = Registry(
     "model", package="mm_eval.models", decorator="register_model", entry_points="mm_eval.models"

@@ -5,7 +5,7 @@
 A filter is one decorated class; `function: name` in a task's `filter_list` finds it by its name.
 """
 
-from mm_eval.filters import custom, extraction, letters, selection, transformation, yes_no
+from mm_eval.filters import extraction, letters, selection, transformation, yes_no
 from mm_eval.filters.base import (
     FILTERS,
     INVALID,
@@ -34,7 +34,6 @@ __all__ = [
     "FilterEnsemble",
     "LLOutput",
     "build_filter_ensemble",
-    "custom",
     "extraction",
     "found_by",
     "letters",

@@ -275,3 +275,18 @@ def _filter_error(name: str, instance: Instance, error: Exception) -> MMEvalErro
     if isinstance(error, MMEvalError):
         return error.located(where)
     return ScoringError(f"A filter of {name!r} raised {type(error).__name__}: {error}.", where=where)
+
+
+@register_filter("custom")
+class CustomFilter(Filter):
+    """Applies a function `filter_fn(resps, docs)` to the answers of all docs."""
+
+    def __init__(self, filter_fn: Callable[..., Iterable[Sequence[Any]]], **kwargs: Any) -> None:
+        if not callable(filter_fn):
+            raise ConfigError(
+                f"custom needs a function as filter_fn, not {filter_fn!r}.", hint="Write !function utils.f."
+            )
+        self.filter_fn, self.kwargs = filter_fn, kwargs
+
+    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+        return self.filter_fn(resps, docs, **self.kwargs)

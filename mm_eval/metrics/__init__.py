@@ -10,13 +10,16 @@ from mm_eval.metrics.aggregation import (
     mean,
     median,
     nanmean,
+    pass_at_k,
     perplexity,
+    take_first,
     weighted_mean,
     weighted_perplexity,
 )
 from mm_eval.metrics.corpus import F1, MCC, BitsPerByte, BytePerplexity, Likelihood, Perplexity, WordPerplexity
 from mm_eval.metrics.corpus_metric import CorpusMetric
 from mm_eval.metrics.generation import anls, exact_match_fn, relaxed_accuracy, vqa_accuracy
+from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import (
     acc,
     acc_bytes,
@@ -46,8 +49,6 @@ from mm_eval.metrics.metric import (
     register_metric,
     register_reduction,
 )
-from mm_eval.metrics.reduction import pass_at_k, take_first
-from mm_eval.metrics.results import LLResults
 from mm_eval.metrics.stderr import (
     StandardError,
     bootstrap_stderr,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.errors import ConfigError, ScoringError
 from mm_eval.metrics.aggregation import bits_per_byte, mean, perplexity, weighted_perplexity
 from mm_eval.metrics.corpus_metric import CorpusMetric
+from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import NO_GOLD, argmax, gold_indices
 from mm_eval.metrics.metric import metric
-from mm_eval.metrics.results import LLResults
 from mm_eval.metrics.traits import SumStatistics, of_log_likelihoods, traits_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import ScoringError
+from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.metric import metric
-from mm_eval.metrics.results import LLResults
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,16 +21,18 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mm_eval.metrics.exact import (
+from mm_eval.metrics.intervals import (
     difference_of_marks,
     independent_clusters,
     marked,
     reach,
     share_interval,
+    sign_test,
+    t_quantile,
+    t_two_sided,
     unseen,
 )
 from mm_eval.metrics.stderr import DEFAULT_SEED, standard_error
-from mm_eval.metrics.student import sign_test, t_quantile, t_two_sided
 from mm_eval.metrics.traits import SumStatistics, declare, traits_of
 
 Aggregation = Callable[[Sequence[Any]], float]

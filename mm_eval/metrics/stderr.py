@@ -162,8 +162,7 @@ def _by_parts(
 
     A number that grows with the docs (a count) is half as large on half of them: it keeps the jackknife.
     """
-    from mm_eval.metrics.half_samples import half_samples
-    from mm_eval.metrics.jackknife import jackknife
+    from mm_eval.metrics.resampling import half_samples, jackknife
 
     most = max(LEAST_REPLICATES, MOST_VALUES // len(values))
     found = jackknife(aggregation, values, members, traits.stratum, traits.content, most=most, seed=seed)

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.metrics.paired import Estimate
-from mm_eval.report.comparison import signed
 from mm_eval.report.comparison_table import interval_text
-from mm_eval.report.recorded import RecordedRun
-from mm_eval.report.results import warnings_of
 from mm_eval.report.safe import href
+from mm_eval.runs.compare import signed
+from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.results import warnings_of
 
 Cell = str | Mapping[str, Any]
 TEXT, NUMBER = "", "n"

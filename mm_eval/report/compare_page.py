@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mm_eval.engine.run_folder import RunFolder
+from mm_eval.engine.folder import RunFolder
 from mm_eval.report import cells
-from mm_eval.report.comparison import Change, Comparison, number, p_text
 from mm_eval.report.comparison_table import below, described, letters, with_margin
 from mm_eval.report.page import page
-from mm_eval.report.recorded import RecordedRun
 from mm_eval.report.sample_rows import SampleRows, pictures
+from mm_eval.runs.compare import Change, Comparison, number, p_text
+from mm_eval.runs.recorded import RecordedRun
 
 HEAD = ("task", "metric")
 NUMBERS = ("95% interval", "", "p (Holm)", "lost", "gained", "McNemar p", "p alone", "detectable", "docs")

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.metrics.paired import Estimate
-from mm_eval.report.comparison import EXACT, EXACT_NOTE, Change, Comparison, number, p_text, signed, spread, verdict
-from mm_eval.report.recorded import RecordedRun
-from mm_eval.report.results import warnings_of
 from mm_eval.report.safe import in_line, json_safe
 from mm_eval.report.table import aligned
+from mm_eval.runs.compare import EXACT, EXACT_NOTE, Change, Comparison, number, p_text, signed, spread, verdict
+from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.results import warnings_of
 
 
 def render(first: RecordedRun, compared: Sequence[Comparison], listed: int = 10, page: Path | None = None) -> str:

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mm_eval.engine.run_folder import RunFolder
-from mm_eval.report.comparison import headline_keys
-from mm_eval.report.group_changes import estimates
+from mm_eval.engine.folder import RunFolder
 from mm_eval.report.page import page
-from mm_eval.report.recorded import RecordedRun, RecordedTask
 from mm_eval.report.sample_rows import SampleRows, pictures
+from mm_eval.runs.compare import headline_keys
+from mm_eval.runs.group_changes import estimates
+from mm_eval.runs.recorded import RecordedRun, RecordedTask
 from mm_eval.types import MetricKey
 
 MOST_CATEGORIES = 40

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mm_eval.engine.run_folder import RunFolder
+from mm_eval.engine.folder import RunFolder
 from mm_eval.report import cells
-from mm_eval.report.comparison import p_text
 from mm_eval.report.comparison_table import with_margin
 from mm_eval.report.page import page
-from mm_eval.report.prompts import PromptTrial, best_of
 from mm_eval.report.sample_rows import SampleRows, pictures
+from mm_eval.runs.compare import p_text
+from mm_eval.runs.prompts import PromptTrial, best_of
 
 SHARES = ("unparsed", "truncated", "failed")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mm_eval.metrics.paired import right_or_wrong
 from mm_eval.report.media import Media
-from mm_eval.report.recorded import RecordedRun
+from mm_eval.runs.recorded import RecordedRun
 
 CATEGORY_COLUMNS = (
     "category",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.report.results import warnings_of
 from mm_eval.report.safe import in_line
+from mm_eval.runs.results import warnings_of
 from mm_eval.types import MetricKey
 
 if TYPE_CHECKING:
-    from mm_eval.evaluate import Report
+    from mm_eval.run import Report
 
 ARROWS = {True: "↑", False: "↓", None: " "}
 COLUMNS = (

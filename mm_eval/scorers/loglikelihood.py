@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import is_tied
-from mm_eval.metrics.results import LLResults
 from mm_eval.scorers.base import Scorer, register_scorer
 from mm_eval.types import Instance, ScoredDoc
 

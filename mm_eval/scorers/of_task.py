@@ -1,4 +1,4 @@
-"""The scorers of a task's config: one a filter pipeline."""
+"""The scorer of a pipeline, from its config."""
 
 from __future__ import annotations
 
@@ -9,9 +9,57 @@ from typing import Any, ClassVar
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, raise_all
 from mm_eval.filters.base import Filter, like
-from mm_eval.scorers.base import Scorer
-from mm_eval.scorers.build import build_scorer
+from mm_eval.scorers.base import SCORERS, Scorer
+from mm_eval.scorers.process_results import ProcessResultsScorer
 from mm_eval.types import Doc
+
+
+def build_scorer(
+    cfg: Mapping[str, Any] | None = None,
+    output_type: str | None = None,
+    scorer_type: str | type[Scorer] | Mapping[str, Any] | None = None,
+    *,
+    process_results: Callable[..., Any] | None = None,
+    **kwargs: Any,
+) -> Scorer:
+    """The scorer of one filter pipeline; an unknown name or argument is a ConfigError.
+
+    cfg: {"name": ..., "filter": [steps], "metric_list": [metrics]}; None is the default pipeline.
+    scorer_type: a registered name, {"type": name, "kwargs": {...}}, {"type": name, ...} or a class; None chooses by the output
+        type.
+    process_results: the task's own scoring function; it takes the place of a scorer type.
+    kwargs: further fields of the scorer (context, clusters, seed).
+    """
+    if process_results is not None:
+        if scorer_type is not None:
+            raise ConfigError("A task has `scorer` or `process_results`, not both.")
+        kind: type[Scorer] = ProcessResultsScorer
+        options: dict[str, Any] = {"fn": process_results}
+        name = "none"
+    else:
+        kind, options, name = _kind(scorer_type, output_type)
+    return kind.from_dict(cfg if cfg is not None else {"name": name}, output_type=output_type, **{**options, **kwargs})
+
+
+def _kind(scorer_type: Any, output_type: str | None) -> tuple[type[Scorer], dict[str, Any], str]:
+    """The scorer class, its arguments, and the pipeline's name where no config gives one."""
+    if scorer_type is None:
+        if output_type not in ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling"):
+            raise ConfigError(f"No scorer is known for output_type {output_type!r}.", hint="Name one with `scorer`.")
+        return SCORERS.get(output_type), {}, "none"
+    if isinstance(scorer_type, Mapping):
+        options = {key: value for key, value in scorer_type.items() if key not in ("type", "kwargs")}
+        options.update(scorer_type.get("kwargs") or {})
+        if "type" not in scorer_type:
+            raise ConfigError(f"`scorer` needs `type`: {dict(scorer_type)!r}.")
+        kind, _, name = _kind(scorer_type["type"], output_type)
+        return kind, options, name
+    if isinstance(scorer_type, type):
+        return scorer_type, {}, "none"
+    if not isinstance(scorer_type, str):
+        raise ConfigError(f"`scorer` is a name or {{type: name, ...}}, not {scorer_type!r}.")
+    return SCORERS.get(scorer_type), {}, scorer_type
+
 
 MISSPELT = {"mme_percetion_score": "mme_perception_score"}
 """Metric names that lmms-eval's task guide misspells, so that YAMLs written after it work with either spelling."""

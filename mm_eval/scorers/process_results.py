@@ -9,9 +9,9 @@ from typing import Any
 
 from mm_eval.errors import ConfigError, ScoringError, did_you_mean
 from mm_eval.metrics.aggregation import mean
+from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import is_tied
 from mm_eval.metrics.metric import METRICS, Metric, aggregation_named
-from mm_eval.metrics.results import LLResults
 from mm_eval.scorers.base import Scorer, first_instances
 from mm_eval.scorers.judges import NO_KEY, has_judge_key, no_judge
 from mm_eval.scorers.task_aggregation import as_called_once

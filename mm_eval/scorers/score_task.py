@@ -9,35 +9,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from mm_eval.errors import MMEvalError, ModelError, ScoringError
 from mm_eval.scorers.base import Scorer
 from mm_eval.scorers.silent import SilentAnswers
 from mm_eval.task.task import PromptStyle, Task
-from mm_eval.types import Instance, MetricKey, ReducedDoc, ScoredDoc, Slot
+from mm_eval.types import Answer, Instance, MetricKey, ReducedDoc, ScoredDoc, Slot
 
 CHUNK = 512
 
 
-class Answered(Protocol):
-    """What scoring needs to know of a recorded answer."""
-
-    @property
-    def output(self) -> Any: ...
-    @property
-    def truncated(self) -> bool: ...
-    @property
-    def cut(self) -> bool | None: ...
-    @property
-    def images(self) -> tuple[str, ...]: ...
-    @property
-    def turn_pictures(self) -> tuple[int, ...]: ...
-    @property
-    def error(self) -> MMEvalError | None: ...
-
-
-Lookup = Callable[[Slot], Answered | None]
+Lookup = Callable[[Slot], Answer | None]
 
 
 @dataclass
@@ -247,7 +230,7 @@ class TaskScoring:
         return row
 
 
-def _of_question(answer: Answered) -> tuple[str, ...]:
+def _of_question(answer: Answer) -> tuple[str, ...]:
     """The digests of the question's own pictures: the last turn's, where few-shot examples show pictures before it."""
     if not answer.turn_pictures:
         return answer.images

@@ -18,7 +18,7 @@ from mm_eval.errors import ConfigError, DataError, NotHereError
 from mm_eval.task.data_files import content_cache
 from mm_eval.task.decode import reset_pillow
 from mm_eval.task.docs import Docs, fingerprint_of
-from mm_eval.task.stored_media import Places
+from mm_eval.task.media import Places
 
 MOVED_OWNERS = (("lmms-lab", "lmms-lab-encoder"),)
 """Owners of hub datasets that were renamed on 2026-07-30; both names are tried, since neither is everywhere yet."""

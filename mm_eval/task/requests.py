@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.errors import DataError
+from mm_eval.errors import RowError
 from mm_eval.task.question import Question
 from mm_eval.types import Context, Instance
 
@@ -42,11 +42,11 @@ def _check_continuations(question: Question) -> None:
     """DataError where there is nothing to score: an empty text has log-likelihood 0 and would beat every other one."""
     if question.choices is None or question.contexts is not None:
         if question.answer == "":
-            raise DataError("doc_to_target gave no text, so there is nothing to score.")
+            raise RowError("doc_to_target gave no text, so there is nothing to score.")
     elif "" in question.choices:
         number, count = question.choices.index(""), len(question.choices)
         hint = "Leave empty options out in doc_to_choice, or the doc in process_docs."
-        raise DataError(f"doc_to_choice gave an empty text as choice {number} of {count}.", hint=hint)
+        raise RowError(f"doc_to_choice gave an empty text as choice {number} of {count}.", hint=hint)
 
 
 def needs_bare_choices(config: TaskConfig) -> bool:

@@ -14,16 +14,13 @@ from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.located import located
 from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.task.blocks import PromptBlock
-from mm_eval.task.context import Layout, Turn, lead_of, write_context, written_context
 from mm_eval.task.dataset import LOCAL_FILES, DataSource, beside, docs_of, load_docs
 from mm_eval.task.decode import decoding
-from mm_eval.task.docs import Docs
+from mm_eval.task.docs import Docs, FileState, picture_files, sample_files
 from mm_eval.task.fewshot import Example, ExamplePool
+from mm_eval.task.layout import Layout, Turn, lead_of, messages_of, write_context, written_context
 from mm_eval.task.media import PictureCache, picture_digest, visuals_of
-from mm_eval.task.messages import messages_of
-from mm_eval.task.named_files import FileState, picture_files, sample_files
-from mm_eval.task.prompt import words_of
-from mm_eval.task.question import Question, question_of
+from mm_eval.task.question import Question, question_of, words_of
 from mm_eval.task.requests import needs_bare_choices, requests_of
 from mm_eval.types import Context, Doc, Instance, Message, RequestType
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.report.html import write_report
-from mm_eval.report.recorded import RecordedRun
+from mm_eval.runs.recorded import RecordedRun
 from tests.report.conftest import answers_with, base, dummy_run, mme_rows, perfect, ran, set_count, worse  # noqa: F401
 
 ATTACK = (

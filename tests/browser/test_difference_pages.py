@@ -4,8 +4,8 @@ import pytest
 
 from mm_eval.cli import main
 from mm_eval.report.compare_page import write_comparison
-from mm_eval.report.comparison import compare
-from mm_eval.report.recorded import RecordedRun
+from mm_eval.runs.compare import compare
+from mm_eval.runs.recorded import RecordedRun
 
 from .conftest import ATTACK
 from .test_report_page import choose, count, detail, search

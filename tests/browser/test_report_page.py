@@ -3,7 +3,7 @@
 import pytest
 
 from mm_eval.report.html import write_report
-from mm_eval.report.recorded import RecordedRun
+from mm_eval.runs.recorded import RecordedRun
 
 from .conftest import ATTACK
 

@@ -13,7 +13,7 @@ from mm_eval.catalog.formats import FORMATS, Format, FormatField, build_format, 
 from mm_eval.catalog.manager import TaskManager
 from mm_eval.errors import ConfigError, DataError
 from mm_eval.task.blocks import PromptBlock
-from mm_eval.task.prompt import choices_of, evaluate_field
+from mm_eval.task.question import choices_of, evaluate_field
 
 Write = Callable[..., Path]
 Manager = Callable[[], TaskManager]

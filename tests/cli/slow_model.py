@@ -6,7 +6,7 @@ import time
 
 from mm_eval.cli import main
 from mm_eval.engine.model import Model, register_model
-from mm_eval.types import Response
+from mm_eval.types import Answer
 
 log = open(sys.argv[1], "a")  # noqa: SIM115 - it lives as long as the process
 
@@ -27,7 +27,7 @@ class Slow(Model):
     def loglikelihood(self, instances):
         for instance in instances:
             digest = hashlib.sha256(f"{instance.context}{instance.continuation}".encode()).digest()
-            yield instance, Response((-digest[0] / 10, False))
+            yield instance, Answer((-digest[0] / 10, False))
 
     def answers(self, batch):
         time.sleep(0.01)
@@ -35,7 +35,7 @@ class Slow(Model):
             log.write(f"{instance.task} {instance.doc_id}\n")
             log.flush()
             digest = hashlib.sha256(str(instance.context).encode()).digest()
-            yield instance, Response(("Yes", "No", "A", "B", "C", "D")[digest[0] % 6])
+            yield instance, Answer(("Yes", "No", "A", "B", "C", "D")[digest[0] % 6])
 
 
 sys.exit(main(sys.argv[2:]))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import mm_eval.engine.plan as plan
+import mm_eval.engine.order as plan
 from mm_eval.cli import main
 
 

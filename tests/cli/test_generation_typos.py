@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mm_eval.models.openai import OpenAI
+from mm_eval.models.openai.adapter import OpenAI
 
 from mm_eval.engine.model import ModelSettings
 from mm_eval.errors import ConfigError
@@ -34,7 +34,7 @@ def _no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(*args: Any) -> None:
         raise AssertionError("the weights were loaded")
 
-    monkeypatch.setattr("mm_eval.models.hf_runtime.load_model", load)
+    monkeypatch.setattr("mm_eval.models.hf.runtime.load_model", load)
 
 
 @pytest.mark.parametrize(("text", "said"), WRONG)

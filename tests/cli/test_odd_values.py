@@ -10,8 +10,7 @@ import yaml
 from mm_eval.cli import main
 from mm_eval.cli.run import add_arguments
 from mm_eval.errors import ConfigError
-from mm_eval.request import RunRequest
-from mm_eval.run_options import MOST_DRAWS, RULES, by_field, check_options, read_json, read_option, shortly
+from mm_eval.request import MOST_DRAWS, RULES, RunRequest, by_field, check_options, read_json, read_option, shortly
 
 NO_NUMBERS = ["", "  ", "²", "٣", "５", "१", "½", "Ⅳ", "nan", "inf", "-inf", "Infinity", "1e400", "-1e400", "0.5.5", "1__0",
               "_1", "1_", "0x10", "1,0", "5,6", "a", "true", "None", "null", "[1]", "{}", "()", "3\n4", "\x1b[31m", "\udcff",
@@ -172,7 +171,7 @@ def test_a_release_file_takes_every_option_of_the_command_by_its_own_name(elsewh
     """Of the command's options only `--config` itself can't stand in the file."""
     import argparse
 
-    from mm_eval.release import read_release
+    from mm_eval.release_plan import read_release
 
     parser = argparse.ArgumentParser()
     add_arguments(parser)

@@ -8,9 +8,8 @@ import datasets
 import pytest
 from PIL import Image
 
-from mm_eval.task.docs import Docs
-from mm_eval.task.named_files import picture_files
-from mm_eval.task.stored_media import Places
+from mm_eval.task.docs import Docs, picture_files
+from mm_eval.task.media import Places
 
 YAML = """task: pic
 dataset_path: json

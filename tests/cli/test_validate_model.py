@@ -9,8 +9,8 @@ import pytest
 from mm_eval.cli import main
 from mm_eval.engine.model import Answers, Model, register_model
 from mm_eval.errors import ModelError
-from mm_eval.invariance import compare
-from mm_eval.types import Instance, Response, Slot
+from mm_eval.runs.check import compare
+from mm_eval.types import Answer, Instance, Slot
 
 
 @register_model("test-depends-on-batch")
@@ -20,11 +20,11 @@ class DependsOnBatch(Model):
     def generate(self, instances: Iterable[Instance]) -> Answers:
         for instance in instances:
             text = f"batch {self.settings.batch_size}" if instance.doc_id == 3 else str(instance.doc_id)
-            yield instance, Response(text)
+            yield instance, Answer(text)
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         for place, instance in enumerate(instances):
-            yield instance, Response((-1.0 - 1e-3 * (place == 5 and self.settings.batch_size != 1), False))
+            yield instance, Answer((-1.0 - 1e-3 * (place == 5 and self.settings.batch_size != 1), False))
 
 
 def test_an_invariant_model_passes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,7 +59,7 @@ class RefusesSome(Model):
     def generate(self, instances: Iterable[Instance]) -> Answers:
         for instance in instances:
             fails = instance.doc_id % 2 == 0 or (instance.doc_id == 3 and self.settings.batch_size != 1)
-            yield instance, ModelError("no thanks") if fails else Response("yes")
+            yield instance, ModelError("no thanks") if fails else Answer("yes")
 
 
 def test_a_question_that_fails_is_no_answer_that_agrees(

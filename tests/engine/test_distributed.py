@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.engine.distributed import Processes, Signs, clear_signs, launched, sign_file, wait_for_ranks
-from mm_eval.engine.run_folder import RunFolder
+from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.ranks import Processes, Signs, clear_signs, launched, sign_file, wait_for_ranks
 from mm_eval.errors import ConfigError
 
 

@@ -22,7 +22,7 @@ from mm_eval.engine.journal import (
     slots_record,
 )
 from mm_eval.errors import ModelError, StoreError
-from mm_eval.types import Instance, Response, Slot
+from mm_eval.types import Answer, Instance, Slot
 
 
 def asked(doc_id: int, task: str = "t") -> Instance:
@@ -31,7 +31,7 @@ def asked(doc_id: int, task: str = "t") -> Instance:
 
 def record(doc_id: int, text: str = "yes", key: str | None = None) -> dict:
     instance = asked(doc_id)
-    return answer_record(key or f"key{doc_id}", [instance.slot], instance, Response(text))
+    return answer_record(key or f"key{doc_id}", [instance.slot], instance, Answer(text))
 
 
 def write(folder: Path, *records: dict) -> Path:
@@ -52,7 +52,7 @@ def test_what_was_put_is_read_back(tmp_path: Path) -> None:
 
 def test_infinite_log_likelihood_survives_json(tmp_path: Path) -> None:
     instance = Instance("loglikelihood", "t", 0, {})
-    write(tmp_path, answer_record("k", [instance.slot], instance, Response((float("-inf"), False))))
+    write(tmp_path, answer_record("k", [instance.slot], instance, Answer((float("-inf"), False))))
     assert read_journal(tmp_path).answer(Slot("t", 0)).output == (float("-inf"), False)
 
 
@@ -162,12 +162,12 @@ WRITER = """
 import sys, time
 from pathlib import Path
 from mm_eval.engine.journal import Journal, answer_record
-from mm_eval.types import Instance, Response
+from mm_eval.types import Instance, Answer
 journal = Journal(Path(sys.argv[1]))
 n = 0
 while True:
     instance = Instance("generate_until", "t", n, {})
-    journal.put(answer_record(f"k{n}", [instance.slot], instance, Response("x" * 2000)), lambda n=n: print(n, flush=True))
+    journal.put(answer_record(f"k{n}", [instance.slot], instance, Answer("x" * 2000)), lambda n=n: print(n, flush=True))
     n += 1
     time.sleep(0.0003)
 """

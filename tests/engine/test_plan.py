@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mm_eval.engine.plan import WINDOW, in_windows, ordered, planned
+from mm_eval.engine.order import WINDOW, in_windows, ordered, planned
 from mm_eval.types import Instance
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.engine.run_folder import RunFolder, differences
+from mm_eval.engine.folder import RunFolder, differences
 from mm_eval.errors import ConfigError
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from mm_eval.engine.run_folder import RunFolder
+from mm_eval.engine.folder import RunFolder
 with RunFolder(Path(sys.argv[1])).locked():
     print("held", flush=True)
     time.sleep(60)

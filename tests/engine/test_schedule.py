@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.engine.ask import Asker, Outcome, StopSignal
 from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
-from mm_eval.engine.schedule import Asker, Outcome, StopSignal
 from mm_eval.errors import DataError, ModelError
-from mm_eval.types import Instance, Response
+from mm_eval.types import Answer, Instance
 
 
 class Scripted(Model):
@@ -33,7 +33,7 @@ class Scripted(Model):
 
 
 def echo(batch: list[Instance]) -> Iterable:
-    return [(instance, Response(f"answer to {instance.context}")) for instance in batch]
+    return [(instance, Answer(f"answer to {instance.context}")) for instance in batch]
 
 
 def questions(count: int, task: str = "t") -> list[Instance]:
@@ -75,7 +75,7 @@ def test_order_of_arrival_does_not_matter(tmp_path: Path) -> None:
 
 def test_an_error_of_one_request_leaves_the_others(tmp_path: Path) -> None:
     def one_fails(batch):
-        return [(i, ModelError("down") if i.doc_id == 3 else Response("yes")) for i in batch]
+        return [(i, ModelError("down") if i.doc_id == 3 else Answer("yes")) for i in batch]
 
     outcome = ask(tmp_path, Scripted(one_fails), questions(10))
     assert (outcome.answered, outcome.failed, outcome.stopped) == (9, 1, None)
@@ -110,7 +110,7 @@ def test_an_adapter_that_raises_keeps_what_was_answered(tmp_path: Path) -> None:
     [
         (lambda batch: list(echo(batch))[:-1], "gave no answer"),
         (lambda batch: [*echo(batch), *list(echo(batch))[:1]], "was not asked"),
-        (lambda batch: [(i, Response(None)) for i in batch], "must be text"),
+        (lambda batch: [(i, Answer(None)) for i in batch], "must be text"),
     ],
 )
 def test_too_few_too_many_or_malformed_answers_are_model_errors_not_shifted_ones(
@@ -126,7 +126,7 @@ def test_too_few_too_many_or_malformed_answers_are_model_errors_not_shifted_ones
 
 def test_a_nan_log_likelihood_is_a_failure(tmp_path: Path) -> None:
     instances = [Instance("loglikelihood", "t", n, {}, context="c", continuation=str(n)) for n in range(2)]
-    model = Scripted(lambda batch: [(i, Response((float("nan") if i.doc_id else -1.0, True))) for i in batch])
+    model = Scripted(lambda batch: [(i, Answer((float("nan") if i.doc_id else -1.0, True))) for i in batch])
     outcome = ask(tmp_path, model, instances)
     assert (outcome.answered, outcome.failed) == (1, 1)
 

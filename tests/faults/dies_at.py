@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-from mm_eval.engine.run_folder import RunFolder
+from mm_eval.engine.folder import RunFolder
 from mm_eval.scorers.score_task import TaskScoring
 
 
@@ -32,7 +32,7 @@ def replace_or_die(source: str, target: Path) -> None:
 point = sys.argv.pop(1)
 whole_samples, whole_replace = TaskScoring.samples, os.replace
 if point == "answers":
-    importlib.import_module("mm_eval.evaluate")._report = die
+    importlib.import_module("mm_eval.run")._report = die
 elif point == "samples":
     TaskScoring.samples = samples_then_die
 elif point == "scoring":

@@ -11,10 +11,10 @@ import sys
 import time
 from pathlib import Path
 
+from mm_eval.engine.ask import Asker, StopSignal
 from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
 from mm_eval.engine.model import Model, ModelSettings
-from mm_eval.engine.schedule import Asker, StopSignal
-from mm_eval.types import Instance, Response
+from mm_eval.types import Answer, Instance
 
 parser = argparse.ArgumentParser()
 parser.add_argument("folder", type=Path)
@@ -40,9 +40,9 @@ class Echo(Model):
             if len(flying) == args.in_flight:
                 time.sleep(args.delay)
                 first = flying.pop(0)
-                yield first, Response(f"echo {first.context}")
+                yield first, Answer(f"echo {first.context}")
         for instance in flying:
-            yield instance, Response(f"echo {instance.context}")
+            yield instance, Answer(f"echo {instance.context}")
 
 
 class Noting(Journal):

@@ -11,7 +11,7 @@ from pathlib import Path
 from mm_eval.engine import distributed
 from mm_eval.engine.model import Model
 
-evaluate = importlib.import_module("mm_eval.evaluate")
+evaluate = importlib.import_module("mm_eval.run")
 
 
 def die(*_: object, **__: object) -> None:

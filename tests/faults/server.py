@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
-from mm_eval.models.openai import OpenAI
+from mm_eval.models.openai.adapter import OpenAI
 
 from mm_eval.engine.model import ModelSettings
 

@@ -11,7 +11,7 @@ import pytest
 
 from mm_eval.catalog.manager import TaskManager
 from mm_eval.errors import ConfigError, DataError
-from mm_eval.task.prompt import render
+from mm_eval.task.question import render
 
 LISTING = """
 import sys

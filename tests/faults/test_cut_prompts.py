@@ -14,7 +14,7 @@ from mm_eval.engine.cache import AnswerCache
 from mm_eval.engine.journal import Journal, answer_record, decode, encode, read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
 from mm_eval.errors import ModelError
-from mm_eval.types import Instance, Response
+from mm_eval.types import Answer, Instance
 from tests.conftest import Ran
 from tests.faults.server import Server, echo
 
@@ -105,7 +105,7 @@ class Cutting(Model):
 
     def generate(self, instances: Any) -> Any:
         for instance in instances:
-            yield instance, Response("yes", cut=instance.doc_id == 1)
+            yield instance, Answer("yes", cut=instance.doc_id == 1)
 
 
 def test_a_cached_answer_to_a_cut_prompt_is_no_answer_under_fail(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_cached_answer_to_a_cut_prompt_is_no_answer_under_fail(tmp_path: Path)
 
 def test_a_journal_without_the_field_is_read(tmp_path: Path) -> None:
     row = Instance("generate_until", "t", 0, {}, "q")
-    record = json.loads(json.dumps(answer_record("key", [row.slot], row, Response("yes", cut=True))))
+    record = json.loads(json.dumps(answer_record("key", [row.slot], row, Answer("yes", cut=True))))
     journal = Journal(tmp_path)
     journal.put(record)
     del record["output"]["cut"]

@@ -22,8 +22,7 @@ from mm_eval.errors import DataError
 from mm_eval.task import decode
 from mm_eval.task.decode import FORMATS, PixelBudget, decoding, open_picture
 from mm_eval.task.docs import Docs
-from mm_eval.task.media import picture_digest, to_pictures
-from mm_eval.task.stored_media import Places
+from mm_eval.task.media import Places, picture_digest, to_pictures
 from mm_eval.types import Instance
 from tests.cli.test_bad_input import data_root, picture
 
@@ -376,7 +375,7 @@ def test_four_large_pictures_in_parallel_need_the_memory_of_one() -> None:
 
 
 def test_adapters_take_the_budget_for_a_question_with_pictures(monkeypatch) -> None:
-    from mm_eval.models.hf_prompt import PromptWriter
+    from mm_eval.models.hf.prompt import PromptWriter
 
     from mm_eval.engine.model import MODELS, ModelSettings
 
@@ -396,7 +395,7 @@ def test_adapters_take_the_budget_for_a_question_with_pictures(monkeypatch) -> N
 
 
 def test_a_question_says_how_many_pixels_it_has(tmp_path: Path) -> None:
-    from mm_eval.preparation import prepare
+    from mm_eval.prepare import prepare
     from mm_eval.request import RunRequest
 
     root = data_root(tmp_path, [picture((40, 30)), picture((50, 20))])

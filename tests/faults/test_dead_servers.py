@@ -13,13 +13,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-from mm_eval.models.openai import OpenAI
-from mm_eval.models.openai_status import retry_after
+from mm_eval.models.openai.adapter import OpenAI
+from mm_eval.models.openai.status import retry_after
 
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import ModelSettings
 from mm_eval.errors import ConfigError, ModelError
-from mm_eval.types import Response
+from mm_eval.types import Answer
 from tests.faults.raw_server import Exchange, http, raw_server, said
 from tests.faults.server import Server, echo, fault
 from tests.faults.test_network_17_to_27 import answers, ask
@@ -76,10 +76,10 @@ def test_a_restarted_server_fails_no_question(failure: Exception, under_way: int
 def test_an_outage_does_not_use_up_the_deadline_of_a_question() -> None:
     server = Faulty(REFUSED, lambda now: 2 <= now < 40)
     found = answers(server, 100, num_concurrent=8, deadline=60, max_outage=60)
-    assert all(isinstance(each, Response) for each in found.values())
+    assert all(isinstance(each, Answer) for each in found.values())
     slow = Faulty(REFUSED, lambda now: 2 <= now < 40 or 60 <= now < 100, latency=3.0)
     found = answers(slow, 100, num_concurrent=8, deadline=60, max_outage=60)
-    assert all(isinstance(each, Response) for each in found.values())
+    assert all(isinstance(each, Answer) for each in found.values())
 
 
 def test_a_server_that_dies_for_good_keeps_what_it_answered(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_question_that_always_fails_so_fails_alone(kind: object) -> None:
         server = Server(handle)
         found = answers(server, count, num_concurrent=8)
         assert isinstance(found[0], ModelError) and found[0].attempts == 6, found[0]
-        assert sum(isinstance(each, Response) for each in found.values()) == count - 1
+        assert sum(isinstance(each, Answer) for each in found.values()) == count - 1
         assert server.loop.time() <= 1000 + count / 8 * 0.5 + 60
 
 
@@ -140,10 +140,10 @@ class Fleet(Server):
 def test_the_others_of_a_fleet_take_over(failure: object) -> None:
     both = {"base_url": "http://a/v1|http://b/v1", "num_concurrent": 8}
     dead = Fleet(failure, lambda now: True)
-    assert all(isinstance(each, Response) for each in answers(dead, 400, **both).values())
+    assert all(isinstance(each, Answer) for each in answers(dead, 400, **both).values())
     assert dead.hosts["b"] <= 20 and dead.loop.time() - dead.began <= 30
     back = Fleet(failure, lambda now: 1 < now < 10)
-    assert all(isinstance(each, Response) for each in answers(back, 800, **both).values())
+    assert all(isinstance(each, Answer) for each in answers(back, 800, **both).values())
     assert back.hosts["b"] >= 200, "a server that is back gets its share again"
 
 

@@ -73,8 +73,8 @@ def test_thumbnails_and_pages_that_fail_cost_a_note(cli, monkeypatch, raised: Ex
     def refuse(*_: object) -> int:
         raise raised
 
-    monkeypatch.setattr("mm_eval.evaluate.write_thumbnails", refuse, raising=False)
-    monkeypatch.setitem(sys.modules["mm_eval.evaluate"].__dict__, "write_thumbnails", refuse)
+    monkeypatch.setattr("mm_eval.run.write_thumbnails", refuse, raising=False)
+    monkeypatch.setitem(sys.modules["mm_eval.run"].__dict__, "write_thumbnails", refuse)
     done = cli(*TASKS, "--limit", "8")
     assert done.code == 0 and "no report.html could be written" in done.out and done.results["results"]["mme"]["n"] == 8
 
@@ -251,7 +251,7 @@ def test_thumbnails_have_a_progress_of_their_own(cli, monkeypatch) -> None:
 
 def test_an_interrupt_does_not_wait_for_pictures_of_questions_that_nobody_asks() -> None:
     """The planner stops in the middle of a window."""
-    from mm_eval.engine.plan import planned
+    from mm_eval.engine.order import planned
     from mm_eval.types import Instance
 
     made: list[int] = []

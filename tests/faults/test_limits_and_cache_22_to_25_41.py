@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.engine.ask import Asker
 from mm_eval.engine.cache import AnswerCache
 from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
-from mm_eval.engine.schedule import Asker
 from mm_eval.errors import ModelError
-from mm_eval.evaluate import failure_limit
-from mm_eval.types import Instance, Response
+from mm_eval.run import failure_limit
+from mm_eval.types import Answer, Instance
 from tests.conftest import Ran
 
 HERE = Path(__file__).parent
@@ -35,7 +35,7 @@ class Failing(Model):
         for instance in instances:
             self.asked.append(instance.doc_id)
             failed = instance.doc_id in self.fails
-            yield instance, ModelError("the server is down") if failed else Response(f"echo {instance.context}")
+            yield instance, ModelError("the server is down") if failed else Answer(f"echo {instance.context}")
 
 
 def questions(count: int, **options: object) -> list[Instance]:
@@ -193,8 +193,8 @@ def test_25_answers_that_are_missing_doubled_or_reordered_are_never_shifted(tmp_
         def generate(self, instances):
             known = list(instances)
             known = known[::-1][:-2]
-            yield from ((each, Response(f"echo {each.context}")) for each in known)
-            yield known[0], Response("once more")
+            yield from ((each, Answer(f"echo {each.context}")) for each in known)
+            yield known[0], Answer("once more")
 
     outcome = ask(tmp_path, Wild(), questions(10))
     state = read_journal(tmp_path)

@@ -24,8 +24,7 @@ from PIL import Image
 
 from mm_eval.errors import DataError
 from mm_eval.task import url_media
-from mm_eval.task.media import open_picture
-from mm_eval.task.stored_media import Places
+from mm_eval.task.media import Places, open_picture
 from tests.cli.test_bad_input import data_root, picture
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from mm_eval.engine.ask import Asker, Outcome
 from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import ModelSettings
-from mm_eval.engine.schedule import Asker, Outcome
 from mm_eval.errors import MMEvalError, ModelError
-from mm_eval.types import Instance, Response
+from mm_eval.types import Answer, Instance
 from tests.faults.server import Server, echo, fault, reply, unreliable
 
 
@@ -26,7 +26,7 @@ def questions(count: int, **options: object) -> list[Instance]:
     return [Instance("generate_until", "t", n, {}, chat(n), generation_kwargs=kwargs) for n in range(count)]
 
 
-def answers(server: Server, count: int, **args: object) -> dict[int, Response | MMEvalError]:
+def answers(server: Server, count: int, **args: object) -> dict[int, Answer | MMEvalError]:
     return {instance.doc_id: found for instance, found in server.model(**args).generate(questions(count))}
 
 
@@ -70,7 +70,7 @@ def test_18_three_500s_then_an_answer_are_four_attempts_on_record(tmp_path: Path
 
 
 def test_18_waits_are_full_jitter_under_a_capped_exponential() -> None:
-    from mm_eval.models.openai_http import Client, Limits
+    from mm_eval.models.openai.http import Client, Limits
 
     limits = Limits(base_wait=0.5, max_wait=10)
     for tries in range(1, 9):
@@ -85,7 +85,7 @@ def test_19_a_refused_request_is_tried_once_and_fails_alone(status: int) -> None
     server = Server(lambda body, nth: httpx.Response(status, text="no") if "question 3" in str(body) else echo(body))
     found = answers(server, 10)
     assert isinstance(found[3], ModelError) and str(status) in str(found[3]) and found[3].attempts == 1
-    assert len(server.requests) == 10 and sum(isinstance(each, Response) for each in found.values()) == 9
+    assert len(server.requests) == 10 and sum(isinstance(each, Answer) for each in found.values()) == 9
 
 
 @pytest.mark.parametrize("status", [401, 402, 404])
@@ -108,7 +108,7 @@ def test_20_a_hang_ends_at_its_deadlines_and_slows_nobody_down() -> None:
     model = server.model(num_concurrent=64, timeout=10, deadline=45, max_retries=100)
     for instance, found in model.generate(questions(2000)):
         ended[instance.doc_id] = server.loop.time() - started
-        assert isinstance(found, Response) == (instance.doc_id != 7), found
+        assert isinstance(found, Answer) == (instance.doc_id != 7), found
     attempts = [time for time, body in server.requests if body["messages"][0]["content"] == "question 7"]
     assert 10 <= attempts[1] - attempts[0] <= 11 and 40 <= ended[7] <= 49.5 and len(attempts) >= 4
     others = max(when for n, when in ended.items() if n != 7)
@@ -182,7 +182,7 @@ def test_27_ten_thousand_samples_and_30_seeds() -> None:
 def test_throughput_is_kept_under_faults_other_than_429() -> None:
     server = Server(unreliable(0.02, 1, ("500", "reset", "truncated", "html", "null")), 0.5)
     started = server.loop.time()
-    assert all(isinstance(each, Response) for each in answers(server, 2000, num_concurrent=64).values())
+    assert all(isinstance(each, Answer) for each in answers(server, 2000, num_concurrent=64).values())
     assert 2000 * 0.5 / 64 / (server.loop.time() - started) >= 0.95
 
 

@@ -92,7 +92,7 @@ def test_44_equal_bytes_under_other_hash_seeds(tmp_path: Path) -> None:
 
 
 def test_44_equal_bytes_with_one_and_64_under_way_and_any_order_of_arrival(cli, tmp_path: Path, monkeypatch) -> None:
-    from mm_eval.models.openai import OpenAI
+    from mm_eval.models.openai.adapter import OpenAI
 
     found, orders = set(), set()
     for number, (concurrent, spread) in enumerate([(1, 0.0), (64, 0.0), (64, 3.0), (7, 9.0)]):
@@ -126,7 +126,7 @@ def test_39_no_file_uses_what_can_run_code_on_loading() -> None:
 
 
 def test_40_remote_code_is_off_unless_named_and_then_on_record(cli, tmp_path: Path) -> None:
-    from mm_eval.models.hf_arguments import Arguments
+    from mm_eval.models.hf.arguments import Arguments
 
     from mm_eval.task.dataset import DataSource, load_docs
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from mm_eval.engine import distributed, meeting
-from mm_eval.engine.distributed import Processes, Signs, sign_file, wait_for_ranks
 from mm_eval.engine.meeting import Meeting
+from mm_eval.engine.ranks import Processes, Signs, sign_file, wait_for_ranks
 from mm_eval.errors import ConfigError
 
 HERE = Path(__file__).parent

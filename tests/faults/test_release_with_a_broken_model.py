@@ -8,7 +8,7 @@ import pytest
 
 from mm_eval.errors import ModelError, StoreError
 
-evaluate_module = importlib.import_module("mm_eval.evaluate")  # the package has a function of that name
+evaluate_module = importlib.import_module("mm_eval.run")  # the package has a function of that name
 real_evaluate = evaluate_module.evaluate
 
 GOOD = "{{model: dummy, name: {name}}}"

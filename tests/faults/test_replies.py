@@ -13,13 +13,13 @@ from typing import Any
 
 import httpx
 import pytest
-from mm_eval.models.openai import OpenAI
+from mm_eval.models.openai.adapter import OpenAI
 
+from mm_eval.engine.ask import Asker
 from mm_eval.engine.journal import answer_record, encode, read_journal
 from mm_eval.engine.model import ModelSettings
-from mm_eval.engine.schedule import Asker
 from mm_eval.errors import MMEvalError, ModelError
-from mm_eval.types import Instance, Response, Slot
+from mm_eval.types import Answer, Instance, Slot
 from tests.faults.server import Server
 from tests.faults.test_network_17_to_27 import ask, questions
 
@@ -141,7 +141,7 @@ KINDS: dict[str, tuple[dict, Callable[[OpenAI], Any], dict[str, str]]] = {
 }
 
 
-def outcome(kind: str, body: bytes) -> list[Response | MMEvalError]:
+def outcome(kind: str, body: bytes) -> list[Answer | MMEvalError]:
     """What a server that always sends `body` comes to."""
     server = Server(lambda asked, nth: httpx.Response(200, content=body), latency=0.01)
     model = server.model(max_retries=2, **KINDS[kind][2])
@@ -152,9 +152,9 @@ def outcome(kind: str, body: bytes) -> list[Response | MMEvalError]:
         return [error]
 
 
-def well_formed(found: Response | MMEvalError) -> None:
+def well_formed(found: Answer | MMEvalError) -> None:
     """An answer that can be recorded, or a failure of the model."""
-    if not isinstance(found, Response):
+    if not isinstance(found, Answer):
         assert isinstance(found, ModelError)
         return
     record = answer_record("k", [Slot("t", 0)], scored("q", "a")[0], found)
@@ -166,7 +166,7 @@ def well_formed(found: Response | MMEvalError) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_replies_that_are_taken_apart_are_answers(kind: str) -> None:
-    assert all(isinstance(found, Response) for found in outcome(kind, json.dumps(KINDS[kind][0]).encode()))
+    assert all(isinstance(found, Answer) for found in outcome(kind, json.dumps(KINDS[kind][0]).encode()))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -242,7 +242,7 @@ def test_a_reply_without_numbers_ends_no_run_that_has_had_some() -> None:
     server = Server(handle, lambda body, nth: 0.5 if "blue" in str(body) else 0.1)
     model = server.model(loglikelihood="prompt", max_retries=3)
     found = [each for _, each in model.loglikelihood(scored(CONTEXT, *options))]
-    assert [isinstance(each, Response) for each in found] == [True, True, False, True]
+    assert [isinstance(each, Answer) for each in found] == [True, True, False, True]
     assert REFUSAL in str(found[2]) and found[2].attempts == 4
 
 
@@ -262,7 +262,7 @@ def test_a_token_count_that_is_none_is_left_out_and_the_answer_kept(tmp_path: Pa
     "usage", [{"prompt_tokens": 10**400}, {"prompt_tokens": -3}, {"prompt_tokens": "7"}, [1], 5, "x"]
 )
 def test_an_old_journal_with_such_a_count_is_read(tmp_path: Path, usage: Any) -> None:
-    record = answer_record("k", [Slot("t", 0)], questions(1)[0], Response("Yes"))
+    record = answer_record("k", [Slot("t", 0)], questions(1)[0], Answer("Yes"))
     (tmp_path / "journal").mkdir()
     (tmp_path / "journal" / "old.jsonl").write_bytes(encode({**record, "usage": usage}))
     state = read_journal(tmp_path)
@@ -279,7 +279,7 @@ def test_an_adapters_answer_of_a_wrong_form_is_the_failure_of_its_request(tmp_pa
     class Odd(Model):
         def loglikelihood(self, instances):
             for instance in instances:
-                yield instance, Response(output if instance.choice == 0 else (-1.0, True))
+                yield instance, Answer(output if instance.choice == 0 else (-1.0, True))
 
     journal = Journal(tmp_path)
     try:

@@ -10,12 +10,12 @@ import zlib
 
 import httpx
 import pytest
-from mm_eval.models.openai import OpenAI
-from mm_eval.models.openai_body import LARGE, LARGE_AT_ONCE, Bodies
+from mm_eval.models.openai.adapter import OpenAI
+from mm_eval.models.openai.body import LARGE, LARGE_AT_ONCE, Bodies
 
 from mm_eval.engine.model import ModelSettings
 from mm_eval.errors import ConfigError, ModelError
-from mm_eval.types import Response
+from mm_eval.types import Answer
 from tests.faults.raw_server import Exchange, http, raw_server
 from tests.faults.test_network_17_to_27 import questions
 
@@ -75,12 +75,12 @@ def test_a_reply_without_end_is_the_failure_of_its_question(kind: str, proxied: 
         model, started = OpenAI(args, ModelSettings()), time.monotonic()
         found = {instance.doc_id: each for instance, each in model.generate(questions(3))}
     assert isinstance(found[0], ModelError) and found[0].attempts == 2, found[0]
-    assert all(isinstance(found[n], Response) for n in (1, 2)) and time.monotonic() - started < 10
+    assert all(isinstance(found[n], Answer) for n in (1, 2)) and time.monotonic() - started < 10
 
 
 MEASURE = """
 import gc, sys
-from mm_eval.models.openai import OpenAI
+from mm_eval.models.openai.adapter import OpenAI
 from mm_eval.engine.model import ModelSettings
 from tests.faults.test_network_17_to_27 import questions
 gc.disable()

@@ -14,9 +14,8 @@ from mm_eval.errors import DataError
 from mm_eval.task import data_files
 from mm_eval.task.data_files import file_digest
 from mm_eval.task.dataset import DataSource, docs_of, load_docs
-from mm_eval.task.docs import Docs
-from mm_eval.task.named_files import picture_files
-from mm_eval.task.stored_media import Places
+from mm_eval.task.docs import Docs, picture_files
+from mm_eval.task.media import Places
 
 YAML = """task: stale
 dataset_path: {path}

@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 
 from mm_eval.engine import journal as journal_module
+from mm_eval.engine.ask import Asker, Outcome
 from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
 from mm_eval.engine.model import Model, ModelSettings
-from mm_eval.engine.schedule import Asker, Outcome
-from mm_eval.types import Instance, Response, Slot
+from mm_eval.types import Answer, Instance, Slot
 
 HERE = Path(__file__).parent
-evaluate_module = importlib.import_module("mm_eval.evaluate")  # the package has a function of that name
+evaluate_module = importlib.import_module("mm_eval.run")  # the package has a function of that name
 
 
 class Echo(Model):
@@ -30,7 +30,7 @@ class Echo(Model):
 
     def generate(self, instances):
         for instance in instances:
-            yield instance, Response(f"echo {instance.context}")
+            yield instance, Answer(f"echo {instance.context}")
 
 
 def questions(count: int) -> list[Instance]:
@@ -116,7 +116,7 @@ def test_07_whatever_is_derived_may_be_cut_deleted_or_broken(cli, spoil) -> None
 HOLDER = """
 import sys, time
 from pathlib import Path
-from mm_eval.engine.run_folder import RunFolder
+from mm_eval.engine.folder import RunFolder
 with RunFolder(Path(sys.argv[1])).locked():
     print("held", flush=True)
     time.sleep(60)
@@ -283,7 +283,7 @@ class Counting(Model):
     def generate(self, instances):
         for instance in instances:
             Counting.asked += 1
-            yield instance, Response("Yes")
+            yield instance, Answer("Yes")
 
 
 @pytest.mark.parametrize("spoil", ["file in the way", "300 bytes", "read-only", "vanished"])

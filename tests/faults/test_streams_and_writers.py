@@ -19,7 +19,7 @@ from mm_eval.engine.journal import Journal, answer_record, read_journal
 from mm_eval.engine.model import Model, ModelSettings
 from mm_eval.errors import StoreError
 from mm_eval.report.progress import Progress
-from mm_eval.types import Instance, Response
+from mm_eval.types import Answer, Instance
 
 HERE = Path(__file__).parent
 TASKS = ("--tasks", "mme", "--sample", "--limit", "40")
@@ -27,7 +27,7 @@ TASKS = ("--tasks", "mme", "--sample", "--limit", "40")
 
 def record(doc_id: int) -> dict[str, Any]:
     instance = Instance("generate_until", "t", doc_id, {})
-    return answer_record(f"key{doc_id}", [instance.slot], instance, Response("yes"))
+    return answer_record(f"key{doc_id}", [instance.slot], instance, Answer("yes"))
 
 
 def within(seconds: float, work: Callable[[], object]) -> BaseException | None:
@@ -172,7 +172,7 @@ import os, sys
 from mm_eval.cli import main
 from mm_eval.engine.model import Model, register_model
 from mm_eval.errors import ModelError
-from mm_eval.types import Response
+from mm_eval.types import Answer
 
 @register_model("noisy")
 class Noisy(Model):
@@ -184,7 +184,7 @@ class Noisy(Model):
                     os.write(number, b"a warning of a library\\n")
                 except OSError:
                     pass
-            yield instance, ModelError("down") if instance.doc_id == 39 else Response("Yes")
+            yield instance, ModelError("down") if instance.doc_id == 39 else Answer("Yes")
 
 sys.exit(main(sys.argv[1:]))
 """

@@ -44,7 +44,7 @@ UNREAD = [
     "", " ", "None of these", "A cat", "A cat is sitting on B", "I think it is a cat", "I am not sure", "I'm unsure",
     "A or B", "A, B and C", "A/B", "(A) and (B)", "Both A and B", "The answer is A or B", "Answer: A, C", "ABC", "AC", "K",
     "The answer is a cat", "The answer is A cat", "I choose A cat", "The answer is not A", "I don't think the answer is A",
-    "Not (A)", "Option B is incorrect.", "(B) is wrong", "A is wrong", "Vitamin A", "Plan B", "B-52", "B's dog",
+    "Not (A)", "Option B is incorrect.", "(B) is wrong", "A is wrong", "Vitamin A", "Prepared B", "B-52", "B's dog",
     "A. cat\nB. dog\nC. fox", "**A** and **B** look alike", "answer is I think unclear", "Because of this",
     "(A) cat (B) dog (C) fox",
     "A) cat B) dog", "The letter in the picture is on B", "The answer cannot be determined", "answer: none",

@@ -6,7 +6,7 @@ import pytest
 from mm_eval.tasks.mme.utils import mme_aggregate_results
 
 from mm_eval.metrics import Bleu, mean
-from mm_eval.metrics.exact import combined, exact_share, share_interval
+from mm_eval.metrics.intervals import combined, exact_share, share_interval
 from mm_eval.metrics.paired import estimate, paired_difference
 
 

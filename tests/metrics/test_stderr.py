@@ -31,8 +31,7 @@ from mm_eval.metrics import (
     stratified_by,
     weighted_mean,
 )
-from mm_eval.metrics.half_samples import half_samples
-from mm_eval.metrics.jackknife import jackknife
+from mm_eval.metrics.resampling import half_samples, jackknife
 
 
 def numbers(count, seed=0):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from mm_eval.metrics.student import holm, sign_test, t_quantile, t_two_sided
+from mm_eval.metrics.intervals import holm, sign_test, t_quantile, t_two_sided
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def adapter(checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) 
         ):  # loading this processor's class needs torchvision, the processor does not
             from tests.models.tiny_more import MORE
 
-            monkeypatch.setattr("mm_eval.models.hf_processor.load_processor", lambda *_: MORE[kind]()[1])
+            monkeypatch.setattr("mm_eval.models.hf.processor.load_processor", lambda *_: MORE[kind]()[1])
         settings = ModelSettings(batch_size=batch_size, seed=seed, device="cpu")
         return MODELS.get(name).create({"pretrained": str(checkpoint(kind)), **args}, settings)
 

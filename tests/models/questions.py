@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from mm_eval.types import Instance, Response
+from mm_eval.types import Answer, Instance
 
 
 def picture(width: int, height: int, seed: int = 0) -> Image.Image:
@@ -52,5 +52,5 @@ def outputs(answers: Any) -> dict[tuple[int, int], Any]:
     for asked, answer in answers:
         key = (asked.doc_id, asked.choice)
         assert key not in found, f"{key} was answered twice"
-        found[key] = answer.output if isinstance(answer, Response) else answer
+        found[key] = answer.output if isinstance(answer, Answer) else answer
     return found

@@ -210,7 +210,7 @@ def test_digests_are_remembered_by_path_size_and_time(
 def test_an_unusable_digest_cache_costs_time_only(
     broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkpoint: Any
 ) -> None:
-    from mm_eval.models.hf_checkpoint import Checkpoint
+    from mm_eval.models.hf.checkpoint import Checkpoint
 
     expected = Checkpoint(str(checkpoint("llama"))).digests()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -280,7 +280,7 @@ def test_two_models_in_one_process_do_not_mix(adapter: Adapter) -> None:
 
 
 def test_all_that_is_kept_between_runs_lies_in_one_cache_folder() -> None:
-    from mm_eval.models.hf_checkpoint import DigestCache
+    from mm_eval.models.hf.checkpoint import DigestCache
 
     from mm_eval.catalog.index import _cache_file
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mm_eval.errors import ConfigError, DataError, ModelError
-from mm_eval.types import Instance, Response
+from mm_eval.types import Answer, Instance
 from tests.models.questions import instance, mixed, outputs, picture
 
 Adapter = Callable[..., Any]
@@ -73,7 +73,7 @@ def test_eos_ends_an_answer_and_is_not_in_it(adapter: Adapter) -> None:
 
 
 def test_a_special_token_as_stop_string_ends_the_answer(adapter: Adapter) -> None:
-    from mm_eval.models.hf_generate import _stop_tokens
+    from mm_eval.models.hf.generate import _stop_tokens
 
     runtime = adapter("qwen2_vl").runtime
     ends, stops = _stop_tokens(runtime, ["<|vision_end|>", "\n", "</s>"])
@@ -154,7 +154,7 @@ def test_beams(adapter: Adapter) -> None:
 def test_the_token_budget_follows_a_devices_free_memory() -> None:
     """LLaVA-1.5-7B in half precision: 512 KiB of keys and values a token, held twice, and a fifth more for the layers."""
     import transformers as tf
-    from mm_eval.models.hf_runtime import MOST_TOKENS, TOKENS, token_budget
+    from mm_eval.models.hf.runtime import MOST_TOKENS, TOKENS, token_budget
 
     llava = tf.LlavaConfig(text_config=tf.LlamaConfig())
     assert [token_budget(llava, 2, free * 2**30) for free in (0, 4, 500)] == [TOKENS, TOKENS, MOST_TOKENS]
@@ -288,7 +288,7 @@ def test_out_of_memory_at_one_row_is_that_rows_error(adapter: Adapter, monkeypat
     monkeypatch.setattr(model.runtime, "collate", small)
     answers = _responses(model.generate(mixed(**_steps(3))))
     assert isinstance(answers[2], ModelError) and "max_pixels" in str(answers[2])
-    assert all(isinstance(answers[n], Response) for n in (0, 1, 3, 4))
+    assert all(isinstance(answers[n], Answer) for n in (0, 1, 3, 4))
 
 
 def test_a_prompt_with_pictures_is_never_cut(adapter: Adapter, caplog: pytest.LogCaptureFixture) -> None:
@@ -372,7 +372,7 @@ def test_beams_beside_a_row_with_another_cap(adapter: Adapter) -> None:
 
 def test_beams_without_an_end_token(adapter: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
     model = adapter("llama", batch_size=4)
-    monkeypatch.setattr("mm_eval.models.hf_generate._stop_tokens", lambda *_: ([], ["dog"]))
+    monkeypatch.setattr("mm_eval.models.hf.generate._stop_tokens", lambda *_: ([], ["dog"]))
     found = outputs(model.generate(_of_different_lengths(num_beams=2)))
     assert all(isinstance(text, str) and text for text in found.values())
 

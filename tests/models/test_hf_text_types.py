@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mm_eval.models.hf_families import TEXT_FAMILIES, UNKNOWN, family_of
+from mm_eval.models.hf.families import TEXT_FAMILIES, UNKNOWN, family_of
 
 from mm_eval.engine.model import GenerationOptions
 from mm_eval.errors import ConfigError
@@ -146,10 +146,10 @@ def _greedy(model: Any, prompt: list[int], steps: int) -> list[int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_short_cuts_are_whole_forwards(kind: str) -> None:
-    from mm_eval.models.hf_generate import Question, generate
-    from mm_eval.models.hf_prompt import Prompt
-    from mm_eval.models.hf_runtime import Runtime
-    from mm_eval.models.hf_score import Continuation, score
+    from mm_eval.models.hf.generate import Question, generate
+    from mm_eval.models.hf.prompt import Prompt
+    from mm_eval.models.hf.runtime import Runtime
+    from mm_eval.models.hf.score import Continuation, score
 
     from tests.models.tiny_random import tokenizer
 
@@ -218,7 +218,7 @@ def test_a_text_type_outside_the_table_checks_itself(
 
 def test_an_unlisted_type_is_held_to_its_text_part(adapter: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
     """Llama 4 scales by the place in the batch above 8,192 tokens, which no check at start-up is long enough to see."""
-    from mm_eval.models.hf_check import quickest
+    from mm_eval.models.hf.check import quickest
 
     monkeypatch.setitem(TEXT_FAMILIES, "llama", TEXT_FAMILIES["llama4_text"])
     model = adapter("llama")

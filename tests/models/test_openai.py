@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import httpx
 import pytest
-from mm_eval.models.openai import OpenAI
-from mm_eval.models.openai_replies import continuation_score
+from mm_eval.models.openai.adapter import OpenAI
+from mm_eval.models.openai.replies import continuation_score
 from PIL import Image
 
 from mm_eval.engine.model import ModelSettings, request_key
 from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.task.media import encoded, open_picture, picture_digest
-from mm_eval.types import Instance, Response
+from mm_eval.types import Answer, Instance
 from tests.faults.server import Server, echo, pixels, reply
 
 
@@ -227,9 +227,7 @@ def test_a_fleet_takes_turns() -> None:
 
     server = Fleet(lambda body, nth: echo(body))
     asked = [question([], "q") for _ in range(8)]
-    assert all(
-        isinstance(each, Response) for _, each in server.model(base_url="http://a/v1|http://b/v1").generate(asked)
-    )
+    assert all(isinstance(each, Answer) for _, each in server.model(base_url="http://a/v1|http://b/v1").generate(asked))
     assert sorted(hosts) == ["a"] * 4 + ["b"] * 4
 
 

@@ -69,7 +69,7 @@ def _ids(made: Any, **names: str) -> dict[str, int]:
 
 
 def _without_video(processor_class: Any) -> Any:
-    from mm_eval.models.hf_processor import _without_video
+    from mm_eval.models.hf.processor import _without_video
 
     return _without_video(processor_class)
 

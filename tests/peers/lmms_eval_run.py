@@ -38,8 +38,8 @@ def _qwen_on_a_cpu() -> None:
 
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
     from lmms_eval.models.simple import qwen2_vl
-    from mm_eval.models.hf_arguments import Arguments
-    from mm_eval.models.hf_processor import load_processor
+    from mm_eval.models.hf.arguments import Arguments
+    from mm_eval.models.hf.processor import load_processor
 
     def loaded(pretrained: str, **options: Any) -> Any:
         return load_processor(Path(pretrained), Arguments.read({"pretrained": pretrained, **options}))

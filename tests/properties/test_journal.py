@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from mm_eval.engine.journal import answer_record, decode, encode, error_record, read_journal
 from mm_eval.errors import ModelError
-from mm_eval.types import Instance, Response, Slot
+from mm_eval.types import Answer, Instance, Slot
 
 texts = st.text(alphabet=st.characters(), max_size=40)
 lls = st.tuples(st.floats(max_value=0, allow_nan=False), st.booleans())
-responses = st.builds(Response, output=texts | lls, truncated=st.booleans(), attempts=st.integers(0, 9))
+responses = st.builds(Answer, output=texts | lls, truncated=st.booleans(), attempts=st.integers(0, 9))
 
 
-def record_of(number: int, response: Response) -> dict:
+def record_of(number: int, response: Answer) -> dict:
     instance = Instance("generate_until", "t", number, {})
     return {
         **answer_record(f"key{number}", [Slot("t", number)], instance, response),
@@ -34,7 +34,7 @@ def written(lines: list[bytes]) -> Path:
 
 
 @given(st.lists(responses, max_size=12))
-def test_every_answer_is_read_as_it_was_written(answers: list[Response]) -> None:
+def test_every_answer_is_read_as_it_was_written(answers: list[Answer]) -> None:
     state = read_journal(written([encode(record_of(n, answer)) for n, answer in enumerate(answers)]))
     assert state.damaged == 0
     for number, answer in enumerate(answers):
@@ -43,12 +43,12 @@ def test_every_answer_is_read_as_it_was_written(answers: list[Response]) -> None
 
 
 @given(st.lists(responses, min_size=1, max_size=8), st.data())
-def test_a_changed_byte_costs_at_most_the_lines_that_it_touches(answers: list[Response], data: st.DataObject) -> None:
+def test_a_changed_byte_costs_at_most_the_lines_that_it_touches(answers: list[Answer], data: st.DataObject) -> None:
     lines = [encode(record_of(n, answer)) for n, answer in enumerate(answers)]
     victim = data.draw(st.integers(0, len(lines) - 1))
     place = data.draw(st.integers(0, len(lines[victim]) - 1))
     value = data.draw(st.integers(0, 255).filter(lambda byte: byte != lines[victim][place]))
-    broken = [*lines, encode(record_of(99, Response("last")))]
+    broken = [*lines, encode(record_of(99, Answer("last")))]
     broken[victim] = lines[victim][:place] + bytes([value]) + lines[victim][place + 1 :]
     state = read_journal(written(broken))
     lost = {n for n in range(len(answers)) if state.answer(Slot("t", n)) is None}
@@ -61,7 +61,7 @@ def test_a_changed_byte_costs_at_most_the_lines_that_it_touches(answers: list[Re
 
 
 @given(st.lists(responses, min_size=2, max_size=6), st.data())
-def test_a_file_cut_anywhere_keeps_all_whole_records(answers: list[Response], data: st.DataObject) -> None:
+def test_a_file_cut_anywhere_keeps_all_whole_records(answers: list[Answer], data: st.DataObject) -> None:
     lines = [encode(record_of(n, answer)) for n, answer in enumerate(answers)]
     whole = b"".join(lines)
     cut = data.draw(st.integers(0, len(whole)))
@@ -90,6 +90,6 @@ def test_no_bytes_are_a_record_by_chance(line: bytes) -> None:
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=5))
 def test_infinite_log_likelihoods_survive(values: list[float]) -> None:
     for value in values:
-        record = record_of(0, Response((value, False)))
+        record = record_of(0, Answer((value, False)))
         found = read_journal(written([encode(record)])).slots[Slot("t", 0)].output[0]
         assert found == value or (math.isnan(found) and math.isnan(value))

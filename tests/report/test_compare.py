@@ -5,9 +5,9 @@ import json
 import pytest
 
 from mm_eval.metrics import mean_stderr
-from mm_eval.metrics.student import holm
-from mm_eval.report.comparison import compare, headline_keys, rounded, verdict
-from mm_eval.report.recorded import RecordedRun
+from mm_eval.metrics.intervals import holm
+from mm_eval.runs.compare import compare, headline_keys, rounded, verdict
+from mm_eval.runs.recorded import RecordedRun
 
 from .conftest import answers_with, in_page, ran
 

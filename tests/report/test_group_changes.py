@@ -8,13 +8,13 @@ import re
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.metrics.student import t_quantile
-from mm_eval.report.comparison import compare
-from mm_eval.report.group_changes import group_estimates
+from mm_eval.metrics.intervals import t_quantile
 from mm_eval.report.html import write_report
-from mm_eval.report.prompts import PromptTrial, render
-from mm_eval.report.recorded import RecordedRun
-from mm_eval.report.release import release_table
+from mm_eval.runs.compare import compare
+from mm_eval.runs.group_changes import group_estimates
+from mm_eval.runs.prompts import PromptTrial, render
+from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.release import release_table
 
 TASK = """
 task: NAME

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from mm_eval.report.html import write_report
-from mm_eval.report.recorded import RecordedRun
 from mm_eval.report.safe import in_script
+from mm_eval.runs.recorded import RecordedRun
 
 from .conftest import in_page, set_count
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mm_eval.models.dummy import Dummy
 
-from mm_eval.report.prompts import PromptTrial, best_of, render
+from mm_eval.runs.prompts import PromptTrial, best_of, render
 
 from .conftest import answers_with, in_page, ran
 

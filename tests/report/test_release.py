@@ -7,8 +7,9 @@ import json
 import pytest
 import yaml
 
-from mm_eval.report.recorded import RecordedRun
-from mm_eval.report.release import (
+from mm_eval.report.safe import csv_cell
+from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.release import (
     as_csv,
     as_html,
     as_latex,
@@ -17,7 +18,6 @@ from mm_eval.report.release import (
     read_reference,
     release_table,
 )
-from mm_eval.report.safe import csv_cell
 
 REFERENCE = """
 reported:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from mm_eval.errors import DataError, ScoringError
-from mm_eval.scorers.build import build_scorer
+from mm_eval.scorers.of_task import build_scorer
 from mm_eval.types import Instance
 
 GOOD = {"q": "Which?", "options": ["cat", "dog"], "label": 0}

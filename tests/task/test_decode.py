@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 import pytest
-from mm_eval.models.openai import chat_messages
+from mm_eval.models.openai.adapter import chat_messages
 from PIL import Image
 
 from mm_eval.errors import DataError

@@ -7,7 +7,7 @@ import pytest
 
 from mm_eval.errors import ConfigError, DataError
 from mm_eval.task.blocks import PromptBlock, call, check_prompt_keys, choose_block
-from mm_eval.task.prompt import choice_index, choices_of, evaluate_field, render
+from mm_eval.task.question import choice_index, choices_of, evaluate_field, render
 
 BLOCK = PromptBlock()
 DOC = {"question": "Why?", "answer": "42", "label": 1, "choices": {"text": ["x", "y"]}, "options": ["p", "q"]}

@@ -1,0 +1,165 @@
+"""Student's t, the beta distribution, the binomial test and Holm's correction: what intervals and p-values are made of.
+
+Written out here since scipy would be a dependency of 100 MB for four functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from mm_eval.metrics.stderr import mean_stderr
+from mm_eval.metrics.traits import traits_of
+
+
+def t_two_sided(t: float, freedom: float) -> float:
+    """The chance of a value at least as far from 0 as `t`, under Student's distribution."""
+    if math.isinf(t):
+        return 0.0
+    return _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t))
+
+
+@lru_cache(maxsize=1024)
+def t_quantile(chance: float, freedom: float) -> float:
+    """The value below which Student's distribution lies with a chance between 0.5 and 1."""
+    low, high = 0.0, 1.0
+    while t_two_sided(high, freedom) / 2 > 1 - chance:
+        high *= 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_two_sided(middle, freedom) / 2 > 1 - chance else (low, middle)
+    return (low + high) / 2
+
+
+@lru_cache(maxsize=1024)
+def beta_quantile(chance: float, a: float, b: float) -> float:
+    """The value below which the beta distribution lies with a chance."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _incomplete_beta(a, b, middle) < chance else (low, middle)
+    return (low + high) / 2
+
+
+def _incomplete_beta(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function I_x(a, b), by its continued fraction (Lentz)."""
+    if x <= 0 or x >= 1:
+        return 0.0 if x <= 0 else 1.0
+    if x > (a + 1) / (a + b + 2):
+        return 1.0 - _incomplete_beta(b, a, 1 - x)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+    tiny = 1e-300
+    c, d = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1), tiny)
+    fraction = d
+    for m in range(1, 500):
+        for step in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1 / _away_from_zero(1 + step * d, tiny)
+            c = _away_from_zero(1 + step / c, tiny)
+            fraction *= c * d
+        if abs(c * d - 1) < 1e-14:
+            break
+    return front * fraction / a
+
+
+def _away_from_zero(value: float, tiny: float) -> float:
+    return value if abs(value) > tiny else tiny
+
+
+def sign_test(first: int, second: int) -> float:
+    """Two-sided p-value of `first` against `second` fair coin tosses: McNemar's exact test on the docs that flipped."""
+    n, k = first + second, min(first, second)
+    if n == 0:
+        return 1.0
+    logs = [math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) - n * math.log(2) for i in range(k + 1)]
+    return min(1.0, 2 * math.fsum(math.exp(log) for log in logs))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values corrected for their number (Holm 1979): the smallest times n, the next times n - 1, never decreasing."""
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    corrected, largest = [0.0] * len(p_values), 0.0
+    for rank, i in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        corrected[i] = largest
+    return corrected
+
+
+Interval = tuple[float, float]
+TAIL = 0.025
+"""What a 95% interval leaves out at either end."""
+
+
+def exact_share(right: float, count: float) -> Interval:
+    """The Clopper-Pearson interval of `right` of `count` independent docs; neither needs to be whole."""
+    low = 0.0 if right <= 0 else beta_quantile(TAIL, right, count - right + 1)
+    high = 1.0 if right >= count else beta_quantile(1 - TAIL, right + 1, count - right)
+    return low, high
+
+
+def share_interval(marks: Sequence[bool], clusters: Sequence[Hashable] | None = None) -> Interval:
+    """The interval of the share of true marks. clusters: one a mark; marks of one cluster were drawn together."""
+    count = len(marks)
+    share = sum(marks) / count
+    groups = count if clusters is None else len(set(clusters))
+    stderr = mean_stderr([float(mark) for mark in marks], clusters)
+    if share in (0.0, 1.0) or stderr is None:
+        return exact_share(share * groups, groups)
+    effective = count if stderr == 0 else min(count, share * (1 - share) / stderr**2)
+    if count > 1 and groups > 1:
+        effective *= (t_quantile(1 - TAIL, count - 1) / t_quantile(1 - TAIL, groups - 1)) ** 2
+    return exact_share(share * effective, effective)
+
+
+def combined(value: float, gaps: Sequence[Interval]) -> Interval:
+    """The interval of a number to which independent parts add: gaps are how far each part may take it down and up (MOVER)."""
+    down, up = (math.sqrt(math.fsum(gap[side] ** 2 for gap in gaps)) for side in (0, 1))
+    return value - down, value + up
+
+
+def difference_of_marks(
+    first: Sequence[bool], second: Sequence[bool], clusters: Sequence[Hashable] | None = None
+) -> Interval:
+    """The interval of the share of second minus that of first, over the same docs: from the docs gained and those lost."""
+    gained = [b and not a for a, b in zip(first, second, strict=True)]
+    lost = [a and not b for a, b in zip(first, second, strict=True)]
+    up, down = sum(gained) / len(gained), sum(lost) / len(lost)
+    (up_low, up_high), (down_low, down_high) = share_interval(gained, clusters), share_interval(lost, clusters)
+    low, high = combined(up - down, [(up - up_low, up_high - up), (down_high - down, down - down_low)])
+    return max(-1.0, low), min(1.0, high)
+
+
+def unseen(clusters: int) -> float:
+    """The largest share of clusters of another kind that would stay unseen in so many with a chance of 2.5%."""
+    return float(1 - TAIL ** (1 / clusters))
+
+
+def reach(aggregation: Callable[[Sequence[Any]], float], values: Sequence[Any]) -> float | None:
+    """How far a number may go: that of the docs all right minus that of all wrong; None where their values don't say."""
+    try:
+        right, wrong = ([marked(value, mark) for value in values] for mark in (1.0, 0.0))
+        found = abs(float(aggregation(right)) - float(aggregation(wrong)))
+    except Exception:  # the task's own function, on values that no doc had
+        return None
+    return found if math.isfinite(found) and found > 0 else None
+
+
+def marked(value: Any, mark: float) -> Any:
+    """A doc's value as it would be, were the doc right (1) or wrong (0)."""
+    return {**value, "score": mark} if isinstance(value, Mapping) else mark
+
+
+def independent_clusters(
+    aggregation: Callable[[Sequence[Any]], float], values: Sequence[Any], clusters: Sequence[Hashable] | None
+) -> int:
+    """How many clusters a number rests on: of a number that is made of strata, the smallest one's in each of them."""
+    stratum = traits_of(aggregation).stratum
+    found: dict[Hashable, set[Hashable]] = {}
+    for i, value in enumerate(values):
+        place = stratum(value) if stratum else None
+        found.setdefault(place, set()).add(i if clusters is None else clusters[i])
+    return len(found) * min(map(len, found.values()))

@@ -1,0 +1,250 @@
+"""Checks tasks without a model: does every config load, does every doc give a prompt, and do the gold answers score full marks?
+
+A task whose own right answers are not scored as right measures its scorer. This finds it before a GPU hour is spent.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from mm_eval.catalog.manager import Loaded
+from mm_eval.engine.model import Model
+from mm_eval.engine.order import planned
+from mm_eval.errors import ConfigError, MMEvalError, all_faults
+from mm_eval.prepare import Prepared, group_faults, prepare, prepare_without_model, without_sample
+from mm_eval.request import RunRequest, load_configs
+from mm_eval.scorers.base import Scorer
+from mm_eval.scorers.score_task import TaskScoring
+from mm_eval.task.blocks import check_prompt_keys, choose_block
+from mm_eval.task.task import Task
+from mm_eval.types import Answer, Instance, Slot
+
+MARGIN = 20.0
+"""Nats by which the gold choice is made likelier than the others: enough for brier_score to be 0 to 8 digits."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found out about one task."""
+
+    task: str
+    ok: bool
+    text: str
+
+
+def validate(request: RunRequest) -> Iterator[Finding]:
+    """The faults of all tasks and groups that can't be read, then one finding a task, or one for each of its faults.
+
+    Errors: ConfigError for an option that is wrong for every task.
+    """
+    unread: list[tuple[str, ConfigError]] = []
+    loaded = load_configs(request, unread)
+    told: set[str] = set()
+    for name, error in unread:
+        for finding in _findings(name, error):
+            if finding.text not in told:  # two groups may share a member
+                told.add(finding.text)
+                yield finding
+    unchecked = without_sample(loaded, request) if request.sample and loaded.tasks else set()
+    scorers: dict[str, list[Scorer]] = {}
+    for name in loaded.tasks:
+        if name in unchecked:
+            continue
+        try:
+            plan = prepare_without_model(request, name, loaded)
+            scorers[name] = plan.scorers[name]
+            yield from (check_task(plan, task_name, task) for task_name, task in plan.tasks.items())
+        except MMEvalError as error:
+            yield from _findings(name, error)
+    yield from _groups(loaded, scorers)
+    if unchecked:
+        yield Finding(", ".join(loaded.roots), True, f"{len(unchecked)} tasks have no sample data and were not checked")
+
+
+def _groups(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> Iterator[Finding]:
+    """What is wrong with the groups' own numbers."""
+    for name, group in loaded.groups.items():
+        try:
+            group.resolved()
+        except ConfigError as error:
+            yield from _findings(name, error)
+    for name, fault in group_faults(loaded, scorers):
+        yield from _findings(name, fault)
+
+
+def _findings(name: str, error: MMEvalError) -> Iterator[Finding]:
+    """A finding for an error, and for each that was found with it."""
+    for fault in all_faults(error):
+        yield Finding(name, False, f"{fault.owner} error: {fault}")
+
+
+def check_task(plan: Prepared, name: str, task: Task) -> Finding:
+    """Builds every doc's prompt and scores its own target as the answer."""
+    style, doc_ids, blocks = plan.styles[name], plan.doc_ids[name], task.config.prompt_kwargs
+    gold: dict[Slot, Answer] = {}
+    for instance in task.instances(doc_ids, style, lambda doc_id: None):
+        if instance.error is not None:
+            return Finding(name, False, f"{instance.error.owner} error: {instance.error}")
+        gold[instance.slot] = Answer(gold_answer(instance))
+    try:
+        check_prompt_keys(task, doc_ids, [choose_block(blocks, (), key) for key in blocks])
+    except MMEvalError as error:
+        return Finding(name, False, f"{error.owner} error: {error}")
+    scoring = TaskScoring(task, style, plan.scorers[name], gold.get)
+    for row in scoring.samples(doc_ids):
+        if row["status"] == "failed":
+            return Finding(name, False, f"doc {row['doc_id']} can't be scored: {row['error']['what']}")
+        for key, value in row["scores"].items():
+            if (mark := _mark(value)) is not None and _below_full(key, mark, scoring):
+                said = row["resps"] if len(str(row["resps"])) < 200 else f"{str(row['resps'])[:200]}..."
+                text = f"the gold answer of doc {row['doc_id']} scores {key} = {mark:g}: answer {said}, target {row['target']!r}"
+                return Finding(name, False, text)
+    numbers = scoring.aggregate(bootstrap_iters=0).numbers
+    shown = ", ".join(
+        f"{key} = {value:g}" for key, value in numbers.items() if "_stderr," not in key and value is not None
+    )
+    return Finding(name, True, f"{len(doc_ids)} docs; gold answers score {shown}")
+
+
+def gold_answer(instance: Instance) -> Any:
+    """What a perfect model would answer."""
+    if instance.request_type == "generate_until":
+        target = instance.target[0] if isinstance(instance.target, list) and instance.target else instance.target
+        return "" if target is None else str(target)
+    right = instance.target if isinstance(instance.target, list) else [instance.target]
+    gold = (
+        instance.choice in right or instance.metadata.get("choices") is None
+    )  # without choices all that is scored is gold
+    return (-1e-9 if gold else -MARGIN, gold)
+
+
+def _mark(value: Any) -> float | None:
+    """The mark in a doc's value, where it is a mark: a number, or the `score` of a mapping that is aggregated later."""
+    if isinstance(value, Mapping):
+        value = value.get("score")
+    return float(value) if isinstance(value, (bool, int, float)) else None
+
+
+def _below_full(key: str, mark: float, scoring: TaskScoring) -> bool:
+    """Whether a mark between 0 and 1, of a metric that is better when higher, is not a full one."""
+    metric = key.split(",")[0]
+    better = next((s.higher_is_better[metric] for s in scoring.scorers if metric in s.higher_is_better), True)
+    return better and 0 <= mark < 0.999
+
+
+log = logging.getLogger(__name__)
+TOLERANCE = 1e-4
+"""Nats by which log-likelihoods may differ: what float32 allows."""
+
+Outputs = dict[Slot, Any]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One slot that was answered differently: at batch 1, and the other way."""
+
+    slot: Slot
+    way: str
+    alone: Any
+    other: Any
+
+    def __str__(self) -> str:
+        place = f"{self.slot.task} doc {self.slot.doc_id}"
+        place += f" repeat {self.slot.repeat}" if self.slot.repeat else ""
+        place += f" choice {self.slot.choice}" if isinstance(self.alone, tuple) else ""
+        return f"{place}: {_shown(self.alone)} at batch 1, {_shown(self.other)} {self.way}"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How one way of asking compares with batch 1.
+
+    answers: what was answered in both ways; a question that failed in both shows nothing.
+    worst: the largest difference of log-likelihoods, in nats.
+    """
+
+    way: str
+    answers: int
+    worst: float
+    differences: list[Difference]
+
+
+def invariance(request: RunRequest) -> Iterator[Agreement]:
+    """Asks the docs of a request in three ways; one comparison for the real batch, one for two shards."""
+    plan = prepare(replace(request, batch_size=1))
+    assert plan.model is not None
+    alone = _answers(plan.model, _instances(plan))
+    if failed := [output for output in alone.values() if _failed(output)]:
+        log.warning("%d of %d questions failed at batch 1, the first with %s", len(failed), len(alone), failed[0])
+    plan.model = None  # its memory is needed for the other one
+    real = prepare(request)
+    assert real.model is not None
+    model = real.model
+    together = _answers(model, _instances(real))
+    yield compare(alone, together, f"at batch {request.batch_size}")
+    sharded = {**_answers(model, _instances(real, 0)), **_answers(model, _instances(real, 1))}
+    yield compare(alone, sharded, "in two shards")
+
+
+def compare(alone: Outputs, other: Outputs, way: str) -> Agreement:
+    """Every slot whose answers differ; log-likelihoods by more than TOLERANCE."""
+    worst, differences, answers = 0.0, [], 0
+    for slot, one in alone.items():
+        two = other.get(slot)
+        if _failed(one) and _failed(two):
+            continue
+        answers += 1
+        if isinstance(one, tuple) and isinstance(two, tuple):
+            gap = 0.0 if one[0] == two[0] else abs(one[0] - two[0])
+            worst = max(worst, gap)
+            equal = gap <= TOLERANCE and one[1] == two[1]
+        else:
+            equal = one == two
+        if not equal:
+            differences.append(Difference(slot, way, one, two))
+    return Agreement(way, answers, worst, differences)
+
+
+def _instances(plan: Prepared, shard: int | None = None) -> Iterator[Instance]:
+    for name, task in plan.tasks.items():
+        doc_ids = plan.doc_ids[name] if shard is None else plan.doc_ids[name][shard::2]
+        if doc_ids:
+            yield from task.instances(doc_ids, plan.styles[name])
+
+
+def _answers(model: Model, instances: Iterator[Instance]) -> Outputs:
+    """What the model answers, errors in their place; nothing is asked twice, nothing is kept on disk."""
+    ways = {
+        "generate_until": model.generate,
+        "loglikelihood": model.loglikelihood,
+        "loglikelihood_rolling": model.loglikelihood_rolling,
+    }
+    model.prepare()
+    found: Outputs = {}
+
+    def sound(group: Iterator[Instance]) -> Iterator[Instance]:
+        for instance in group:
+            if instance.error is None:
+                yield instance
+            else:
+                found[instance.slot] = instance.error
+
+    for kind, group in groupby(planned(instances), key=lambda instance: instance.request_type):
+        for instance, answer in ways[kind](sound(group)):
+            found[instance.slot] = answer if isinstance(answer, MMEvalError) else answer.output
+    return found
+
+
+def _failed(output: Any) -> bool:
+    return isinstance(output, MMEvalError)
+
+
+def _shown(output: Any) -> str:
+    if isinstance(output, tuple):
+        return f"{output[0]:.5f}{' (greedy)' if output[1] else ''}"
+    text = f"error: {output}" if _failed(output) else repr(output)
+    return text if len(text) < 80 else f"{text[:77]}..."

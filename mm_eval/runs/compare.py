@@ -1,0 +1,257 @@
+"""Runs compared with a first one, doc by doc: what differs in what was asked, then what differs in what came out.
+
+    compared = compare([RecordedRun.read("runs/a"), RecordedRun.read("runs/b")])
+
+Only docs that both runs scored are paired, and only where the doc itself is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.metrics.intervals import holm
+from mm_eval.metrics.paired import Estimate, Flips, flips, paired_difference
+from mm_eval.runs.group_changes import group_differences, leaves
+from mm_eval.runs.recorded import RecordedRun, RecordedTask
+
+EXACT = "†"
+EXACT_NOTE = f"{EXACT} exact 95% interval: nearly all docs are right or wrong, or nearly none changed"
+
+
+@dataclass(frozen=True)
+class Change:
+    """How one number of a task changes from the first run to another one.
+
+    first, second: the numbers over the docs that both have. difference: second - first, paired.
+    corrected: its p-value times what Holm says for the number of p-values beside it. flips: of right/wrong metrics.
+    better: whether higher is better. headline: not a part of another number of the task.
+    """
+
+    task: str
+    key: str
+    first: Estimate
+    second: Estimate
+    difference: Estimate
+    flips: Flips | None
+    better: bool = True
+    headline: bool = True
+    corrected: float | None = None
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the two can be told apart at 5%, corrected."""
+        return self.corrected is not None and self.corrected < 0.05
+
+
+@dataclass
+class Comparison:
+    """One run against the first.
+
+    differs: what was asked differently, in sentences; to be read before the numbers. answers: per task how many of the
+    docs both have were answered in other words.
+    """
+
+    run: RecordedRun
+    changes: list[Change] = field(default_factory=list)
+    differs: list[str] = field(default_factory=list)
+    answers: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+def compare(
+    runs: Sequence[RecordedRun],
+    only: Sequence[str] | None = None,
+    family: Callable[[Change], Hashable] = lambda change: "all",
+) -> list[Comparison]:
+    """Every run after the first against the first; p-values are corrected for their number.
+
+    only: the tasks to compare. family: the changes with one value of it are corrected together; as it is all numbers of all
+        runs, since each of them is looked at. Errors: ConfigError where the runs share none.
+    """
+    first, compared = runs[0], list[Comparison]()
+    for name in only or ():
+        if name not in first.spec["tasks"]:
+            raise ConfigError(f"{name!r} is no task of {first.folder}.", hint=did_you_mean(name, first.spec["tasks"]))
+    for run in runs[1:]:
+        comparison = Comparison(run, differs=list(differences_in_spec(first, run)))
+        shared = [name for name in first.tasks if name in run.tasks and (only is None or name in only)]
+        if not shared:
+            raise ConfigError(f"{first.folder} and {run.folder} have no task in common.")
+        for name in shared:
+            comparison.changes += _changes((first, run), name, comparison)
+        comparison.changes = _with_groups(first, comparison.changes)
+        compared.append(comparison)
+    _correct(compared, family)
+    return compared
+
+
+def differences_in_spec(first: RecordedRun, second: RecordedRun) -> Iterator[str]:
+    """What two runs asked differently, a sentence each; empty for two models under equal conditions."""
+    for what in ("chat", "system", "seed"):
+        if first.spec.get(what) != second.spec.get(what):
+            names = {"chat": "chat template", "system": "system instruction", "seed": "seed"}
+            yield f"the {names[what]} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"
+    mine, other = first.spec["tasks"], second.spec["tasks"]
+    if alone := sorted(mine.keys() ^ other.keys()):
+        more = f" and {len(alone) - 5} more" if len(alone) > 5 else ""
+        yield f"in one of the runs only: {', '.join(alone[:5])}{more}"
+    versions = [run.results["versions"] for run in (first, second)]
+    for name in [name for name in mine if name in other]:
+        a, b = mine[name], other[name]
+        if a["data"] != b["data"]:
+            yield f"{name}: the data differs; only docs that are equal in both are paired"
+        if versions[0].get(name) != versions[1].get(name):
+            yield f"{name}: the task's version differs: {versions[0].get(name)} and {versions[1].get(name)}"
+        elif a["config"] != b["config"]:
+            yield f"{name}: the task's config differs"
+        if a["prompt"] != b["prompt"]:
+            yield f"{name}: the prompt differs: {_prompt(a['prompt'])} and {_prompt(b['prompt'])}"
+        if a["docs"] != b["docs"]:
+            yield f"{name}: not the same docs were asked ({a['docs']['count']} and {b['docs']['count']})"
+
+
+def _prompt(prompt: Mapping[str, Any]) -> str:
+    said = ", ".join(f"{key}={value!r}" for key, value in prompt["kwargs"].items() if value != "")
+    return f"{prompt['key']} ({said})" if said else str(prompt["key"])
+
+
+def _changes(pair: tuple[RecordedRun, RecordedRun], name: str, comparison: Comparison) -> Iterator[Change]:
+    asked, asked_of_other = (run.asked(name) for run in pair)
+    same = [i for i in asked if i in asked_of_other and asked[i].doc == asked_of_other[i].doc]
+    if left_out := len(asked.keys() | asked_of_other.keys()) - len(same):
+        comparison.differs.append(f"{name}: {left_out} docs are not the same in both runs, or in one only: left out")
+    comparison.answers[name] = (sum(asked[i].answers != asked_of_other[i].answers for i in same), len(same))
+    first, second = (run.tasks[name] for run in pair)
+    headlines = set(headline_keys(first))
+    unscored, unknown = 0, list[str]()
+    for key in first.values:
+        if key not in second.values:
+            continue
+        mine = [i for i in same if i in first.values[key]]
+        shared = sorted(i for i in mine if i in second.values[key])
+        unscored = max(unscored, len(mine) - len(shared))
+        change = _change(first, second, key, shared)
+        if change is not None:
+            yield replace(change, headline=key in headlines)
+        elif shared:
+            unknown.append(key.removesuffix(",none"))
+    if unknown:
+        why = "the task's own function for it can't be read any more, or fails on these docs"
+        comparison.differs.append(f"{name}: {', '.join(unknown)} can't be compared: {why}")
+    if unscored:
+        comparison.differs.append(f"{name}: {unscored} docs failed in the other run: left out of both")
+
+
+def _change(first: RecordedTask, second: RecordedTask, key: str, shared: list[int]) -> Change | None:
+    function = first.aggregation(key)
+    if function is None or not shared:
+        return None
+    before, after = first.estimate(key, shared), second.estimate(key, shared)
+    if before is None or after is None:
+        return None
+    a, b = [first.values[key][i] for i in shared], [second.values[key][i] for i in shared]
+    return Change(
+        first.name,
+        key,
+        before,
+        after,
+        paired_difference(function, a, b, [first.clusters[i] for i in shared]),
+        flips(dict(zip(shared, a, strict=True)), dict(zip(shared, b, strict=True))),
+        first.better.get(key.split(",")[0], True),
+    )
+
+
+def _with_groups(run: RecordedRun, changes: list[Change]) -> list[Change]:
+    """The changes with those of groups in front of their tasks', which are then no headlines."""
+    by_task: dict[str, list[Change]] = {}
+    for change in changes:
+        by_task.setdefault(change.task, []).append(change)
+    ahead: list[Change] = []
+    inside: set[str] = set()
+    for group in run.results["groups"]:
+        better = run.results["higher_is_better"].get(group, {})
+        for key, first, second, difference in group_differences(run, group, by_task):
+            outermost = group not in inside
+            up = better.get(key.split(",")[0], True)
+            ahead.append(Change(group, key, first, second, difference, None, up, headline=outermost))
+            inside.update(leaves(run, group), run.results["group_subtasks"].get(group, ()))
+    return ahead + [replace(change, headline=change.headline and change.task not in inside) for change in changes]
+
+
+def headline_keys(task: RecordedTask) -> list[str]:
+    """The numbers that are no part of an earlier one: of MME the two sums and not the categories."""
+    found: list[str] = []
+    for key, of_docs in task.values.items():
+        if not any(of_docs.keys() < task.values[earlier].keys() for earlier in found):
+            found.append(key)
+    return found
+
+
+def _correct(compared: Sequence[Comparison], family: Callable[[Change], Hashable]) -> None:
+    """Holm's correction over the changes of each family."""
+    families: dict[Hashable, list[tuple[Comparison, int, float]]] = {}
+    for comparison in compared:
+        for place, change in enumerate(comparison.changes):
+            if (p := change.difference.p_value) is not None:
+                families.setdefault(family(change), []).append((comparison, place, p))
+    for found in families.values():
+        for (comparison, place, _), p in zip(found, holm([p for *_, p in found]), strict=True):
+            comparison.changes[place] = replace(comparison.changes[place], corrected=p)
+
+
+def verdict(change: Change, name: str, baseline: str) -> str:
+    """One sentence on one number: which is better and by how much, or how many docs would be needed to tell."""
+    found, metric = change.difference, change.key.split(",")[0]
+    where = f"{change.task} ({metric})"
+    if found.interval is None:
+        return f"{where}: no interval. {found.note}".strip()
+    if change.told_apart:
+        word = "better" if (found.value > 0) == change.better else "worse"
+        amount = f"{signless(found.value)} {spread(found)}"
+        return f"{name} is {word} than {baseline} on {where} by {amount} (p {p_text(change.corrected, '= ')})."
+    if found.value == 0:
+        return f"{name} and {baseline} score the same on {where} with {found.docs} docs."
+    needed = found.docs_needed
+    if needed is None or needed <= found.docs:
+        between = f"On {where} no difference between {name} and {baseline}"
+        return f"{between} can be told apart once corrected for the number of comparisons."
+    return (
+        f"On {where} no difference between {name} and {baseline} can be told apart with {found.docs} docs; "
+        f"about {rounded(needed):,} would be needed if it is as large as seen ({signed(found.value)})."
+    )
+
+
+def spread(found: Estimate, scale: float | None = None) -> str:
+    """ "± 0.0120", half the 95% interval, or "[0.8576, 1.0000] †" where that is exact; empty where there is none."""
+    scale = found.value if scale is None else scale
+    if found.margin is not None:
+        return f"± {number(found.margin, scale)}"
+    return f"[{', '.join(number(bound, scale) for bound in found.interval)}] {EXACT}" if found.interval else ""
+
+
+def rounded(count: int) -> int:
+    """A count to two digits, upwards: 917 is 920."""
+    step: int = 10 ** max(0, len(str(count)) - 2)
+    return -(-count // step) * step
+
+
+def number(value: float | None, scale: float | None = None) -> str:
+    """Points with one place, fractions with four."""
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if abs(scale if scale is not None else value) >= 2 else f"{value:.4f}"
+
+
+def signless(value: float) -> str:
+    return number(abs(value))
+
+
+def signed(value: float, scale: float | None = None) -> str:
+    return f"{'+' if value > 0 else '-' if value < 0 else ''}{number(abs(value), scale)}"
+
+
+def p_text(p: float | None, equals: str = "") -> str:
+    """A p-value in three places; what is smaller is said to be smaller."""
+    return "-" if p is None else "<0.001" if p < 0.001 else f"{equals}{p:.3f}"

@@ -1,0 +1,205 @@
+"""Numbers of groups with what their intervals need, and their differences: from the tasks' numbers and paired differences.
+
+A group's number is a function f of its tasks' numbers: a mean, or one of the YAML's own. To first order it changes by what each
+task's error changes it by, and what a task adds to the variance of f(second) - f(first) is
+
+    da^2 + db^2 - 2 r da db
+
+where da and db are the changes of f by one standard error of the task's number in either run, and r is how far the two numbers
+move together, which the paired difference tells: se(b - a)^2 = se(a)^2 + se(b)^2 - 2 r se(a) se(b). For means this is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from mm_eval.metrics.intervals import combined
+from mm_eval.metrics.paired import Estimate
+from mm_eval.runs.recorded import RecordedRun
+from mm_eval.scorers.groups import GroupMetric, Member, aggregate_group
+from mm_eval.types import MetricKey
+
+if TYPE_CHECKING:
+    from mm_eval.runs.compare import Change
+
+
+Triple = tuple[Estimate, Estimate, Estimate]
+"""A number in the first run, in the second, and their paired difference."""
+OfTasks = Callable[[Mapping[str, float]], float | None]
+"""A group's number from its tasks' numbers."""
+
+
+def leaves(run: RecordedRun, group: str) -> list[str]:
+    """The tasks below a group, once for each place where they stand."""
+    members = run.results["group_subtasks"].get(group)
+    if members is None:
+        return [group] if group in run.spec["tasks"] else []
+    return [leaf for member in members for leaf in leaves(run, member)]
+
+
+def group_estimates(run: RecordedRun, group: str) -> dict[str, Estimate]:
+    """The recorded numbers of a group by key, each with its interval."""
+    row, names = run.results["groups"][group], leaves(run, group)
+    found = {}
+    for text, value in row.items():
+        key = MetricKey.parse(text)
+        if key is None or key.is_stderr or not isinstance(value, (int, float)):
+            continue
+        below = {name: e for name in dict.fromkeys(names) if (e := run.tasks[name].estimate(text))}
+        stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
+        places = {name: names.count(name) for name in below}
+        made_by = (
+            _function(m, text, {n: e.docs for n, e in below.items()}, places) for m in run.group_metrics.get(group, ())
+        )
+        values = {name: e.value for name, e in below.items()}
+        f = next(
+            (f for f in made_by if (made := f(values)) is not None and math.isclose(made, value, rel_tol=1e-6)), None
+        )
+        found[text] = _together(float(value), stderr, below, f)
+    return found
+
+
+def estimates(run: RecordedRun, name: str) -> dict[str, Estimate]:
+    """The numbers of a row of the table, a task's or a group's, as far as their intervals can be had: one rule for all reports.
+
+    Of a task whose own functions can't be read any more, the recorded number with its standard error.
+    """
+    if name in run.results["groups"]:
+        return group_estimates(run, name)
+    task, row, found = run.tasks.get(name), run.results["results"][name], dict[str, Estimate]()
+    for text, value in row.items():
+        key = MetricKey.parse(text)
+        if task is None or key is None or key.is_stderr or not isinstance(value, (int, float)):
+            continue
+        stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
+        values = task.values.get(text, {})
+        clusters = len({task.clusters[doc_id] for doc_id in values})
+        whole = Estimate(float(value), stderr, len(values), clusters, max(1, clusters - 1))
+        found[text] = task.estimate(text) or whole
+    return found
+
+
+def group_differences(
+    run: RecordedRun, group: str, changes: Mapping[str, Sequence[Change]]
+) -> Iterator[tuple[str, Estimate, Estimate, Estimate]]:
+    """(key, first, second, difference) of each number of a group over the docs that both runs have.
+
+    changes: those of each task. Nothing where one of the group's tasks is not in both runs.
+    """
+    names = leaves(run, group)
+    if not names or any(name not in changes for name in names):
+        return
+    below = {
+        name: {change.key: (change.first, change.second, change.difference) for change in changes[name]}
+        for name in names
+    }
+    for metric in run.group_metrics.get(group, ()):
+        for key in dict.fromkeys(key for found in below.values() for key in found):
+            having = {name: found[key] for name, found in below.items() if key in found}
+            places = {name: names.count(name) for name in having}
+            if (total := _total(metric, key, having, places)) is not None:
+                yield key, *total
+
+
+def _total(metric: GroupMetric, key: str, tasks: Mapping[str, Triple], places: Mapping[str, int]) -> Triple | None:
+    """The group's triple; None where the entry is of another key, or its function fails on these numbers."""
+    f = _function(metric, key, {name: difference.docs for name, (_, _, difference) in tasks.items()}, places)
+    before, after, changed = ({name: triple[n] for name, triple in tasks.items()} for n in range(3))
+    first, second = (f({name: e.value for name, e in found.items()}) for found in (before, after))
+    if first is None or second is None:
+        return None
+    da, db = _shifts(f, before), _shifts(f, after)
+    shares = {name: _share(da[name], db[name], *tasks[name]) for name in tasks}
+    values = {name: e.value for name, e in after.items()}
+
+    def changed_by(differences: Mapping[str, float]) -> float | None:
+        """The group's change, were the tasks' changes these."""
+        moved = f({name: values[name] + differences[name] - changed[name].value for name in values})
+        return None if moved is None or first is None else moved - first
+
+    of_first, of_second = ({name: None if d is None else d * d for name, d in shifts.items()} for shifts in (da, db))
+    return (
+        _together(first, _root(of_first.values()), before, f, of_first),
+        _together(second, _root(of_second.values()), after, f, of_second),
+        _together(second - first, _root(shares.values()), changed, changed_by, shares),
+    )
+
+
+def _function(metric: GroupMetric, key: str, sizes: Mapping[str, int], places: Mapping[str, int]) -> OfTasks:
+    """What makes a group's number of its tasks' numbers; None where it is of another key, or fails."""
+
+    def f(values: Mapping[str, float]) -> float | None:
+        members = {name: Member({key: value}, sizes[name], {}, places[name]) for name, value in values.items()}
+        number = aggregate_group(members, [metric]).numbers.get(key)
+        return None if number is None or not math.isfinite(number) else float(number)
+
+    return f
+
+
+def _shifts(f: OfTasks, tasks: Mapping[str, Estimate]) -> dict[str, float | None]:
+    """What each task's standard error changes f by; None where either is unknown."""
+    values = {name: found.value for name, found in tasks.items()}
+
+    def shift(name: str, error: float | None) -> float | None:
+        if error is None:
+            return None
+        up, down = f({**values, name: values[name] + error}), f({**values, name: values[name] - error})
+        return None if up is None or down is None else (up - down) / 2
+
+    return {name: shift(name, found.stderr) for name, found in tasks.items()}
+
+
+def _share(da: float | None, db: float | None, a: Estimate, b: Estimate, difference: Estimate) -> float | None:
+    """What one task adds to the variance of the group's difference."""
+    if da is None or db is None or difference.stderr is None:
+        return None
+    if not a.stderr or not b.stderr:  # a number without spread moves with none
+        return da * da + db * db
+    together = (a.stderr**2 + b.stderr**2 - difference.stderr**2) / (2 * a.stderr * b.stderr)
+    return da * da + db * db - 2 * max(-1.0, min(1.0, together)) * da * db
+
+
+def _root(parts: Collection[float | None]) -> float | None:
+    known = [part for part in parts if part is not None]
+    return math.sqrt(max(0.0, math.fsum(known))) if len(known) == len(parts) else None
+
+
+def _together(
+    value: float,
+    stderr: float | None,
+    below: Mapping[str, Estimate],
+    f: OfTasks | None,
+    shares: Mapping[str, float | None] | None = None,
+) -> Estimate:
+    """A number of docs that several tasks have between them.
+
+    f: what makes it of the tasks' numbers, None where that is not known. shares: what each task adds to its variance; else they
+        are worked out with f. The degrees of freedom are Satterthwaite's: those of a task count as much as its share.
+    """
+    if shares is None and f is not None:
+        shares = {name: None if d is None else d * d for name, d in _shifts(f, below).items()}
+    known = [(share, below[name].freedom) for name, share in (shares or {}).items() if share]
+    if known:
+        freedom = round(math.fsum(v for v, _ in known) ** 2 / math.fsum(v * v / df for v, df in known))
+    else:
+        freedom = min((e.freedom for e in below.values()), default=1)
+    docs, clusters = (sum(getattr(e, name) for e in below.values()) for name in ("docs", "clusters"))
+    return Estimate(value, stderr, docs, clusters, max(1, freedom), exact=_exact(value, below, f))
+
+
+def _exact(value: float, below: Mapping[str, Estimate], f: OfTasks | None) -> tuple[float, float] | None:
+    """The interval of a group with a task whose own is exact: from how far each task's interval takes the number."""
+    if f is None or all(e.exact is None for e in below.values()):
+        return None
+    values, gaps = {name: e.value for name, e in below.items()}, []
+    for name, e in below.items():
+        if e.interval is None:
+            return None
+        ends = [f({**values, name: bound}) for bound in e.interval]
+        known = [end for end in ends if end is not None]
+        if len(known) < 2:
+            return None
+        gaps.append((max(0.0, value - min(known)), max(0.0, max(known) - value)))
+    return combined(value, gaps)

@@ -1,0 +1,273 @@
+"""A finished run as its folder tells it: numbers, docs with their values and clusters, and what was asked.
+
+Nothing here needs the model or the data: the task files are read again for the aggregation functions alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mm_eval.errors import ConfigError, MMEvalError, StoreError
+from mm_eval.metrics.aggregation import mean
+from mm_eval.metrics.paired import Estimate, estimate, with_stderr
+from mm_eval.scorers.groups import GroupMetric
+from mm_eval.types import MetricKey
+
+if TYPE_CHECKING:
+    from mm_eval.catalog.manager import Loaded
+
+
+OF_RUN = frozenset({"spec", "request"})
+OF_RESULTS = frozenset({"results", "groups", "group_subtasks", "configs", "versions", "higher_is_better", "run"})
+OF_ROW = frozenset({"doc_id", "status", "doc", "prompt", "target", "resps", "scores"})
+"""What the files of a run must have to be read."""
+
+Aggregation = Callable[[Sequence[Any]], float]
+
+
+@dataclass
+class RecordedTask:
+    """The scored docs of one task of a run.
+
+    values: {"metric,filter": {doc_id: value}}. clusters: {doc_id: what it was drawn together with}. better: which way each
+    metric is better. recorded: the numbers and standard errors of results.json.
+    """
+
+    name: str
+    values: dict[str, dict[int, Any]] = field(default_factory=dict)
+    clusters: dict[int, Hashable] = field(default_factory=dict)
+    better: Mapping[str, bool] = field(default_factory=dict)
+    recorded: Mapping[str, Any] = field(default_factory=dict)
+    aggregations: Mapping[str, Aggregation] = field(default_factory=dict)
+    _whole: dict[str, Estimate | None] = field(default_factory=dict, repr=False)
+
+    def aggregation(self, key: str) -> Aggregation | None:
+        """The function that makes the number of a key: the task's own, else the mean where the values are numbers."""
+        if key in self.aggregations:
+            return self.aggregations[key]
+        numbers = all(isinstance(value, (bool, int, float)) for value in self.values.get(key, {}).values())
+        return mean if numbers else None
+
+    def estimate(self, key: str, of_docs: Collection[int] | None = None) -> Estimate | None:
+        """The number of a key with its interval, None where its aggregation can't be had or fails.
+
+        of_docs: of these docs alone. Of all docs it is the recorded number with the recorded standard error, where there is one.
+        """
+        if of_docs is not None and len(of_docs) < len(self.values.get(key, ())):
+            return self._estimate(key, {doc_id: self.values[key][doc_id] for doc_id in of_docs})
+        if key not in self._whole:
+            self._whole[key] = self._estimate(key, self.values.get(key, {}), whole=True)
+        return self._whole[key]
+
+    def _estimate(self, key: str, values: Mapping[int, Any], *, whole: bool = False) -> Estimate | None:
+        function = self.aggregation(key)
+        if function is None or not values:
+            return None
+        clusters = [self.clusters[doc_id] for doc_id in values]
+        metric = MetricKey.parse(key)
+        error = str(MetricKey(metric.metric, metric.scorer, is_stderr=True)) if metric else ""
+        value, stderr = self.recorded.get(key), self.recorded.get(error)
+        try:
+            if whole and isinstance(value, (int, float)) and isinstance(stderr, (int, float)):
+                return with_stderr(float(value), float(stderr), function, list(values.values()), clusters)
+            return estimate(function, list(values.values()), clusters)
+        except Exception:  # the task's own code, on values that went through JSON or on a part of the docs
+            return None
+
+
+class Asked(NamedTuple):
+    """A doc and the raw answers to it, each as a digest, so that two runs can be held against each other."""
+
+    doc: bytes
+    answers: bytes
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """A run folder with a results.json."""
+
+    folder: Path
+    results: Mapping[str, Any]
+    spec: Mapping[str, Any]
+    request: Mapping[str, Any]
+    name: str = ""
+
+    @classmethod
+    def read(cls, folder: str | Path, name: str = "") -> RecordedRun:
+        """The run in a folder; ConfigError where there is none, or none that was scored.
+
+        name: what tables call its model, else what was loaded.
+        """
+        path = Path(folder)
+        run, results = _read(path, "run.json", OF_RUN), _read(path, "results.json", OF_RESULTS)
+        if not isinstance(run["spec"].get("tasks"), dict) or not isinstance(run["request"].get("tasks"), list):
+            raise StoreError("it does not say which tasks were asked.", where=str(path / "run.json"))
+        return cls(path, results, run["spec"], run["request"], name)
+
+    @property
+    def model(self) -> str:
+        """The model as a table names it: its name in a release file, else what was loaded, else the adapter."""
+        if name := self.name or self.request.get("name"):
+            return str(name)
+        run = self.results["run"]
+        args = self.request.get("model_args") or {}
+        named = args.get("pretrained") or args.get("model") or args.get("path")
+        return str(Path(str(named)).name if named else run.get("model_name"))
+
+    @property
+    def prompt_keys(self) -> dict[str, str]:
+        """The prompt block of each task."""
+        return {name: prompt["key"] for name, prompt in self.results["run"]["prompts"].items()}
+
+    def samples_path(self, task: str) -> Path:
+        """samples/<task>.jsonl"""
+        return self.folder / "samples" / f"{sample_name(task)}.jsonl"
+
+    def rows(self, task: str) -> Iterator[dict[str, Any]]:
+        """The rows of samples/<task>.jsonl."""
+        path, read = self.samples_path(task), 0
+        try:
+            with path.open(encoding="utf-8") as file:
+                for line in file:
+                    row = json.loads(line)
+                    if not isinstance(row, dict) or not row.keys() >= OF_ROW:
+                        raise ValueError("it is no row of a run")
+                    yield row
+                    read += 1
+        except FileNotFoundError as error:
+            raise ConfigError("the samples are missing.", where=str(path), hint="mm-eval score RUN") from error
+        except ValueError as error:
+            hint = "mm-eval score RUN writes it anew."
+            raise StoreError(f"a row can't be read: {error}.", where=f"{path}:{read + 1}", hint=hint) from error
+
+    @cached_property
+    def tasks(self) -> dict[str, RecordedTask]:
+        """Every task with its docs."""
+        return {name: self._task(name) for name in self.spec["tasks"]}
+
+    def _task(self, name: str) -> RecordedTask:
+        recorded = self.results["results"].get(name, {})
+        task = RecordedTask(name, better=self.results["higher_is_better"].get(name, {}), recorded=recorded)
+        task.aggregations = self.aggregations.get(name, {})
+        clusters: dict[str | int, int] = {}  # a number a cluster: its name may be several digests long
+        last = None  # equal values are one object: a doc's under its category and in the sum, two docs' on one picture
+        for row in self.rows(name):
+            doc_id = row["doc_id"]
+            drawn_with = json.dumps(row["cluster"]) if "cluster" in row else doc_id
+            task.clusters[doc_id] = clusters.setdefault(drawn_with, len(clusters))
+            if row["status"] not in ("failed", "not requested"):
+                for key, value in row["scores"].items():
+                    last = last if value == last and type(value) is type(last) else _lean(value)
+                    task.values.setdefault(key, {})[doc_id] = last
+        if recorded and recorded["n"] != len(task.clusters):
+            what = f"it has {len(task.clusters)} docs, and results.json is of {recorded['n']}."
+            raise StoreError(what, where=str(self.samples_path(name)), hint="mm-eval score RUN writes both anew.")
+        order = list(recorded)  # as the table has them, not as docs came by
+        places = {key: order.index(key) if key in order else len(order) for key in task.values}
+        task.values = {key: task.values[key] for key in sorted(task.values, key=lambda key: places[key])}
+        return task
+
+    def asked(self, name: str) -> dict[int, Asked]:
+        """For each doc of a task what was asked and answered, as digests."""
+        return {
+            row["doc_id"]: Asked(_digest([row["doc"], row["target"]]), _digest(row["resps"])) for row in self.rows(name)
+        }
+
+    @cached_property
+    def aggregations(self) -> dict[str, dict[str, Aggregation]]:
+        """The aggregation functions of each task's keys; empty for a task whose files can't be read any more."""
+        from mm_eval.scorers.of_task import scorers_of
+
+        found: dict[str, dict[str, Aggregation]] = {}
+        for name, config in self._loaded.tasks.items() if self._loaded else ():
+            if name in self.spec["tasks"]:
+                try:
+                    scorers = scorers_of(config.resolved())
+                except MMEvalError:
+                    continue
+                keys = [key for text in self.results["results"][name] if (key := MetricKey.parse(text))]
+                by_name = {scorer.name: scorer for scorer in scorers}
+                found[name] = {
+                    str(key): by_name[key.scorer].aggregation_of(key.metric)
+                    for key in keys
+                    if not key.is_stderr and key.scorer in by_name
+                }
+        return found
+
+    @cached_property
+    def group_metrics(self) -> dict[str, list[GroupMetric]]:
+        """How each group's numbers come from its tasks'."""
+        found: dict[str, list[GroupMetric]] = {}
+        for name, config in self._loaded.groups.items() if self._loaded else ():
+            try:
+                entries = config.resolved().aggregate_metric_list
+            except MMEvalError:
+                continue
+            found[name] = [
+                GroupMetric(e.metric, e.aggregation, e.weight_by_size, e.filter_list, e.higher_is_better)
+                for e in entries
+            ]
+        return found
+
+    @cached_property
+    def _loaded(self) -> Loaded | None:
+        """The task files that the run was asked with, None where they are gone."""
+        from mm_eval.request import RunRequest, load_configs
+
+        try:
+            return load_configs(RunRequest.from_json(self.request))
+        except MMEvalError:
+            return None
+
+
+def sample_name(name: str) -> str:
+    """A row's name as the name of a file of its own, visible and within its folder.
+
+    A plain name is kept; one that can't stand as it is, or looks as if it had been marked so, gets a digest of itself.
+
+    >>> sample_name("mme"), sample_name("a::b@mcqa"), sample_name("../.b")
+    ('mme', 'a__b@mcqa-cf1d76bc', '__.b-4cf595a8')
+    """
+    safe = re.sub(r"[^\w.@+-]+", "__", name)[:48].lstrip(".")
+    if name and safe == name and not re.search(r"-[0-9a-f]{8}$", name):
+        return name
+    return f"{safe}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
+    """A JSON file of a run folder with the keys that it must have."""
+    try:
+        found = json.loads((folder / name).read_text(encoding="utf-8"))
+    except OSError as error:
+        hint = "Give the folder of a run." if name == "run.json" else "Score it first: mm-eval score RUN."
+        raise ConfigError(f"there is no {name} in this folder.", where=str(folder), hint=hint) from error
+    except ValueError as error:
+        raise StoreError(f"it is no JSON: {error}.", where=str(folder / name)) from error
+    if not isinstance(found, dict) or not needed <= {key for key, value in found.items() if isinstance(value, dict)}:
+        hint = "" if name == "run.json" else "mm-eval score RUN writes it anew."
+        raise StoreError("it is not what a run writes.", where=str(folder / name), hint=hint)
+    return found
+
+
+def _digest(value: Any) -> bytes:
+    return hashlib.sha256(json.dumps(value).encode()).digest()[:16]
+
+
+def _lean(value: Any) -> Any:
+    """A value of a doc with its texts and right/wrong marks shared with other docs': a run has them by the thousand."""
+    if type(value) is str:
+        return sys.intern(value)
+    if type(value) is float:
+        return _MARKS.get(value, value)
+    return {sys.intern(key): _lean(item) for key, item in value.items()} if type(value) is dict else value
+
+
+_MARKS = {0.0: 0.0, 1.0: 1.0}

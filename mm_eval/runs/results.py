@@ -1,0 +1,208 @@
+"""results.json: the numbers under lm-eval's keys, and what was measured under `run`."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mm_eval import __version__
+from mm_eval.engine.ranks import processes
+from mm_eval.metrics.intervals import combined
+from mm_eval.scorers.groups import GroupMetric, Member, aggregate_group
+from mm_eval.scorers.score_task import TaskScores
+from mm_eval.types import MetricKey
+
+if TYPE_CHECKING:
+    from mm_eval.prepare import Prepared
+
+
+LIBRARIES = ("torch", "transformers", "datasets", "numpy", "pillow", "tokenizers")
+
+
+def assemble(plan: Prepared, scores: Mapping[str, TaskScores]) -> tuple[dict[str, Any], list[tuple[str, int]]]:
+    """results.json without `run`, and the rows of the table in order with their depth.
+
+    Everything here is a function of the spec and the answers, so that equal runs give equal bytes.
+    """
+    rows = {name: task_row(plan.tasks[name].config.display_name, score) for name, score in scores.items()}
+    members = _with_leaves(plan.loaded.group_map, rows)
+    groups = {name: group_row(plan, name, members, scores) for name in members}
+    order = list(_ordered(plan.loaded.roots, members, rows, groups))
+    shots = {name: plan.tasks[name].config.shown_num_fewshot for name in rows}
+    for name in groups:
+        stated = plan.loaded.groups[name].shown_num_fewshot
+        below = {shots[leaf] for leaf in _leaves(name, members)}
+        if stated is not None or len(below) == 1:
+            shots[name] = stated if stated is not None else below.pop()
+    better = {name: score.higher_is_better for name, score in scores.items()}
+    for name in groups:
+        better[name] = {metric: up for leaf in _leaves(name, members) for metric, up in better[leaf].items()}
+    names = list(dict.fromkeys(name for name, _ in order))
+    results = {
+        "results": {name: groups.get(name) or rows[name] for name in names},
+        "groups": {name: groups[name] for name in names if name in groups},
+        "group_subtasks": {name: found for name, found in members.items() if name in groups},
+        "configs": {name: plan.tasks[name].config.to_json() for name in rows},
+        "versions": {
+            name: (plan.loaded.groups[name] if name in groups else plan.tasks[name].config).version for name in names
+        },
+        "n-shot": {name: shots[name] for name in names if name in shots},
+        "higher_is_better": better,
+        "n-samples": {
+            name: {"original": len(plan.tasks[name].docs), "effective": score.n} for name, score in scores.items()
+        },
+    }
+    return results, order
+
+
+def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
+    """One task's numbers and counts."""
+    row: dict[str, Any] = {"alias": alias, **scores.numbers}
+    row.update(n=scores.n, failed=scores.failed, unparsed=scores.unparsed, truncated=scores.truncated)
+    row.update(cut=scores.cut, ties=scores.ties)
+    if scores.not_requested:
+        row["not_requested"] = scores.not_requested
+    row.update(_fewer(scores.sizes, scores.scored))
+    if scores.intervals:
+        row["intervals"] = {key: list(interval) for key, interval in scores.intervals.items()}
+    if len(scores.unparsed_by) > 1:
+        row["unparsed_by_filter"] = dict(scores.unparsed_by)
+    if scores.notes:
+        row["notes"] = list(scores.notes)
+    if warning := scores.silent.warning:
+        row["warnings"] = [warning]
+    return row
+
+
+def group_row(
+    plan: Prepared, name: str, members: Mapping[str, list[str]], scores: Mapping[str, TaskScores]
+) -> dict[str, Any]:
+    """One group's numbers over its leaf tasks, and their counts added up."""
+    places = Counter(_leaves(name, members))  # a task that stands below the group twice counts twice
+    leaves = {leaf: scores[leaf] for leaf in places}
+    config = plan.loaded.groups[name]
+    below = {leaf: Member(score.numbers, score.scored, score.sizes, places[leaf]) for leaf, score in leaves.items()}
+    made_by = [
+        GroupMetric(m.metric, m.aggregation, m.weight_by_size, m.filter_list, m.higher_is_better)
+        for m in config.aggregate_metric_list
+    ]
+    result = aggregate_group(below, made_by)
+    row: dict[str, Any] = {"alias": config.display_name, **result.numbers}
+    for count in ("n", "failed", "unparsed", "truncated", "cut", "ties"):
+        row[count] = sum(getattr(score, count) * places[leaf] for leaf, score in leaves.items())
+    if pending := sum(score.not_requested * places[leaf] for leaf, score in leaves.items()):
+        row["not_requested"] = pending
+    row.update(_fewer(result.sizes, row["n"] - row["failed"] - pending))
+    exact = {leaf: score.intervals for leaf, score in leaves.items()}
+    if intervals := _group_intervals(result.numbers, below, made_by, exact):
+        row["intervals"] = intervals
+    if notes := [*([config.note] if config.note else []), *result.notes]:
+        row["notes"] = notes
+    return row
+
+
+def _group_intervals(
+    numbers: Mapping[str, Any],
+    below: Mapping[str, Member],
+    made_by: Sequence[GroupMetric],
+    known: Mapping[str, Mapping[str, tuple[float, float]]],
+) -> dict[str, list[float]]:
+    """The intervals of the numbers whose standard error is 0, as none of their tasks varies: from those of the tasks.
+
+    known: each task's exact intervals by key.
+    """
+    found = {}
+    for text, value in numbers.items():
+        key = MetricKey.parse(text)
+        error = None if key is None else numbers.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
+        if key is None or key.is_stderr or error != 0 or not isinstance(value, (int, float)):
+            continue
+        gaps = []
+        for leaf, intervals in known.items():
+            for bound in intervals.get(text, ()):
+                moved = {**below, leaf: replace(below[leaf], numbers={**below[leaf].numbers, text: bound})}
+                gap = aggregate_group(moved, made_by).numbers.get(text, value) - value
+                gaps.append((max(0.0, -gap), max(0.0, gap)))
+        if gaps:
+            found[text] = list(combined(float(value), gaps))
+    return found
+
+
+def _fewer(sizes: Mapping[str, int], scored: int) -> dict[str, dict[str, int]]:
+    """`n_by_metric`: of how many docs each number is that is not of all scored ones; nothing where there is none."""
+    fewer = {key: size for key, size in sizes.items() if size != scored}
+    return {"n_by_metric": fewer} if fewer else {}
+
+
+def environment(plan: Prepared, spec: Mapping[str, Any], started: float) -> dict[str, Any]:
+    """What was measured, with which versions, and when: the part of results.json that may differ between equal runs."""
+    return {
+        "mm_eval": __version__,
+        "model_name": plan.request.model or "tiny-llava",
+        "model": spec["model"],
+        "sample": plan.sampled,
+        "seed": plan.request.seed,
+        "chat_template": spec["chat"],
+        "system_instruction": spec["system"],
+        "prompts": {name: task["prompt"] for name, task in spec["tasks"].items()},
+        "data": {name: task["data"] for name, task in spec["tasks"].items()},
+        "limit": plan.request.limit,
+        "in_part": plan.in_part,
+        "bootstrap_iters": plan.request.bootstrap_iters,
+        "libraries": {name: version for name in LIBRARIES if (version := _version(name))},
+        "python": platform.python_version(),
+        "processes": processes().count,
+        "started": round(started, 3),
+        "seconds": round(time.time() - started, 3),
+    }
+
+
+def warnings_of(results: Mapping[str, Any]) -> list[str]:
+    """What a reader should know before the numbers, a sentence a task; empty where nothing is odd."""
+    return [f"{name}: {said}" for name, row in results["results"].items() for said in row.get("warnings", ())]
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _ordered(
+    names: list[str],
+    members: Mapping[str, list[str]],
+    rows: Mapping[str, Any],
+    groups: Mapping[str, Any],
+    depth: int = 0,
+) -> list[tuple[str, int]]:
+    """Rows in the order asked, each group above its members; what stands below two groups has a row below each."""
+    order: list[tuple[str, int]] = []
+    for name in names:
+        if name in groups:
+            order.append((name, depth))
+            order += _ordered(members[name], members, rows, groups, depth + 1)
+        elif name in rows:
+            order.append((name, depth))
+    return order
+
+
+def _with_leaves(group_map: Mapping[str, list[str]], rows: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The groups that have a task with a row below them, and of their members those that have one."""
+
+    def has_leaf(name: str) -> bool:
+        return name in rows or any(has_leaf(member) for member in group_map.get(name, ()))
+
+    return {name: [m for m in found if has_leaf(m)] for name, found in group_map.items() if has_leaf(name)}
+
+
+def _leaves(name: str, members: Mapping[str, list[str]]) -> list[str]:
+    """The tasks below a group, once for each place where they stand, or the task itself."""
+    if name not in members:
+        return [name]
+    return [leaf for member in members[name] for leaf in _leaves(member, members)]

@@ -1,0 +1,277 @@
+"""The transformers adapter: one class for image-text and text models, families as data (hf_families.py).
+
+    hf_arguments    --model_args, checked
+    hf_checkpoint   where the files are, and their digests
+    hf_processor    tokenizer and processor
+    hf_prompt       instance -> token ids and pictures
+    hf_data_text    special tokens in the data of a chat, kept as text
+    hf_asking       instances in, answers out
+    hf_runtime      weights, batches, running out of memory
+    hf_ahead        prompts written by threads while the model computes
+    hf_features     what the vision tower makes of a picture, once a picture
+    hf_prefix       prompts -> caches
+    hf_sharing      which prompts share what they begin with
+    hf_generate     batches -> text (hf_decode: the greedy loop)
+    hf_score        prompts and continuations -> log-likelihoods
+    hf_check        which short cuts an unknown model type may take
+
+Nothing here imports torch or transformers until a prompt or an answer is asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mm_eval.engine.model import (
+    Answers,
+    GenerationOptions,
+    Model,
+    ModelSettings,
+    Preview,
+    question,
+    register_model,
+    request_key,
+)
+from mm_eval.errors import ConfigError
+from mm_eval.types import Instance
+
+from .arguments import WHERE, Arguments
+from .checkpoint import Checkpoint
+from .families import FAMILIES, TEXT_FAMILIES, UNKNOWN, Family, family_of
+from .prompt import PromptWriter
+
+if TYPE_CHECKING:
+    from .asking import Asking
+    from .runtime import Runtime
+
+
+logger = logging.getLogger(__name__)
+ADAPTER_VERSION = 2
+"""Goes up when a change here changes answers, so that earlier ones are not taken for them."""
+
+
+@register_model("hf")
+class HuggingFace(Model):
+    """Any image-text or text checkpoint of transformers: pretrained=FOLDER_OR_HUB_ID.
+
+    bundled_stand_in: the bundled model that `show` uses where no `pretrained` is given.
+    own_key: the prompt key that this name of the adapter fixes, whatever the checkpoint.
+    """
+
+    bundled_stand_in: ClassVar[str | None] = "tiny-llava"
+    own_key: ClassVar[str | None] = None
+
+    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
+        super().__init__(args, settings)
+        self.arguments = self._read_arguments()
+        self.template = self.arguments.template_text()
+        self.checkpoint = Checkpoint(self.arguments.pretrained, self.arguments.revision, offline=settings.offline)
+        self.checkpoint.check_json()
+        known = FAMILIES.get(self.checkpoint.model_type)
+        keys = known.prompt_keys if known else ()
+        self.prompt_keys = keys if self.own_key is None or self.own_key in keys else (self.own_key,)
+        self.chat = self.template is not None or self.checkpoint.has_chat_template
+        if settings.chat_template and not self.chat:
+            raise ConfigError(
+                f"{self.arguments.pretrained!r} has no chat template.",
+                where="--apply_chat_template",
+                hint="Leave it out, or give chat_template=FILE in --model_args.",
+            )
+        kind = self.checkpoint.model_type
+        asks_in_turns = known.chats if known else kind not in TEXT_FAMILIES
+        if settings.chat_template is None and not self.chat and asks_in_turns and self._image_text:
+            raise ConfigError(
+                f"{self.arguments.pretrained!r} is a vision-language model ({kind}) without a chat template.",
+                where=WHERE,
+                hint="Give chat_template=FILE in --model_args. For a base model, whose prompts are plain text, give "
+                "--apply_chat_template false.",
+            )
+        self._asking: Asking | None = None
+
+    def _read_arguments(self) -> Arguments:
+        arguments = Arguments.read(self.args)
+        if not arguments.pretrained:
+            raise ConfigError(
+                "This model needs a checkpoint.",
+                where=WHERE,
+                hint="Write --model_args pretrained=FOLDER_OR_HUB_ID, or --model tiny-llava for the bundled one.",
+            )
+        return arguments
+
+    @cached_property
+    def writer(self) -> PromptWriter:
+        """What writes prompts; loads the tokenizer or the processor."""
+        from .processor import load_processor, load_tokenizer
+
+        folder, processor = self.checkpoint.folder, None
+        if self._image_text:
+            processor = load_processor(folder, self.arguments)
+        tokenizer = processor.tokenizer if processor is not None else load_tokenizer(folder, self.arguments)
+        family = family_of(self.checkpoint.model_type, self._image_text)
+        config = self.checkpoint.config
+        image_token_id = config.get("image_token_id", config.get("image_token_index"))
+        writer = PromptWriter(
+            self.arguments.pretrained,
+            family,
+            tokenizer,
+            processor,
+            self.arguments,
+            template=self.template,
+            template_name=self.settings.chat_template if isinstance(self.settings.chat_template, str) else None,
+            image_token_id=image_token_id,
+        )
+        if self.chat and self.settings.chat_template is not False:
+            writer.check_template()
+        return writer
+
+    @cached_property
+    def _image_text(self) -> bool:
+        from .processor import is_image_text
+
+        auto_map = self.checkpoint.config.get("auto_map", {})
+        return is_image_text(self.checkpoint.model_type) or "AutoModelForImageTextToText" in auto_map
+
+    @cached_property
+    def _device_and_dtype(self) -> tuple[str, str]:
+        from .processor import load_config
+        from .runtime import choose_device, choose_dtype
+
+        device = choose_device(self.arguments, self.settings.device)
+        return device, choose_dtype(self.arguments, device, load_config(self.checkpoint.folder, self.arguments))
+
+    @property
+    def asking(self) -> Asking:
+        """The loaded model, ready to be asked."""
+        if self._asking is None:
+            self.prepare()
+        assert self._asking is not None
+        return self._asking
+
+    @property
+    def runtime(self) -> Runtime:
+        """The loaded model."""
+        return self.asking.runtime
+
+    def prepare(self) -> None:
+        """Loads the weights; ConfigError where they are missing or do not fit the config."""
+        from .asking import Asking
+        from .check import most_shared
+        from .runtime import Runtime, load_model
+
+        if self._asking is not None:
+            return
+        self.checkpoint.weights()
+        device, dtype = self._device_and_dtype
+        model = load_model(self.checkpoint.folder, self.arguments, self._image_text, device, dtype)
+        if getattr(model.config, "is_encoder_decoder", False):
+            raise ConfigError(
+                f"{self.arguments.pretrained!r} ({self.checkpoint.model_type}) is an encoder-decoder.",
+                where=WHERE,
+                hint="This adapter asks models that read prompt and answer as one sequence.",
+            )
+        family, tokenizer = self.writer.family, self.writer.tokenizer
+        if family is UNKNOWN:
+            family = self._self_checked(model)
+        runtime = Runtime(model, family, tokenizer, self.settings.batch_size)
+        max_length = self.arguments.max_length or runtime.max_length
+        self._asking = Asking(
+            self.writer,
+            runtime,
+            max_length,
+            lambda instance: int(request_key(self, instance)[:15], 16),
+            cuts=self.settings.on_long_prompt == "cut",
+        )
+        if shared := most_shared(model.config, max_length):
+            plainest = replace(family, batched=False, prefix_cache=False)
+            self._asking.alone = shared, Runtime(model, plainest, tokenizer, 1)
+            logger.info("Sequences of more than %d tokens run alone: their rotary positions are scaled.", shared)
+        logger.info("%s: %s on %s.", self.arguments.pretrained, dtype, device)
+
+    def _self_checked(self, model: Any) -> Family:
+        """The short cuts that a type outside the table may take; said in one line of the log."""
+        from .check import quickest
+
+        family, reason = quickest(model, self.writer, self.chat)
+        kind = self.checkpoint.model_type
+        if family is UNKNOWN:
+            logger.warning("Model type %r runs one prompt at a time, without short cuts: %s.", kind, reason)
+        else:
+            logger.info("Model type %r is not in the table; its batches and caches agree with whole forwards.", kind)
+        return family
+
+    def check_generation(self, kwargs: Mapping[str, Any]) -> None:
+        from .generate import check_options
+
+        check_options(GenerationOptions.from_kwargs(kwargs))
+
+    @cached_property
+    def _constants(self) -> dict[str, Any]:
+        """All that decides an answer and is the same for every question. The device and the batch are not in it."""
+        chosen = self.arguments
+        template = self.template or self.settings.chat_template
+        return {
+            "adapter": "hf",
+            "adapter_version": ADAPTER_VERSION,
+            "files": self.checkpoint.digests(),
+            "dtype": self._device_and_dtype[1],
+            "attn_implementation": chosen.attn_implementation,
+            "pixels": [chosen.min_pixels, chosen.max_pixels],
+            "chat_template": template if isinstance(template, str) else None,
+            "max_length": chosen.max_length,
+            "add_bos_token": chosen.add_bos_token,
+            "torchvision": bool(self._image_text and importlib.util.find_spec("torchvision")),
+        }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """sha256 of all that decides this model's answers apart from the question."""
+        return hashlib.sha256(json.dumps(self._constants, sort_keys=True).encode()).hexdigest()
+
+    def identity(self, instance: Instance) -> Mapping[str, Any]:
+        return {"adapter": "hf", "model": self.fingerprint, **question(instance, self.settings.seed)}
+
+    def describe(self) -> Mapping[str, Any]:
+        return {
+            "adapter": "hf",
+            "pretrained": self.arguments.pretrained,
+            "revision": self.arguments.revision,
+            "model_type": self.checkpoint.model_type,
+            "fingerprint": self.fingerprint,
+            **{name: value for name, value in self._constants.items() if name not in ("adapter", "files")},
+        }
+
+    def preview(self, instance: Instance) -> Preview:
+        prompt = self.writer.write(instance)
+        text = self.writer.tokenizer.decode(prompt.ids, skip_special_tokens=False)
+        return Preview(str(text), tokens=len(prompt.ids), image_tokens=prompt.image_tokens)
+
+    def generate(self, instances: Iterable[Instance]) -> Answers:
+        return self.asking.generate(instances)
+
+    def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
+        return self.asking.loglikelihood(instances)
+
+    def loglikelihood_rolling(self, instances: Iterable[Instance]) -> Answers:
+        return self.asking.rolling(instances)
+
+
+@register_model("llava")
+class Llava(HuggingFace):
+    """LLaVA checkpoints (llava, llava_next, llava_onevision) under the prompt key `llava`."""
+
+    own_key = "llava"
+
+
+@register_model("qwen_vl")
+class QwenVL(HuggingFace):
+    """Qwen-VL checkpoints (qwen2_vl, qwen2_5_vl, qwen3_vl) under the prompt key `qwen_vl`."""
+
+    bundled_stand_in: ClassVar[str | None] = "tiny-qwen2-vl"
+    own_key = "qwen_vl"

@@ -1,0 +1,264 @@
+"""A checkpoint as files: where it lies, what its config says, and a digest of all that decides an answer.
+
+A hub id is turned into the folder of its snapshot at once; from there on a local and a downloaded checkpoint are read
+by the same code, so that equal files give equal fingerprints wherever they came from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mm_eval.errors import ConfigError, NotHereError
+
+from .arguments import WHERE, looks_like_a_path
+
+_ROLES = {
+    "config": ("config.json", "generation_config.json"),
+    "processor": ("preprocessor_config.json", "processor_config.json"),
+    "tokenizer": (
+        "tokenizer*.json", "tokenizer*.model", "vocab.*", "merges.txt", "*.tiktoken", "special_tokens_map.json",
+        "added_tokens.json", "*.spm", "sentencepiece*.model", "spiece.model",
+    ),
+    "template": ("chat_template.json", "chat_template.jinja", "additional_chat_templates/*.jinja"),
+    "code": ("*.py",),
+}  # fmt: skip
+_SMALL_JSON = (
+    "config.json", "generation_config.json", "preprocessor_config.json", "processor_config.json", "tokenizer_config.json",
+    "special_tokens_map.json", "added_tokens.json", "chat_template.json",
+)  # fmt: skip
+_NOT_WEIGHTS = ("*.bin", "*.pt", "*.pth", "*.safetensors", "*.gguf", "*.onnx", "*.msgpack", "*.h5", "*.md", "*.zip")
+
+
+class Checkpoint:
+    """The files behind `pretrained`: a folder, or the snapshot of a hub id, fetched on first use."""
+
+    def __init__(self, pretrained: str, revision: str | None = None, *, offline: bool = False) -> None:
+        self.pretrained, self.revision, self.offline = pretrained, revision, offline
+        folder = Path(pretrained).expanduser()
+        self._local = folder if os.path.isdir(folder) else None
+        if self._local is None and looks_like_a_path(pretrained):
+            raise ConfigError(
+                f"pretrained={pretrained!r}: there is no such folder.",
+                where=WHERE,
+                hint="Give a folder with config.json, or a hub id such as 'owner/name'.",
+            )
+        if self._local is not None and not (self._local / "config.json").is_file():
+            raise ConfigError(
+                f"pretrained={pretrained!r}: the folder has no config.json.",
+                where=WHERE,
+                hint="Give the folder that save_pretrained wrote.",
+            )
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder with config, tokenizer and processor; of a hub id these small files are fetched now."""
+        return self._local or self._fetch(None, [*_NOT_WEIGHTS, "original/*", "onnx/*", "openvino/*"])
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """config.json as it stands."""
+        return self.read("config.json")
+
+    def read(self, name: str) -> dict[str, Any]:
+        """A JSON file of the checkpoint, {} if there is none; ConfigError when it is no JSON object."""
+        path = self.folder / name
+        if not path.is_file():
+            return {}
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise ConfigError(f"can't be read as JSON: {error}.", where=str(path), hint="Fetch it again.") from error
+        if not isinstance(found, dict):
+            raise ConfigError("is no JSON object.", where=str(path), hint="Fetch it again.")
+        return found
+
+    def check_json(self) -> None:
+        """ConfigError for a small JSON file that can't be read, which transformers passes over or does not name."""
+        for name in _SMALL_JSON:
+            self.read(name)
+
+    @property
+    def model_type(self) -> str:
+        return str(self.config.get("model_type", ""))
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether any file of the checkpoint brings a chat template. Imports nothing."""
+        files = [self.folder / "chat_template.jinja", *self.folder.glob("additional_chat_templates/*.jinja")]
+        configs = ("tokenizer_config.json", "processor_config.json", "chat_template.json")
+        return any(path.is_file() and path.stat().st_size for path in files) or any(
+            self.read(name).get("chat_template") for name in configs
+        )
+
+    def weights(self) -> list[Path]:
+        """The weight files that will be loaded, fetched if need be."""
+        if self._local is None:
+            self._fetch(["*.safetensors", "*.safetensors.index.json"], ["*/*"])
+            if not list(self.folder.glob("*.safetensors")):
+                self._fetch(["*.bin", "*.bin.index.json"], ["*/*", "training_args.bin"])
+        missing: list[str] = []
+        for single in ("model.safetensors", "pytorch_model.bin"):
+            found = [self.folder / single] if (self.folder / single).is_file() else []
+            if not found:
+                shards = self._shards(f"{single}.index.json")
+                lost = [name for name in shards if not (self.folder / name).is_file()]
+                found = [] if lost else [self.folder / name for name in shards]
+                missing += lost
+            if found:
+                check_whole(found)
+                return found
+        lacking = f": {', '.join(missing[:3])} {'is' if len(missing) == 1 else 'are'} missing" if missing else ""
+        raise ConfigError(
+            f"pretrained={self.pretrained!r} has no complete weights (model.safetensors, its shards,"
+            f" or pytorch_model.bin) in {self.folder}{lacking}.",
+            where=WHERE,
+            hint="Fetch the checkpoint again.",
+        )
+
+    def _shards(self, index: str) -> list[str]:
+        """The names of the weight files that an index lists; ConfigError where it lists anything else."""
+        listed = self.read(index).get("weight_map", {})
+        names = set(listed.values() if isinstance(listed, dict) else [None])
+        if not all(isinstance(name, str) and Path(name).name == name for name in names):
+            raise ConfigError(
+                "its `weight_map` does not name files of this folder.",
+                where=str(self.folder / index),
+                hint="Fetch the checkpoint again.",
+            )
+        return sorted(names)
+
+    def digests(self) -> dict[str, str]:
+        """One sha256 a role (weights, config, processor, tokenizer, template, code) over names and contents."""
+        files = {role: [p for pattern in globs for p in self.folder.glob(pattern)] for role, globs in _ROLES.items()}
+        files["weights"] = self.weights()
+        with DigestCache() as cache:
+            return {role: _joint({p.name: cache.digest(p) for p in paths}) for role, paths in files.items() if paths}
+
+    def _fetch(self, allow: list[str] | None, ignore: list[str]) -> Path:
+        import huggingface_hub
+        from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+        try:
+            return Path(
+                huggingface_hub.snapshot_download(
+                    self.pretrained,
+                    revision=self.revision,
+                    allow_patterns=allow,
+                    ignore_patterns=ignore,
+                    local_files_only=self.offline,
+                )
+            )
+        except (HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
+            revision = f" at revision {self.revision!r}" if self.revision else ""
+            unreachable = self.offline or huggingface_hub.constants.HF_HUB_OFFLINE
+            hint = (
+                "No network is used (--offline or HF_HUB_OFFLINE): fetch it first with `hf download`, or give a folder."
+                if unreachable
+                else "Check the spelling, the network and, for a gated model, `hf auth login`; or give a folder."
+            )
+            first = str(error).strip().split("\n")[0].rstrip(".")
+            raise NotHereError(
+                f"pretrained={self.pretrained!r}{revision} is neither a folder nor a model that can be fetched"
+                f" ({type(error).__name__}: {first}).",
+                where=WHERE,
+                hint=hint,
+            ) from error
+
+
+class DigestCache:
+    """sha256 of files, remembered by path, size and time of change in a small file of the user's cache folder.
+
+    A digest of 15 GB takes ten seconds or more and is needed at each start. A cache that can't be read or written costs
+    time, never an answer.
+    """
+
+    def __init__(self) -> None:
+        root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        self.path = Path(root) / "mm_eval" / "digests.json"
+        self.known: dict[str, list[Any]] = self._read()
+        self.new: dict[str, list[Any]] = {}
+
+    def __enter__(self) -> DigestCache:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.new:
+            self._write()
+
+    def digest(self, path: Path) -> str:
+        """sha256 of the file's content."""
+        real = path.resolve()
+        stat = real.stat()
+        stamp = [stat.st_size, stat.st_mtime_ns]
+        entry = self.new.get(str(real)) or self.known.get(str(real))
+        if isinstance(entry, list) and len(entry) == 3 and entry[:2] == stamp:
+            return str(entry[2])
+        with real.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        self.new[str(real)] = [*stamp, found]
+        return found
+
+    def _read(self) -> dict[str, list[Any]]:
+        try:
+            found = json.loads(self.path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _write(self) -> None:
+        temporary = None
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=self.path.parent, delete=False, encoding="utf-8") as file:
+                temporary = file.name
+                json.dump({**self._read(), **self.new}, file)
+            os.replace(temporary, self.path)
+        except OSError:
+            if temporary:
+                Path(temporary).unlink(missing_ok=True)
+
+
+def _joint(digests: dict[str, str]) -> str:
+    text = "\n".join(f"{name} {digest}" for name, digest in sorted(digests.items()))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+LARGEST_HEADER = 100_000_000
+"""Bytes; the format allows no longer header."""
+
+
+def check_whole(files: Sequence[Path]) -> None:
+    """ConfigError that names the first .safetensors file that is cut, or is something else (a git-lfs pointer, a web page)."""
+    for path in files:
+        if path.suffix == ".safetensors" and (flaw := _flaw(path)):
+            raise ConfigError(f"the weights can't be read: {flaw}.", where=str(path), hint="Fetch the file again.")
+
+
+def _flaw(path: Path) -> str:
+    """What is wrong with a file of 8 bytes (the header's length), the header in JSON, and the tensors it lists."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if size < 8 or length > min(LARGEST_HEADER, size - 8):
+                pointer = size < 1000 and b"git-lfs" in path.read_bytes()
+                return (
+                    "it is a git-lfs pointer, not the file itself"
+                    if pointer
+                    else "it is cut, or not a safetensors file"
+                )
+            header = json.loads(file.read(length))
+        ends = [tensor["data_offsets"][1] for name, tensor in header.items() if name != "__metadata__"]
+        needed = 8 + length + max(ends, default=0)
+    except OSError as error:
+        return str(error.strerror or error)
+    except (ValueError, RecursionError, AttributeError, KeyError, IndexError, TypeError):
+        return "its header is damaged"
+    return "" if size >= needed else f"it has {size:,} bytes where its header lists {needed:,}"

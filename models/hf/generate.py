@@ -1,0 +1,245 @@
+"""Generation: what options mean, where an answer ends, sampling that no batch can change.
+
+Greedy rows share batches and run in hf_decode. Sampled rows are run one at a time by transformers' `generate`, each with a
+generator seeded from its request key, so that an answer is the same alone, in any batch and on a repeated run; the price is
+that sampling does not batch. Beams and penalties run there too.
+
+Penalties that the checkpoint's generation_config.json names (repetition_penalty) hold as in transformers. Temperature,
+top_p and top_k come from the task alone: what it does not state is off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from transformers import LogitsProcessor, StoppingCriteria
+
+from mm_eval.engine.model import GenerationOptions
+from mm_eval.errors import ConfigError, ModelError, did_you_mean
+from mm_eval.types import Answer
+
+from .decode import Question, StopText, decode, is_plain
+from .processor import quiet
+from .prompt import Prompt
+from .runtime import Runtime, not_finite
+
+__all__ = ["Question", "check_options", "fitted", "generate"]
+
+NOT_FOR_TRANSFORMERS = frozenset({"image_aspect_ratio"})
+"""Options of other adapters that tasks in the field carry along; they have no meaning here."""
+SAID_ELSEWHERE = {"eos_token_id": "until", "stop_strings": "until", "num_return_sequences": "repeats"}
+"""Options of transformers that would change what an answer is behind the adapter's back, and what a task says instead."""
+NUMBERS = frozenset({
+    "repetition_penalty", "length_penalty", "no_repeat_ngram_size", "min_new_tokens", "min_length", "min_p", "typical_p", "top_h",
+    "epsilon_cutoff", "eta_cutoff", "diversity_penalty", "encoder_repetition_penalty", "encoder_no_repeat_ngram_size",
+    "guidance_scale", "max_time", "num_beam_groups", "penalty_alpha",
+})  # fmt: skip
+"""Options of transformers that are numbers."""
+BLIND_TO_PADDING = ("do_sample", "num_beams", "repetition_penalty")
+"""Options under which rows of different lengths may share a batch. The others count padding as text of the prompt."""
+
+
+class StopStrings(StoppingCriteria):  # type: ignore[misc]
+    """Ends a row as soon as its new text holds one of the stop strings."""
+
+    def __init__(self, tokenizer: Any, stops: Sequence[str], prompt_length: int) -> None:
+        self.ended, self.prompt_length = StopText(tokenizer, stops), prompt_length
+
+    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+        found = self.ended([row[self.prompt_length :] for row in input_ids.tolist()])
+        return torch.tensor(found, dtype=torch.bool, device=input_ids.device)
+
+
+class Finite(LogitsProcessor):  # type: ignore[misc]
+    """Notes the rows whose logits are not finite, and puts finite ones in their place.
+
+    Sampling from NaN raises for the whole batch, and on a CUDA device it makes every later request fail as well.
+    """
+
+    def __init__(self) -> None:
+        self.broken: Any = False
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        broken = ~scores.amax(-1).isfinite()
+        self.broken = broken | self.broken
+        return torch.where(broken[:, None], 0.0, scores)
+
+    def of_rows(self, count: int) -> list[bool]:
+        """Whether each of `count` rows is broken, in any of its beams."""
+        return [bool(found) for found in self.broken.view(count, -1).any(-1).tolist()]
+
+
+class Broken(StoppingCriteria):  # type: ignore[misc]
+    """Ends rows whose logits are not finite."""
+
+    def __init__(self, finite: Finite) -> None:
+        self.finite = finite
+
+    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+        return self.finite.broken
+
+
+def fitted(prompt: Prompt, cap: int, max_length: int) -> tuple[Prompt, int]:
+    """A prompt and a token cap that fit into max_length together.
+
+    A text prompt is cut from the left to leave room for the answer (at most half of max_length). A prompt with pictures
+    is never cut: where it leaves less room than `cap` the cap shrinks, and where it leaves none it is a ModelError.
+    """
+    length = len(prompt.ids)
+    if length + cap <= max_length:
+        return prompt, cap
+    if not prompt.pictures:
+        room = max_length - min(cap, max_length // 2)
+        prompt = prompt if length <= room else prompt.last(room)
+    elif length >= max_length:
+        raise ModelError(
+            f"The prompt has {length} tokens, {prompt.image_tokens} of them for pictures; max_length is {max_length}.",
+            hint="Lower max_pixels or the number of pictures. A prompt with pictures is never cut.",
+        )
+    return prompt, min(cap, max_length - len(prompt.ids))
+
+
+def generate(runtime: Runtime, questions: Sequence[Question], options: GenerationOptions) -> list[Answer | ModelError]:
+    """Answers of one batch, in its order; a ModelError in the place of one whose logits are not finite."""
+    stop_tokens, stops = _stop_tokens(runtime, options.until)
+    config = _generation_config(runtime, options, stop_tokens)
+    with torch.inference_mode():
+        if runtime.prefix_cache and is_plain(config):
+            rows = decode(runtime, questions, stop_tokens, stops, config.min_new_tokens or 0)
+        else:
+            rows = _by_transformers(runtime, questions, options, config, stops)
+    ends = set(stop_tokens)
+    return [
+        not_finite("logits") if row is None else _response(runtime, question, row, ends, stops)
+        for question, row in zip(questions, rows, strict=True)
+    ]
+
+
+def _by_transformers(
+    runtime: Runtime, questions: Sequence[Question], options: GenerationOptions, config: Any, stops: Sequence[str]
+) -> list[list[int] | None]:
+    """New tokens by transformers' own loop: sampling, beams, penalties, and families whose caches can't be shared.
+
+    Rows run beside rows with the same cap, since beams weigh answers by their length, and where an option counts the tokens
+    of a prompt (min_length, no_repeat_ngram_size) beside prompts of the same length.
+    """
+    padded = is_plain(config, besides=BLIND_TO_PADDING)
+    alike: dict[tuple[int, int], list[int]] = {}
+    for place, question in enumerate(questions):
+        alike.setdefault((question.cap, 0 if padded else len(question.prompt.ids)), []).append(place)
+    answers: dict[int, list[int] | None] = {}
+    for (cap, _), places in alike.items():
+        config.max_new_tokens = cap
+        rows = _run(runtime, [questions[place] for place in places], options, config, stops)
+        answers.update(zip(places, rows, strict=True))
+    return [answers[place] for place in range(len(questions))]
+
+
+def _run(
+    runtime: Runtime, questions: Sequence[Question], options: GenerationOptions, config: Any, stops: Sequence[str]
+) -> list[list[int] | None]:
+    batch = runtime.collate([question.prompt for question in questions])
+    ids = batch["input_ids"]
+    # The padding token may be one that ends answers, and not every transformers leaves padding out of repetition_penalty.
+    batch["input_ids"] = torch.where(batch["attention_mask"].bool(), ids, ids[:, -1:])
+    length = ids.shape[1]
+    finite = Finite()
+    criteria = [StopStrings(runtime.tokenizer, stops, length)] if stops else []
+    if config.num_beams == 1:
+        criteria.append(Broken(finite))
+    seed = questions[0].seed if options.do_sample else None
+    with _seeded(runtime, seed):
+        output = runtime.model.generate(
+            **batch, generation_config=config, stopping_criteria=criteria, logits_processor=[finite]
+        )
+    # Beams of different lengths are filled up with -1 where a checkpoint has neither a padding nor an end token.
+    rows = [[token for token in row if token >= 0] for row in output[:, length:].tolist()]
+    return [None if broken else row for row, broken in zip(rows, finite.of_rows(len(rows)), strict=True)]
+
+
+def check_options(options: GenerationOptions) -> GenerationOptions:
+    """The options without those of other adapters; ConfigError for one that transformers does not know or can't use."""
+    from transformers import GenerationConfig
+
+    extra = {name: value for name, value in options.extra.items() if name not in NOT_FOR_TRANSFORMERS}
+    known = {name for name in GenerationConfig().to_dict() if not name.startswith("_")}
+    known -= {"transformers_version", "return_dict_in_generate", *SAID_ELSEWHERE}
+    for name in extra:
+        if name in SAID_ELSEWHERE:
+            raise ConfigError(
+                f"The generation option {name!r} is not taken.",
+                where="generation_kwargs",
+                hint=f"Write {SAID_ELSEWHERE[name]!r}.",
+            )
+        if name not in known:
+            raise ConfigError(
+                f"Unknown generation option {name!r}.", where="generation_kwargs", hint=did_you_mean(name, known)
+            )
+        value = extra[name]
+        if name in NUMBERS and value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise ConfigError(f"{name} is {value!r}; a number is needed.", where="generation_kwargs")
+    try:
+        with quiet():
+            GenerationConfig(do_sample=options.do_sample, num_beams=options.num_beams, **extra).validate()
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ConfigError(str(error).strip().split("\n")[0], where="generation_kwargs") from error
+    return replace(options, extra=extra)
+
+
+@contextlib.contextmanager
+def _seeded(runtime: Runtime, seed: int | None) -> Iterator[None]:
+    """Random numbers from a seed (None: none are drawn), and the process's own state untouched."""
+    devices = [runtime.device] if runtime.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices, enabled=seed is not None):
+        if seed is not None:
+            torch.manual_seed(seed)
+        yield
+
+
+def _generation_config(runtime: Runtime, options: GenerationOptions, stop_tokens: list[int]) -> Any:
+    config = copy.deepcopy(runtime.model.generation_config)
+    if options.do_sample:
+        config.temperature, config.top_p, config.top_k = options.temperature, options.top_p or 1.0, options.top_k or 0
+    config.do_sample, config.num_beams = options.do_sample, options.num_beams
+    config.pad_token_id, config.eos_token_id = runtime.pad_token, stop_tokens or None
+    config.return_dict_in_generate, config.num_return_sequences = False, 1
+    for name, value in options.extra.items():
+        setattr(config, name, value)
+    return config
+
+
+def _stop_tokens(runtime: Runtime, until: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Token ids that end an answer, and the stop strings that are text.
+
+    A stop string that is a special token ("<|im_end|>") never shows in decoded text, so it ends the answer as a token.
+    """
+    own = runtime.model.generation_config.eos_token_id
+    ends = set(own if isinstance(own, list) else [own]) | {runtime.tokenizer.eos_token_id}
+    special = {token: runtime.tokenizer.convert_tokens_to_ids(token) for token in runtime.tokenizer.all_special_tokens}
+    ends |= {special[stop] for stop in until if stop in special}
+    return sorted(int(end) for end in ends if end is not None), [stop for stop in until if stop and stop not in special]
+
+
+def _response(runtime: Runtime, question: Question, row: list[int], ends: set[int], stops: Sequence[str]) -> Answer:
+    """The text before the first stop string; leading space is left as the tokenizer decodes it."""
+    row = row[: question.cap]
+    length = next((i for i, token in enumerate(row) if token in ends), len(row))
+    text = runtime.tokenizer.decode(row[:length], skip_special_tokens=True)
+    cuts = [text.find(stop) for stop in stops if stop in text]
+    usage = {
+        "prompt_tokens": len(question.prompt.ids),
+        "completion_tokens": min(length + 1, len(row)),
+        "image_tokens": question.prompt.image_tokens,
+    }
+    ended = bool(cuts) or length < len(row)
+    return Answer(
+        text[: min(cuts)] if cuts else text,
+        truncated=not ended and len(row) >= question.cap,
+        usage=usage,
+        cut=question.prompt.dropped > 0,
+    )

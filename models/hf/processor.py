@@ -1,0 +1,149 @@
+"""Tokenizer and processor of a checkpoint, with torchvision where it is there and without it where it is not.
+
+Many processors of transformers bring a video part that needs torchvision (and files of its own), and fail as a whole
+without it. No question here holds a video (frames come as pictures), so where the automatic loader fails the same class
+is loaded without that part.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from mm_eval.errors import ConfigError
+
+from .arguments import WHERE, Arguments
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """transformers without progress bars and advice; its settings are put back as they were."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def is_image_text(model_type: str) -> bool:
+    """Whether transformers maps this model type from pictures and text to text."""
+    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+
+    return model_type in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+
+
+def load_config(folder: Path, arguments: Arguments) -> Any:
+    """The checkpoint's config object; ConfigError when transformers does not know its model type."""
+    from transformers import AutoConfig
+
+    with naming(arguments.pretrained, "config"), quiet():
+        return AutoConfig.from_pretrained(folder, trust_remote_code=arguments.trust_remote_code, local_files_only=True)
+
+
+def load_tokenizer(folder: Path, arguments: Arguments) -> Any:
+    """The tokenizer alone, for models of text."""
+    from transformers import AutoTokenizer
+
+    with naming(arguments.pretrained, "tokenizer"), quiet():
+        return AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=arguments.trust_remote_code, local_files_only=True
+        )
+
+
+def load_processor(folder: Path, arguments: Arguments) -> Any:
+    """The processor of an image-text model, its pixel limits set as asked."""
+    from transformers import AutoImageProcessor, AutoProcessor
+
+    options = {"trust_remote_code": arguments.trust_remote_code, "local_files_only": True}
+    with naming(arguments.pretrained, "processor"), quiet():
+        try:
+            processor = AutoProcessor.from_pretrained(folder, **options)
+        except (ImportError, ValueError, OSError):
+            whole = _processor_class(folder, arguments)
+            if not any("video" in name for name in whole.get_attributes()):
+                raise
+            processor = _without_video(whole).from_pretrained(folder, **options)
+        limits = {"min_pixels": arguments.min_pixels, "max_pixels": arguments.max_pixels}
+        limits = {name: value for name, value in limits.items() if value is not None}
+        if limits:
+            settable = getattr(getattr(processor.image_processor, "valid_kwargs", None), "__annotations__", {})
+            missing = sorted(set(limits) - set(settable))
+            if missing:
+                raise ConfigError(
+                    f"{missing[0]}={limits[missing[0]]} has no meaning for {arguments.pretrained!r}:"
+                    f" its {type(processor.image_processor).__name__} has no pixel limits.",
+                    where=WHERE,
+                    hint="Leave it out.",
+                )
+            processor.image_processor = AutoImageProcessor.from_pretrained(folder, **options, **limits)
+    return processor
+
+
+def _processor_class(folder: Path, arguments: Arguments) -> Any:
+    """The processor class that the files name, else the one that belongs to the model type."""
+    import json
+
+    import transformers
+    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
+
+    for name in ("processor_config.json", "preprocessor_config.json", "tokenizer_config.json"):
+        if (folder / name).is_file():
+            named = json.loads((folder / name).read_text(encoding="utf-8")).get("processor_class")
+            if named and hasattr(transformers, named):
+                return getattr(transformers, named)
+    return getattr(transformers, PROCESSOR_MAPPING_NAMES[load_config(folder, arguments).model_type])
+
+
+def _without_video(processor_class: Any) -> Any:
+    """The same processor class, unaware of its video part."""
+
+    def get_attributes(cls: Any) -> list[str]:
+        return [name for name in processor_class.get_attributes() if "video" not in name]
+
+    methods: dict[str, Any] = {"get_attributes": classmethod(get_attributes)}
+    part = inspect.signature(processor_class.__init__).parameters.get("video_processor")
+    if part is not None and part.default is part.empty:  # smolvlm can't be made without naming one
+
+        def initialise(
+            self: Any, image_processor: Any, tokenizer: Any, image_seq_len: int = 169, **options: Any
+        ) -> None:
+            processor_class.__init__(self, image_processor, tokenizer, None, image_seq_len, **options)
+            type(self).video_processor = SimpleNamespace(num_frames=0, fps=0, video_sampling={})  # read, never used
+
+        methods["__init__"] = initialise
+    return type(processor_class.__name__, (processor_class,), methods)
+
+
+@contextlib.contextmanager
+def naming(pretrained: str, part: str) -> Iterator[None]:
+    """Turns whatever loading a part of a checkpoint raises into a ConfigError that names both.
+
+    transformers, tokenizers, safetensors and torch raise exceptions of all kinds on files that are damaged or missing.
+    """
+    try:
+        yield
+    except ConfigError:
+        raise
+    except Exception as error:  # foreign code on foreign files
+        first = str(error).strip().split("\n")[0][:300].rstrip(".")
+        own_code = "trust_remote_code" in str(error)
+        raise ConfigError(
+            f"The {part} of {pretrained!r} can't be loaded ({type(error).__name__}: {first}).",
+            where=WHERE,
+            hint="It comes with its own code: read that, then add trust_remote_code=true."
+            if own_code
+            else "A file may be damaged or missing: fetch the checkpoint again.",
+        ) from error

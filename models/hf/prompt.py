@@ -1,0 +1,343 @@
+"""From an instance to token ids: chat template, picture placeholders, and the boundary before a continuation.
+
+The rules, since they decide the numbers:
+
+- Chat messages are written by the checkpoint's chat template; if the last turn is the assistant's, the answer goes on
+  from it.
+- Special tokens in the data of a chat are text (hf_data_text); in a plain context they are what the tokenizer makes of them.
+- A plain context with pictures gets one placeholder a picture in front, each followed by a newline, unless it holds
+  placeholders itself. There must be as many as pictures.
+- Special tokens (BOS) are added as the tokenizer does it, unless the text begins with BOS. A text model's tokenizer
+  adds none to a chat, whose template writes them. An EOS that a tokenizer appends is taken off: the model shall go on.
+- Context and continuation are tokenised together. Trailing spaces of the context belong to the continuation, and so do
+  tokens at the end of the context that come out differently when the continuation follows: what is scored always begins
+  where the two token sequences part.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mm_eval.errors import ConfigError, DataError, ModelError
+from mm_eval.task.decode import IN_FLIGHT
+from mm_eval.types import Instance
+
+from .arguments import WHERE, Arguments
+from .data_text import DataText
+from .families import Family
+
+_PER_TOKEN = ("mm_token_type_ids", "token_type_ids", "image_embeds_position_mask")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture as the processor gives it (pixel_values, image_grid_thw, ...), or all of a prompt where they can't be divided.
+
+    digests: of the pictures it is of, empty where they are not known.
+    """
+
+    digests: tuple[str, ...]
+    tensors: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt as the model gets it.
+
+    ids: token ids with every picture expanded to its image tokens.
+    types: other values a token ("mm_token_type_ids"), as long as ids.
+    text: before expansion; special: whether special tokens were added to it; chat: whether the chat template wrote it, with
+        marks in place of special tokens from data.
+    image_places: where the image tokens stand in ids.
+    dropped: how many tokens were cut off at the beginning, since the prompt was too long.
+    """
+
+    ids: list[int]
+    text: str = ""
+    special: bool = True
+    chat: bool = False
+    types: dict[str, list[int]] = field(default_factory=dict)
+    pictures: tuple[Picture, ...] = ()
+    image_places: tuple[int, ...] = ()
+    dropped: int = 0
+
+    @property
+    def picture_key(self) -> tuple[tuple[str, ...], ...]:
+        """The digests of the pictures; empty where one is not known."""
+        key = tuple(picture.digests for picture in self.pictures)
+        return key if all(key) else ()
+
+    @property
+    def image_tokens(self) -> int:
+        return len(self.image_places)
+
+    @property
+    def picture_end(self) -> int:
+        """How many tokens there are up to the last image token."""
+        return self.image_places[-1] + 1 if self.image_places else len(self.ids)
+
+    def cut(self, keep: int) -> Prompt:
+        """The first `keep` tokens, with all pictures."""
+        types = {k: v[:keep] for k, v in self.types.items()}
+        places = self.image_places[: bisect_left(self.image_places, keep)]
+        return replace(self, ids=self.ids[:keep], types=types, image_places=places)
+
+    def head(self, keep: int, pictures: int) -> Prompt:
+        """The first `keep` tokens, which show the first so many pictures."""
+        return replace(self.cut(keep), pictures=self.pictures[:pictures])
+
+    def last(self, keep: int) -> Prompt:
+        """The last `keep` tokens."""
+        dropped = len(self.ids) - keep
+        types = {k: v[len(v) - keep :] for k, v in self.types.items()}
+        return replace(self, ids=self.ids[dropped:], types=types, dropped=self.dropped + dropped)
+
+
+class PromptWriter:
+    """Writes prompts for one checkpoint. Needs its tokenizer or processor, never its weights.
+
+    processor: None for a model of text.
+    template: Jinja source, or None for the checkpoint's own. template_name: which of those, where there are several.
+    image_token_id: the token that the model replaces by a picture's features; the processor's where config.json has none.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        family: Family,
+        tokenizer: Any,
+        processor: Any,
+        arguments: Arguments,
+        *,
+        template: str | None = None,
+        template_name: str | None = None,
+        image_token_id: int | None = None,
+    ) -> None:
+        self.name, self.family, self.tokenizer, self.processor = name, family, tokenizer, processor
+        self.add_bos = arguments.add_bos_token
+        own = getattr(processor, "chat_template", None) or tokenizer.chat_template
+        known = own if isinstance(own, dict) else {"default": own} if own else {}
+        self._given, self._known, self._name = template, known, template_name or "default"
+        self.data_text = DataText(tokenizer, processor, template or "".join(map(str, known.values())))
+        self.image_token = str(getattr(processor, "image_token", "") or "")
+        own_id = getattr(processor, "image_token_id", None)
+        self.image_token_id = own_id if image_token_id is None else image_token_id
+        bare = self._tokens("a", special=False)
+        framed = tokenizer("a", add_special_tokens=True)["input_ids"]
+        start = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), len(framed) - len(bare))
+        self.suffix = len(framed) - start - len(bare)
+
+    @property
+    def start_token(self) -> int:
+        """What a text is conditioned on that has nothing before it: BOS, else EOS."""
+        for token in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.pad_token_id):
+            if token is not None:
+                return int(token)
+        return 0
+
+    def write(self, instance: Instance) -> Prompt:
+        """The prompt of an instance; DataError for a bad picture, ModelError where the model can't take the prompt."""
+        with IN_FLIGHT.held(instance.pixels):
+            return self._written(instance)
+
+    def _written(self, instance: Instance) -> Prompt:
+        pictures = instance.images() if instance.images is not None else []
+        if pictures and self.processor is None:
+            raise ModelError(
+                f"{self.name!r} reads text only, and this question has {len(pictures)} pictures.",
+                hint="Choose an image-text model, or tasks without pictures.",
+            )
+        chat = not isinstance(instance.context, str)
+        text = self._chat(instance, len(pictures)) if chat else self._plain(str(instance.context), len(pictures))
+        blank = Prompt([], text, self._special(text, chat), chat)
+        return self._encode(blank, pictures, instance.image_digests)
+
+    @property
+    def template(self) -> str:
+        """The Jinja source of the chat template; ConfigError where there is none, or none of the name."""
+        if self._given is not None:
+            return self._given
+        if not self._known:
+            raise ConfigError(
+                f"{self.name!r} has no chat template, and chat messages were given.",
+                hint="Give chat_template=FILE in --model_args, or --apply_chat_template false.",
+            )
+        if self._name not in self._known:
+            raise ConfigError(
+                f"{self.name!r} has no chat template {self._name!r}.",
+                where="--apply_chat_template",
+                hint=f"Name one of its own: {', '.join(sorted(self._known))}.",
+            )
+        return str(self._known[self._name])
+
+    def check_template(self) -> None:
+        """ConfigError where there is no chat template, or it can't write an image-text message.
+
+        A tokenizer's own template often takes text alone, and writes the parts of an image-text message as Python shows them.
+        """
+        if self.processor is None:
+            _ = self.template
+            return
+        text = "What is shown?"
+        message = {"role": "user", "content": [{"type": "text", "text": text}]}
+        try:
+            written = self._rendered([message])
+        except ModelError:
+            return  # it may want other turns than this one
+        if text not in written or repr(text) in written:
+            raise ConfigError(
+                f"The chat template of {self.name!r} does not write the text of a message with parts: {written!r}.",
+                where=WHERE,
+                hint="Give chat_template=FILE in --model_args with a template for pictures and text.",
+            )
+
+    def encode_text(self, text: str) -> list[int]:
+        """Token ids of a text alone, without special tokens."""
+        return self._tokens(text, special=False)
+
+    def split(self, prompt: Prompt, continuation: str) -> tuple[Prompt, list[int]]:
+        """The prompt up to the boundary, and the token ids to score after it."""
+        written = self.data_text.hide(continuation) if prompt.chat else continuation
+        texts = (prompt.text, prompt.text.rstrip(" "), prompt.text + written)
+        context, stripped, whole = (self._tokens(text, prompt.special, prompt.chat) for text in texts)
+        if prompt.ids[:1] != context[:1] and self.add_bos:
+            context, stripped, whole = ([prompt.ids[0], *ids] for ids in (context, stripped, whole))
+        keep = min(_common(context, whole), _common(stripped, whole))
+        tail = context[keep:]
+        if tail and (prompt.ids[-len(tail) :] != tail or self.image_token_id in tail):
+            raise ModelError(f"The tokenizer of {self.name!r} merges the continuation {continuation!r} with a picture.")
+        if continuation and keep == len(whole):
+            raise DataError(f"the tokenizer of {self.name!r} makes no token of the continuation {continuation!r}.")
+        return prompt.cut(len(prompt.ids) - len(tail)), whole[keep:]
+
+    def _special(self, text: str, chat: bool) -> bool:
+        bos = self.tokenizer.bos_token
+        if bos and text.startswith(bos):
+            return False
+        if self.add_bos is not None:
+            return self.add_bos
+        return self.processor is not None or not chat
+
+    def _tokens(self, text: str, special: bool, chat: bool = False) -> list[int]:
+        shown, stretches = self.data_text.divide(text) if chat else (text, [])
+        ids = [int(token) for token in self.tokenizer(shown, add_special_tokens=special)["input_ids"]]
+        ids = ids[: len(ids) - self.suffix] if special and self.suffix else ids
+        return self.data_text.spread(ids, stretches)[0] if stretches else ids
+
+    def _plain(self, text: str, count: int) -> str:
+        placeholder = self.image_token if self.family.placeholder is None else self.family.placeholder
+        if not count or self.family.placeholder == "" or (self.image_token and self.image_token in text):
+            return text
+        if not placeholder:
+            raise ModelError(
+                f"{self.name!r} has no image token to write into a plain prompt.", hint="Use its chat template."
+            )
+        return f"{placeholder}\n" * count + text
+
+    def _chat(self, instance: Instance, count: int) -> str:
+        messages = [dict(message) for message in instance.context if isinstance(message, dict)]
+        parts = [part for message in messages for part in _parts(message)]
+        pictured = sum(part.get("type") == "image" for part in parts)
+        if pictured != count:
+            raise DataError(f"The messages have {pictured} image parts, and there are {count} pictures.")
+        return self._rendered(messages)
+
+    def _rendered(self, messages: list[dict[str, Any]]) -> str:
+        """What the chat template makes of messages."""
+        from jinja2 import TemplateError
+
+        for message in messages:
+            parts = [
+                {**part, "text": self.data_text.hide(part["text"])} if "text" in part else part
+                for part in _parts(message)
+            ]
+            message["content"] = (
+                parts if self.processor is not None else "".join(part.get("text", "") for part in parts)
+            )
+        go_on = bool(messages) and messages[-1]["role"] == "assistant"
+        try:
+            rendered = (self.processor or self.tokenizer).apply_chat_template(
+                messages,
+                chat_template=self.template,
+                tokenize=False,
+                add_generation_prompt=not go_on,
+                continue_final_message=go_on,
+            )
+        except (TemplateError, ValueError, TypeError) as error:
+            raise ModelError(f"The chat template of {self.name!r} refuses the messages: {error}") from error
+        return str(rendered)
+
+    def _encode(self, blank: Prompt, pictures: Sequence[Any], digests: tuple[str, ...]) -> Prompt:
+        """The prompt of a text with its ids and pictures."""
+        if self.processor is None:
+            return self._started(replace(blank, ids=self._tokens(blank.text, blank.special, blank.chat)))
+        text, stretches = self.data_text.divide(blank.text) if blank.chat else (blank.text, [])
+        written = text.count(self.image_token) if self.image_token else 0
+        if written and written != len(pictures):
+            raise DataError(
+                f"The prompt has {written} image placeholders ({self.image_token!r}) and {len(pictures)} pictures.",
+                hint="Remove the placeholder from the question's text.",
+            )
+        images = {"images": [list(pictures)]} if pictures else {}
+        try:
+            encoded = self.processor(text=[text], **images, add_special_tokens=blank.special, return_tensors="pt")
+        except (ValueError, TypeError, IndexError) as error:
+            raise ModelError(f"The processor of {self.name!r} refuses the prompt: {error}") from error
+        per_token = {name: encoded[name][0].tolist() for name in _PER_TOKEN if name in encoded}
+        ids = encoded["input_ids"][0].tolist()
+        left_out = {"input_ids", "attention_mask", "labels", *per_token}
+        tensors = {name: value for name, value in encoded.items() if name not in left_out}
+        if stretches:
+            ids, places = self.data_text.spread(ids, stretches)
+            if "cross_attention_mask" in tensors:
+                tensors["cross_attention_mask"] = tensors["cross_attention_mask"][:, places]
+            per_token = {name: [row[place] for place in places] for name, row in per_token.items()}
+        prompt = replace(
+            blank,
+            ids=ids,
+            types=per_token,
+            pictures=divided(tensors, len(pictures), digests) if pictures else (),
+            image_places=tuple(place for place, token in enumerate(ids) if token == self.image_token_id),
+        )
+        if pictures and self.image_token_id is not None and not prompt.image_places:
+            raise ModelError(f"The prompt of {self.name!r} has no place for the {len(pictures)} pictures.")
+        return self._started(prompt.cut(len(ids) - self.suffix) if blank.special and self.suffix else prompt)
+
+    def _started(self, prompt: Prompt) -> Prompt:
+        """The prompt with BOS in front where add_bos_token=true asks for it and the tokenizer added none."""
+        bos = self.tokenizer.bos_token_id
+        if not self.add_bos or bos is None or prompt.ids[:1] == [bos]:
+            return prompt
+        types = {name: [0, *row] for name, row in prompt.types.items()}
+        places = tuple(place + 1 for place in prompt.image_places)
+        return replace(prompt, ids=[bos, *prompt.ids], types=types, image_places=places)
+
+
+def divided(tensors: dict[str, Any], count: int, digests: tuple[str, ...]) -> tuple[Picture, ...]:
+    """The pictures of a prompt one by one, where each tensor has a row for each or a row for each of their patches."""
+    known = len(digests) == count
+    patches = tensors["image_grid_thw"].prod(-1).tolist() if "image_grid_thw" in tensors else []
+    parts: dict[str, Any] = {}
+    for name, value in tensors.items():
+        rows = [1] * count if len(value) == count else patches
+        if len(rows) != count or sum(rows) != len(value):
+            return (Picture(digests if known else (), tensors),)
+        parts[name] = value.split(rows)
+    return tuple(
+        Picture((digests[place],) if known else (), {name: values[place] for name, values in parts.items()})
+        for place in range(count)
+    )
+
+
+def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else [dict(part) for part in content]
+
+
+def _common(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens two sequences have in common from the left."""
+    pairs = zip(one, other, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

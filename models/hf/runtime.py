@@ -1,0 +1,317 @@
+"""The loaded model, and batches for it: weights, padding, positions, and what happens when memory runs out."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import torch
+
+from mm_eval.errors import ConfigError, MMEvalError, ModelError
+
+from .arguments import WHERE, Arguments
+from .families import Family
+from .features import FeatureCache, on_device, side_by_side, supported
+from .processor import naming, quiet
+from .prompt import Picture, Prompt
+
+logger = logging.getLogger(__name__)
+
+
+class _Asked(Protocol):
+    """A question or a continuation: something with a prompt."""
+
+    @property
+    def prompt(self) -> Prompt: ...
+
+
+Row = TypeVar("Row", bound=_Asked)
+Answer = TypeVar("Answer")
+
+TOKENS, MOST_TOKENS = 4096, 65536
+"""`--batch_size auto`: padded tokens of a batch, and at most where a device has the memory for more."""
+ROWS, MOST_ROWS = 64, 256
+"""Rows of a batch at most, on a CPU and on a device."""
+_OWN_SAMPLING = (
+    "temperature", "top_p", "top_k", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h", "max_length", "min_length",
+    "max_new_tokens", "min_new_tokens", "num_beams", "num_return_sequences",
+)  # fmt: skip
+
+
+def choose_device(arguments: Arguments, asked: str | None) -> str:
+    """The device of `--model_args`, of `--device`, or the best there is."""
+    chosen = arguments.device or asked
+    if chosen is None:
+        chosen = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        kind = torch.device(chosen).type
+    except RuntimeError as error:
+        raise ConfigError(f"device={chosen!r} is no device.", where=WHERE, hint="Write cpu, cuda or cuda:1.") from error
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(f"device={chosen!r}: there is no CUDA device here.", where=WHERE, hint="Write device=cpu.")
+    return str(chosen)
+
+
+def choose_dtype(arguments: Arguments, device: str, config: Any) -> str:
+    """The name of the dtype the weights will have ("float32")."""
+    asked = arguments.dtype or ("float32" if device == "cpu" else "auto")
+    if asked != "auto":
+        return asked
+    own = getattr(config, "dtype", None) or getattr(config.get_text_config(), "dtype", None)
+    return str(own or "float32").removeprefix("torch.")
+
+
+def load_model(folder: Path, arguments: Arguments, image_text: bool, device: str, dtype: str) -> Any:
+    """The model with its weights, ready to answer; ConfigError when a weight is missing, since it would be random."""
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
+
+    loader = AutoModelForImageTextToText if image_text else AutoModelForCausalLM
+    options: dict[str, Any] = {"dtype": getattr(torch, dtype), "trust_remote_code": arguments.trust_remote_code}
+    if arguments.attn_implementation:
+        options["attn_implementation"] = arguments.attn_implementation
+    if arguments.device_map:
+        options["device_map"] = arguments.device_map
+    with naming(arguments.pretrained, "weights"), quiet():
+        model, report = loader.from_pretrained(folder, output_loading_info=True, local_files_only=True, **options)
+        if not arguments.device_map:
+            model = model.to(device)
+    missing = sorted(report.get("missing_keys") or ())
+    if missing:
+        raise ConfigError(
+            f"{arguments.pretrained!r} lacks {len(missing)} of its weights, {missing[0]!r} among them.",
+            where=WHERE,
+            hint="They would be random. Fetch the checkpoint again, or name the right one.",
+        )
+    return model.eval()
+
+
+class Runtime:
+    """A model that runs batches of prompts.
+
+    batched: whether prompts of different lengths may share a batch.
+    prefix_cache: whether continuations may run on the cache of their prompt.
+    holes: whether masked places may stand between real tokens; not with sliding windows or recurrent layers.
+    limit: prompts a batch; None where budget, its padded tokens, decides. What decides is lowered when memory runs out.
+    kept: the last prompt that ran alone or for several, with its prefix, since the next ones often begin alike.
+    keeps: whether there is the memory for it.
+    """
+
+    def __init__(self, model: Any, family: Family, tokenizer: Any, batch_size: int | str) -> None:
+        self.model, self.family, self.tokenizer = model, family, tokenizer
+        _without_own_sampling(model.generation_config)
+        self.device, self.dtype = model.device, model.dtype
+        self._takes = takes = inspect.signature(model.forward).parameters
+        recurrent = bool(getattr(model, "_is_stateful", False))
+        self.keeps_logits = "logits_to_keep" in takes
+        self.batched = family.batched and not recurrent
+        cacheable = {"past_key_values", "position_ids", "logits_to_keep"} <= set(takes)
+        self.prefix_cache = family.prefix_cache and cacheable and not recurrent
+        self.holes = self.prefix_cache and family.holes and _full_attention(model.config)
+        self.features = FeatureCache(model) if family.features and supported(model) else None
+        self.kept: tuple[Prompt, Any] | None = None
+        self.keeps = True
+        self.limit = None if batch_size == "auto" else int(batch_size)
+        free = torch.cuda.mem_get_info(self.device)[0] if self.device.type == "cuda" else 0
+        self.budget = token_budget(model.config, self.dtype.itemsize, free)
+        self.most_rows = ROWS if self.device.type == "cpu" else MOST_ROWS
+        if not self.batched:
+            self.limit = 1
+
+    @property
+    def pad_token(self) -> int:
+        for token in (self.tokenizer.pad_token_id, self.tokenizer.eos_token_id):
+            if token is not None:
+                return int(token)
+        return 0
+
+    @property
+    def max_length(self) -> int:
+        """The checkpoint's own limit on prompt and answer together, in tokens."""
+        text = self.model.config.get_text_config()
+        for name in ("max_position_embeddings", "n_positions", "max_sequence_length", "n_ctx"):
+            if isinstance(getattr(text, name, None), int):
+                return int(getattr(text, name))
+        longest = int(self.tokenizer.model_max_length)
+        return longest if longest < 10**9 else 2048
+
+    def is_full(self, prompts: int, longest: int) -> bool:
+        """Whether a batch of so many prompts takes no more; longest: tokens of the longest row."""
+        if self.limit is not None:
+            return prompts >= self.limit
+        return prompts >= self.most_rows or (prompts + 1) * longest > self.budget
+
+    def collate(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
+        """One left-padded batch: per-token values as (rows, longest), pictures of all rows one after another."""
+        batch = self.tokens(prompts)
+        batch.update(self.shown([picture for prompt in prompts for picture in prompt.pictures]))
+        if "cross_attention_mask" in batch:
+            batch["cross_attention_mask"] = _as_long(batch["cross_attention_mask"], batch["input_ids"].shape[1])
+        return batch
+
+    def tokens(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
+        """The per-token values of a left-padded batch."""
+        longest = max(len(prompt.ids) for prompt in prompts)
+        padding = [longest - len(prompt.ids) for prompt in prompts]
+        rows = list(zip(prompts, padding, strict=True))
+        batch: dict[str, Any] = {
+            "input_ids": self._tensor([[self.pad_token] * pad + prompt.ids for prompt, pad in rows]),
+            "attention_mask": self._tensor([[0] * pad + [1] * len(prompt.ids) for prompt, pad in rows]),
+        }
+        for name in sorted({name for prompt in prompts for name in prompt.types}):
+            values = [[0] * pad + prompt.types.get(name, [0] * len(prompt.ids)) for prompt, pad in rows]
+            batch[name] = self._tensor(values)
+        return batch
+
+    def shown(self, pictures: Sequence[Picture]) -> dict[str, Any]:
+        """What the model gets of pictures: their features where they can be computed before, else pixels."""
+        names = sorted({name for picture in pictures for name in picture.tensors})
+        if self.features is not None:
+            names = [name for name in names if not name.startswith("pixel_") and name in self._takes]
+        batch: dict[str, Any] = {}
+        for name in names:
+            batch[name] = on_device(self.model, joined([p.tensors[name] for p in pictures if name in p.tensors]))
+        if self.features is not None and pictures:
+            batch["mm_encoder_outputs"] = {"image": side_by_side(self.features.of(pictures))}
+        return batch
+
+    def answered(
+        self, rows: Sequence[Row], run: Callable[[Sequence[Row]], Sequence[Answer | ModelError]]
+    ) -> Iterator[tuple[Row, Answer | MMEvalError]]:
+        """The rows with their answers; a batch that fails is run in halves, a row failing alone gets a ModelError.
+
+        run: gives an answer or a ModelError a row.
+        """
+        half = (len(rows) + 1) // 2
+        if self._is_too_large([row.prompt for row in rows]):
+            yield from self.answered(rows[:half], run)
+            yield from self.answered(rows[half:], run)
+            return
+        failure = ""
+        try:
+            answers = run(rows)
+        except (RuntimeError, ValueError, IndexError) as error:
+            failure = f"{type(error).__name__}: {error}".splitlines()[0]
+            out_of_memory = isinstance(error, torch.OutOfMemoryError) or "out of memory" in str(error).lower()
+        if not failure:
+            yield from self._checked(list(zip(rows, answers, strict=True)), run)
+            return
+        # Outside the handler, so that the traceback no longer holds the tensors of the failed batch.
+        if out_of_memory:
+            self._forget()
+        if len(rows) == 1 and out_of_memory and self.keeps:
+            self.keeps = False
+            logger.warning("Out of memory with one row: going on without keeping what prompts begin with.")
+            yield from self.answered(rows, run)
+            return
+        if len(rows) == 1:
+            advice = "Lower max_pixels or max_length, or use a smaller dtype." if out_of_memory else ""
+            yield rows[0], ModelError(f"The model failed on this request ({failure}).", hint=advice)
+            return
+        if out_of_memory:
+            self._ask_less([row.prompt for row in rows])
+        yield from self.answered(rows[:half], run)
+        yield from self.answered(rows[half:], run)
+
+    def _checked(
+        self,
+        answered: Sequence[tuple[Row, Answer | ModelError]],
+        run: Callable[[Sequence[Row]], Sequence[Answer | ModelError]],
+    ) -> Iterator[tuple[Row, Answer | MMEvalError]]:
+        """The answers of a batch; a row that failed in it is run alone, since padding or another row may be the cause."""
+        alone = len(answered) == 1
+        failed = [row for row, answer in answered if isinstance(answer, ModelError)]
+        yield from (pair for pair in answered if alone or not isinstance(pair[1], ModelError))
+        if failed and not alone:
+            self._forget()
+            for row in failed:
+                yield from self.answered([row], run)
+
+    def _is_too_large(self, prompts: Sequence[Prompt]) -> bool:
+        """Whether a batch is more than the memory was seen to take since it was made."""
+        count = len({id(prompt) for prompt in prompts})
+        longest = max(len(prompt.ids) for prompt in prompts)
+        return count > 1 and (count * longest > self.budget if self.limit is None else count > self.limit)
+
+    def _ask_less(self, prompts: Sequence[Prompt]) -> None:
+        """Halves what a batch may hold, after one with these prompts was too large; one prompt is there for several rows."""
+        count = len({id(prompt) for prompt in prompts})
+        half = (count + 1) // 2
+        if self.limit is None:
+            self.budget = min(self.budget, half * max(len(prompt.ids) for prompt in prompts))
+            logger.warning("Out of memory with %d prompts: going on with %d tokens a batch.", count, self.budget)
+        else:
+            self.limit = min(self.limit, half)
+            logger.warning("Out of memory with %d prompts: going on with %d a batch.", count, self.limit)
+
+    def _forget(self) -> None:
+        """Gives back the memory of what was only kept to be quick."""
+        self.kept = None
+        if self.features is not None:
+            self.features.clear()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def _tensor(self, values: list[list[int]]) -> Any:
+        return torch.tensor(values, dtype=torch.long, device=self.device)
+
+
+def not_finite(what: str) -> ModelError:
+    """The failure of a request whose numbers are NaN or infinite."""
+    return ModelError(
+        f"The model gave {what} that are not finite (NaN or infinity).",
+        hint="The weights are damaged, or the dtype overflows: try dtype=bfloat16 or dtype=float32.",
+    )
+
+
+def token_budget(config: Any, itemsize: int, free: int) -> int:
+    """Padded tokens of a batch by `--batch_size auto`, half of a device's free bytes for them (0 on a CPU).
+
+    A token takes its keys and values twice, since rows copy those of their prefix, and what one layer holds at once.
+    """
+    text = config.get_text_config()
+    queries = getattr(text, "num_attention_heads", None) or 1
+    heads = getattr(text, "num_key_value_heads", None) or queries
+    width = getattr(text, "head_dim", None) or text.hidden_size // queries
+    inner = getattr(text, "intermediate_size", None) or 4 * text.hidden_size
+    size = itemsize * (4 * text.num_hidden_layers * heads * width + 3 * inner + 8 * text.hidden_size)
+    return int(max(TOKENS, min(MOST_TOKENS, free // 2 // size)))
+
+
+def _full_attention(config: Any) -> bool:
+    """Whether every layer sees all tokens before it."""
+    from transformers import DynamicCache
+    from transformers.cache_utils import DynamicLayer
+
+    return all(type(layer) is DynamicLayer for layer in DynamicCache(config=config).layers)
+
+
+def _without_own_sampling(config: Any) -> None:
+    """Takes a checkpoint's sampling defaults and lengths out of its generation config.
+
+    transformers fills each value that a call leaves open from there, so that Qwen2-VL's top_k=1 would make every sampled
+    answer greedy. Penalties stay.
+    """
+    for name in _OWN_SAMPLING:
+        if hasattr(config, name):
+            setattr(config, name, None)
+    config.do_sample = False
+
+
+def _as_long(mask: Any, length: int) -> Any:
+    """Which pictures a token sees, for `length` tokens: what follows the prompt sees what its last token saw (mllama)."""
+    missing = max(0, length - mask.shape[1])
+    return torch.cat([mask[:, :length], mask[:, -1:].expand(-1, missing, -1, -1)], 1)
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Tensors one after another; where later dimensions differ (tiles of a picture) they are filled up with zeros."""
+    shape = [max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True)]
+    filled = []
+    for part in parts:
+        missing = [want - have for want, have in zip(shape, part.shape[1:], strict=True)]
+        pads = [size for gap in reversed(missing) for size in (0, gap)]
+        filled.append(torch.nn.functional.pad(part, pads) if any(missing) else part)
+    return torch.cat(filled)

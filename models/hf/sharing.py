@@ -1,0 +1,311 @@
+"""Prompts run once: prefixes in a cache, and tokens run on top of them (hf_sharing: which prompts share theirs).
+
+    prefill    left-padded prompts -> logits after each, keys and values
+    grown      right-padded tokens on top of rows of a prefix -> a longer prefix
+    completed  the rest of prompts, pictures too, on top of what they all begin with -> their prefixes
+
+Positions are always stated, and the M-RoPE shift is read right after the prefill, because the model keeps it as state:
+a second prefill would silently change the positions of what follows the first.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .prompt import Prompt
+
+if TYPE_CHECKING:
+    from .runtime import Runtime
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """What has run so far, row by row.
+
+    logits: after the last token of each row, float32. mask: which cached tokens are real. shift: of M-RoPE positions (0
+    without pictures).
+    """
+
+    logits: Any
+    cache: Any
+    mask: Any
+    shift: Any
+
+    @property
+    def first(self) -> Any:
+        """Log-probabilities of the next token."""
+        return torch.log_softmax(self.logits, -1)
+
+
+def prefill(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
+    """Runs prompts, each once, and keeps what continuations need."""
+    from transformers import DynamicCache
+
+    batch = runtime.collate(prompts)
+    mask = batch["attention_mask"]
+    computes_positions = runtime.family.mrope and any(prompt.pictures for prompt in prompts)
+    if not computes_positions:
+        batch["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
+    output = runtime.model(
+        **batch, past_key_values=DynamicCache(config=runtime.model.config), use_cache=True, logits_to_keep=1
+    )
+    shift = runtime.model.model.rope_deltas if computes_positions else torch.zeros_like(mask[:, :1])
+    logits = output.logits[:, -1].float().to(runtime.device)
+    return Prefix(logits, output.past_key_values, mask, shift.to(runtime.device).clone())
+
+
+def run_on(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]], **options: Any) -> Any:
+    """One forward of right-padded tokens, row i on top of row `sources[i]`; returns (output, mask, row index).
+
+    The prefix stays as it is, unless its rows are all used in order and `last_use` is among the options.
+    """
+    index = torch.tensor(sources, device=runtime.device)
+    longest = max(map(len, ids))
+    tokens = torch.tensor([row + [runtime.pad_token] * (longest - len(row)) for row in ids], device=runtime.device)
+    valid = [[1] * len(row) + [0] * (longest - len(row)) for row in ids]
+    mask = torch.cat([prefix.mask[index], torch.tensor(valid, dtype=prefix.mask.dtype, device=runtime.device)], 1)
+    positions = options.pop("position_ids", None)
+    if positions is None:
+        positions = (mask.cumsum(-1) - 1)[:, -longest:] + prefix.shift[index]
+        positions = positions[None].expand(3, -1, -1) if runtime.family.mrope else positions
+    in_place = options.pop("last_use", False) and list(sources) == list(range(len(prefix.mask)))
+    output = runtime.model(
+        input_ids=tokens,
+        attention_mask=mask,
+        position_ids=positions,
+        past_key_values=prefix.cache if in_place else _rows_of(prefix.cache, index),
+        use_cache=True,
+        **options,
+    )
+    return output, mask, index
+
+
+def grown(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]], **options: Any) -> Prefix:
+    """The prefixes that tokens lead to, row i on top of row `sources[i]`. Rows of different lengths leave holes in the mask.
+
+    options: of `run_on`.
+    """
+    last = [len(row) - 1 for row in ids]
+    kept = sorted(set(last))
+    keep = torch.tensor(kept, device=runtime.device)
+    output, mask, index = run_on(runtime, prefix, sources, ids, logits_to_keep=keep, **options)
+    rows = torch.arange(len(ids), device=output.logits.device)
+    places = torch.tensor([kept.index(place) for place in last], device=output.logits.device)
+    logits = output.logits[rows, places].float().to(runtime.device)
+    return Prefix(logits, output.past_key_values, mask, prefix.shift[index])
+
+
+def completed(runtime: Runtime, head: Prefix, length: int, pictures: int, prompts: Sequence[Prompt]) -> Prefix:
+    """The prefixes of prompts that all begin with the `length` tokens and so many pictures of a prefix of one row."""
+    tails = [prompt.ids[length:] for prompt in prompts]
+    options = runtime.shown([picture for prompt in prompts for picture in prompt.pictures[pictures:]])
+    shift = None
+    if runtime.family.mrope and prompts[0].pictures:
+        options["position_ids"], shift = _positions_from(runtime, prompts, length)
+    made = grown(runtime, head, [0] * len(prompts), tails, **options)
+    return made if shift is None else replace(made, shift=shift)
+
+
+def _positions_from(runtime: Runtime, prompts: Sequence[Prompt], start: int) -> tuple[Any, Any]:
+    """M-RoPE positions of the tokens after the first `start`, right-padded (3, rows, longest), and each prompt's shift."""
+    longest = max(len(prompt.ids) for prompt in prompts)
+    positions, shifts = [], []
+    for prompt in prompts:
+        batch = runtime.tokens([prompt])
+        grid = torch.cat([picture.tensors["image_grid_thw"] for picture in prompt.pictures]).to(runtime.device)
+        whole, shift = runtime.model.model.get_rope_index(
+            batch["input_ids"], batch["mm_token_type_ids"], image_grid_thw=grid, attention_mask=batch["attention_mask"]
+        )
+        positions.append(torch.nn.functional.pad(whole[:, :, start:], (0, longest - whole.shape[-1])))
+        shifts.append(shift)
+    return torch.cat(positions, 1).to(runtime.device), torch.cat(shifts).to(runtime.device)
+
+
+def snapshot(prefix: Prefix, length: int | None = None) -> Prefix:
+    """A prefix that stays as it is when this one grows; with a length only its first tokens, and no logits.
+
+    Only a prefix of one row without masked places has first tokens, and only caches of full attention can be cut.
+    """
+    cache = _copied(prefix.cache)
+    if length is None:
+        return replace(prefix, cache=cache)
+    for layer in cache.layers:
+        layer.keys, layer.values = layer.keys[..., :length, :], layer.values[..., :length, :]
+    return replace(prefix, cache=cache, mask=prefix.mask[:, :length])
+
+
+def _rows_of(cache: Any, index: Any) -> Any:
+    """A cache of the given rows. The original stays as it is."""
+    chosen = _copied(cache)
+    chosen.reorder_cache(index)
+    return chosen
+
+
+def _copied(cache: Any) -> Any:
+    """Another cache with the same keys and values, which layers replace and never write into, and states of its own."""
+    other = copy.copy(cache)
+    other.layers = [copy.copy(layer) for layer in cache.layers]
+    for layer in other.layers:
+        for name, states in vars(layer).items():
+            if isinstance(states, dict):  # of convolutions (lfm2), which are written in place
+                setattr(layer, name, {k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in states.items()})
+    return other
+
+
+def merged(parts: Sequence[Prefix]) -> Prefix:
+    """Prefixes side by side: shorter ones get masked places at the end. Only for caches of full attention."""
+    if len(parts) == 1:
+        return parts[0]
+    longest = max(part.mask.shape[1] for part in parts)
+    cache = _copied(parts[0].cache)
+    for number, layer in enumerate(cache.layers):
+        own = [part.cache.layers[number] for part in parts]
+        layer.keys = torch.cat([_padded(each.keys, longest, -2) for each in own])
+        layer.values = torch.cat([_padded(each.values, longest, -2) for each in own])
+    mask = torch.cat([_padded(part.mask, longest, -1) for part in parts])
+    return Prefix(torch.cat([p.logits for p in parts]), cache, mask, torch.cat([p.shift for p in parts]))
+
+
+def _padded(values: Any, length: int, dimension: int) -> Any:
+    missing = length - values.shape[dimension]
+    before = [0, 0] * (-dimension - 1)
+    return torch.nn.functional.pad(values, [*before, 0, missing]) if missing else values
+
+
+LEAST_SHARED = 32
+"""Tokens of text that prompts must have in common for a pass of their own to pay."""
+
+
+def prefixes(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[list[int], Prefix]]:
+    """The prefixes of prompts, a part at a time: (indices of the prompts, their prefix, row for row)."""
+    groups = list(sharing(prompts))
+    alone = [place for length, places in groups if not length for place in places]
+    shared = [(prompts[places[0]].cut(length), places) for length, places in groups if length]
+    _keep_head(runtime, [*(prompts[place] for place in alone), *(root for root, _ in shared)])
+    if alone:
+        yield alone, _started(runtime, [prompts[place] for place in alone])
+    if runtime.holes and shared:
+        roots = merged([_started(runtime, [root]) for root, _ in shared])
+        rows = [(number, place) for number, (_, places) in enumerate(shared) for place in places]
+        tails = [prompts[place].ids[len(shared[number][0].ids) :] for number, place in rows]
+        yield [place for _, place in rows], grown(runtime, roots, [number for number, _ in rows], tails)
+        return
+    for root, places in shared:
+        by_length: dict[int, list[int]] = {}
+        for place in places:
+            by_length.setdefault(len(prompts[place].ids), []).append(place)
+        prefix = _started(runtime, [root])
+        for some in by_length.values():
+            tails = [prompts[place].ids[len(root.ids) :] for place in some]
+            yield some, grown(runtime, prefix, [0] * len(some), tails)
+
+
+def sharing(prompts: Sequence[Prompt]) -> Iterator[tuple[int, list[int]]]:
+    """Consecutive prompts that begin alike: (how many tokens they share, their indices); 0 for those that share nothing.
+
+    Prompts with pictures share them all or nothing: the picture's tokens and those before must be among what they share.
+    """
+    start = 0
+    while start < len(prompts):
+        length, end = 0, start + 1
+        while end < len(prompts):
+            common = _common(prompts[start], prompts[end])
+            common = min(common, length) if length else common
+            if common < _least(prompts[start]) or 2 * common < length:
+                break
+            length, end = common, end + 1
+        yield length, list(range(start, end))
+        start = end
+
+
+def _least(prompt: Prompt) -> int:
+    return prompt.picture_end if prompt.pictures else LEAST_SHARED
+
+
+def _common(one: Prompt, other: Prompt) -> int:
+    """How many tokens can run for both at once; at least one is left to each."""
+    if not _shows_alike(one, other):
+        return 0
+    return min(_alike(one, other), len(one.ids) - 1, len(other.ids) - 1)
+
+
+def _shows_alike(one: Prompt, other: Prompt) -> bool:
+    """Whether two prompts are known to show the same pictures, or none."""
+    return len(one.pictures) == len(other.pictures) == _pictures_alike(one, other)
+
+
+def _alike(one: Prompt, other: Prompt) -> int:
+    """How many tokens two prompts begin with alike."""
+    most = min(len(one.ids), len(other.ids))
+    if one.ids[:most] == other.ids[:most]:
+        return most
+    return next(i for i in range(most) if one.ids[i] != other.ids[i])
+
+
+def _started(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
+    """The prefixes of prompts, on top of what is kept where all of them begin like it."""
+    last = prompts[-1]
+    made = None
+    if runtime.kept is not None:
+        known, prefix = runtime.kept
+        if len(prompts) == 1 and last.ids == known.ids and _shows_alike(last, known):
+            return snapshot(prefix)
+        if beginning := _beginning(runtime, known, prompts):
+            length, pictures = beginning
+            made = completed(runtime, snapshot(prefix, length), length, pictures, prompts)
+    if made is None:
+        runtime.kept = None  # its memory is needed
+        made = prefill(runtime, prompts)
+    if len(prompts) == 1 and runtime.keeps:
+        runtime.kept = last, snapshot(made)
+    return made
+
+
+def _keep_head(runtime: Runtime, prompts: Sequence[Prompt]) -> None:
+    """Runs what all these prompts begin with, unless its pictures are in what is kept."""
+    if len(prompts) < 2 or not prompts[0].pictures or not runtime.keeps:  # text that is worth it is a root already
+        return
+    beginning = _beginning(runtime, prompts[0], prompts)
+    known = _beginning(runtime, runtime.kept[0], prompts) if beginning and runtime.kept else None
+    if beginning and (known is None or known[1] < beginning[1]):
+        runtime.kept = None  # its memory is needed
+        head = prompts[0].head(*beginning)
+        runtime.kept = head, prefill(runtime, [head])
+
+
+def _beginning(runtime: Runtime, known: Prompt, prompts: Sequence[Prompt]) -> tuple[int, int] | None:
+    """How many tokens and pictures all prompts begin with as another one does; None where it is too little.
+
+    The pictures that follow them must be able to run on a cache. At least one token is left to each prompt.
+    """
+    if not runtime.holes:
+        return None
+    length = min(min(_alike(known, prompt), len(prompt.ids) - 1) for prompt in prompts)
+    if not any(prompt.pictures for prompt in (known, *prompts)):
+        return (length, 0) if length >= LEAST_SHARED else None
+    alike = min(_pictures_alike(known, prompt) for prompt in prompts)
+    if alike == 0:
+        return None
+    if all(len(prompt.pictures) == alike for prompt in (known, *prompts)) and length >= known.picture_end:
+        return length, alike
+    if runtime.features is None or not runtime.family.heads:
+        return None
+    ends = list(accumulate(runtime.features.tokens(known.pictures[:alike])))
+    count = sum(known.image_places[end - 1] < length for end in ends)
+    if count == 0:
+        return None
+    if ends[count - 1] < len(known.image_places):  # the next picture is another one, however alike its tokens are
+        length = min(length, known.image_places[ends[count - 1]])
+    return length, count
+
+
+def _pictures_alike(one: Prompt, other: Prompt) -> int:
+    """How many pictures two prompts begin with alike."""
+    pairs = zip(one.picture_key, other.picture_key, strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one.picture_key), len(other.picture_key)))

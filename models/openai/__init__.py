@@ -1,0 +1,1 @@
+"""Servers with OpenAI's protocol: `--model openai`."""

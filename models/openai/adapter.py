@@ -1,0 +1,304 @@
+"""Any server that speaks OpenAI's protocol: vLLM, SGLang, llama.cpp, OpenAI itself, one URL or a fleet.
+
+    mm-eval --tasks mme --model openai --model_args base_url=http://localhost:8000/v1,model=Qwen/Qwen2.5-VL-7B-Instruct
+
+    openai_http     attempts, waits, deadlines, adaptive concurrency
+    openai_fleet    which server is asked, and the pause while none can be reached
+    openai_status   what an HTTP status means
+    openai_lanes    connections
+    openai_body     replies within bounds
+    openai_flight   many questions at once
+    openai_replies  what a reply says
+    openai_scores   log-likelihoods
+    openai_secrets  keys and passwords are taken out of what is recorded
+
+The key comes from the environment (OPENAI_API_KEY, or the variable that api_key_env names) and goes nowhere but into requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import random
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from difflib import get_close_matches
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies
+
+from mm_eval.engine.model import TOKEN_CAPS, Answers, GenerationOptions, Model, ModelSettings, question, register_model
+from mm_eval.errors import ConfigError, MMEvalError, ModelError, did_you_mean
+from mm_eval.task.decode import IN_FLIGHT, decoding
+from mm_eval.task.media import encoded
+from mm_eval.types import Answer, Instance, Message
+
+from .arguments import check, json_object, key_of, limits_of, number, secrets_of
+
+if TYPE_CHECKING:
+    import httpx
+
+    from .http import Client
+
+
+ADAPTER_VERSION = 1
+KNOWN_OPTIONS = (
+    *TOKEN_CAPS, "until", "do_sample", "temperature", "top_p", "top_k", "num_beams", "min_p", "repetition_penalty",
+    "presence_penalty", "frequency_penalty", "min_tokens", "stop_token_ids", "ignore_eos", "logit_bias", "length_penalty",
+    "best_of", "seed", "skip_special_tokens", "reasoning_effort", "max_completion_tokens",
+)  # fmt: skip
+"""Generation options in the field; one that is almost called like one of them is misspelt."""
+Pair = tuple[Instance, Answer | MMEvalError]
+
+
+@register_model("openai")
+class OpenAI(Model):
+    """A server with OpenAI's protocol (vLLM, SGLang, ...): base_url=http://host:8000/v1,model=NAME."""
+
+    chat = True
+
+    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
+        super().__init__(args, settings)
+        self.urls = check(self.args)
+        if settings.offline:
+            raise ConfigError("--offline opens no connection, and a server is one.", where="--model openai")
+        self.model = str(self.args["model"])
+        self.extra_body = json_object(self.args.get("extra_body", {}))
+        self.max_tokens_name = str(self.args.get("max_tokens_name", "max_tokens"))
+        self.way = str(self.args.get("loglikelihood", "auto"))
+        self.server = str(self.args.get("server") or "|".join(self.urls))
+        self._stop_soon: Callable[[], None] = lambda: None
+
+    @property
+    def prices(self) -> tuple[float, float]:
+        """Dollars a million prompt and completion tokens, 0 where not given."""
+        return number(self.args, "input_price", 0.0), number(self.args, "output_price", 0.0)
+
+    def prepare(self) -> None:
+        """Checks all that is needed to ask. ConfigError before the first request."""
+        limits_of(self.args, self.urls)
+        secrets_of(self.args)
+        _ = self.prices
+        from httpx import InvalidURL
+
+        try:
+            self.new_transport()
+        except (ImportError, ValueError, InvalidURL) as error:  # the message may hold the proxy's password
+            hint = "Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY; SOCKS needs pip install 'httpx[socks]'."
+            raise ConfigError(f"the proxy can't be used ({type(error).__name__}).", hint=hint) from None
+
+    def identity(self, instance: Instance) -> Mapping[str, Any]:
+        return {**self.describe(), **question(instance, self.settings.seed)}
+
+    def describe(self) -> Mapping[str, Any]:
+        described = {"adapter": "openai", "version": ADAPTER_VERSION, "server": self.server, "model": self.model}
+        if self.extra_body:
+            described["extra_body"] = self.extra_body
+        return described
+
+    def shares(self, instance: Instance) -> bool:
+        """A server draws anew each time, so a sampled answer belongs to its slot only."""
+        sampled = (
+            instance.request_type == "generate_until"
+            and GenerationOptions.from_kwargs(instance.generation_kwargs).do_sample
+        )
+        return not sampled
+
+    def check_generation(self, kwargs: Mapping[str, Any]) -> None:
+        options = GenerationOptions.from_kwargs(kwargs)
+        if options.num_beams > 1:
+            raise ConfigError("num_beams is above 1, which servers do not offer.", hint="Set num_beams=1.")
+        for name in options.extra:  # a server may have options of its own, and passes over those that it does not know
+            if name not in KNOWN_OPTIONS and get_close_matches(name, KNOWN_OPTIONS, cutoff=0.8):
+                raise ConfigError(f"Unknown generation option {name!r}.", hint=did_you_mean(name, KNOWN_OPTIONS))
+
+    def account(self, usage: Mapping[str, int]) -> str:
+        asked, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+        said = f"{asked:,} prompt and {written:,} completion tokens"
+        dollars = sum(tokens * price for tokens, price in zip((asked, written), self.prices, strict=True)) / 1e6
+        return f"{said}, ${dollars:,.4f} at the given prices" if any(self.prices) else said
+
+    def stop_soon(self) -> None:
+        self._stop_soon()
+
+    def generate(self, instances: Iterable[Instance]) -> Answers:
+        async def one(client: Client, group: list[Instance]) -> list[Pair]:
+            return [(instance, await self._generate_one(client, instance)) for instance in group]
+
+        yield from self._fly(([instance] for instance in instances), one)
+
+    def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
+        from .scores import Scores
+
+        scores = Scores(self)
+        groups = (
+            list(group) for _, group in groupby(instances, key=lambda i: (str(i.context), i.image_digests, i.doc_id))
+        )
+        yield from self._fly(groups, scores.of_group)
+
+    def _fly(
+        self, groups: Iterator[list[Instance]], work: Callable[[Client, list[Instance]], Awaitable[list[Pair]]]
+    ) -> Answers:
+        """Asks groups of instances, many at a time; a Fatal reply is raised when what was in flight has ended."""
+        from .fleet import Flight
+        from .http import Client, Fatal
+
+        limits, key = limits_of(self.args, self.urls), key_of(self.args)
+        loop = self.new_loop()
+        transport = self.new_transport()
+        headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
+        draw = random.Random(self.settings.seed)
+        client = Client(transport, self.urls, limits, headers, secrets_of(self.args), draw)
+        flight = Flight(loop, max(2, limits.num_concurrent + limits.num_concurrent // 2))
+        self._stop_soon = flight.stop_soon
+
+        async def shielded(group: list[Instance]) -> list[Pair]:
+            try:
+                return await work(client, group)
+            except Fatal:
+                raise
+            except MMEvalError as error:
+                return [(instance, _copy(error)) for instance in group]
+
+        try:
+            with quiet_libraries():
+                for pairs in flight.run(groups, shielded, lambda: client.fatal is not None):
+                    yield from pairs
+            if client.fatal is not None:
+                raise client.fatal
+        finally:
+            self._stop_soon = lambda: None
+            flight.close()
+            loop.run_until_complete(transport.aclose())
+            loop.close()
+
+    def new_loop(self) -> asyncio.AbstractEventLoop:
+        """Where the requests run; tests put a clock of their own here."""
+        return asyncio.new_event_loop()
+
+    def new_transport(self) -> httpx.AsyncBaseTransport:
+        """The connections; deadlines are held by `Client`, so that they cover a whole attempt."""
+        from .body import MEGABYTE
+        from .lanes import CONNECT_TIMEOUT, Lanes, Proxied
+
+        limits = limits_of(self.args, self.urls)
+        most, connecting = int(limits.max_reply_mb * MEGABYTE), min(CONNECT_TIMEOUT, limits.timeout / 2)
+        return Proxied(most, connecting) if getproxies() else Lanes(most, connecting)
+
+    async def _generate_one(self, client: Client, instance: Instance) -> Answer | MMEvalError:
+        from .replies import read_text
+
+        options = GenerationOptions.from_kwargs(instance.generation_kwargs)
+        path, body = self.body(instance, self._sampling(instance, options))
+        try:
+            clean = client.redactor.answer
+            found, attempts = await client.ask(path, body, lambda reply: read_text(reply, options.until, clean))
+        except ModelError as error:
+            from .http import Fatal
+
+            if isinstance(error, Fatal):
+                raise
+            return error
+        return Answer(found.output, found.truncated, found.usage, attempts)
+
+    def _sampling(self, instance: Instance, options: GenerationOptions) -> dict[str, Any]:
+        fields: dict[str, Any] = {
+            self.max_tokens_name: options.max_new_tokens,
+            "temperature": options.temperature,
+            "seed": self.settings.seed + instance.repeat,
+            **options.extra,
+        }
+        if options.until:
+            fields["stop"] = list(options.until[:4])  # OpenAI takes four; the answer is cut at all of them here
+        if options.top_p is not None:
+            fields["top_p"] = options.top_p
+        if options.top_k is not None:
+            fields["top_k"] = options.top_k
+        return fields
+
+    def body(
+        self, instance: Instance, fields: Mapping[str, Any], prefill: str | None = None
+    ) -> tuple[str, Callable[[], Awaitable[bytes]]]:
+        """(path, what makes the request's body). Pictures are encoded in a thread, when the request is about to go.
+
+        prefill: what the model's turn begins with.
+        """
+        common = {"model": self.model, **fields, **self.extra_body}
+        if isinstance(instance.context, str):
+            if instance.image_digests:
+                raise ModelError("pictures can only be sent in chat messages.", hint="Leave --apply_chat_template on.")
+            text = json.dumps({**common, "prompt": instance.context + (prefill or "")})
+
+            async def plain() -> bytes:
+                return text.encode()
+
+            return "/completions", plain
+
+        def make() -> bytes:
+            with IN_FLIGHT.held(instance.pixels), decoding(f"{instance.task} doc {instance.doc_id}"):
+                messages = chat_messages(instance)
+            if prefill is not None:
+                if messages and messages[-1]["role"] == "assistant":  # a prefix of the answer is there already
+                    messages = [*messages[:-1], {**messages[-1], "content": _text(messages[-1]) + prefill}]
+                else:
+                    messages.append({"role": "assistant", "content": prefill})
+            turned = {}
+            if messages[-1]["role"] == "assistant":
+                turned = {"add_generation_prompt": False, "continue_final_message": True}
+            return json.dumps({**common, **turned, "messages": messages}).encode()
+
+        async def encoded_in_a_thread() -> bytes:
+            return await asyncio.to_thread(make) if instance.image_digests else make()
+
+        return "/chat/completions", encoded_in_a_thread
+
+
+def chat_messages(instance: Instance) -> list[Message]:
+    """The context as the protocol wants it, each picture a data URL in its place."""
+    assert not isinstance(instance.context, str)
+    pictures = iter(zip(instance.images() if instance.images else [], instance.image_digests, strict=True))
+    messages = []
+    for message in instance.context:
+        content = message["content"]
+        if not isinstance(content, str):
+            parts = []
+            for part in content:
+                if part["type"] == "image":
+                    if (shown := next(pictures, None)) is None:
+                        raise ModelError("the prompt has more places for pictures than there are pictures.")
+                    mime, data = encoded(*shown)
+                    url = f"data:{mime};base64,{base64.b64encode(data).decode()}"
+                    parts.append({"type": "image_url", "image_url": {"url": url}})
+                else:
+                    parts.append(part)
+            only_text = all(part["type"] == "text" for part in parts)
+            content = "".join(str(part["text"]) for part in parts) if only_text else parts
+        messages.append({"role": message["role"], "content": content})
+    return messages
+
+
+def _text(message: Message) -> str:
+    content = message["content"]
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Keeps httpx and httpcore from logging what they send and receive: a server may echo the key in a header."""
+    loggers = [logging.getLogger(name) for name in ("httpcore", "httpx")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+def _copy(error: MMEvalError) -> MMEvalError:
+    again = type(error)(error.what, where=error.where, hint=error.hint)
+    again.attempts = error.attempts
+    return again
