@@ -113,7 +113,8 @@ def _of_text(scratch: Path) -> Iterator[Run]:
 
 def _written_tasks(folder: Path, theirs: Path) -> Path:
     """A folder with the task files of tasks/, and files that lay a sampler over lm-eval's own."""
-    shutil.copytree(HERE / "tasks", folder, dirs_exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(HERE / "tasks", folder)
     for path in sorted(theirs.rglob("*.yaml")):
         found = re.search(r"^task: *[\"']?([\w-]+)", path.read_text(encoding="utf-8"), re.M)
         if found and found[1] in FIRST_N:
