@@ -246,10 +246,12 @@ def _number(kind: type[Any], value: Any, name: str) -> Any:
     """A finite number, whole where `kind` is int; a text that spells one counts."""
     try:
         number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = float("nan")
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"generation_kwargs: {name} is {value!r}, which is no number.") from error
+    except OverflowError:
+        number = math.inf
     if isinstance(value, bool) or not math.isfinite(number) or (kind is int and number != int(number)):
-        needed = "a whole number" if kind is int else "a number"
+        needed = "a whole number" if kind is int else "a finite number"
         raise ConfigError(f"generation_kwargs: {name} is {value!r}; {needed} is needed.")
     return kind(number)
 

@@ -51,7 +51,7 @@ def test_the_fields_spellings_and_numbers_written_as_text():
         ({"max_gen_toks": 10**400}, "the token cap is 1000"),
         ({"max_gen_toks": True}, "the token cap is True"),
         ({"max_gen_toks": [5]}, "the token cap is"),
-        ({"temperature": "hot"}, "temperature is 'hot'; a number"),
+        ({"temperature": "hot"}, "temperature is 'hot', which is no number"),
         ({"temperature": float("nan")}, "temperature is nan"),
         ({"temperature": -1, "do_sample": False}, "make no sense"),
         ({"temperature": 1, "top_p": 1.5}, "make no sense"),

@@ -47,6 +47,13 @@ DIFFERENCES = [
         metrics=BOOTSTRAPPED,
     ),
     Difference(
+        "pooled error",
+        "The standard error of a group that is weighted by size: lm-eval pools the variances as if all docs were of one task; "
+        "ours is that of the weighted mean, sqrt(sum of (n_i/N)^2 se_i^2).",
+        fields=("stderr",),
+        tasks=("made_weighted", "made_nested"),
+    ),
+    Difference(
         "loglikelihood delimiter",
         "lm-eval puts nothing between question and target where output_type is loglikelihood, so that ' 6' is asked as '6'; "
         "ours puts target_delimiter there unless the target brings white space or the prompt is empty.",

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 
@@ -53,7 +54,7 @@ def _qwen_on_a_cpu() -> None:
     def in_float32(pretrained: str, **options: Any) -> Any:
         return whole(pretrained, **{**options, "torch_dtype": torch.float32})
 
-    qwen2_vl.AutoProcessor.from_pretrained = loaded
+    qwen2_vl.AutoProcessor = SimpleNamespace(from_pretrained=loaded)  # theirs alone: the loader needs the real one
     qwen2_vl.Qwen2VLForConditionalGeneration.from_pretrained = in_float32
     qwen2_vl.process_vision_info = pictures
     qwen2_vl.Qwen2_VL._encode_image_data_url = lambda self, image: image

@@ -86,12 +86,12 @@ def _mmmu(draw: Draw, number: int, yes_no: Row, four: Row) -> Row:
 
 
 def _blink(draw: Draw, number: int, yes_no: Row, four: Row) -> Row:
-    options = "\n".join(f"({letter}) {text}" for letter, text in zip(LETTERS, _options(four), strict=True))
+    """The bundled model answers this prompt with a letter; half of the right ones are put elsewhere, so that subsets differ."""
     images = {f"image_{place}": four["image"][0] if place == 1 else None for place in range(1, 5)}
+    asked = f"{four['question']}\n{_lettered(four)}\nAnswer with the option's letter from the given choices directly."
     return {
         "idx": f"val_{number}", "question": four["question"], "sub_task": "Counting", **images, "choices": _options(four),
-        "prompt": f"{four['question']}\nSelect from the following choices.\n{options}", "explanation": "",
-        "answer": draw.choice([f"({four['answer']})", "(T)"]),  # lmms-eval reads T from "The place is ...": not all are wrong
+        "prompt": asked, "explanation": "", "answer": draw.choice([f"({four['answer']})", "(A)"]),
     }  # fmt: skip
 
 

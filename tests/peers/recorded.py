@@ -45,7 +45,9 @@ def _add_row(values: dict[str, dict[Any, Any]], row: dict[str, Any], keys: list[
     rolling = len(requests[0]) == 1  # the text is scored and nothing stands before it
     values["prompt"][doc] = "" if rolling else requests[0][0]
     values["continuation"] |= {(doc, place): text for place, text in enumerate(continuations)}
-    said = [_bare(each) for each in row["resps"]]
+    one = row["resps"][0]
+    repeated = len(row["resps"]) == 1 and len(one) > 1 and all(isinstance(each, str) for each in one)
+    said = list(one) if repeated else [_bare(each) for each in row["resps"]]
     values["answer"] |= {(doc, place): [each, False] if rolling else each for place, each in enumerate(said)}
     filtered = [_bare(row["filtered_resps"]), False] if rolling else _bare(row["filtered_resps"])
     if pipeline is None and isinstance(filtered, str):

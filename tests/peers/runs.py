@@ -113,7 +113,8 @@ def _of_text(scratch: Path) -> Iterator[Run]:
 
 def _written_tasks(folder: Path, theirs: Path) -> Path:
     """A folder with the task files of tasks/, and files that lay a sampler over lm-eval's own."""
-    shutil.copytree(HERE / "tasks", folder, dirs_exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(HERE / "tasks", folder)
     for path in sorted(theirs.rglob("*.yaml")):
         found = re.search(r"^task: *[\"']?([\w-]+)", path.read_text(encoding="utf-8"), re.M)
         if found and found[1] in FIRST_N:
@@ -126,9 +127,10 @@ def _written_tasks(folder: Path, theirs: Path) -> Path:
 
 def _of_pictures(scratch: Path) -> Iterator[Run]:
     theirs = peer_tasks(environment(LMMS_EVAL), "lmms_eval")
+    default = ("--prompt_key", "default")  # lmms-eval knows a block by the adapter's exact name, and none is called so
     llava = {"model": "llava_hf", "model_args": "device_map=cpu,dtype=float32"}
     qwen = {"model": "qwen2_vl", "model_args": "device_map=cpu"}
-    yield Run("tiny-llava", "lmms-eval", "tiny-llava", PICTURES, theirs, llava, ("--prompt_key", "default"))
+    yield Run("tiny-llava", "lmms-eval", "tiny-llava", PICTURES, theirs, llava, default)
     own = ["mme", "seedbench"]
-    yield Run("own-pictures", "lmms-eval", "tiny-llava", own, None, llava, ("--prompt_key", "default"))
-    yield Run("tiny-qwen2-vl", "lmms-eval", "tiny-qwen2-vl", PICTURES, theirs, qwen)
+    yield Run("own-pictures", "lmms-eval", "tiny-llava", own, None, llava, default)
+    yield Run("tiny-qwen2-vl", "lmms-eval", "tiny-qwen2-vl", PICTURES, theirs, qwen, default)
