@@ -197,6 +197,33 @@ class MetricKey:
         return cls(stem, scorer, is_stderr=stem != metric)
 
 
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of a task or group with its standard error.
+
+    value: None where it could not be computed; note says why. stderr: None where there is none.
+    interval: the exact 95% interval, where the standard error is 0. n: of how many docs it is, None where nobody counted.
+    higher_is_better: None where the row does not say.
+    """
+
+    key: MetricKey
+    value: Any
+    stderr: float | None = None
+    interval: tuple[float, float] | None = None
+    n: int | None = None
+    higher_is_better: bool | None = None
+    note: str = ""
+
+    @property
+    def metric(self) -> str:
+        return self.key.metric
+
+    @property
+    def filter(self) -> str:
+        """The filter pipeline."""
+        return self.key.scorer
+
+
 def plain(value: Any) -> Any:
     """A scalar or an array of numpy as Python's own numbers, texts and lists; anything else as it is."""
     return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value

@@ -15,7 +15,7 @@ from mm_eval.engine.ranks import processes
 from mm_eval.metrics.intervals import combined
 from mm_eval.scorers.groups import GroupMetric, Member, aggregate_group
 from mm_eval.scorers.score_task import TaskScores
-from mm_eval.types import MetricKey
+from mm_eval.types import MetricKey, Number
 
 if TYPE_CHECKING:
     from mm_eval.prepare import Prepared
@@ -58,6 +58,31 @@ def assemble(plan: Prepared, scores: Mapping[str, TaskScores]) -> tuple[dict[str
         },
     }
     return results, order
+
+
+def numbers_of(row: Mapping[str, Any], better: Mapping[str, bool] | None = None) -> list[Number]:
+    """The numbers of a row of results.json, in its order. better: the row's part of `higher_is_better`.
+
+    This is the only reader of the string keys: everything after it has values.
+    """
+    scored = row.get("n", 0) - row.get("failed", 0) - row.get("not_requested", 0)
+    found = []
+    for text, value in row.items():
+        key = MetricKey.parse(text)
+        if key is None or key.is_stderr:
+            continue
+        interval = row.get("intervals", {}).get(text)
+        found.append(
+            Number(
+                key,
+                value,
+                row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True))),
+                None if interval is None else (interval[0], interval[1]),
+                row.get("n_by_metric", {}).get(text, scored),
+                (better or {}).get(key.metric),
+            )
+        )
+    return found
 
 
 def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
