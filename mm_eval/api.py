@@ -13,21 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import ConfigError, did_you_mean
-from mm_eval.types import MetricKey
+from mm_eval.types import Number
 
 if TYPE_CHECKING:
     from mm_eval.run import Report
-
-
-@dataclass(frozen=True)
-class Number:
-    """One number of a task or group with its standard error (None where there is none)."""
-
-    metric: str
-    filter: str
-    value: float | None
-    stderr: float | None
-    higher_is_better: bool = True
 
 
 @dataclass(frozen=True)
@@ -88,18 +77,10 @@ class Results:
         rows = self.raw.get("results", {})
         if name not in rows:
             raise KeyError(f"this run has no task {name!r}. {did_you_mean(name, rows)}")
-        row, better = rows[name], self.raw["higher_is_better"].get(name, {})
-        keys = [key for text in row if (key := MetricKey.parse(text)) and not key.is_stderr]
-        numbers = tuple(
-            Number(
-                key.metric,
-                key.scorer,
-                row[str(key)],
-                row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True))),
-                better.get(key.metric, True),
-            )
-            for key in keys
-        )
+        from mm_eval.runs.results import numbers_of
+
+        row = rows[name]
+        numbers = tuple(numbers_of(row, self.raw["higher_is_better"].get(name, {})))
         counts = (
             row["n"],
             row["failed"],

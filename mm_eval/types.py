@@ -5,7 +5,7 @@ Instance -> Answer -> (filters) -> ScoredDoc -> ReducedDoc -> {MetricKey: number
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -222,6 +222,15 @@ class Number:
     def filter(self) -> str:
         """The filter pipeline."""
         return self.key.scorer
+
+
+def as_row(numbers: Iterable[Number]) -> dict[str, Any]:
+    """Numbers under the keys of results.json: "metric,filter", and "metric_stderr,filter" (None: no standard error)."""
+    row: dict[str, Any] = {}
+    for number in numbers:
+        row[str(number.key)] = number.value
+        row[str(MetricKey(number.metric, number.filter, is_stderr=True))] = number.stderr
+    return row
 
 
 def plain(value: Any) -> Any:

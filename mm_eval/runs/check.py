@@ -104,9 +104,7 @@ def check_task(plan: Prepared, name: str, task: Task) -> Finding:
                 text = f"the gold answer of doc {row['doc_id']} scores {key} = {mark:g}: answer {said}, target {row['target']!r}"
                 return Finding(name, False, text)
     numbers = scoring.aggregate(bootstrap_iters=0).numbers
-    shown = ", ".join(
-        f"{key} = {value:g}" for key, value in numbers.items() if "_stderr," not in key and value is not None
-    )
+    shown = ", ".join(f"{number.key} = {number.value:g}" for number in numbers if number.value is not None)
     return Finding(name, True, f"{len(doc_ids)} docs; gold answers score {shown}")
 
 

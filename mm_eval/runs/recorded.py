@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.paired import Estimate, estimate, with_stderr
-from mm_eval.scorers.groups import GroupMetric
+from mm_eval.scorers.groups import GroupMetric, group_metrics
 from mm_eval.types import MetricKey
 
 if TYPE_CHECKING:
@@ -208,13 +208,9 @@ class RecordedRun:
         found: dict[str, list[GroupMetric]] = {}
         for name, config in self._loaded.groups.items() if self._loaded else ():
             try:
-                entries = config.resolved().aggregate_metric_list
+                found[name] = group_metrics(config.resolved())
             except MMEvalError:
                 continue
-            found[name] = [
-                GroupMetric(e.metric, e.aggregation, e.weight_by_size, e.filter_list, e.higher_is_better)
-                for e in entries
-            ]
         return found
 
     @cached_property

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from mm_eval import __version__
 from mm_eval.engine.ranks import processes
 from mm_eval.metrics.intervals import combined
-from mm_eval.scorers.groups import GroupMetric, Member, aggregate_group
+from mm_eval.scorers.groups import GroupMetric, Member, aggregate_group, group_metrics
 from mm_eval.scorers.score_task import TaskScores
-from mm_eval.types import MetricKey, Number
+from mm_eval.types import MetricKey, Number, as_row
 
 if TYPE_CHECKING:
     from mm_eval.prepare import Prepared
@@ -85,16 +85,19 @@ def numbers_of(row: Mapping[str, Any], better: Mapping[str, bool] | None = None)
     return found
 
 
+COUNTS = ("n", "failed", "unparsed", "truncated", "cut", "ties")
+"""The integers of every row. `not_requested` stands beside them where it is not zero."""
+
+
 def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
     """One task's numbers and counts."""
-    row: dict[str, Any] = {"alias": alias, **scores.numbers}
-    row.update(n=scores.n, failed=scores.failed, unparsed=scores.unparsed, truncated=scores.truncated)
-    row.update(cut=scores.cut, ties=scores.ties)
+    row: dict[str, Any] = {"alias": alias, **as_row(scores.numbers)}
+    row.update({count: getattr(scores, count) for count in COUNTS})
     if scores.not_requested:
         row["not_requested"] = scores.not_requested
-    row.update(_fewer(scores.sizes, scores.scored))
-    if scores.intervals:
-        row["intervals"] = {key: list(interval) for key, interval in scores.intervals.items()}
+    row.update(_fewer({str(number.key): number.n or 0 for number in scores.numbers}, scores.scored))
+    if exact := {str(number.key): list(number.interval) for number in scores.numbers if number.interval}:
+        row["intervals"] = exact
     if len(scores.unparsed_by) > 1:
         row["unparsed_by_filter"] = dict(scores.unparsed_by)
     if scores.notes:
@@ -111,55 +114,51 @@ def group_row(
     places = Counter(_leaves(name, members))  # a task that stands below the group twice counts twice
     leaves = {leaf: scores[leaf] for leaf in places}
     config = plan.loaded.groups[name]
-    below = {leaf: Member(score.numbers, score.scored, score.sizes, places[leaf]) for leaf, score in leaves.items()}
-    made_by = [
-        GroupMetric(m.metric, m.aggregation, m.weight_by_size, m.filter_list, m.higher_is_better)
-        for m in config.aggregate_metric_list
-    ]
-    result = aggregate_group(below, made_by)
+    metrics = group_metrics(config)
+    below = {leaf: _member(score, places[leaf]) for leaf, score in leaves.items()}
+    result = aggregate_group(below, metrics)
     row: dict[str, Any] = {"alias": config.display_name, **result.numbers}
-    for count in ("n", "failed", "unparsed", "truncated", "cut", "ties"):
+    for count in COUNTS:
         row[count] = sum(getattr(score, count) * places[leaf] for leaf, score in leaves.items())
-    if pending := sum(score.not_requested * places[leaf] for leaf, score in leaves.items()):
-        row["not_requested"] = pending
-    row.update(_fewer(result.sizes, row["n"] - row["failed"] - pending))
-    exact = {leaf: score.intervals for leaf, score in leaves.items()}
-    if intervals := _group_intervals(result.numbers, below, made_by, exact):
+    if not_requested := sum(score.not_requested * places[leaf] for leaf, score in leaves.items()):
+        row["not_requested"] = not_requested
+    row.update(_fewer(result.sizes, row["n"] - row["failed"] - not_requested))
+    if intervals := _group_intervals(numbers_of(result.numbers), below, metrics, leaves):
         row["intervals"] = intervals
     if notes := [*([config.note] if config.note else []), *result.notes]:
         row["notes"] = notes
     return row
 
 
-def _group_intervals(
-    numbers: Mapping[str, Any],
-    below: Mapping[str, Member],
-    made_by: Sequence[GroupMetric],
-    known: Mapping[str, Mapping[str, tuple[float, float]]],
-) -> dict[str, list[float]]:
-    """The intervals of the numbers whose standard error is 0, as none of their tasks varies: from those of the tasks.
+def _member(scores: TaskScores, places: int) -> Member:
+    sizes = {str(number.key): number.n or 0 for number in scores.numbers}
+    return Member(as_row(scores.numbers), scores.scored, sizes, places)
 
-    known: each task's exact intervals by key.
-    """
+
+def _group_intervals(
+    numbers: Sequence[Number],
+    below: Mapping[str, Member],
+    metrics: Sequence[GroupMetric],
+    leaves: Mapping[str, TaskScores],
+) -> dict[str, list[float]]:
+    """Intervals of the group's numbers whose standard error is 0 because none of its tasks varies: from the tasks' own."""
     found = {}
-    for text, value in numbers.items():
-        key = MetricKey.parse(text)
-        error = None if key is None else numbers.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
-        if key is None or key.is_stderr or error != 0 or not isinstance(value, (int, float)):
+    for number in numbers:
+        if number.stderr != 0 or not isinstance(number.value, (int, float)):
             continue
-        gaps = []
-        for leaf, intervals in known.items():
-            for bound in intervals.get(text, ()):
+        text, gaps = str(number.key), []
+        for leaf, score in leaves.items():
+            for bound in next((own.interval for own in score.numbers if own.key == number.key), None) or ():
                 moved = {**below, leaf: replace(below[leaf], numbers={**below[leaf].numbers, text: bound})}
-                gap = aggregate_group(moved, made_by).numbers.get(text, value) - value
+                gap = aggregate_group(moved, metrics).numbers.get(text, number.value) - number.value
                 gaps.append((max(0.0, -gap), max(0.0, gap)))
         if gaps:
-            found[text] = list(combined(float(value), gaps))
+            found[text] = list(combined(float(number.value), gaps))
     return found
 
 
 def _fewer(sizes: Mapping[str, int], scored: int) -> dict[str, dict[str, int]]:
-    """`n_by_metric`: of how many docs each number is that is not of all scored ones; nothing where there is none."""
+    """`n_by_metric`: the size of each number that is not of all scored documents; nothing where there is none."""
     fewer = {key: size for key, size in sizes.items() if size != scored}
     return {"n_by_metric": fewer} if fewer else {}
 

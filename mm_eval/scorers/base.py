@@ -23,7 +23,7 @@ from mm_eval.metrics.stderr import DEFAULT_SEED
 from mm_eval.registry import Registry
 from mm_eval.scorers.number import number_of
 from mm_eval.scorers.reducing import check_repeats, failed, failed_before, reduced_docs
-from mm_eval.types import Instance, MetricKey, ReducedDoc, ScoredDoc
+from mm_eval.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc, as_row
 
 ScorerType = TypeVar("ScorerType", bound="Scorer")
 
@@ -45,7 +45,6 @@ class Scorer:
     name: of the filter pipeline, the second part of each result's key.
     context: arguments for the metrics from the task (multiple_targets, ...).
     clusters: which docs belong together, for the standard errors; None says that each doc stands alone.
-    intervals: exact 95% intervals of the numbers whose standard error is 0.
     notes: what a reader of the numbers must know, such as why a standard error is missing.
     draws, filter_draws: what the task's own functions draw from at random, while they score and while they filter.
     """
@@ -63,7 +62,6 @@ class Scorer:
     notes: list[str] = field(default_factory=list, init=False, repr=False)
     draws: Draws = field(default_factory=Draws, init=False, repr=False)
     filter_draws: Draws = field(default_factory=Draws, init=False, repr=False)
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict, init=False, repr=False)
     _part_directions: dict[str, bool] = field(default_factory=dict, init=False, repr=False)
     _raw_docs: dict[int, ScoredDoc] = field(default_factory=dict, init=False, repr=False)
     _reduced_docs: dict[int, ReducedDoc] = field(default_factory=dict, init=False, repr=False)
@@ -126,10 +124,14 @@ class Scorer:
     def run(self, instances: Sequence[Instance]) -> Mapping[int, ScoredDoc]:
         """Filters and scores the answers of a task's instances and keeps the results; `aggregate()` gives the numbers."""
         with self.filter_draws.used():
-            self.apply_filter(instances)
-        by_doc: dict[int, list[Instance]] = {}
+            by_doc: dict[int, list[Instance]] = {}
         for instance in instances:
             by_doc.setdefault(instance.doc_id, []).append(instance)
+        return self.run_docs(by_doc)
+
+    def run_docs(self, by_doc: Mapping[int, list[Instance]]) -> Mapping[int, ScoredDoc]:
+        """The same for instances that are grouped by document."""
+        self.apply_filter([instance for group in by_doc.values() for instance in group])
         unscored = {doc_id: failed_before(doc_id, group, self.filter.errors) for doc_id, group in by_doc.items()}
         whole = {doc_id: group for doc_id, group in by_doc.items() if unscored[doc_id] is None}
         with self.draws.used():
@@ -199,35 +201,40 @@ class Scorer:
         reduced, self._reduction_errors = reduced_docs(scored_docs, self._metric_of, self.aggregation_of)
         return reduced
 
+    def numbers(
+        self,
+        docs: Mapping[int, ReducedDoc],
+        bootstrap_iters: int = DEFAULT_BOOTSTRAP_ITERS,
+        overrides: Mapping[str, Callable[[Sequence[Any]], float] | str] | None = None,
+    ) -> list[Number]:
+        """One number a metric over all documents, in the order of the metrics. Sets `notes`.
+
+        bootstrap_iters: draws of the standard errors that need a bootstrap; 0 computes none of those.
+        overrides: aggregations by metric, in place of the metrics' own.
+        """
+        values: dict[str, dict[int, Any]] = {}
+        for doc_id in sorted(docs):  # the order of arrival must not change a sum
+            for name, value in docs[doc_id].items():
+                values.setdefault(name, {})[doc_id] = value
+        found = []
+        for name in self._in_order(values):
+            function = self._aggregation_of(name, overrides or {})
+            with self.draws.used(goes_on=False):
+                key = MetricKey(name, self.name)
+                found.append(number_of(key, function, values[name], self.clusters, bootstrap_iters, self.seed))
+        self.notes = [f"{number.key}: {number.note}" for number in found if number.note]
+        return found
+
     def aggregate(
         self,
         reduced_docs: Mapping[int, ReducedDoc] | None = None,
         bootstrap_iters: int | None = DEFAULT_BOOTSTRAP_ITERS,
         aggregation_overrides: Mapping[str, Callable[[Sequence[Any]], float] | str] | None = None,
     ) -> tuple[dict[str, Any], int]:
-        """The numbers of all docs and how many docs they are of.
-
-        Keys "metric,name" and "metric_stderr,name" (None where there is no standard error; `notes` says why).
-        bootstrap_iters: draws of the standard errors that need a bootstrap; 0 gives none of those.
-        """
+        """`numbers` under lm-eval's keys, "metric,name" and "metric_stderr,name", and the number of documents."""
         docs = self._reduced_docs if reduced_docs is None else reduced_docs
-        values: dict[str, dict[int, Any]] = {}
-        for doc_id in sorted(docs):  # the order of arrival must not change a sum
-            for name, value in docs[doc_id].items():
-                values.setdefault(name, {})[doc_id] = value
-        self.notes, self.intervals = [], {}
-        numbers: dict[str, Any] = {}
-        for name in self._in_order(values):
-            function = self._aggregation_of(name, aggregation_overrides or {})
-            key, error_key = str(MetricKey(name, self.name)), str(MetricKey(name, self.name, is_stderr=True))
-            with self.draws.used(goes_on=False):
-                number = number_of(function, values[name], self.clusters, bootstrap_iters or 0, self.seed)
-            numbers[key], numbers[error_key] = number.value, number.stderr
-            if number.interval:
-                self.intervals[key] = number.interval
-            if number.note:
-                self.notes.append(f"{key}: {number.note}")
-        return numbers, max((len(of_docs) for of_docs in values.values()), default=0)
+        numbers = self.numbers(docs, bootstrap_iters or 0, aggregation_overrides)
+        return as_row(numbers), max((number.n or 0 for number in numbers), default=0)
 
     def aggregation_of(self, name: str) -> Callable[[Sequence[Any]], float]:
         """The function that makes the number of a metric, or of a composite one."""

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mm_eval.catalog.group import GroupConfig
 from mm_eval.errors import ConfigError, did_you_mean, without_objects
 from mm_eval.metrics.metric import aggregation_named
 from mm_eval.types import MetricKey
@@ -60,6 +61,14 @@ class GroupMetric:
             filter_list=None if filters is None else (filters,) if isinstance(filters, str) else tuple(filters),
             higher_is_better=cfg.get("higher_is_better"),
         )
+
+
+def group_metrics(config: GroupConfig) -> list[GroupMetric]:
+    """The entries of a resolved group's `aggregate_metric_list`."""
+    return [
+        GroupMetric(entry.metric, entry.aggregation, entry.weight_by_size, entry.filter_list, entry.higher_is_better)
+        for entry in config.aggregate_metric_list
+    ]
 
 
 @dataclass(frozen=True)

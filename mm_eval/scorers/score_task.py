@@ -5,7 +5,6 @@ Nothing of a doc is kept but its reduced scores, so that a hundred thousand docs
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,7 +14,7 @@ from mm_eval.errors import MMEvalError, ModelError, ScoringError
 from mm_eval.scorers.base import Scorer
 from mm_eval.scorers.silent import SilentAnswers
 from mm_eval.task.task import PromptStyle, Task
-from mm_eval.types import Answer, Instance, MetricKey, ReducedDoc, ScoredDoc, Slot
+from mm_eval.types import Answer, Instance, Number, ReducedDoc, ScoredDoc, Slot
 
 CHUNK = 512
 
@@ -27,9 +26,7 @@ Lookup = Callable[[Slot], Answer | None]
 class TaskScores:
     """The numbers of one task.
 
-    numbers: {"metric,pipeline": value, "metric_stderr,pipeline": value or None}.
-    intervals: {"metric,pipeline": exact 95% interval} of the numbers whose standard error is 0.
-    sizes: {"metric,pipeline": docs that the number is of}; `process_results` may give a metric for some docs only.
+    numbers: in the order of pipelines and metrics. `process_results` may give a metric for some docs only.
     n: docs of the run; failed: without an answer or a score; not_requested: the run ended before all of their requests were
         made; unparsed: no pipeline could read the answer; truncated: the token cap ended an answer; cut: a prompt was too
         long and lost its beginning; ties: several choices shared the best score, so that the first of them was taken.
@@ -37,8 +34,7 @@ class TaskScores:
     silent: answers that are empty or unparsed.
     """
 
-    numbers: dict[str, Any] = field(default_factory=dict)
-    sizes: dict[str, int] = field(default_factory=dict)
+    numbers: list[Number] = field(default_factory=list)
     n: int = 0
     failed: int = 0
     not_requested: int = 0
@@ -47,7 +43,6 @@ class TaskScores:
     cut: int = 0
     ties: int = 0
     unparsed_by: dict[str, int] = field(default_factory=dict)
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     higher_is_better: dict[str, bool] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -61,7 +56,7 @@ class TaskScores:
     @property
     def missing(self) -> list[str]:
         """The keys of numbers that could not be computed: an aggregation that raised."""
-        return [k for k, v in self.numbers.items() if v is None and (key := MetricKey.parse(k)) and not key.is_stderr]
+        return [str(number.key) for number in self.numbers if number.value is None]
 
 
 @dataclass
@@ -89,11 +84,7 @@ class TaskScoring:
         for scorer in self.scorers:
             scorer.clusters = self._clusters
             scorer.import_reduced(self._reduced.get(scorer.name, {}))
-            numbers, _ = scorer.aggregate(scorer.reduced_docs, bootstrap_iters=bootstrap_iters)
-            self.scores.numbers.update(numbers)
-            docs = Counter(metric for values in scorer.reduced_docs.values() for metric in values)
-            self.scores.sizes.update({str(MetricKey(metric, scorer.name)): count for metric, count in docs.items()})
-            self.scores.intervals.update(scorer.intervals)
+            self.scores.numbers += scorer.numbers(scorer.reduced_docs, bootstrap_iters)
             self.scores.higher_is_better.update(scorer.higher_is_better)
             self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
         repeats, generates = self.task.config.repeats, self.task.config.output_type == "generate_until"
@@ -167,7 +158,7 @@ class TaskScoring:
         """The scores of the answered docs, by doc and pipeline; a doc that one pipeline can't score joins the failures."""
         found: dict[int, dict[str, tuple[ScoredDoc, ReducedDoc]]] = {doc_id: {} for doc_id in whole}
         for scorer in self.scorers if whole else ():
-            scored = scorer.run([instance for instances in whole.values() for instance in instances])
+            scored = scorer.run_docs(whole)
             for doc_id, doc in scored.items():
                 if doc.error is not None:
                     error = doc.error if isinstance(doc.error, MMEvalError) else ScoringError(str(doc.error))

@@ -23,6 +23,8 @@ from mm_eval.scorers.number import number_of
 from mm_eval.types import Instance
 from tests.scorers.answered import choices, gen, generated
 
+KEY = MetricKey("acc", "none")
+
 
 def test_answers_become_numbers_with_a_standard_error():
     scorer = gen({"filter": [{"function": "yes_no"}], "metric_list": [{"metric": "exact_match", "ignore_case": True}]})
@@ -436,7 +438,7 @@ def test_text_is_no_log_likelihood():
 
 
 def test_a_standard_error_of_nothing_is_said_to_say_nothing_or_has_an_interval():
-    told = number_of(mean, {0: -2.5, 1: -2.5, 2: -2.5}, None, 0, 0)
+    told = number_of(KEY, mean, {0: -2.5, 1: -2.5, 2: -2.5}, None, 0, 0)
     assert (told.stderr, told.interval) == (0.0, None) and "do not vary" in told.note
-    right = number_of(mean, {0: 1.0, 1: 1.0, 2: 1.0}, None, 0, 0)
+    right = number_of(KEY, mean, {0: 1.0, 1: 1.0, 2: 1.0}, None, 0, 0)
     assert (right.stderr, right.note) == (0.0, "") and right.interval == pytest.approx((0.025 ** (1 / 3), 1.0))
