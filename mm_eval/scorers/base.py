@@ -123,15 +123,15 @@ class Scorer:
 
     def run(self, instances: Sequence[Instance]) -> Mapping[int, ScoredDoc]:
         """Filters and scores the answers of a task's instances and keeps the results; `aggregate()` gives the numbers."""
-        with self.filter_draws.used():
-            by_doc: dict[int, list[Instance]] = {}
+        by_doc: dict[int, list[Instance]] = {}
         for instance in instances:
             by_doc.setdefault(instance.doc_id, []).append(instance)
         return self.run_docs(by_doc)
 
     def run_docs(self, by_doc: Mapping[int, list[Instance]]) -> Mapping[int, ScoredDoc]:
         """The same for instances that are grouped by document."""
-        self.apply_filter([instance for group in by_doc.values() for instance in group])
+        with self.filter_draws.used():
+            self.apply_filter([instance for group in by_doc.values() for instance in group])
         unscored = {doc_id: failed_before(doc_id, group, self.filter.errors) for doc_id, group in by_doc.items()}
         whole = {doc_id: group for doc_id, group in by_doc.items() if unscored[doc_id] is None}
         with self.draws.used():
