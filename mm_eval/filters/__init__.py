@@ -1,4 +1,4 @@
-"""Filters: from a model's raw answers to what a metric compares, each with the rule that found it.
+"""Filters: from a model's raw answers to what a metric compares, each marked with the rule that found it.
 
     FilterEnsemble("strict", [partial(RegexFilter, regex_pattern=r"(\\d+)"), TakeFirstFilter]).apply(instances)
 

@@ -1,7 +1,7 @@
-"""The filter protocol, answers that know which rule found them, and a named chain of filters.
+"""The filter protocol, answers marked with the rule that found them, and a named chain of filters.
 
-A filter sees all docs of a task at once: `apply(resps, docs)`, the outer iterable a doc, the inner sequence its repeats. It
-may be lazy and keeps the order. What it can't read becomes None or a fallback marked "unparsed"; it never raises for that.
+A filter gets all docs of a task at once: `apply(resps, docs)`, one sequence of repeats per doc. It may be lazy and keeps the
+order. An answer that it can't read becomes None or a fallback marked "unparsed"; that never raises.
 """
 
 from __future__ import annotations
@@ -17,26 +17,37 @@ from mm_eval.registry import Registry
 from mm_eval.types import Doc, Instance
 
 UNPARSED = "unparsed"
-"""The rule of an answer that no rule could read."""
+"""Marks an answer that no rule could read."""
 TRUNCATED = "truncated"
-"""The rule of an answer that ended while the model was still thinking."""
+"""Marks an answer that ended while the model was still thinking."""
 WHOLE_ANSWER = "whole_answer"
-"""The rule of an answer that is taken as it was given, by a pipeline without an extractor."""
+"""Marks an answer that is used as given, in a pipeline without an extractor."""
 INVALID = "[invalid]"
-"""What lm-eval's filters leave where nothing was found."""
+"""The answer of lm-eval's filters if nothing was found."""
 
 
 @runtime_checkable
 class Filter(Protocol):
     """Turns the answers of all docs into what a metric compares.
 
-    Class attribute `extracts = False` says that a filter only selects or rewrites answers, so that it is never named as the
-    rule that found one.
+    A class attribute `extracts = False` marks a filter that only selects or rewrites answers; it is never reported as the rule
+    that found one.
     """
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
-        """The answers after this step: as many docs, in the same order; the repeats of a doc may become fewer."""
+        """The answers after this step: the same docs in the same order, with as many repeats or fewer."""
         ...
+
+
+class EachAnswer(Filter):
+    """Base of filters that handle one answer at a time: implement `one(answer)`."""
+
+    def one(self, answer: Any) -> Any:
+        """The answer after this filter."""
+        raise NotImplementedError
+
+    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+        return ([self.one(answer) for answer in answers] for answers in resps)
 
 
 FilterFactory: TypeAlias = Callable[[], Filter]
@@ -48,25 +59,25 @@ register_filter = FILTERS.register
 
 
 class Extracted(str):
-    """An answer that knows which rule found it."""
+    """A text answer with the rule that found it."""
 
     rule: str = WHOLE_ANSWER
 
 
 class ExtractedInt(int):
-    """A whole number that knows which rule found it."""
+    """A whole number with the rule that found it."""
 
     rule: str = WHOLE_ANSWER
 
 
 class ExtractedFloat(float):
-    """A number that knows which rule found it."""
+    """A number with the rule that found it."""
 
     rule: str = WHOLE_ANSWER
 
 
 class ExtractedList(list[Any]):
-    """A list of parts that knows which rule found it."""
+    """A list of parts with the rule that found it."""
 
     rule: str = WHOLE_ANSWER
 
@@ -75,7 +86,7 @@ _MARKED: dict[type, type] = {str: Extracted, int: ExtractedInt, float: Extracted
 
 
 def found_by(value: Any, rule: str) -> Any:
-    """The same value with the rule that found it; a value that can't carry one (None, bool, tuple) comes back as it is."""
+    """The same value marked with the rule that found it; None, bool and tuple can't be marked and are returned unchanged."""
     for plain, marked in _MARKED.items():
         if isinstance(value, plain) and not isinstance(value, bool):
             answer = marked(value)
@@ -85,20 +96,20 @@ def found_by(value: Any, rule: str) -> Any:
 
 
 def like(value: Any, source: Any) -> Any:
-    """A rewritten answer with the rule of the answer that it was made from."""
+    """A rewritten answer with the rule of its source."""
     rule = getattr(source, "rule", None)
     return value if rule is None else found_by(value, rule)
 
 
 def is_unread(value: Any) -> bool:
-    """Whether an earlier step has already said that there is no answer here."""
+    """Whether an earlier step found no answer."""
     return value is None or getattr(value, "rule", None) in (UNPARSED, TRUNCATED)
 
 
 def rule_of(value: Any, default: str = WHOLE_ANSWER) -> str:
-    """The rule that found an answer, "unparsed" where none did.
+    """The rule that found an answer; "unparsed" if none did.
 
-    default: the rule of an answer that carries none: the last extractor of its pipeline.
+    default: the rule of an unmarked answer: the last extractor of its pipeline.
     """
     if value is None or (default != WHOLE_ANSWER and value == INVALID and not hasattr(value, "rule")):
         return UNPARSED
@@ -107,10 +118,10 @@ def rule_of(value: Any, default: str = WHOLE_ANSWER) -> str:
 
 @dataclass
 class FilterEnsemble:
-    """A named chain of filters; its result is kept in `Instance.filtered_resps[name]`.
+    """A named chain of filters; its result is stored in `Instance.filtered_resps[name]`.
 
-    filters: factories, called anew for each use so that no state leaks (a filter object is accepted too).
-    errors: docs whose answers a filter could not take, with the reason; the other docs lose nothing.
+    filters: factories, called for each use so that no state leaks (a filter object is accepted too).
+    errors: by doc id, the error of a filter for that doc's answers; other docs are not affected.
     """
 
     name: str
@@ -120,8 +131,8 @@ class FilterEnsemble:
     def apply(self, instances: Sequence[Instance]) -> None:
         """Filters the answers of one task's instances.
 
-        Instances of one doc and choice are its repeats: their answers are joined in order of repeat, and the result is
-        written to the first of them.
+        Instances of one doc and choice are its repeats: their answers are joined in order, and the result is stored in the
+        first instance.
         """
         self.errors = {}
         groups = group_repeats(instances)
@@ -138,18 +149,18 @@ class FilterEnsemble:
                 first.filtered_resps[self.name] = outcome
 
     def chain(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[list[Any]]:
-        """The answers after all filters, one list a doc; raises what a filter raises."""
+        """The answers after all filters, one list per doc. Exceptions of filters are not caught."""
         current: Iterable[Sequence[Any]] = [list(answers) for answers in resps]
         for step in self.filters:
             current = _filter_of(step).apply(current, docs)
         result = [list(answers) for answers in current]
         if len(result) != len(docs):
-            raise ScoringError(f"The filters of {self.name!r} made {len(result)} docs out of {len(docs)}.")
+            raise ScoringError(f"The filters of {self.name!r} returned {len(result)} docs for {len(docs)}.")
         return result
 
     @property
     def default_rule(self) -> str:
-        """The rule of an answer that carries none: the last step that may extract, by its name."""
+        """The rule of an unmarked answer: the name of the last step that may extract."""
         for step in reversed(self.filters):
             kind = step.func if isinstance(step, partial) else step
             if getattr(kind, "extracts", True):
@@ -157,12 +168,12 @@ class FilterEnsemble:
         return WHOLE_ANSWER
 
     def rules(self, answers: Sequence[Any]) -> tuple[str, ...]:
-        """The rule that found each answer of a doc; one "unparsed" where there is no answer at all."""
+        """The rule that found each answer of a doc; a single "unparsed" if there is no answer."""
         default = self.default_rule
         return tuple(rule_of(answer, default) for answer in answers) or (UNPARSED,)
 
     def _isolated(self, resps: list[list[Any]], docs: list[Doc]) -> list[list[Any] | Exception]:
-        """The chain's result for each doc, or what it raised for that doc alone."""
+        """The chain's result for each doc, or the exception that it raised for that doc alone."""
         try:
             return list(self.chain(resps, docs))
         except Exception as error:
@@ -188,7 +199,7 @@ class FilterEnsemble:
 
 
 def group_repeats(instances: Iterable[Instance]) -> list[list[Instance]]:
-    """The instances of each doc and choice together, in order of first appearance, repeats in order."""
+    """The instances of each doc and choice as one list, sorted by repeat; lists in order of first appearance."""
     groups: dict[tuple[Any, ...], list[Instance]] = {}
     for instance in instances:
         unconditional = bool(instance.metadata.get("acc_mutual_info", False))
@@ -202,14 +213,14 @@ def build_filter_ensemble(
 ) -> FilterEnsemble:
     """A filter pipeline from its steps.
 
-    components: (name, kwargs) pairs, or entries of a YAML's `filter` list ({"function": ..., "kwargs": {...}} or flat), or
-        Filter classes. An unknown name or argument is a ConfigError here, not when the first answer comes.
+    components: (name, kwargs) pairs, entries of a YAML's `filter` list ({"function": ..., "kwargs": {...}} or flat), or Filter
+        classes. Raises ConfigError for an unknown name or argument, before any answer is filtered.
     """
     return FilterEnsemble(filter_name, [filter_step(component) for component in components])
 
 
-def filter_step(component: Any) -> FilterFactory:
-    """The factory of one step of a pipeline, tried once so that a wrong argument is found before any request is made."""
+def filter_step(component: Any) -> FilterFactory | Filter:
+    """One step of a pipeline. Its factory is called once, so that a wrong argument is found before any request."""
     if isinstance(component, tuple) and len(component) == 2:
         function, kwargs = component[0], dict(component[1] or {})
     elif isinstance(component, Mapping):
@@ -219,39 +230,28 @@ def filter_step(component: Any) -> FilterFactory:
         function, kwargs = component["function"], {**flat, **(component.get("kwargs") or {})}
     else:
         function, kwargs = component, {}
-    factory = _factory(function, kwargs)
+    kind: Any = FILTERS.get(function) if isinstance(function, str) else function
+    if hasattr(kind, "apply") and not isinstance(kind, type):
+        step: Filter = kind
+        return step
+    if callable(function) and not isinstance(function, type):
+        kind, kwargs = FILTERS.get("custom"), {"filter_fn": function, **kwargs}
+    else:
+        check_arguments("Filter", getattr(kind, "__name__", str(kind)), kind, kwargs)
     name = function if isinstance(function, str) else getattr(function, "__name__", repr(function))
     try:
-        built = factory()
+        built = kind(**kwargs)
     except MMEvalError:
         raise
     except Exception as error:
         raise ConfigError(f"Filter {name!r} can't be built with {kwargs!r}: {error}.") from error
     if not hasattr(built, "apply"):
         raise ConfigError(f"Filter {name!r} has no `apply(resps, docs)`.")
-    return factory
-
-
-def _factory(function: Any, kwargs: dict[str, Any]) -> FilterFactory:
-    if isinstance(function, str):
-        kind: Callable[..., Any] = FILTERS.get(function)
-    elif callable(function) and not isinstance(function, type) and not hasattr(function, "apply"):
-        kind, kwargs = FILTERS.get("custom"), {"filter_fn": function, **kwargs}
-        return partial(kind, **kwargs)
-    else:
-        kind = function
-    if hasattr(kind, "apply") and not isinstance(kind, type):
-        return partial(_same, kind)
-    check_arguments("Filter", getattr(kind, "__name__", str(kind)), kind, kwargs)
     return partial(kind, **kwargs) if kwargs else kind
 
 
-def _same(thing: Filter) -> Filter:
-    return thing
-
-
 def check_arguments(kind: str, name: str, function: Callable[..., Any], kwargs: Mapping[str, Any]) -> None:
-    """ConfigError when a function does not take an argument, with the closest of those that it takes."""
+    """Raises ConfigError for an argument that a function does not take, with the closest one that it takes."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -284,7 +284,7 @@ class CustomFilter(Filter):
     def __init__(self, filter_fn: Callable[..., Iterable[Sequence[Any]]], **kwargs: Any) -> None:
         if not callable(filter_fn):
             raise ConfigError(
-                f"custom needs a function as filter_fn, not {filter_fn!r}.", hint="Write !function utils.f."
+                f"custom: filter_fn must be a function, not {filter_fn!r}.", hint="Write !function utils.f."
             )
         self.filter_fn, self.kwargs = filter_fn, kwargs
 

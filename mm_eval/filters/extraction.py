@@ -1,69 +1,33 @@
-"""Filters that find the answer in a text by regular expressions."""
+"""Filters that find the answer in a text by a task's own regular expressions.
+
+The filters come first, then what they share: `unread` and `rule_for` give the rule of an answer; `matches` finds a pattern in
+time proportional to the text's length, not to its square.
+"""
 
 from __future__ import annotations
 
 import re
 import string
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, ClassVar
 
 from mm_eval.errors import ConfigError
-from mm_eval.filters.base import INVALID, TRUNCATED, UNPARSED, Filter, found_by, is_unread, register_filter
-from mm_eval.filters.patterns import found_all, matches
+from mm_eval.filters.base import INVALID, TRUNCATED, UNPARSED, EachAnswer, found_by, is_unread, register_filter
 from mm_eval.types import Doc
 
-
-def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """A compiled regular expression; ConfigError with the position where it is wrong."""
-    if not isinstance(pattern, str):
-        raise ConfigError(f"A regular expression must be text, not {pattern!r}.")
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise ConfigError(f"{pattern!r} is no regular expression: {error}.") from error
-
-
-def unread(answer: Any, fallback: Any) -> Any:
-    """The fallback, marked "unparsed", or "truncated" where an earlier step said so."""
-    return found_by(fallback, TRUNCATED if getattr(answer, "rule", "") == TRUNCATED else UNPARSED)
-
-
-def is_searched(answer: Any) -> bool:
-    """Whether an answer is text to search: what the model said, or the fallback that an earlier step was given.
-
-    Not lm-eval's "[invalid]", in which a pattern for letters would find one, nor an answer that ended in its thinking.
-    """
-    if type(answer) is str:  # as the model said it: most answers
-        return True
-    if not isinstance(answer, str) or getattr(answer, "rule", None) == TRUNCATED:
-        return False
-    return not (is_unread(answer) and answer.lower() == INVALID)
-
-
-def rule_for(answer: Any, rule: str) -> str:
-    """The rule of what was found in an answer: a fallback stays unparsed, whatever is found in it."""
-    return UNPARSED if type(answer) is not str and is_unread(answer) else rule
-
-
-def select_match(pattern: re.Pattern[str], text: str, group_select: int) -> str | None:
-    """The group_select-th match of a pattern, of several groups the first that is not empty; None where there is none."""
-    found = found_all(pattern, text)
-    if not -len(found) <= group_select < len(found):
-        return None
-    match = found[group_select]
-    if isinstance(match, str):
-        return match.strip()
-    return next((group.strip() for group in match if group), None)
+_LEADS_WITH_ANY = re.compile(r"(?:\(\?[aiLmsux]+\))?(?:\((?:\?:|\?P<\w+>)?)?\.[*+]")
+_ALTERNATIVE_OR_BACKREFERENCE = re.compile(r"\||\\[1-9]|\(\?P=|\(\?\(")
 
 
 @register_filter("regex")
-class RegexFilter(Filter):
+class RegexFilter(EachAnswer):
     """Finds the answer by a regular expression.
 
-    group_select: which of several matches, counted from 0, or from the end with -1.
-    fallback: what an answer without a match becomes; it counts as unparsed.
+    group_select: the index of the match, from 0, or from the end with -1.
+    fallback: replaces an answer without a match, which counts as unparsed.
     """
 
     def __init__(
@@ -79,32 +43,26 @@ class RegexFilter(Filter):
         match = select_match(self.regex, answer, self.group_select)
         return unread(answer, self.fallback) if match is None else found_by(match, rule_for(answer, "regex"))
 
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
-        return ([self.one(answer) for answer in answers] for answers in resps)
-
 
 @register_filter("first_character")
-class FirstCharacterFilter(Filter):
-    """Takes the first character of an answer, white space left out: lmms-eval's rule for the letters of SEED-Bench.
+class FirstCharacterFilter(EachAnswer):
+    """Takes the first character of an answer that is not white space: lmms-eval's rule for the letters of SEED-Bench.
 
-    "B. dog" and "Blue" are both "B". A first character that is no letter or digit is kept and counts as unparsed.
+    "B. dog" and "Blue" both give "B". A first character other than a letter or digit is kept and counts as unparsed.
     """
 
     def one(self, answer: Any) -> Any:
-        """The first character of one answer; None where there is none."""
+        """The first character of one answer; None for an empty one."""
         if not is_searched(answer):
             return unread(answer, None)
         first = answer.strip()[:1]
         rule = rule_for(answer, "first_character") if first.isalnum() else UNPARSED
         return found_by(first or None, rule)
 
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
-        return ([self.one(answer) for answer in answers] for answers in resps)
-
 
 @register_filter("regex_pos")
-class PartOfSpeechFilter(Filter):
-    """Finds the tags of ('word', 'TAG') pairs; a list of tags an answer, ["invalid"] where there are none."""
+class PartOfSpeechFilter(EachAnswer):
+    """Finds the tags of ('word', 'TAG') pairs: a list of tags per answer, ["invalid"] if there are none."""
 
     _PAIR: ClassVar[re.Pattern[str]] = re.compile(r"\('([^']*)', '([^']*)'\)")
 
@@ -124,17 +82,14 @@ class PartOfSpeechFilter(Filter):
         tags = [tag for _, tag in pairs]
         return found_by(tags, "regex_pos") if tags else unread(answer, self.fallback)
 
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
-        return ([self.one(answer) for answer in answers] for answers in resps)
-
 
 @register_filter("multi_choice_regex")
 class MultiChoiceRegexFilter(RegexFilter):
     """Finds the letter of a choice, as "(B)": by the pattern, else by a choice's text, else by a letter after a colon.
 
-    The doc holds its choices as a list under `choices`. Text is matched on word boundaries, so that "cat" is not found in
-    "category", and the boundaries are those of the answer as it was given: "answer:cat" holds "cat" where punctuation is
-    ignored, too. ignore_case, ignore_punctuation and regexes_to_ignore apply to that second step.
+    The doc has its choices as a list under `choices`. Texts are matched at word boundaries of the original answer: "cat" is not
+    found in "category", and is found in "answer:cat" even if punctuation is ignored. ignore_case, ignore_punctuation and
+    regexes_to_ignore apply to the choices' texts only.
     """
 
     def __init__(
@@ -171,7 +126,7 @@ class MultiChoiceRegexFilter(RegexFilter):
         return unread(answer, self.fallback)
 
     def _pieces(self, text: str) -> list[str]:
-        """The text without what is ignored, cut where two words would run together."""
+        """The text without the ignored parts, cut where two words would run together."""
         pieces = [text]
         if self.ignored or self.ignore_punctuation:
             kept, cuts, last = self._kept(text), [0], -1
@@ -184,7 +139,7 @@ class MultiChoiceRegexFilter(RegexFilter):
         return [piece.lower() for piece in pieces] if self.ignore_case else pieces
 
     def _kept(self, text: str) -> list[int]:
-        """The places of the characters that are not ignored; each pattern reads what the ones before it left."""
+        """The positions of the characters that are not ignored; each pattern sees the text that the ones before it left."""
         kept = list(range(len(text)))
         for pattern in self.ignored:
             left = "".join(text[i] for i in kept)
@@ -193,6 +148,99 @@ class MultiChoiceRegexFilter(RegexFilter):
         if self.ignore_punctuation:
             kept = [i for i in kept if text[i].isalnum() or not unicodedata.category(text[i]).startswith("P")]
         return kept
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """A compiled regular expression. Raises ConfigError with the position of a mistake."""
+    if not isinstance(pattern, str):
+        raise ConfigError(f"A regular expression must be a string, not {pattern!r}.")
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise ConfigError(f"{pattern!r} is not a valid regular expression: {error}.") from error
+
+
+def unread(answer: Any, fallback: Any) -> Any:
+    """The fallback, marked "unparsed", or "truncated" if an earlier step marked the answer so."""
+    return found_by(fallback, TRUNCATED if getattr(answer, "rule", "") == TRUNCATED else UNPARSED)
+
+
+def is_searched(answer: Any) -> bool:
+    """Whether an answer is text to search: the model's text, or the fallback of an earlier step.
+
+    "[invalid]" is not searched, since a pattern for letters would find one in it, nor is a truncated answer.
+    """
+    if type(answer) is str:  # unmarked, the model's own text: most answers
+        return True
+    if not isinstance(answer, str) or getattr(answer, "rule", None) == TRUNCATED:
+        return False
+    return not (is_unread(answer) and answer.lower() == INVALID)
+
+
+def rule_for(answer: Any, rule: str) -> str:
+    """The rule of a match in an answer: a fallback stays unparsed, whatever is found in it."""
+    return UNPARSED if type(answer) is not str and is_unread(answer) else rule
+
+
+def select_match(pattern: re.Pattern[str], text: str, group_select: int) -> str | None:
+    """The group_select-th match of a pattern, or its first group that is not empty; None if there is none."""
+    found = found_all(pattern, text)
+    if not -len(found) <= group_select < len(found):
+        return None
+    match = found[group_select]
+    if isinstance(match, str):
+        return match.strip()
+    return next((group.strip() for group in match if group), None)
+
+
+def matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """The matches of `pattern.finditer(text)`, in linear time also for a pattern that begins with `.*`.
+
+    If such a pattern does not match at one place, it matches at no later place of that line (of the whole text with `(?s)`).
+    `re` tries each of them nevertheless, which takes minutes for "(?s).*#### " and 200,000 digits.
+    """
+    if not _leads_with_any(pattern.pattern):
+        yield from pattern.finditer(text)
+        return
+    place = 0
+    while place <= len(text):
+        found = pattern.match(text, place)
+        if found is None:
+            newline = -1 if pattern.flags & re.DOTALL else text.find("\n", place)
+            if newline < 0:
+                return
+            place = newline + 1
+        elif found.end() == place:  # an empty match, so there is one at every place
+            yield from pattern.finditer(text, place)
+            return
+        else:
+            yield found
+            place = found.end()
+
+
+def removed(pattern: re.Pattern[str], text: str) -> str:
+    """The text without the matches of a pattern: `pattern.sub("", text)`."""
+    kept, end = [], 0
+    for match in matches(pattern, text):
+        kept.append(text[end : match.start()])
+        end = match.end()
+    return "".join([*kept, text[end:]])
+
+
+def found_all(pattern: re.Pattern[str], text: str) -> list[str | tuple[str, ...]]:
+    """The result of `pattern.findall(text)`."""
+    if not _leads_with_any(pattern.pattern):
+        return pattern.findall(text)
+    groups = pattern.groups
+    return [
+        match.group(groups) or "" if groups <= 1 else tuple(group or "" for group in match.groups())
+        for match in matches(pattern, text)
+    ]
+
+
+@lru_cache(maxsize=256)
+def _leads_with_any(pattern: str) -> bool:
+    return bool(_LEADS_WITH_ANY.match(pattern)) and not _ALTERNATIVE_OR_BACKREFERENCE.search(pattern)
 
 
 def _label(index: int) -> str:
@@ -204,9 +252,9 @@ def _in_word(character: str) -> bool:
 
 
 def _held(texts: Iterable[str], pieces: Sequence[str]) -> list[str]:
-    """The texts that an answer holds as whole words, in order; of two that begin at one place the longer.
+    """The texts that an answer contains as whole words, in order; the longer of two that begin at one place.
 
-    pieces: the answer, cut where a word ends though the next character belongs to one.
+    pieces: the answer, cut where a word ends although the next character belongs to a word.
     """
     answer, cuts = "".join(pieces), set(accumulate(map(len, pieces), initial=0))
 

@@ -1,4 +1,4 @@
-"""Which option letter an answer to a multiple-choice question means."""
+"""The `mcq_letter` filter: which option letter an answer to a multiple-choice question means."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import Any
 
 from mm_eval.errors import ConfigError, DataError, did_you_mean
 from mm_eval.filters.base import Filter, is_unread, register_filter
-from mm_eval.filters.claims import claims
 from mm_eval.filters.extraction import unread
-from mm_eval.filters.reading import AFTER, BEFORE, Level, boxed, decide, lines_of, normal, plain, unwrapped
+from mm_eval.filters.reading import AFTER, BEFORE, Level, boxed, claims, decide, lines_of, normal, plain, unwrapped
 from mm_eval.types import Doc
 
 _CONNECTIVE = r"(?:because|since|as|due|based|which|with|for|is|was|would|should|and|or|but|if|so|given)\b"
@@ -61,11 +60,11 @@ _AFTER_ARTICLE, _GOES_ON = re.compile(r"\s+[a-zà-ɏ]"), re.compile(rf"\s+{_CONN
 class McqLetterFilter(Filter):
     """Finds the option letter that an answer means: strict rules first, then lenient ones, never a guess.
 
-    choices: the doc's field with the list of option texts, or one field an option; then an answer in the words of exactly one
+    choices: the doc's field with the list of option texts, or one field per option. Then an answer in the words of exactly one
         option counts too, and only the letters of these options are possible.
-    letters: the possible letters otherwise ("ABCDEFGHIJ").
+    letters: the possible letters without `choices`.
     lenient: whether letters and option texts that are only mentioned count.
-    fallback: what an answer becomes that no rule can read.
+    fallback: replaces an answer that no rule can read.
     """
 
     def __init__(
@@ -76,9 +75,9 @@ class McqLetterFilter(Filter):
         fallback: Any = None,
     ) -> None:
         if not isinstance(letters, str) or not letters or any(c not in string.ascii_uppercase for c in letters):
-            raise ConfigError(f"mcq_letter needs capital letters, such as 'ABCD', not {letters!r}.")
+            raise ConfigError(f"mcq_letter: letters must be capital letters such as 'ABCD', not {letters!r}.")
         if choices is not None and not isinstance(choices, (str, list, tuple)):
-            raise ConfigError(f"mcq_letter needs a field or a list of fields as choices, not {choices!r}.")
+            raise ConfigError(f"mcq_letter: choices must be a field or a list of fields, not {choices!r}.")
         self.choices, self.letters, self.lenient, self.fallback = choices, letters, lenient, fallback
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
@@ -115,7 +114,7 @@ class McqLetterFilter(Filter):
 
 
 class LetterReader:
-    """The candidates that each rule sees in one answer."""
+    """The candidates that each rule finds in one answer."""
 
     def __init__(self, answer: str, letters: str, options: Sequence[str] = ()) -> None:
         self.whole = unwrapped(answer)
@@ -142,7 +141,7 @@ class LetterReader:
         return strict + more if lenient else strict
 
     def _alone(self, text: str) -> list[str]:
-        """A text that is nothing but a letter with brackets, quotes and a full stop around it."""
+        """The letter of a text that is only a letter, with brackets, quotes and a full stop around it."""
         match = re.fullmatch(
             rf"(?:[-•>]\s+)?[\s(\[{{<\"'“‘]*(?:option|choice|选项|選項)?\s*[(\[]?({self.any})[\s)\]}}>\"'”’.:,;!。、]*",
             text,
@@ -161,7 +160,7 @@ class LetterReader:
         return found
 
     def _declared(self) -> list[str]:
-        """What the last "answer is ..." says."""
+        """The letters after the last "answer is ..." or before the last "... is correct"."""
         ends = {match.end() for pattern in _DECLARATIONS for match in pattern.finditer(self.text)}
         declared = ((end, found) for end in sorted(ends, reverse=True) if (found := self._at(end)))
         last = next(declared, (-1, []))
@@ -171,7 +170,7 @@ class LetterReader:
         return last[1]
 
     def _at(self, position: int) -> list[str]:
-        """The letters, or the option's text, that stand at a position; several letters where it says "A or B"."""
+        """The letters at a position, by letter or by the option's text; several for "A or B"."""
         if self.options and (equal := self._option_at(position)):
             return equal
         match = re.compile(rf"({self.any}){AFTER}").match(self.text, position)
@@ -180,7 +179,7 @@ class LetterReader:
         return [match[1].upper(), *self._joined(self.text, match.end())]
 
     def _option_at(self, position: int) -> list[str]:
-        """The letters of the options that the rest of a sentence is equal to; one that is far longer than any equals none."""
+        """The letters of the options that equal the rest of a sentence; none if it is far longer than any option."""
         rest = self.text[position : position + self.longest].strip()
         end = _SENTENCE_END.search(rest)
         if end is None and position + self.longest < len(self.text):
@@ -202,7 +201,7 @@ class LetterReader:
         return found
 
     def _last_line(self) -> list[str]:
-        """A letter alone on the last line of several, or in the last sentence ("Thus, D.")."""
+        """The letter alone on the last of several lines, or in the last sentence ("Thus, D.")."""
         lines = lines_of(self.text)
         if not lines:
             return []
@@ -214,7 +213,7 @@ class LetterReader:
         return found or alone or ([concluded[1]] if concluded else [])
 
     def _leading(self) -> list[str]:
-        """A letter that begins the answer: "B. dog", "(B) since", "B because"; several where the options are repeated."""
+        """The letter that begins the answer: "B. dog", "(B) since", "B because"; several if the answer lists the options."""
         follows = rf"[).:]+(?=\s|$|[a-z]{{2}}|[^\x00-\x7f])|、|\s*[-–—]\s|\s*$|,(?=\s)|(?=\s+{_REASON})"
         lines = lines_of(self.text)
         first = re.match(rf"\(?({self.upper})(?:{follows})", lines[0]) if lines else None
@@ -246,27 +245,27 @@ class LetterReader:
         return re.findall(rf"[(\[]({self.upper})[)\]]", self.text)
 
     def _equal(self, text: str) -> list[str]:
-        """The letters of the options that a text is equal to; a letter before it ("B. dog") must be the same."""
+        """The letters of the options that a text equals. A letter before the text ("B. dog") is a candidate too."""
         labelled = re.match(rf"\(?({self.upper})[).:]\s+(?=\S)", text)
         if not labelled:
             return self._in_words_of(text)
-        if itself := [x for x, option in self._labelled() if option.strip().lower() == text.strip().lower()]:
+        labelled_options = zip(self.letters, self.options, strict=False)
+        if itself := [x for x, option in labelled_options if option.strip().lower() == text.strip().lower()]:
             return itself  # the option is "A. Smith"
         equal = self._in_words_of(text[labelled.end() :])
         return [labelled[1]] if labelled[1] in equal else [*equal, labelled[1]] if equal else []
 
-    def _labelled(self) -> list[tuple[str, str]]:
-        """The options with their letters."""
-        return list(zip(self.letters, self.options, strict=False))
-
     def _in_words_of(self, text: str) -> list[str]:
-        """The letters of the options that have exactly a text's words."""
+        """The letters of the options with exactly the words of a text."""
         said = _words(text)
         with_letters = zip(self.letters, self.option_words, strict=False)
         return [letter for letter, words in with_letters if said and words == said]
 
     def _within(self) -> list[str]:
-        """The letters of the options whose words are in the answer, not negated, and not only inside a longer option's."""
+        """The letters of the options whose words are in the answer, neither negated nor only part of a longer option's.
+
+        A negated option gives two candidates, so that the answer is unparsed.
+        """
         said = f" {_words(self.text)} "
         places: list[tuple[int, int, str]] = []
         for letter, words in zip(self.letters, self.option_words, strict=False):
@@ -283,7 +282,7 @@ class LetterReader:
 
 
 def _is_letter(letter: str, text: str, end: int) -> bool:
-    """Whether a letter that ends at a place is an option, not an article or a pronoun: "a cat", "A cat", "I am"."""
+    """Whether a letter that ends at `end` is an option, not an article or a pronoun: "a cat", "A cat", "I am"."""
     if letter.islower():
         return bool(_AFTER_SMALL.match(text, end))
     if letter in "AI":
@@ -292,18 +291,18 @@ def _is_letter(letter: str, text: str, end: int) -> bool:
 
 
 def _as_list(values: Any) -> list[Any]:
-    """The option texts of one field, which may hold the list as text (MMMU's does); DataError where it is no list."""
+    """The option texts of one field, which may contain the list as text (as in MMMU). Raises DataError for any other value."""
     if isinstance(values, str):
         try:
             values = ast.literal_eval(values)
         except (ValueError, SyntaxError):
             values = None
     if not isinstance(values, (list, tuple)):
-        raise DataError(f"mcq_letter: the field of the choices holds no list: {values!r:.80}.")
+        raise DataError(f"mcq_letter: the field of the choices must be a list, not {values!r:.80}.")
     return list(values)
 
 
 def _words(text: str) -> str:
-    """The words of a text in lower case, without articles before them and without punctuation."""
+    """The words of a text in lower case, without leading articles and without punctuation."""
     words = re.sub(r"[^\w%+\-−./°]|(?<!\d)[.](?!\d)|[.](?!\w)", " ", plain(unwrapped(text)).lower()).split()
     return " ".join(dropwhile(("a", "an", "the").__contains__, words))

@@ -23,7 +23,7 @@ class NoopFilter(Filter):
 
 @register_filter("take_first")
 class TakeFirstFilter(Filter):
-    """Keeps the first answer of each doc; None where there is none."""
+    """Keeps the first answer of each doc; None if there is none."""
 
     extracts: ClassVar[bool] = False
 
@@ -33,16 +33,16 @@ class TakeFirstFilter(Filter):
 
 @register_filter("take_first_k")
 class TakeFirstKFilter(Filter):
-    """Keeps the first k answers of each doc, or as many as there are.
+    """Keeps the first k answers of each doc, or all if there are fewer.
 
-    k: at least 1; a task whose `repeats` is smaller is refused by `Scorer.check_repeats`.
+    k: at least 1. `Scorer.check_repeats` rejects a task with fewer `repeats`.
     """
 
     extracts: ClassVar[bool] = False
 
     def __init__(self, k: int) -> None:
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ConfigError(f"take_first_k needs a whole k of at least 1, not {k!r}.")
+            raise ConfigError(f"take_first_k: k must be a whole number of at least 1, not {k!r}.")
         self.k = k
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
@@ -51,10 +51,10 @@ class TakeFirstKFilter(Filter):
 
 @register_filter("majority_vote")
 class MajorityVoteFilter(Filter):
-    """Keeps the most frequent answer of each doc; of equally frequent ones the first.
+    """Keeps the most frequent answer of each doc; the first of equally frequent ones.
 
-    skip_unparsed: leave answers that no rule could read out of the vote while any other is there. Off as in lm-eval, where
-        "[invalid]" votes like an answer.
+    skip_unparsed: ignore unparsed answers if there are others. Off by default as in lm-eval, where "[invalid]" is counted like
+        any answer.
     """
 
     extracts: ClassVar[bool] = False

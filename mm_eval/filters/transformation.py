@@ -7,69 +7,58 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from mm_eval.errors import ConfigError
-from mm_eval.filters.base import TRUNCATED, UNPARSED, Filter, found_by, like, register_filter
+from mm_eval.filters.base import TRUNCATED, UNPARSED, EachAnswer, found_by, like, register_filter
 from mm_eval.types import Doc
 
 
-class EachAnswer(Filter):
-    """Base of filters that look at one answer at a time: implement `one(answer, doc)`.
-
-    An answer that is no text (None above all) is passed on as it is, unless `any_type` says otherwise.
-    """
+class Rewriting(EachAnswer):
+    """Base of filters that rewrite text: implement `one(answer)`. An answer that is not text (None above all) is kept."""
 
     extracts: ClassVar[bool] = False
-    any_type: ClassVar[bool] = False
-
-    def one(self, answer: Any, doc: Doc) -> Any:
-        """The answer after this filter."""
-        raise NotImplementedError
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
-        return (
-            [self.one(answer, doc) if self.any_type or isinstance(answer, str) else answer for answer in answers]
-            for answers, doc in zip(resps, docs, strict=True)
-        )
+        return ([self.one(answer) if isinstance(answer, str) else answer for answer in answers] for answers in resps)
 
 
 @register_filter("lowercase")
-class LowercaseFilter(EachAnswer):
+class LowercaseFilter(Rewriting):
     """Turns each answer into lower case."""
 
-    def one(self, answer: str, doc: Doc) -> Any:
+    def one(self, answer: str) -> Any:
         return like(answer.lower(), answer)
 
 
 @register_filter("uppercase")
-class UppercaseFilter(EachAnswer):
+class UppercaseFilter(Rewriting):
     """Turns each answer into upper case."""
 
-    def one(self, answer: str, doc: Doc) -> Any:
+    def one(self, answer: str) -> Any:
         return like(answer.upper(), answer)
 
 
 @register_filter("remove_whitespace")
-class WhitespaceFilter(EachAnswer):
+class WhitespaceFilter(Rewriting):
     """Removes white space at both ends of each answer."""
 
-    def one(self, answer: str, doc: Doc) -> Any:
+    def one(self, answer: str) -> Any:
         return like(answer.strip(), answer)
 
 
 @register_filter("map")
 class MapFilter(EachAnswer):
-    """Replaces each answer by what a mapping says; an answer that is not in it is unparsed.
+    """Replaces each answer by its value in a mapping; an answer that is not in it is unparsed.
 
-    default_value: what such an answer becomes (None unless given).
+    default_value: replaces such an answer (default None).
     """
 
-    any_type: ClassVar[bool] = True
+    extracts: ClassVar[bool] = False
 
     def __init__(self, mapping_dict: Mapping[Any, Any] | None = None, default_value: Any = None) -> None:
         if mapping_dict is not None and not isinstance(mapping_dict, Mapping):
-            raise ConfigError(f"map needs a mapping as mapping_dict, not {mapping_dict!r}.")
+            raise ConfigError(f"map: mapping_dict must be a mapping, not {mapping_dict!r}.")
         self.mapping, self.default_value = dict(mapping_dict or {}), default_value
 
-    def one(self, answer: Any, doc: Doc) -> Any:
+    def one(self, answer: Any) -> Any:
         try:
             known = answer in self.mapping
         except TypeError:
@@ -90,13 +79,13 @@ _ENTITY = re.compile(r"\b(PER|LOC|ORG|DATE):\s*([^$]+)")
 
 
 @register_filter("format_span")
-class FormatSpanFilter(EachAnswer):
-    """Writes named entities one way, "per: a $ loc: b", whatever words the model used for the labels.
+class FormatSpanFilter(Rewriting):
+    """Writes named entities in one form, "per: a $ loc: b", whatever words the model used for the labels.
 
-    Only a word before a colon is a label, so that "perth" and "time magazine" stay as they are.
+    Only a word before a colon is a label, so "perth" and "time magazine" are kept.
     """
 
-    def one(self, answer: str, doc: Doc) -> Any:
+    def one(self, answer: str) -> Any:
         text = _LABEL.sub(lambda label: _ENTITY_LABELS[label[1]] + ":", answer.lower())
         text = text.replace("$$", "$").replace("\n", "$").strip()
         spans = [
@@ -117,14 +106,14 @@ _CLOSING = re.compile(
 
 
 @register_filter("strip_thinking")
-class StripThinkingFilter(EachAnswer):
-    """Removes everything up to the last closing think tag; an answer that never leaves its thinking is "truncated".
+class StripThinkingFilter(Rewriting):
+    """Removes everything up to the last closing think tag; an answer that ends while thinking is "truncated".
 
     Chat templates may put the opening tag into the prompt, so a closing tag alone is enough. Tags: <think>, <thinking>,
     <thought>, <reasoning>, [THINK], ◁think▷, <|begin_of_thought|>.
     """
 
-    def one(self, answer: str, doc: Doc) -> Any:
+    def one(self, answer: str) -> Any:
         end = 0
         for closing in _CLOSING.finditer(answer):
             end = closing.end()

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from mm_eval.filters.base import Filter, is_unread, register_filter
-from mm_eval.filters.claims import DENIES
+from mm_eval.filters.base import EachAnswer, is_unread, register_filter
 from mm_eval.filters.extraction import unread
-from mm_eval.filters.reading import AFTER, BEFORE, Level, boxed, decide, lines_of, plain, unwrapped
-from mm_eval.types import Doc
+from mm_eval.filters.reading import AFTER, BEFORE, DENIES, Level, boxed, decide, lines_of, plain, unwrapped
 
 _LATIN = {
     "yes": "yes", "yeah": "yes", "yep": "yes", "yup": "yes", "sí": "yes", "oui": "yes", "ja": "yes", "sim": "yes",
@@ -46,17 +43,17 @@ _NAMED = re.compile(
     r"\b(?:labell?ed|says|reads|written|word|of|(?:n['’]t|\bnot)(?:\s+\w+){0,2})\s+$|(?<!say )(?<!answer )(?<!with )[\"'“‘]\s*$",
     re.IGNORECASE,
 )
-"""Before a yes or no that is read off the picture, spoken about or denied, and not said."""
+"""Precedes a yes or no that is quoted from the picture, discussed or denied, and is not the answer."""
 _NAMED_REACH = 120
-"""Characters before a word in which `_NAMED` is looked for."""
+"""How many characters before a word are searched for `_NAMED`."""
 _REACH = 300
-"""Characters before a word in which its sentence begins; longer ones are read from there."""
+"""How many characters before a word are searched for the start of its clause and sentence."""
 _CLAUSE = re.compile(r"[.!?;,:\n。，；]|\b(?:so|therefore|thus|hence|but|and|because|since)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"[.!?;\n。；]|\b(?:so|therefore|thus|hence|but)\b", re.IGNORECASE)
 _SUPPOSES = re.compile(r"\b(?:if|unless|suppos\w+|assuming)\b|如果|假如", re.IGNORECASE)
 _REFUSES = re.compile(r"\bno\s+way\b|\bmistake\b", re.IGNORECASE)
 _LEGEND = re.compile(r"[\s)]*[:=(]\s*\d+(?:\.\d+)?\s*(?:[%,;)\n]|$)")
-"""After a word that is explained ("Yes = 1, No = 0") or weighed ("Yes: 30%")."""
+"""Follows a word that is defined ("Yes = 1, No = 0") or given a probability ("Yes: 30%")."""
 _ASKED = re.compile(r"[^.!;,\n]{0,300}\?")
 _YES_SAID = re.compile(r"\byes\b", re.IGNORECASE)
 _YES_OR_NO = re.compile(rf"{BEFORE}(yes|no){AFTER}", re.IGNORECASE)
@@ -77,20 +74,17 @@ _NO_ANSWER = re.compile(r"\bno\s+(?:doubt|problem|worries|question)\b(?:\s+about
 
 
 @register_filter("yes_no")
-class YesNoFilter(Filter):
+class YesNoFilter(EachAnswer):
     """Finds "yes" or "no" in an answer: strict rules first, then lenient ones, never a guess.
 
-    What names both ("Yes or no?") and "no doubt", "no problem" say neither and are left out first.
-    "no" counts as a word of its own that answers, not in "know", "not sure" or "no dogs". Some other languages are read too.
+    Phrases that name both ("Yes or no?") and phrases such as "no doubt" or "no problem" are removed first.
+    "no" counts only as a word that answers, not in "know", "not sure" or "no dogs". Some other languages are read too.
     lenient: whether a single yes or no inside a sentence counts.
-    fallback: what an answer becomes that no rule can read.
+    fallback: replaces an answer that no rule can read.
     """
 
     def __init__(self, lenient: bool = True, fallback: Any = None) -> None:
         self.lenient, self.fallback = lenient, fallback
-
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
-        return ([self.one(answer) for answer in answers] for answers in resps)
 
     def one(self, answer: Any) -> Any:
         """ "yes", "no" or the fallback."""
@@ -112,7 +106,7 @@ class YesNoFilter(Filter):
 
 
 def _alone(text: str) -> list[str]:
-    """A text that is nothing but yes or no."""
+    """The meaning of a text that is only yes or no."""
     start, end = 0, len(text)
     while start < end and not text[start].isalnum():
         start += 1
@@ -127,7 +121,7 @@ def _meaning(word: str) -> str:
 
 
 def _declared(text: str) -> list[str]:
-    """What the last "answer is ..." says."""
+    """The meaning of the last "answer is ..."."""
     declared = reversed(list(_ANSWER_IS.finditer(text)))
     last = next((match for match in declared if not _denied(text, match.start(), match.start())), None)
     return _with_other(text, last.end(), last[1]) if last else []
@@ -149,7 +143,7 @@ def _denies(clause: str) -> bool:
 
 
 def _leading(text: str) -> list[str]:
-    """A yes or no that begins the answer, and no determiner ("no dogs", "no one")."""
+    """The meaning of a yes or no that begins the answer and is not a determiner ("no dogs", "no one")."""
     match = _FIRST.match(text)
     if not match:
         return []
@@ -164,20 +158,20 @@ def _leading(text: str) -> list[str]:
 
 
 def _with_other(text: str, end: int, word: str) -> list[str]:
-    """The word's meaning, and the other one too in "yes and no" and where the answer is taken back ("Actually, no.")."""
+    """The word's meaning, and the other meaning in "yes and no" or if the answer is taken back ("Actually, no.")."""
     others = [match[1] or match[2] for match in [_BOTH.match(text, end)] if match]
     others += [match[1] for match in _OTHERWISE.finditer(text, end)]
     return [_meaning(word), *map(_meaning, others)]
 
 
 def _after_question(text: str) -> list[str]:
-    """A yes or no alone behind the only question, which is the one that was asked: "是否有狗？没有。"."""
+    """The meaning of a yes or no alone after a repeated question, the only one: "是否有狗？没有。"."""
     question, _, rest = text.partition("?")
     return _alone(rest) if rest.strip() and "?" not in rest and not _alone(question) else []
 
 
 def _within(text: str) -> list[str]:
-    """Every yes, and every no that ends a clause, unless the answer says that it does not know, or denies it."""
+    """Every yes, and every no that ends a clause; none if the answer is unsure or denies it."""
     if _HEDGE.search(text):
         return []
     found: set[str] = set()

@@ -1,4 +1,4 @@
-"""Metrics: answers to numbers, and the standard error of every number.
+"""Metrics: from answers to numbers, and the standard error of every number.
 
 @metric("closeness", output_type="generate_until", aggregation="mean")
 def closeness(references, predictions): ...
@@ -12,15 +12,18 @@ from mm_eval.metrics.aggregation import (
     nanmean,
     pass_at_k,
     perplexity,
-    take_first,
     weighted_mean,
     weighted_perplexity,
 )
-from mm_eval.metrics.corpus import F1, MCC, BitsPerByte, BytePerplexity, Likelihood, Perplexity, WordPerplexity
-from mm_eval.metrics.corpus_metric import CorpusMetric
+from mm_eval.metrics.corpus import F1, MCC, Bleu, Chrf, Ter
 from mm_eval.metrics.generation import anls, exact_match_fn, relaxed_accuracy, vqa_accuracy
 from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import (
+    BitsPerByte,
+    BytePerplexity,
+    Likelihood,
+    Perplexity,
+    WordPerplexity,
     acc,
     acc_bytes,
     acc_mutual_info_fn,
@@ -40,7 +43,10 @@ from mm_eval.metrics.metric import (
     METRIC_KEYS,
     METRICS,
     REDUCTIONS,
+    AggregationFn,
     Metric,
+    MetricFn,
+    ReductionFn,
     aggregation,
     filter_kwargs,
     metric,
@@ -48,9 +54,10 @@ from mm_eval.metrics.metric import (
     register_aggregation,
     register_metric,
     register_reduction,
+    take_first,
 )
+from mm_eval.metrics.resampling import StandardError
 from mm_eval.metrics.stderr import (
-    StandardError,
     bootstrap_stderr,
     mean_stderr,
     pop_stddev,
@@ -58,9 +65,7 @@ from mm_eval.metrics.stderr import (
     standard_error,
     stderr_for_metric,
 )
-from mm_eval.metrics.traits import SumStatistics, not_smooth, smooth, stratified_by
-from mm_eval.metrics.translation import Bleu, Chrf, Ter
-from mm_eval.metrics.types import AggregationFn, MetricFn, ReductionFn
+from mm_eval.metrics.traits import CorpusMetric, SumStatistics, not_smooth, smooth, stratified_by
 
 __all__ = [
     "AGGREGATIONS",

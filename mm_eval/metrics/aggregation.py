@@ -1,4 +1,4 @@
-"""Aggregations: the values of all docs to one number."""
+"""Aggregations: from the values of all docs to one number. Reductions: from the scores of a doc's repeats to one value."""
 
 from __future__ import annotations
 
@@ -8,20 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import ConfigError
-from mm_eval.metrics.metric import REDUCTIONS, aggregation, reduction
-from mm_eval.metrics.metric import take_first as _take_first
+from mm_eval.metrics.metric import aggregation, reduction
 from mm_eval.metrics.traits import SumStatistics, declare, not_smooth, of_log_likelihoods
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-def _total(values: Sequence[float]) -> float:
-    """The sum, rounded once; infinite or NaN where the values are too large, or infinite both ways."""
-    try:
-        return math.fsum(values)
-    except (OverflowError, ValueError):  # fsum raises where a sum has no finite value
-        return sum(values)
 
 
 @aggregation("mean")
@@ -40,7 +31,7 @@ def nanmean(arr: Sequence[float]) -> float:
 
 
 def _weighted_medians(values: Sequence[float], weights: NDArray[Any]) -> NDArray[Any]:
-    """The medians of draws: values (docs,), weights (draws, docs) how often each is drawn."""
+    """The medians of draws, shape (draws,). values: (docs,); weights: how often each is drawn, (draws, docs)."""
     import numpy as np
 
     order = np.argsort(np.asarray(values, dtype=float), kind="stable")
@@ -62,34 +53,9 @@ def median(arr: Sequence[float]) -> float:
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
-def _exp(value: float) -> float:
-    """e to the value; infinite where that is too large for a number, NaN for NaN."""
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return math.inf
-
-
-def _pair_sums(items: Sequence[Any], scale: float, exponential: bool) -> SumStatistics:
-    """Statistics of a ratio of sums: items (value, weight)."""
-    import numpy as np
-
-    def score(sums: NDArray[Any]) -> NDArray[Any]:
-        with np.errstate(all="ignore"):
-            ratio = scale * sums[:, 0] / sums[:, 1]
-            result: NDArray[Any] = np.exp(ratio) if exponential else ratio
-        return result
-
-    return SumStatistics(np.array([(float(a), float(b)) for a, b in items]), score)
-
-
-def _with_one(items: Sequence[float]) -> list[tuple[float, float]]:
-    return [(float(item), 1.0) for item in items]
-
-
 @aggregation("perplexity")
 @of_log_likelihoods
-@declare(sums=lambda items: _pair_sums(_with_one(items), -1.0, True))
+@declare(sums=lambda items: _pair_sums([(item, 1.0) for item in items], -1.0, True))
 def perplexity(items: Sequence[float]) -> float:
     """exp of minus the mean log-likelihood (nats)."""
     return _exp(-mean(items))
@@ -121,11 +87,8 @@ def bits_per_byte(items: Sequence[tuple[float, float]]) -> float:
 
 @aggregation("bypass")
 def bypass_agg(arr: Any) -> float:
-    """999, the mark of a task that was answered and not scored."""
+    """999, which marks a task that was answered and not scored."""
     return 999
-
-
-take_first = REDUCTIONS.register("take_first")(_take_first)
 
 
 @reduction("mean")
@@ -142,7 +105,7 @@ def best_of_repeats(references: Any, predictions: Sequence[float]) -> float:
 
 @reduction("majority")
 def majority_of_repeats(references: Any, predictions: Sequence[Any]) -> Any:
-    """The most frequent of the repeats' scores; of equally frequent ones the first."""
+    """The most frequent of the repeats' scores; the first of equally frequent ones."""
     return Counter(predictions).most_common(1)[0][0]
 
 
@@ -150,8 +113,8 @@ def majority_of_repeats(references: Any, predictions: Sequence[Any]) -> Any:
 def pass_at_k(references: Any, predictions: Sequence[Any], *, k: int | Sequence[int] | None = None) -> dict[str, float]:
     """The chance that one of k repeats passes, without bias: 1 - C(n - c, k) / C(n, k) (Chen et al. 2021, arXiv 2107.03374).
 
-    predictions: the repeats' scores; what is not 0 passes.
-    k: one or more; 1, 3, 5, 10, 20, 50, 100 and n when not given. A k above n has no estimate, so no key.
+    predictions: the repeats' scores; a score other than 0 passes.
+    k: one or several; by default 1, 3, 5, 10, 20, 50, 100 and n. A k above n has no estimate, so no key.
     """
     n = len(predictions)
     passed = sum(1 for score in predictions if score)
@@ -160,15 +123,45 @@ def pass_at_k(references: Any, predictions: Sequence[Any], *, k: int | Sequence[
 
 
 def checked_k(k: Any) -> list[int]:
-    """The values of k as a list; ConfigError where one is no whole number of at least 1."""
+    """The values of k as a list. Raises ConfigError if one is not a whole number of at least 1."""
     values = list(k) if isinstance(k, (list, tuple, set, range)) else [k]
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ConfigError(f"pass@k needs whole numbers of at least 1 as k, not {value!r}.")
+            raise ConfigError(f"pass@k: k must be a whole number of at least 1, not {value!r}.")
     return values
 
 
+def _total(values: Sequence[float]) -> float:
+    """The sum, rounded once; infinite or NaN if the values are too large, or infinite both ways."""
+    try:
+        return math.fsum(values)
+    except (OverflowError, ValueError):  # fsum raises if the sum is not finite
+        return sum(values)
+
+
+def _exp(value: float) -> float:
+    """e to the value; infinite if that is too large for a float, NaN for NaN."""
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf
+
+
+def _pair_sums(items: Sequence[Any], scale: float, exponential: bool) -> SumStatistics:
+    """Sufficient statistics of scale * sum of values / sum of weights, or of its exponential. Items are (value, weight)."""
+    import numpy as np
+
+    def score(sums: NDArray[Any]) -> NDArray[Any]:
+        with np.errstate(all="ignore"):
+            ratio = scale * sums[:, 0] / sums[:, 1]
+            result: NDArray[Any] = np.exp(ratio) if exponential else ratio
+        return result
+
+    return SumStatistics(np.array([(float(a), float(b)) for a, b in items]), score)
+
+
 def _all_fail(n: int, passed: int, k: int) -> float:
+    """The chance that none of k repeats, drawn from n of which some passed, passes."""
     chance = 1.0
     for i in range(n - passed + 1, n + 1):
         chance *= max(0.0, 1.0 - k / i)

@@ -1,137 +1,30 @@
-"""Corpus metrics of log-likelihoods and labels: perplexities, F1, MCC."""
+"""Corpus metrics of labels (F1, MCC) and of translations (BLEU, chrF, TER).
+
+Each doc gives counts, and the number depends only on the sums of the counts, so that a bootstrap draw costs a sum.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mm_eval.errors import ConfigError, ScoringError
-from mm_eval.metrics.aggregation import bits_per_byte, mean, perplexity, weighted_perplexity
-from mm_eval.metrics.corpus_metric import CorpusMetric
 from mm_eval.metrics.ll_results import LLResults
-from mm_eval.metrics.loglikelihood import NO_GOLD, argmax, gold_indices
+from mm_eval.metrics.loglikelihood import NO_GOLD, argmax
 from mm_eval.metrics.metric import metric
-from mm_eval.metrics.traits import SumStatistics, of_log_likelihoods, traits_of
+from mm_eval.metrics.traits import CorpusMetric, SumStatistics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LABELS = ("multiple_choice", "generate_until")
-
-
-def _gold(references: Any, predictions: LLResults) -> int:
-    """The choice that counts: the only one, or the right one."""
-    argmax(predictions.lls)
-    return 0 if len(predictions.lls) == 1 else gold_indices(references, len(predictions.lls))[0]
-
-
-@metric("perplexity", higher_is_better=False, output_type=("loglikelihood", "multiple_choice"))
-class Perplexity(CorpusMetric[LLResults, float]):
-    """exp of minus the mean log-likelihood of the right continuation, over docs."""
-
-    def __call__(self, references: Any, predictions: LLResults) -> float:
-        return float(predictions.lls[_gold(references, predictions)])
-
-    @of_log_likelihoods
-    def aggregation(self, items: Sequence[float]) -> float:
-        return perplexity(items)
-
-    def sums(self, items: Sequence[float]) -> SumStatistics | None:
-        declared = traits_of(perplexity).sums
-        return declared(items) if declared else None
-
-
-class _PerUnit(CorpusMetric[LLResults, tuple[float, int]]):
-    """Base of numbers per word or byte: items are (log-likelihood, units)."""
-
-    unit_lengths = "byte_len"
-    combine = staticmethod(weighted_perplexity)
-
-    def __call__(self, references: Any, predictions: LLResults) -> tuple[float, int]:
-        gold = _gold(references, predictions)
-        return float(predictions.lls[gold]), int(getattr(predictions, self.unit_lengths)()[gold])
-
-    @of_log_likelihoods
-    def aggregation(self, items: Sequence[tuple[float, int]]) -> float:
-        return self.combine(items)
-
-    def sums(self, items: Sequence[tuple[float, int]]) -> SumStatistics | None:
-        declared = traits_of(self.combine).sums
-        return declared(items) if declared else None
-
-
-@metric("word_perplexity", higher_is_better=False, output_type="loglikelihood_rolling")
-class WordPerplexity(_PerUnit):
-    """exp of minus the log-likelihood per word, over all words of the corpus."""
-
-    unit_lengths = "word_len"
-
-
-@metric("byte_perplexity", higher_is_better=False, output_type="loglikelihood_rolling")
-class BytePerplexity(_PerUnit):
-    """exp of minus the log-likelihood per byte, over all bytes of the corpus."""
-
-
-@metric("bits_per_byte", higher_is_better=False, output_type="loglikelihood_rolling")
-class BitsPerByte(_PerUnit):
-    """Minus the log-likelihood per byte in bits, over all bytes of the corpus."""
-
-    combine = staticmethod(bits_per_byte)
-
-
-@metric("likelihood", output_type="multiple_choice")
-class Likelihood(CorpusMetric[LLResults, tuple[int, tuple[float, ...]]]):
-    """The right index and the log-likelihoods of all choices of a doc; by itself the mean log-likelihood of the right one."""
-
-    def __call__(self, references: Any, predictions: LLResults) -> tuple[int, tuple[float, ...]]:
-        return _gold(references, predictions), tuple(float(ll) for ll in predictions.lls)
-
-    def aggregation(self, items: Sequence[tuple[int, Sequence[float]]]) -> float:
-        return mean([lls[gold] for gold, lls in items])
-
-
-def _label_pair(references: Any, predictions: Any) -> tuple[Any, Any]:
-    """(right label, chosen label) of a doc: indices of choices, or texts of generated answers."""
-    if isinstance(predictions, LLResults):
-        chosen: Any = argmax(predictions.lls)
-    else:
-        chosen = predictions[0] if isinstance(predictions, (list, tuple)) else predictions
-        references = references[0] if isinstance(references, (list, tuple)) and len(references) == 1 else references
-        chosen = "" if chosen is None else chosen
-    golds = list(references) if isinstance(references, (list, tuple)) else [references]
-    golds = [gold for gold in golds if gold != NO_GOLD]
-    if not golds:
-        raise ScoringError(f"There is no right label: the target is {references!r}.")
-    return (chosen if chosen in golds else golds[0]), chosen
-
-
-def _label_counts(items: Sequence[tuple[Any, Any]]) -> tuple[list[Any], NDArray[Any]]:
-    """The labels in order, and for each doc and label three counts: hit, right, chosen. Shape (docs, 3 * labels)."""
-    import numpy as np
-
-    pairs = [(gold, chosen) for gold, chosen in items]
-    if len({type(label) is str for pair in pairs for label in pair}) > 1:
-        pairs = [(str(gold), str(chosen)) for gold, chosen in pairs]
-    labels = sorted({label for pair in pairs for label in pair})
-    place = {label: i for i, label in enumerate(labels)}
-    rows = np.zeros((len(pairs), 3, len(labels)))
-    for row, (gold, chosen) in zip(rows, pairs, strict=True):
-        row[0, place[gold]] = gold == chosen
-        row[1, place[gold]] = 1
-        row[2, place[chosen]] = 1
-    return labels, rows.reshape(len(pairs), -1)
-
-
-def _ratio(above: NDArray[Any], below: NDArray[Any]) -> NDArray[Any]:
-    """A ratio that is 0 where the denominator is."""
-    import numpy as np
-
-    ratio: NDArray[Any] = np.divide(above, below, out=np.zeros_like(above, dtype=float), where=below != 0)
-    return ratio
+_KEPT_SENTENCES = 1 << 14
+"""Sentences whose counts are kept between the number and its standard error."""
 
 
 class _LabelMetric(CorpusMetric[Any, tuple[Any, Any]]):
-    """Base of metrics of a confusion table: items are (right label, chosen label)."""
+    """Base of metrics of a confusion table. Items are (right label, chosen label)."""
 
     def __call__(self, references: Any, predictions: Any) -> tuple[Any, Any]:
         return _label_pair(references, predictions)
@@ -165,7 +58,7 @@ class F1(_LabelMetric):
 
     def __init__(self, average: str = "binary", pos_label: Any = 1) -> None:
         if average not in ("binary", "macro", "micro", "weighted"):
-            raise ConfigError(f"f1 has no average {average!r}.", hint="Known: binary, macro, micro, weighted.")
+            raise ConfigError(f"f1: unknown average {average!r}.", hint="Known: binary, macro, micro, weighted.")
         self.average, self.pos_label = average, pos_label
 
     def of_counts(
@@ -184,15 +77,16 @@ class F1(_LabelMetric):
         import numpy as np
 
         if len(labels) > 2:
-            raise ScoringError(f"f1 has {len(labels)} labels and average='binary'.", hint="Set `average: macro`.")
-        all_positive = labels == [
-            str(self.pos_label)
-        ]  # as text: no other label says whether these are texts or numbers
+            raise ScoringError(f"f1 with average='binary' found {len(labels)} labels.", hint="Set `average: macro`.")
+        # compared as text: with a single label nothing shows whether labels are texts or numbers
+        all_positive = labels == [str(self.pos_label)]
         if all_positive or self.pos_label in labels:
             found: NDArray[Any] = each[:, 0 if all_positive else labels.index(self.pos_label)]
             return found
         if len(labels) == 2:
-            raise ScoringError(f"f1 has labels {labels!r} and pos_label {self.pos_label!r}.", hint="Set `pos_label`.")
+            raise ScoringError(
+                f"f1: pos_label {self.pos_label!r} is not among the labels {labels!r}.", hint="Set `pos_label`."
+            )
         return np.zeros(len(each))
 
 
@@ -210,3 +104,188 @@ class MCC(_LabelMetric):
         covariance = hit.sum(axis=1) * n - (right * chosen).sum(axis=1)
         spread = (n**2 - (right**2).sum(axis=1)) * (n**2 - (chosen**2).sum(axis=1))
         return _ratio(covariance, np.sqrt(spread))
+
+
+class TranslationMetric(CorpusMetric[list[str], tuple[list[str], list[str]]]):
+    """Base of sacrebleu's metrics. Items are (references, [prediction]); docs may have different numbers of references.
+
+    options: arguments of sacrebleu's class, which `sacrebleu_class` names.
+    """
+
+    sacrebleu_class: ClassVar[str]
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+        self._row = lru_cache(maxsize=_KEPT_SENTENCES)(self._count)
+
+    def __call__(self, references: Any, predictions: Any) -> tuple[list[str], list[str]]:
+        first = predictions[0] if isinstance(predictions, (list, tuple)) and predictions else predictions
+        return _texts(references) or [""], ["" if first is None or isinstance(first, (list, tuple)) else str(first)]
+
+    def aggregation(self, items: Sequence[Any]) -> float:
+        return self._score([sum(column) for column in zip(*self._rows(items), strict=True)])
+
+    def sums(self, items: Sequence[Any]) -> SumStatistics:
+        """The counts of each sentence, shape (docs, counts), and sacrebleu's score of each draw's sums."""
+        import numpy as np
+
+        rows = np.array(self._rows(items), dtype=float)
+        return SumStatistics(rows, lambda sums: np.array([self._score(row) for row in sums.tolist()]))
+
+    @cached_property
+    def scorer(self) -> Any:
+        """sacrebleu's object for this metric; sacrebleu is imported at the first use."""
+        import sacrebleu.metrics
+
+        return getattr(sacrebleu.metrics, self.sacrebleu_class)(**self.options)
+
+    def _score(self, counts: list[float]) -> float:
+        return float(self.scorer._compute_score_from_stats(counts).score)
+
+    def _rows(self, items: Sequence[Any]) -> list[tuple[float, ...]]:
+        return [
+            self._row(tuple(_texts(references) or [""]), next(iter(_texts(predictions)), ""))
+            for references, predictions in items
+        ]
+
+    def _count(self, references: tuple[str, ...], prediction: str) -> tuple[float, ...]:
+        return tuple(self.scorer._extract_corpus_statistics([prediction], [[text] for text in references])[0])
+
+
+@metric("bleu", output_type="generate_until")
+class Bleu(TranslationMetric):
+    """BLEU of sacrebleu (13a tokens, exponential smoothing), 0 to 100."""
+
+    sacrebleu_class = "BLEU"
+
+    def __init__(
+        self,
+        lowercase: bool = False,
+        tokenize: str | None = None,
+        smooth_method: str = "exp",
+        smooth_value: float | None = None,
+        max_ngram_order: int = 4,
+        effective_order: bool = False,
+        trg_lang: str = "",
+    ) -> None:
+        super().__init__(
+            force=True,
+            lowercase=lowercase,
+            tokenize=tokenize,
+            smooth_method=smooth_method,
+            smooth_value=smooth_value,
+            max_ngram_order=max_ngram_order,
+            effective_order=effective_order,
+            trg_lang=trg_lang,
+        )
+
+
+@metric("chrf", output_type="generate_until")
+class Chrf(TranslationMetric):
+    """chrF of sacrebleu (characters up to 6-grams, no words unless word_order says so), 0 to 100."""
+
+    sacrebleu_class = "CHRF"
+
+    def __init__(
+        self,
+        char_order: int = 6,
+        word_order: int = 0,
+        beta: int = 2,
+        lowercase: bool = False,
+        whitespace: bool = False,
+        eps_smoothing: bool = False,
+    ) -> None:
+        super().__init__(
+            char_order=char_order,
+            word_order=word_order,
+            beta=beta,
+            lowercase=lowercase,
+            whitespace=whitespace,
+            eps_smoothing=eps_smoothing,
+        )
+
+
+@metric("chrf++", output_type="generate_until")
+class ChrfWithWords(Chrf):
+    """chrF++ of sacrebleu: chrF of characters, and of words up to pairs, 0 to 100."""
+
+    def __init__(
+        self,
+        char_order: int = 6,
+        word_order: int = 2,
+        beta: int = 2,
+        lowercase: bool = False,
+        whitespace: bool = False,
+        eps_smoothing: bool = False,
+    ) -> None:
+        super().__init__(char_order, word_order, beta, lowercase, whitespace, eps_smoothing)
+
+
+@metric("ter", higher_is_better=False, output_type="generate_until")
+class Ter(TranslationMetric):
+    """Translation edit rate of sacrebleu: edits per 100 words of the reference."""
+
+    sacrebleu_class = "TER"
+
+    def __init__(
+        self,
+        normalized: bool = False,
+        no_punct: bool = False,
+        asian_support: bool = False,
+        case_sensitive: bool = False,
+    ) -> None:
+        super().__init__(
+            normalized=normalized, no_punct=no_punct, asian_support=asian_support, case_sensitive=case_sensitive
+        )
+
+
+def _label_pair(references: Any, predictions: Any) -> tuple[Any, Any]:
+    """(right label, chosen label) of a doc: indices of choices, or texts of generated answers.
+
+    If several labels are right, the chosen one counts, else the first.
+    """
+    if isinstance(predictions, LLResults):
+        chosen: Any = argmax(predictions.lls)
+    else:
+        chosen = predictions[0] if isinstance(predictions, (list, tuple)) else predictions
+        references = references[0] if isinstance(references, (list, tuple)) and len(references) == 1 else references
+        chosen = "" if chosen is None else chosen
+    golds = list(references) if isinstance(references, (list, tuple)) else [references]
+    golds = [gold for gold in golds if gold != NO_GOLD]
+    if not golds:
+        raise ScoringError(f"The doc has no right label: the target is {references!r}.")
+    return (chosen if chosen in golds else golds[0]), chosen
+
+
+def _label_counts(items: Sequence[tuple[Any, Any]]) -> tuple[list[Any], NDArray[Any]]:
+    """The labels in order, and for each doc and label three counts: hit, right, chosen. Shape (docs, 3 * labels)."""
+    import numpy as np
+
+    pairs = [(gold, chosen) for gold, chosen in items]
+    if len({type(label) is str for pair in pairs for label in pair}) > 1:
+        pairs = [(str(gold), str(chosen)) for gold, chosen in pairs]
+    labels = sorted({label for pair in pairs for label in pair})
+    place = {label: i for i, label in enumerate(labels)}
+    rows = np.zeros((len(pairs), 3, len(labels)))
+    for row, (gold, chosen) in zip(rows, pairs, strict=True):
+        row[0, place[gold]] = gold == chosen
+        row[1, place[gold]] = 1
+        row[2, place[chosen]] = 1
+    return labels, rows.reshape(len(pairs), -1)
+
+
+def _ratio(above: NDArray[Any], below: NDArray[Any]) -> NDArray[Any]:
+    """A ratio; 0 where the denominator is 0."""
+    import numpy as np
+
+    ratio: NDArray[Any] = np.divide(above, below, out=np.zeros_like(above, dtype=float), where=below != 0)
+    return ratio
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts of a reference that may be nested in lists."""
+    if value is None:
+        return []
+    if isinstance(value, (list, tuple)):
+        return [text for part in value for text in _texts(part)]
+    return [str(value)]

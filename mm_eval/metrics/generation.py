@@ -1,7 +1,7 @@
-"""Metrics of generated answers: `(references, predictions) -> [one score a prediction]`.
+"""Metrics of generated answers: `(references, predictions) -> [one score per prediction]`.
 
-references: [target] of one doc, or one target a prediction; a target that is a list holds several accepted answers.
-predictions: the answers of the doc's repeats. None is an answer that no rule could read: it scores 0.
+references: [target] of one doc, or one target per prediction; a target that is a list holds several accepted answers.
+predictions: the answers of the doc's repeats. None is an unparsed answer: it scores 0.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mm_eval.filters.patterns import removed
+from mm_eval.filters.extraction import removed
 from mm_eval.metrics.metric import metric
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -47,7 +47,7 @@ def best_over_targets(
 
 
 def lower_one_to_one(text: str) -> str:
-    """Lower case by Unicode's one-to-one mappings: a letter without one ("İ") stays, so that no text grows."""
+    """Lower case by Unicode's one-to-one mappings; a letter without one ("İ") is kept, so that no text grows."""
     return "İ".join(part.lower() for part in text.split("İ"))
 
 
@@ -63,7 +63,7 @@ def exact_match_fn(
 ) -> dict[str, list[int]]:
     """1 where an answer equals an accepted one, as text.
 
-    First the regexes_to_ignore are removed from both, then case, ASCII punctuation and ASCII digits as asked.
+    First the regexes_to_ignore are removed from both, then, if requested, case, ASCII punctuation and ASCII digits are ignored.
     """
     patterns = [regexes_to_ignore] if isinstance(regexes_to_ignore, str) else regexes_to_ignore or ()
     ignored = [re.compile(pattern) for pattern in patterns]
@@ -82,8 +82,8 @@ def exact_match_fn(
 def edit_distance(one: str, other: str) -> int:
     """The fewest insertions, deletions and substitutions of characters that turn one text into the other (Levenshtein).
 
-    One column of the table at a time, as the bits of two integers that say where it goes up and where down (Myers 1999, in
-    Hyyrö's form of 2003): a step a character of the longer text.
+    The table is computed one column at a time, one step per character of the longer text. The bits of two integers say where
+    the column increases and where it decreases (Myers 1999, in the form of Hyyrö 2003).
     """
     if len(one) < len(other):
         one, other = other, one
@@ -106,9 +106,9 @@ def edit_distance(one: str, other: str) -> int:
 
 @metric("anls", output_type="generate_until", aggregation="mean")
 def anls(references: Any, predictions: Sequence[Any], threshold: float = 0.5) -> list[float]:
-    """Average normalised Levenshtein similarity, the score of DocVQA and InfoVQA: 1 is equal, below the threshold 0.
+    """Average normalised Levenshtein similarity, the score of DocVQA and InfoVQA: 1 for equal texts, 0 below the threshold.
 
-    Case and runs of white space do not matter; of several accepted answers the closest counts (Biten et al. 2019, arXiv
+    Case and runs of white space are ignored; the closest of several accepted answers counts (Biten et al. 2019, arXiv
     1907.00490). A similarity equal to the threshold counts, as in the benchmark's own evaluation.
     """
 
@@ -124,7 +124,7 @@ def anls(references: Any, predictions: Sequence[Any], threshold: float = 0.5) ->
 
 
 def number_of(text: str) -> float | None:
-    """The number that a text is as a whole ("45%" is 0.45), or None; separators and currencies are no part of a number."""
+    """The number that the whole text is ("45%" is 0.45), or None. Separators and currency signs are not accepted."""
     digits = text.strip()
     try:
         number = float(digits.rstrip("%")) / (100.0 if digits.endswith("%") else 1.0)
@@ -135,16 +135,16 @@ def number_of(text: str) -> float | None:
 
 @metric("relaxed_accuracy", output_type="generate_until", aggregation="mean")
 def relaxed_accuracy(references: Any, predictions: Sequence[Any], tolerance: float = 0.05) -> list[int]:
-    """ChartQA's score: a number may be off by 5% of the target, any other answer must be equal but for case.
+    """ChartQA's score: a number may differ from the target by 5% of it, any other answer must be equal apart from case.
 
-    As the benchmark's own evaluation has it: "45%" is 0.45, so it does not match "45" (Masry et al. 2022, arXiv 2203.10244).
+    As in the benchmark's own evaluation, "45%" is 0.45, so it does not match "45" (Masry et al. 2022, arXiv 2203.10244).
     """
 
     def close(target: str, answer: str) -> int:
-        wanted, given = number_of(target), number_of(answer)
-        if wanted and given is not None:
-            return int(abs(given - wanted) / abs(wanted) <= tolerance)
-        return int((wanted is not None and wanted == given) or target.strip().lower() == answer.strip().lower())
+        expected, given = number_of(target), number_of(answer)
+        if expected and given is not None:
+            return int(abs(given - expected) / abs(expected) <= tolerance)
+        return int((expected is not None and expected == given) or target.strip().lower() == answer.strip().lower())
 
     return best_over_targets(references, predictions, close, multiple_targets=True)
 
@@ -155,7 +155,7 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 
 def vqa_plain(text: str) -> str:
-    """An answer as VQAv2 compares it: lower case, digits for number words, no articles, no punctuation, no apostrophes."""
+    """An answer as VQAv2 compares it: lower case, digits for number words, without articles, punctuation and apostrophes."""
     text = text.replace("\n", " ").replace("\t", " ").strip().lower()
     text = re.sub(r"(?<=\d),(?=\d)", "", text).replace("'", "").replace("’", "")
     text = re.sub(r"\.(?!\d)", "", text)
@@ -166,10 +166,10 @@ def vqa_plain(text: str) -> str:
 
 @metric("vqa_accuracy", output_type="generate_until", aggregation="mean")
 def vqa_accuracy(references: Any, predictions: Sequence[Any]) -> list[float]:
-    """VQAv2's score: an answer that at least 3 of the other people gave is fully right (Antol et al. 2015, arXiv 1505.00468).
+    """VQAv2's score: an answer that at least 3 of the other people gave scores 1 (Antol et al. 2015, arXiv 1505.00468).
 
-    The target is the list of what people answered (ten in VQAv2, TextVQA and VizWiz): the mean over leaving out one of them
-    of min(1, matches / 3). A target with fewer than three answers counts as matched by one of them.
+    The target is the list of people's answers (ten in VQAv2, TextVQA and VizWiz). The score is the mean of min(1, matches / 3)
+    over leaving out one person at a time. With fewer than three answers, one match scores 1.
     """
     accepted = targets_of(references, predictions, multiple_targets=True)
     scores = []

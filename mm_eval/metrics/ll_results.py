@@ -1,4 +1,4 @@
-"""The log-likelihoods of one doc's choices, as metrics get them."""
+"""The log-likelihoods of one doc's choices, as metrics receive them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def count_utf8_bytes(text: str) -> int:
 
 
 def count_split_words(text: str) -> int:
-    """Parts of a text between runs of white space, as lm-eval counts words."""
+    """Parts of a text between runs of white space, as lm-eval counts words: white space at an end adds an empty one."""
     return len(re.split(r"\s+", text))
 
 
@@ -34,11 +34,11 @@ def _no_numbers() -> NDArray[Any]:
 class LLResults:
     """All choices of one doc.
 
-    results: what the filters gave, one entry a choice.
-    lls: log-likelihoods in nats, shape (choices,); is_greedy: whether greedy decoding gives the choice.
-    targets: the index of the right choice, or several; -100 says that there is none.
+    results: the filtered answers, one entry per choice.
+    lls: log-likelihoods in nats, shape (choices,). is_greedy: whether greedy decoding gives the choice.
+    targets: the index of the right choice, or several; -100 means that no choice is right.
     choices: the texts of the choices, without the delimiter between prompt and answer.
-    lls_mutual_info: log-likelihood minus that without a question, shape (choices,); empty where it was not asked.
+    lls_mutual_info: log-likelihood minus that without the question, shape (choices,); empty if that was not requested.
     """
 
     results: list[Any]
@@ -52,17 +52,17 @@ class LLResults:
 
     @property
     def is_choice(self) -> bool:
-        """Whether the doc asks to choose, so that even a single option is one and not a continuation."""
+        """Whether the doc is a choice among options, possibly of a single one, and not a continuation."""
         return self.metadata.get("choices") is not None
 
     def check(self) -> None:
-        """DataError where no choice is possible at all; ScoringError for what is no log-likelihood."""
+        """Raises ScoringError for a log-likelihood of NaN or +inf, DataError if all choices have -inf."""
         import numpy as np
 
         if np.isnan(self.lls).any() or (self.lls == np.inf).any():
             raise ScoringError(f"A log-likelihood is NaN or +inf: {[float(ll) for ll in self.lls]}.")
         if len(self.lls) > 1 and (self.lls == -np.inf).all():
-            raise DataError(f"all {len(self.lls)} choices have the log-likelihood -inf, so that none is the likeliest.")
+            raise DataError(f"All {len(self.lls)} choices have the log-likelihood -inf, so none is the likeliest.")
 
     def char_len(self) -> NDArray[Any]:
         """Characters of each choice, shape (choices,)."""
@@ -85,8 +85,8 @@ class LLResults:
     def from_instances(cls, results: Sequence[Instance], filter_name: str = "none") -> LLResults:
         """The choices of one doc from its filtered instances, in order of choice.
 
-        Repeats after the first are left out: a log-likelihood does not change. The text of a choice is the instance's
-        metadata "choice_text", else its continuation.
+        Repeats after the first are ignored: a log-likelihood does not change. The text of a choice is the instance's
+        metadata "choice_text", else its continuation. Raises ScoringError if an answer is missing or not a log-likelihood.
         """
         import numpy as np
 
@@ -97,12 +97,12 @@ class LLResults:
         if not instances:
             raise ScoringError(f"No answers were filtered under the name {filter_name!r}.")
         pairs = [_pair(instance.filtered_resps[filter_name]) for instance in instances]
-        asked = [i for i, instance in enumerate(instances) if not _unconditional(instance)]
+        conditional = [i for i, instance in enumerate(instances) if not _unconditional(instance)]
         bare = [i for i, instance in enumerate(instances) if _unconditional(instance)]
-        lls = np.array([pairs[i][0] for i in asked], dtype=float)
+        lls = np.array([pairs[i][0] for i in conditional], dtype=float)
         difference = _no_numbers()
         if bare:
-            if [_text(instances[i]) for i in bare] != [_text(instances[i]) for i in asked]:
+            if [_text(instances[i]) for i in bare] != [_text(instances[i]) for i in conditional]:
                 raise ScoringError("The choices with and without the question are not the same.")
             difference = lls - np.array([pairs[i][0] for i in bare], dtype=float)
         first = instances[0]
@@ -110,11 +110,11 @@ class LLResults:
             results=[instance.filtered_resps[filter_name] for instance in instances],
             targets=first.target,
             ctx=first.args[0],
-            choices=[_text(instances[i]) for i in asked],
+            choices=[_text(instances[i]) for i in conditional],
             lls_mutual_info=difference,
             metadata=dict(first.metadata),
             lls=lls,
-            is_greedy=[bool(pairs[i][1]) for i in asked],
+            is_greedy=[bool(pairs[i][1]) for i in conditional],
         )
 
     def to_metric_inputs(self) -> dict[str, Any]:
@@ -138,9 +138,9 @@ def _pair(answers: Sequence[Any]) -> tuple[float, bool]:
     if isinstance(answer, (int, float)):
         return float(answer), False
     if isinstance(answer, (str, bytes)):
-        raise ScoringError(f"{answer!r} is text, no (log-likelihood, is_greedy).")
+        raise ScoringError(f"{answer!r} is text; expected (log-likelihood, is_greedy).")
     try:
         ll, is_greedy = answer
         return float(ll), bool(is_greedy)
     except (TypeError, ValueError) as error:
-        raise ScoringError(f"{answer!r} is no (log-likelihood, is_greedy).") from error
+        raise ScoringError(f"{answer!r} is not a pair (log-likelihood, is_greedy).") from error

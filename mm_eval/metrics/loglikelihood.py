@@ -1,21 +1,25 @@
-"""Metrics of one doc from the log-likelihoods of its choices: `(references, predictions) -> number`.
+"""Metrics of log-likelihoods: of one doc (accuracies), then of a whole corpus (perplexities).
 
-references: the index of the right choice, or several indices; -100 says that there is no right choice, which nothing matches.
-A log-likelihood that is NaN says nothing about which choice is best, so it is an error of the doc, never a winner.
+references: the index of the right choice, or several indices; -100 means that no choice is right, so none matches.
+predictions: the log-likelihoods of the doc's choices. A NaN among them is an error of the doc, never the best choice.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mm_eval.errors import ScoringError
+from mm_eval.metrics.aggregation import bits_per_byte, mean, perplexity, weighted_perplexity
 from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.metric import metric
+from mm_eval.metrics.traits import CorpusMetric, SumStatistics, of_log_likelihoods, traits_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 NO_GOLD = -100
 _CHOICE = "multiple_choice"
@@ -23,7 +27,7 @@ _LIKELIHOOD = ("loglikelihood", "multiple_choice")
 
 
 def argmax(scores: NDArray[Any]) -> int:
-    """The index of the highest score, the first of equal ones; ScoringError where one is NaN."""
+    """The index of the highest score, the first of equal ones; ScoringError if any is NaN."""
     import numpy as np
 
     if np.isnan(scores).any():
@@ -32,7 +36,7 @@ def argmax(scores: NDArray[Any]) -> int:
 
 
 def is_tied(predictions: LLResults, metrics: Iterable[str]) -> bool:
-    """Whether several choices share the best score of one of the metrics (of the log-likelihoods, if none picks a choice)."""
+    """Whether several choices share the best score of a metric, or the best log-likelihood if no metric picks a choice."""
     picks = {"acc": predictions.lls, "acc_mutual_info": predictions.lls_mutual_info}
     names = set(metrics)
     if "acc_norm" in names:
@@ -44,11 +48,11 @@ def is_tied(predictions: LLResults, metrics: Iterable[str]) -> bool:
 
 
 def gold_indices(references: Any, count: int) -> list[int]:
-    """The right choices as indices below count; ScoringError where there is none."""
+    """The indices of the right choices among `count`; ScoringError if there are none."""
     golds = [int(gold) for gold in (references if isinstance(references, (list, tuple)) else [references])]
     golds = [gold for gold in golds if 0 <= gold < count]
     if not golds:
-        raise ScoringError(f"None of {count} choices is the right one: the target is {references!r}.")
+        raise ScoringError(f"None of the {count} choices is right: the target is {references!r}.")
     return golds
 
 
@@ -58,7 +62,7 @@ def _is_gold(references: Any, choice: int) -> int:
 
 
 def _per_unit(lls: NDArray[Any], lengths: NDArray[Any]) -> NDArray[Any]:
-    """Log-likelihoods per unit of length; a choice without length is never the likeliest."""
+    """Log-likelihoods per unit of length; an empty choice is never the likeliest."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -66,7 +70,7 @@ def _per_unit(lls: NDArray[Any], lengths: NDArray[Any]) -> NDArray[Any]:
 
 
 def _gold_ll(references: Any, lls: NDArray[Any]) -> tuple[int, float]:
-    """The likeliest right choice and its log-likelihood; the only one there is where there is one."""
+    """The index of the likeliest right choice and its log-likelihood; a single choice is the right one."""
     argmax(lls)
     golds = [0] if len(lls) == 1 else gold_indices(references, len(lls))
     best = max(golds, key=lambda gold: float(lls[gold]))
@@ -75,7 +79,7 @@ def _gold_ll(references: Any, lls: NDArray[Any]) -> tuple[int, float]:
 
 @metric("acc", output_type=_LIKELIHOOD, aggregation="mean")
 def acc(references: Any, predictions: LLResults, multiple_targets: bool = False) -> int:
-    """1 if the likeliest choice is right; for a continuation that is no choice, if greedy decoding gives it."""
+    """1 if the likeliest choice is right; for a single continuation, 1 if greedy decoding gives it."""
     best = argmax(predictions.lls)
     if len(predictions.lls) == 1 and not predictions.is_choice:
         return int(bool(predictions.is_greedy[0]))
@@ -96,7 +100,7 @@ def acc_bytes(references: Any, predictions: LLResults, multiple_targets: bool = 
 
 @metric("acc_mutual_info", output_type=_CHOICE, aggregation="mean")
 def acc_mutual_info_fn(references: Any, predictions: LLResults, multiple_targets: bool = False) -> int:
-    """1 if the choice that the question makes likelier by most is right."""
+    """1 if the choice whose log-likelihood the question raises most is right."""
     if not len(predictions.lls_mutual_info):
         raise ScoringError("acc_mutual_info needs the choices' log-likelihoods without the question.")
     return _is_gold(references, argmax(predictions.lls_mutual_info))
@@ -113,7 +117,7 @@ def exact_match_mc(references: Any, predictions: LLResults) -> int:
 
 @metric("bpb", higher_is_better=False, output_type=_LIKELIHOOD, aggregation="mean")
 def bpb(references: Any, predictions: LLResults) -> float:
-    """Bits that the model needs per byte of the right choice."""
+    """Bits per byte of the right choice: minus its log-likelihood in bits, over its bytes."""
     gold, ll = _gold_ll(references, predictions.lls)
     size = float(predictions.byte_len()[gold])
     if size == 0:
@@ -144,13 +148,13 @@ def choice_logprob(references: Any, predictions: LLResults) -> float:
 
 @metric("choice_prob_norm", output_type=_CHOICE, aggregation="mean")
 def choice_prob_norm(references: Any, predictions: LLResults) -> float:
-    """Probability of the right choice among the choices, each weighed by its log-likelihood per byte."""
+    """Probability of the right choice among the choices, from log-likelihoods per byte."""
     return math.exp(choice_logprob_norm(references, predictions))
 
 
 @metric("choice_logprob_norm", output_type=_CHOICE, aggregation="mean")
 def choice_logprob_norm(references: Any, predictions: LLResults) -> float:
-    """Log-probability of the right choice among the choices, each weighed by its log-likelihood per byte."""
+    """Log-probability of the right choice among the choices, from log-likelihoods per byte."""
     return _log_share(references, _per_unit(predictions.lls, predictions.byte_len()))
 
 
@@ -168,5 +172,81 @@ def brier_score(references: Any, predictions: LLResults) -> float:
 
 @metric("bypass", output_type=("loglikelihood", "multiple_choice", "generate_until"), aggregation="bypass")
 def bypass(references: Any = None, predictions: Any = None, **kwargs: Any) -> int:
-    """Scores nothing: for runs that only collect answers."""
+    """Scores nothing, for runs that only collect answers."""
     return -1
+
+
+class _OfLogLikelihoods(CorpusMetric[LLResults, T]):
+    """Base of a corpus metric that applies a registered aggregation, and its sums, to log-likelihoods."""
+
+    combine: staticmethod[[Sequence[Any]], float]
+
+    @of_log_likelihoods
+    def aggregation(self, items: Sequence[T]) -> float:
+        return self.combine(items)
+
+    def sums(self, items: Sequence[T]) -> SumStatistics | None:
+        declared = traits_of(self.combine).sums
+        return declared(items) if declared else None
+
+
+@metric("perplexity", higher_is_better=False, output_type=_LIKELIHOOD)
+class Perplexity(_OfLogLikelihoods[float]):
+    """exp of minus the mean log-likelihood of the right continuation, over docs."""
+
+    combine = staticmethod(perplexity)
+
+    def __call__(self, references: Any, predictions: LLResults) -> float:
+        return float(predictions.lls[_gold(references, predictions)])
+
+
+class _PerUnit(_OfLogLikelihoods[tuple[float, int]]):
+    """Base of numbers per word or byte. Items are (log-likelihood, units)."""
+
+    combine = staticmethod(weighted_perplexity)
+
+    def units(self, predictions: LLResults) -> NDArray[Any]:
+        """The length of each choice, shape (choices,)."""
+        return predictions.byte_len()
+
+    def __call__(self, references: Any, predictions: LLResults) -> tuple[float, int]:
+        gold = _gold(references, predictions)
+        return float(predictions.lls[gold]), int(self.units(predictions)[gold])
+
+
+@metric("word_perplexity", higher_is_better=False, output_type="loglikelihood_rolling")
+class WordPerplexity(_PerUnit):
+    """exp of minus the log-likelihood per word, over all words of the corpus."""
+
+    def units(self, predictions: LLResults) -> NDArray[Any]:
+        """Words of each choice."""
+        return predictions.word_len()
+
+
+@metric("byte_perplexity", higher_is_better=False, output_type="loglikelihood_rolling")
+class BytePerplexity(_PerUnit):
+    """exp of minus the log-likelihood per byte, over all bytes of the corpus."""
+
+
+@metric("bits_per_byte", higher_is_better=False, output_type="loglikelihood_rolling")
+class BitsPerByte(_PerUnit):
+    """Minus the log-likelihood per byte in bits, over all bytes of the corpus."""
+
+    combine = staticmethod(bits_per_byte)
+
+
+@metric("likelihood", output_type=_CHOICE)
+class Likelihood(CorpusMetric[LLResults, tuple[int, tuple[float, ...]]]):
+    """Mean log-likelihood of the right choice. Items are (right index, log-likelihoods of all choices)."""
+
+    def __call__(self, references: Any, predictions: LLResults) -> tuple[int, tuple[float, ...]]:
+        return _gold(references, predictions), tuple(float(ll) for ll in predictions.lls)
+
+    def aggregation(self, items: Sequence[tuple[int, Sequence[float]]]) -> float:
+        return mean([lls[gold] for gold, lls in items])
+
+
+def _gold(references: Any, predictions: LLResults) -> int:
+    """The index of the right choice, the first of several; 0 for a continuation, which is the only one."""
+    argmax(predictions.lls)
+    return 0 if len(predictions.lls) == 1 else gold_indices(references, len(predictions.lls))[0]

@@ -1,6 +1,9 @@
-"""One metric: a function that scores a doc, how its repeats become one value, and how all docs become one number.
+"""A metric: a function that scores one doc, how a doc's repeats become one value, and how all docs become one number.
 
-fn(references, predictions) -> scores;  reduction(reference, scores) -> value;  aggregation(values) -> number
+    fn(references, predictions) -> scores;  reduction(references, scores) -> value;  aggregation(values) -> number
+
+`Metric.from_dict` reads an entry of a task's `metric_list`; `@metric`, `@reduction` and `@aggregation` register
+functions under a name.
 """
 
 from __future__ import annotations
@@ -9,15 +12,38 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from mm_eval.errors import ConfigError, did_you_mean
-from mm_eval.metrics.corpus_metric import CorpusMetric
+from mm_eval.metrics.traits import CorpusMetric
 from mm_eval.registry import Registry
 
 T = TypeVar("T")
 K = TypeVar("K")
 F = TypeVar("F", bound=Callable[..., Any])
+Score = TypeVar("Score", covariant=True)
+RepeatScore = TypeVar("RepeatScore", contravariant=True)
+Reduced = TypeVar("Reduced", covariant=True)
+DocValue = TypeVar("DocValue", contravariant=True)
+
+
+class MetricFn(Protocol[Score]):
+    """Scores one doc: one value, a list with one value per repeat, or {name: such a value} for several metrics at once."""
+
+    def __call__(self, references: Any, predictions: Any, **kwargs: Any) -> Score | list[Score] | dict[str, Any]: ...
+
+
+class ReductionFn(Protocol[RepeatScore, Reduced]):
+    """Turns the scores of a doc's repeats into one value, or into {name: value} for result keys "name(metric)"."""
+
+    def __call__(self, references: Any, predictions: Sequence[RepeatScore]) -> Reduced | dict[str, Reduced]: ...
+
+
+class AggregationFn(Protocol[DocValue]):
+    """Turns the values of all docs into the reported number."""
+
+    def __call__(self, values: Sequence[DocValue]) -> float: ...
+
 
 METRICS: Registry[Any] = Registry(
     "metric", package="mm_eval.metrics", decorator="metric", entry_points="mm_eval.metrics"
@@ -36,41 +62,19 @@ DEFAULT_METRICS: dict[str, tuple[str, ...]] = {
     "loglikelihood": ("perplexity", "acc"),
     "loglikelihood_rolling": ("word_perplexity", "byte_perplexity", "bits_per_byte"),
 }
-"""What a task is scored by that names no metric."""
+"""The metrics of a task without a `metric_list`, by output type."""
 
-_OWN_DEFINITION = "registered_metric"
+_ALIASES: dict[tuple[str | None, str], str] = {("multiple_choice", "exact_match"): "exact_match_mc"}
+"""lm-eval uses one name for two metrics: (output type, its name) -> our name."""
+
+_OWN_METRIC = "registered_metric"
+"""The attribute in which a registered function keeps its Metric, so that `!function` finds the same definition."""
 
 
+@REDUCTIONS.register("take_first")
 def take_first(references: Any, predictions: Sequence[Any]) -> Any:
     """Takes the first repeat's score."""
     return predictions[0] if isinstance(predictions, (list, tuple)) and predictions else predictions or None
-
-
-def check_metric_name(name: str) -> str:
-    """The name, or a ConfigError where "name,pipeline" could not be read back."""
-    balanced = _balanced(name) if isinstance(name, str) else False
-    if (
-        not balanced
-        or not name
-        or name != name.strip()
-        or "," in name
-        or name.endswith("_stderr")
-        or not name.isprintable()
-    ):
-        raise ConfigError(
-            f"{name!r} can't be a metric's name.",
-            hint='It may hold no comma, no line break, no unbalanced parenthesis and not end in "_stderr".',
-        )
-    return name
-
-
-def _balanced(name: str) -> bool:
-    depth = 0
-    for character in name:
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if depth < 0:
-            return False
-    return depth == 0
 
 
 @dataclass(frozen=True)
@@ -78,10 +82,10 @@ class Metric(Generic[T, K]):
     """A metric as a scorer uses it.
 
     fn: scores one doc: fn(references, predictions, **kwargs).
-    kwargs: arguments of fn that the task's YAML gives.
-    aggregation: all docs' values to one number.
-    output_type: the kinds of tasks that it fits.
-    reduction: the scores of a doc's repeats to one value, or to {name: value} for keys "name(metric)".
+    kwargs: arguments of fn from the task's YAML.
+    aggregation: turns the values of all docs into one number.
+    output_type: the output types of the tasks that it fits.
+    reduction: turns the scores of a doc's repeats into one value, or into {name: value} for keys "name(metric)".
     """
 
     name: str
@@ -97,35 +101,36 @@ class Metric(Generic[T, K]):
         kinds = [self.output_type] if isinstance(self.output_type, str) else self.output_type
         object.__setattr__(self, "output_type", frozenset(kinds))
         object.__setattr__(self, "reduction", self.reduction or take_first)
-        for part in ("fn", "aggregation"):
-            value = getattr(self, part)
+        for part, value in (("fn", self.fn), ("aggregation", self.aggregation)):
             if not callable(value) and not (part == "aggregation" and value is None):
                 raise ConfigError(f"{part} of metric {self.name!r} must be a function, not {value!r}.")
 
     @classmethod
     def from_dict(cls, cfg: Mapping[str, Any], output_type: str | None = None) -> Metric[Any, Any]:
-        """A metric from an entry of `metric_list`; every unknown name or argument is a ConfigError.
+        """The metric of an entry of `metric_list`.
 
         cfg: {"metric": name or function, "aggregation", "higher_is_better", "reduction", "kwargs"}; other keys are kwargs.
-        output_type: the task's; a registered metric that does not fit it is an error.
+        output_type: of the task. Raises ConfigError for an unknown name or argument and for a metric of other output types.
         """
         if not isinstance(cfg, Mapping) or "metric" not in cfg:
             raise ConfigError(f"An entry of metric_list needs `metric`: {cfg!r}.")
-        flat = {key: value for key, value in cfg.items() if key not in METRIC_KEYS}
-        kwargs = {**flat, **(cfg.get("kwargs") or {})}
+        kwargs = _arguments(cfg, METRIC_KEYS)
         if kwargs.pop("hf_evaluate", False):
             what = f"hf_evaluate: mm-eval loads no metric of the hub, and its own {cfg['metric']!r} may be another one."
             raise ConfigError(what, hint="Leave the key out to use a registered metric, or name a !function.")
         base = _base_metric(cfg["metric"], output_type)
-        reduction, takes = _reduction(cfg.get("reduction"), base)
-        bound = {key: kwargs.pop(key) for key in list(kwargs) if key in takes and key not in _parameters(base.fn)}
-        if bound:
-            reduction = partial(reduction, **bound)
+        reduction, accepted = _reduction(cfg.get("reduction"), base)
+        own = _parameters(base.fn)
+        for_reduction = {key: kwargs.pop(key) for key in list(kwargs) if key in accepted and key not in own}
         base = _with_arguments(base, kwargs)
+        if for_reduction:
+            reduction = partial(reduction, **for_reduction)
+        elif cfg.get("reduction") is None:
+            reduction = base.reduction or take_first
         higher = cfg.get("higher_is_better")
         return replace(
             base,
-            reduction=reduction if cfg.get("reduction") is not None or bound else base.reduction,
+            reduction=reduction,
             aggregation=_aggregation(cfg.get("aggregation"), base),
             higher_is_better=base.higher_is_better if higher is None else bool(higher),
         )
@@ -157,35 +162,31 @@ def metric(
 ) -> Callable[[F], F]:
     """Registers a function, or a CorpusMetric class, as a metric under one or more names.
 
-    Defaults that a task's YAML may change: aggregation (mean), reduction (take_first), higher_is_better.
+    Defaults, which a task's YAML may override: aggregation mean, reduction take_first, higher_is_better true.
     """
     all_names = (*names, *([metric] if metric else ()))
 
     def register(thing: F) -> F:
-        own = all_names or (getattr(thing, "__name__", ""),)
-        for name in own:
+        own_names = all_names or (getattr(thing, "__name__", ""),)
+        for name in own_names:
             check_metric_name(name)
-        kinds = [output_type] if isinstance(output_type, str) else list(output_type)
         fn: Callable[..., Any] = thing() if isinstance(thing, type) else thing
         corpus = isinstance(fn, CorpusMetric)
         made: Metric[Any, Any] = Metric(
-            name=own[0],
+            name=own_names[0],
             fn=fn,
             aggregation=fn.aggregation if corpus else aggregation_named(aggregation or "mean"),  # type: ignore[attr-defined]
             higher_is_better=higher_is_better,
-            output_type=frozenset(kinds),
+            output_type=frozenset([output_type] if isinstance(output_type, str) else output_type),
             reduction=fn.reduce if corpus else reduction_named(reduction or take_first),  # type: ignore[attr-defined]
         )
-        for name in own:
+        for name in own_names:
             METRICS.register(name)(replace(made, name=name))
         if not isinstance(thing, type):
-            setattr(thing, _OWN_DEFINITION, made)
+            setattr(thing, _OWN_METRIC, made)
         return thing
 
     return register
-
-
-register_metric = metric
 
 
 def aggregation(*names: str) -> Callable[[F], F]:
@@ -195,21 +196,33 @@ def aggregation(*names: str) -> Callable[[F], F]:
     return AGGREGATIONS.register(*names)  # type: ignore[return-value]
 
 
-register_aggregation = aggregation
-
-
 def reduction(*names: str) -> Callable[[F], F]:
-    """Registers a function (reference, scores of the repeats) -> value under one or more names."""
+    """Registers a function (references, scores of the repeats) -> value under one or more names."""
     for name in names:
         check_metric_name(name)
     return REDUCTIONS.register(*names)  # type: ignore[return-value]
 
 
-register_reduction = reduction
+register_metric, register_aggregation, register_reduction = metric, aggregation, reduction
+
+
+def check_metric_name(name: str) -> str:
+    """The name. Raises ConfigError if a result key "name,pipeline" could not be split into its parts again."""
+    depth = 0
+    for character in name if isinstance(name, str) else ")":
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            break
+    if depth or not name or name != name.strip() or "," in name or name.endswith("_stderr") or not name.isprintable():
+        raise ConfigError(
+            f"{name!r} can't be a metric's name.",
+            hint='A name has no comma, line break or unbalanced parenthesis, and does not end in "_stderr".',
+        )
+    return name
 
 
 def aggregation_named(name: str | Callable[..., float]) -> Callable[..., float]:
-    """An aggregation by its name, which may be a corpus metric's ("bleu"); a function is itself."""
+    """The aggregation of a name; a corpus metric's name ("bleu") stands for its aggregation. A function is returned as it is."""
     if not isinstance(name, str):
         if not callable(name):
             raise ConfigError(f"An aggregation is a name or a function, not {name!r}.")
@@ -222,7 +235,7 @@ def aggregation_named(name: str | Callable[..., float]) -> Callable[..., float]:
 
 
 def reduction_named(name: str | Callable[..., Any]) -> Callable[..., Any]:
-    """A reduction by its name; "pass@5" is pass@k with k = 5; a function is itself."""
+    """The reduction of a name; "pass@5" is pass@k with k = 5. A function is returned as it is."""
     if not isinstance(name, str):
         if not callable(name):
             raise ConfigError(f"A reduction is a name or a function, not {name!r}.")
@@ -237,13 +250,13 @@ _ARGUMENTS = ("references", "predictions")
 
 
 def filter_kwargs(fn: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Of some keyword arguments, those that a function takes."""
+    """The keyword arguments that a function takes."""
     known = _parameters(fn)
     return dict(kwargs) if "**" in known else {key: value for key, value in kwargs.items() if key in known}
 
 
 def _parameters(fn: Callable[..., Any]) -> frozenset[str]:
-    """The names of the arguments that a function takes by keyword; "**" among them where it takes any."""
+    """The names of the arguments that a function takes by keyword; "**" among them if it takes any."""
     try:
         return _cached_parameters(fn)
     except TypeError:  # not hashable
@@ -256,59 +269,63 @@ def _cached_parameters(fn: Callable[..., Any]) -> frozenset[str]:
         parameters = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):
         return frozenset({"**"})
-    named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-    return frozenset(named | ({"**"} if any(p.kind is p.VAR_KEYWORD for p in parameters) else set()))
+    names = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    return frozenset(names | {"**" for p in parameters if p.kind is p.VAR_KEYWORD})
 
 
-_OTHER_NAMES: dict[tuple[str | None, str], str] = {("multiple_choice", "exact_match"): "exact_match_mc"}
-"""lm-eval's name of a metric (in its webqs), by output type, and ours."""
+def _arguments(entry: Mapping[str, Any], own_keys: Iterable[str]) -> dict[str, Any]:
+    """The arguments in an entry of a YAML: its other keys, and those under `kwargs`."""
+    return {**{key: value for key, value in entry.items() if key not in own_keys}, **(entry.get("kwargs") or {})}
 
 
-def _base_metric(raw: Any, output_type: str | None) -> Metric[Any, Any]:
+def _check_arguments(what: str, given: Iterable[str], known: frozenset[str], also: frozenset[str]) -> None:
+    """Raises ConfigError for the first argument that is not known. also: other keys that the hint may suggest."""
+    for key in given:
+        if key not in known and "**" not in known:
+            raise ConfigError(f"{what} takes no argument {key!r}.", hint=did_you_mean(key, sorted(known | also)))
+
+
+def _base_metric(given: Any, output_type: str | None) -> Metric[Any, Any]:
+    """The metric that `metric` names, or of the function or corpus metric that it is, before the entry's arguments."""
     kinds = frozenset({output_type or "generate_until"})
-    if isinstance(raw, Metric):
-        return raw
-    if isinstance(raw, str):
-        found = METRICS.get(_OTHER_NAMES.get((output_type, raw), raw))
-        base = found if isinstance(found, Metric) else replace(_base_metric(found, output_type), name=raw)
+    if isinstance(given, Metric):
+        return given
+    if isinstance(given, str):
+        found = METRICS.get(_ALIASES.get((output_type, given), given))
+        base = found if isinstance(found, Metric) else replace(_base_metric(found, output_type), name=given)
         if output_type and output_type not in base.output_type:
             fitting = [
                 name for name in METRICS.names() if output_type in getattr(METRICS.get(name), "output_type", kinds)
             ]
             raise ConfigError(
-                f"Metric {raw!r} does not fit output_type {output_type!r} (it is for {', '.join(sorted(base.output_type))}).",
+                f"Metric {given!r} does not fit output_type {output_type!r} (it is for {', '.join(sorted(base.output_type))}).",
                 hint=f"Fitting: {', '.join(fitting)}.",
             )
-        return replace(base, name=raw) if (output_type, raw) in _OTHER_NAMES else base
-    if isinstance(raw, type) and issubclass(raw, CorpusMetric):
-        raw = raw()
-    if isinstance(raw, CorpusMetric):
-        return Metric(_name(raw), raw, aggregation=raw.aggregation, output_type=kinds, reduction=raw.reduce)
-    if not callable(raw):
-        raise ConfigError(f"`metric` is a registered name or a function, not {raw!r}.")
-    registered = getattr(raw, _OWN_DEFINITION, None)
-    return registered if isinstance(registered, Metric) else Metric(_name(raw), raw, output_type=kinds)
-
-
-def _name(thing: Any) -> str:
-    name = getattr(thing, "__name__", None) or getattr(getattr(thing, "func", None), "__name__", None)
-    return str(name or type(thing).__name__).strip("<>")
+        return replace(base, name=given) if (output_type, given) in _ALIASES else base
+    if isinstance(given, type) and issubclass(given, CorpusMetric):
+        given = given()
+    if isinstance(given, CorpusMetric):
+        name = type(given).__name__
+        return Metric(name, given, aggregation=given.aggregation, output_type=kinds, reduction=given.reduce)
+    if not callable(given):
+        raise ConfigError(f"`metric` must be a registered name or a function, not {given!r}.")
+    registered = getattr(given, _OWN_METRIC, None)
+    if isinstance(registered, Metric):
+        return registered
+    named = getattr(given, "__name__", None) or getattr(getattr(given, "func", None), "__name__", None)
+    return Metric(str(named or type(given).__name__).strip("<>"), given, output_type=kinds)
 
 
 def _with_arguments(base: Metric[Any, Any], kwargs: dict[str, Any]) -> Metric[Any, Any]:
     """The metric with the arguments of a YAML; those of a corpus metric configure a new object of its class."""
     if not kwargs:
         return base
+    kind: Any = type(base.fn)
     corpus = isinstance(base.fn, CorpusMetric)
-    known = _parameters(type(base.fn) if corpus else base.fn) - {"references", "predictions", "self"}
-    if "**" not in known:
-        for key in kwargs:
-            if key not in known:
-                accepted = sorted(known | METRIC_KEYS)
-                raise ConfigError(f"Metric {base.name!r} takes no argument {key!r}.", hint=did_you_mean(key, accepted))
+    known = _parameters(kind if corpus else base.fn) - {"references", "predictions", "self"}
+    _check_arguments(f"Metric {base.name!r}", kwargs, known, METRIC_KEYS)
     if not corpus:
         return replace(base, kwargs={**base.kwargs, **kwargs})
-    kind: Any = type(base.fn)
     try:
         fn = kind(**kwargs)
     except (TypeError, ValueError) as error:
@@ -323,16 +340,13 @@ def _aggregation(given: Any, base: Metric[Any, Any]) -> Callable[..., float]:
 
 
 def _reduction(given: Any, base: Metric[Any, Any]) -> tuple[Callable[..., Any], frozenset[str]]:
-    """The reduction that a YAML names, or the metric's own, and the names of the arguments that it takes."""
-    if isinstance(given, Mapping):
-        options = {**{k: v for k, v in given.items() if k not in ("function", "kwargs")}, **(given.get("kwargs") or {})}
-        if "function" not in given:
-            raise ConfigError(f"A reduction needs `function`: {dict(given)!r}.")
-        function = reduction_named(given["function"])
-        unknown = [key for key in options if key not in _parameters(function) and "**" not in _parameters(function)]
-        if unknown:
-            hint = did_you_mean(unknown[0], _parameters(function) - {"references", "predictions"})
-            raise ConfigError(f"Reduction {given['function']!r} takes no argument {unknown[0]!r}.", hint=hint)
-        return (partial(function, **options) if options else function), frozenset()
-    function = (base.reduction or take_first) if given is None else reduction_named(given)
-    return function, _parameters(function) - {"references", "predictions", "**"}
+    """The reduction of an entry, or the metric's own, and the arguments of it that may stand in the entry itself."""
+    if not isinstance(given, Mapping):
+        function = (base.reduction or take_first) if given is None else reduction_named(given)
+        return function, _parameters(function) - {"references", "predictions", "**"}
+    if "function" not in given:
+        raise ConfigError(f"A reduction needs `function`: {dict(given)!r}.")
+    function, options = reduction_named(given["function"]), _arguments(given, ("function", "kwargs"))
+    known = _parameters(function) - {"references", "predictions"}
+    _check_arguments(f"Reduction {given['function']!r}", options, known, frozenset())
+    return (partial(function, **options) if options else function), frozenset()

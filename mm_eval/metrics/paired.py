@@ -2,15 +2,15 @@
 
     difference = paired_difference(aggregation, first, second, clusters)
 
-Pairing takes out what the docs share: two runs that answer the same hard pictures wrongly differ by little, and the interval
-says so. The standard error is that of `metrics.stderr` for the aggregation, taken over pairs: closed form for means, sums for
-corpus metrics, and else a jackknife that leaves a cluster out of both runs at once.
+Pairing removes what the docs share: two runs that fail on the same hard pictures differ by little, and the interval is narrow.
+The standard error is that of `metrics.stderr` for the aggregation, taken over pairs: closed form for means, sums for corpus
+metrics, and otherwise a jackknife that leaves a cluster out of both runs at once.
 
-How far the intervals hold was measured by simulation (benchmarks/coverage.py): with 60 clusters and more a 95% interval
-holds the true value in 93% to 97% of evaluations, for means, MME sums and differences of both. With 10 to 40 clusters it was
-94% to 97% for accuracies in the middle. Where fewer than 10 docs are of the rarer kind (nearly all right, nearly none flipped)
-the interval is the exact one of `metrics.exact`, which holds the true value in at least 95%, and is marked `exact`. `few` says
-where an interval rests on little: below 60 clusters, or with fewer than 10 docs of the rarer kind.
+The coverage was measured by simulation (benchmarks/coverage.py). With 60 clusters and more a 95% interval holds the true value
+in 93% to 97% of evaluations, for means, MME sums and differences of both; with 10 to 40 clusters in 94% to 97% for accuracies in
+the middle. With fewer than 10 docs of the rarer kind (nearly all right, nearly none flipped) the interval is an exact one of
+`metrics.intervals`, which holds the true value in at least 95%, and is given as `exact`. `few` marks an interval of few data:
+below 60 clusters, or fewer than 10 docs of the rarer kind.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ NO_SPREAD = "the docs do not vary, so that there is no interval."
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number, how sure it is, and of how many docs and clusters it is.
+    """A number, its standard error, and the number of docs and clusters behind it.
 
-    stderr: None where there is none; `note` says why. freedom: degrees of freedom of the interval, clusters minus strata.
-    rarer: of a right/wrong metric how many docs are of the rarer kind, of a difference how many docs changed; None for others.
-    exact: the interval where the standard error gives none that holds (all right, all wrong, no doc flipped, or nearly so).
-    exact_p: the p-value that goes with it, of a difference.
+    stderr: None if there is none; `note` says why. freedom: degrees of freedom of the interval, clusters minus strata.
+    rarer: of a right/wrong metric the docs of the rarer kind, of a difference the docs that changed; None for other metrics.
+    exact: the interval where that of the standard error would not hold (all right, all wrong, no doc flipped, or nearly so).
+    exact_p: the p-value of a difference that belongs to `exact`.
     """
 
     value: float
@@ -64,21 +64,21 @@ class Estimate:
 
     @property
     def margin(self) -> float | None:
-        """Half the width of the 95% interval; None where there is none, or where it is exact and has two unequal halves."""
+        """Half the width of the 95% interval; None if there is none, or if it is exact and its halves differ."""
         if not self.stderr or self.exact is not None:
-            return None  # a standard error of 0 says that nothing varied, not that nothing can
+            return None  # a standard error of 0 means that nothing varied, not that nothing can vary
         return t_quantile((1 + CONFIDENCE) / 2, self.freedom) * self.stderr
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95% interval."""
+        """The 95% interval; None if there is none."""
         if self.exact is not None:
             return self.exact
         return None if self.margin is None else (self.value - self.margin, self.value + self.margin)
 
     @property
     def p_value(self) -> float | None:
-        """The chance of a value at least this far from 0, were 0 the truth; 1 where nothing differs at all."""
+        """The probability of a value at least this far from 0 if 0 were true; 1 if nothing differs."""
         if self.exact_p is not None:
             return self.exact_p
         if self.stderr is None:
@@ -89,14 +89,14 @@ class Estimate:
 
     @property
     def detectable(self) -> float | None:
-        """The smallest true value that as many docs would tell from 0 in 80% of evaluations; None where nothing varied."""
+        """The smallest true value that this many docs tell from 0 in 80% of evaluations; None if nothing varied."""
         if not self.stderr:
             return None
         return (t_quantile((1 + CONFIDENCE) / 2, self.freedom) + t_quantile(POWER, self.freedom)) * self.stderr
 
     @property
     def docs_needed(self) -> int | None:
-        """About how many docs of this kind would tell this value from 0 in 80% of evaluations; None where it is 0."""
+        """About how many such docs tell this value from 0 in 80% of evaluations; None if the value is 0."""
         if not self.stderr or self.value == 0:
             return None
         many = 10_000
@@ -105,7 +105,7 @@ class Estimate:
 
     @property
     def few(self) -> bool:
-        """Too little for the interval to be trusted to the percent."""
+        """Whether the data are too few for an interval that is accurate to the percent."""
         return self.clusters < FEW_CLUSTERS or (self.rarer is not None and self.rarer < FEW_OF_A_KIND)
 
 
@@ -117,9 +117,9 @@ def estimate(
     bootstrap_iters: int = 2000,
     seed: int = DEFAULT_SEED,
 ) -> Estimate:
-    """The number over some docs with what its interval needs. What the aggregation raises is raised.
+    """The aggregation of some values, as an estimate. Exceptions of the aggregation are not caught.
 
-    clusters: one a value; None says that each doc stands alone.
+    clusters: one per value; None means that each doc is its own cluster.
     """
     value = float(aggregation(values))
     error = standard_error(aggregation, values, clusters, bootstrap_iters=bootstrap_iters, seed=seed)
@@ -135,7 +135,7 @@ def with_stderr(
     values: Sequence[Any],
     clusters: Sequence[Hashable] | None = None,
 ) -> Estimate:
-    """The number over some docs whose standard error is known already, with what its interval needs."""
+    """The estimate of a number whose standard error is already known."""
     count, strata = _count(aggregation, values, clusters)
     marks = Counter(map(right_or_wrong, values))
     rarer = None if None in marks else min(marks[True], marks[False])
@@ -160,7 +160,7 @@ def paired_difference(
     bootstrap_iters: int = 2000,
     seed: int = DEFAULT_SEED,
 ) -> Estimate:
-    """aggregation(second) - aggregation(first), where the values at one position are of the same doc."""
+    """aggregation(second) - aggregation(first); the values at one position belong to the same doc."""
     traits = traits_of(aggregation)
     if traits.is_mean:
         kept = [i for i, (a, b) in enumerate(zip(first, second, strict=True)) if a == a and b == b]
@@ -192,13 +192,13 @@ def paired_difference(
 def _of_flips(
     found: Estimate, changes: Sequence[float], pairs: Sequence[tuple[Any, Any]], clusters: Sequence[Hashable] | None
 ) -> Estimate:
-    """The paired difference of a mean; exact where few docs changed, or all of them by as much."""
+    """The paired difference of a mean, with the exact interval if few docs changed or all changed equally."""
     if found.stderr is None or found.rarer is None or not (found.stderr == 0 or found.rarer < FEW_OF_A_KIND):
         return found
     if not _are_marks(pairs):
         if found.rarer or not all(0 <= float(value) <= 1 for pair in pairs for value in pair):
             return found if found.stderr else replace(found, note=NO_SPREAD)
-        room = unseen(found.clusters)  # fractions of which none changed: the others may change by 1 at most
+        room = unseen(found.clusters)  # no fraction changed, and an unseen one changes by at most 1
         return replace(found, exact=(-room, room), exact_p=1.0)
     first, second = ([bool(right_or_wrong(pair[n])) for pair in pairs] for n in (0, 1))
     totals: dict[Hashable, float] = {}
@@ -216,7 +216,7 @@ def _are_marks(pairs: Sequence[tuple[Any, Any]]) -> bool:
 def _both_sums(
     sums: Callable[[Sequence[Any]], SumStatistics | None], pairs: Sequence[tuple[Any, Any]]
 ) -> SumStatistics | None:
-    """The sums of both runs beside each other, so that one draw of clusters counts for both."""
+    """The sums of both runs side by side, so that one draw of clusters applies to both."""
     import numpy as np
 
     first, second = sums([a for a, _ in pairs]), sums([b for _, b in pairs])
@@ -231,7 +231,7 @@ def _both_sums(
 
 
 def _count(aggregation: Aggregation, values: Sequence[Any], clusters: Sequence[Hashable] | None) -> tuple[int, int]:
-    """How many clusters there are, and in how many strata."""
+    """The number of clusters, and of strata."""
     stratum = traits_of(aggregation).stratum
     places: dict[Hashable, set[Hashable]] = {}
     for i, value in enumerate(values):
@@ -241,7 +241,7 @@ def _count(aggregation: Aggregation, values: Sequence[Any], clusters: Sequence[H
 
 @dataclass(frozen=True)
 class Flips:
-    """Docs that are right in one run and wrong in the other, and McNemar's exact p-value (docs taken as independent)."""
+    """Docs that are right in one run and wrong in the other, with McNemar's exact p-value (docs counted as independent)."""
 
     both_right: int
     both_wrong: int
@@ -254,7 +254,7 @@ class Flips:
 
 
 def flips(first: Mapping[int, Any], second: Mapping[int, Any]) -> Flips | None:
-    """McNemar's table of two runs' values by doc; None where a value is neither right nor wrong."""
+    """McNemar's table of two runs' values by doc id; None if a value is neither right nor wrong."""
     shared = sorted(first.keys() & second.keys())
     marks = [(doc_id, right_or_wrong(first[doc_id]), right_or_wrong(second[doc_id])) for doc_id in shared]
     if not marks or any(a is None or b is None for _, a, b in marks):
@@ -268,7 +268,7 @@ def flips(first: Mapping[int, Any], second: Mapping[int, Any]) -> Flips | None:
 
 
 def right_or_wrong(value: Any) -> bool | None:
-    """Whether a doc's value says right (1) or wrong (0): a number, or the `score` of a mapping that is aggregated later."""
+    """Whether a doc's value means right (1) or wrong (0); None for any other. A value is a number or a mapping with a `score`."""
     if isinstance(value, Mapping):
         value = value.get("score")
     if not isinstance(value, (bool, int, float)) or value not in (0, 1):

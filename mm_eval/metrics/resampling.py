@@ -1,4 +1,8 @@
-"""The jackknife: the standard error of any smooth function of the docs, from its values without a cluster at a time."""
+"""Resampling: the spread of a number over the docs without some of them, over random halves of them, or over bootstrap draws.
+
+Every function takes `members`, the positions of each cluster's values: the docs of a cluster stay together. Which method fits an
+aggregation is decided in metrics.stderr.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +10,51 @@ import math
 import random
 import statistics
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mm_eval.metrics.stderr import StandardError
+from mm_eval.metrics.traits import SumStatistics
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Statistic = Callable[[Sequence[Any]], float]
 Key = Callable[[Any], Hashable]
+Members = Sequence[Sequence[int]]
+
+_CELLS = 4_000_000
+"""The most numbers that a bootstrap holds at a time."""
+
+
+class StandardError(NamedTuple):
+    """A standard error, or None and the reason why there is none."""
+
+    value: float | None
+    note: str = ""
 
 
 class Jackknife(NamedTuple):
-    """A standard error, and whether the function jumps, so that it is not to be trusted.
+    """A standard error, and whether the function jumps, so that the error is not reliable.
 
-    A median without any one doc has two or three values, however many values the docs have. A function that few different
-    docs change differently jumps so, or is of few docs only; what no doc's value explains (a doc's id) looks like it too.
+    A median without any one doc has two or three values, however many values the docs have. A function whose value changes in
+    few different ways jumps like that, or has few docs. A function of something outside the docs' values (an id) looks the same.
     """
 
     error: StandardError
     jumps: bool
 
 
+class HalfSamples(NamedTuple):
+    """A standard error, and the mean of the halves' values."""
+
+    error: StandardError
+    centre: float
+
+
 def jackknife(
     f: Statistic,
     values: Sequence[Any],
-    members: Sequence[Sequence[int]],
+    members: Members,
     stratum: Key | None = None,
     content: Key | None = None,
     *,
@@ -38,13 +63,13 @@ def jackknife(
 ) -> Jackknife:
     """Standard error of f(values) from its values with one cluster left out at a time.
 
-    members: positions of each cluster's values. stratum: clusters of one stratum are compared with each other only, and one
-    of them always stays. content: what of a value the function depends on, where that is not the value itself; clusters of
-    one stratum and equal content are left out at the cost of one.
-    most: how often f may be called; with more different clusters than that, several at random are left out together.
+    stratum: the clusters of a stratum are compared with each other only, and a single one is never left out.
+    content: what the function depends on in a value, if that is not the whole value; clusters of one stratum with equal
+        content cost one call together.
+    most: how often f may be called. If there are more different clusters, several random ones are left out together.
     variance = sum over strata of (R - 1) / R * sum over its R clusters or groups of (f without it - their mean)^2.
     """
-    strata = strata_of(values, members, stratum)
+    strata = _strata(values, members, stratum)
     alone = sum(1 for clusters in strata.values() if len(clusters) < 2)
     if alone == len(strata):
         return Jackknife(StandardError(None, "fewer than two clusters in every stratum: no standard error."), False)
@@ -61,8 +86,8 @@ def jackknife(
         else:
             left_out = _groups(clusters, together, generator)
             weights = [1] * len(left_out)
-        without = [_value_without(f, values, [i for c in group for i in members[c]]) for group in left_out]
-        variance += _spread(without, weights)
+        without = [_value_without(f, values, {i for c in group for i in members[c]}) for group in left_out]
+        variance += _variance(without, weights)
         replicates += without
     if not math.isfinite(variance):
         return Jackknife(StandardError(None, "the number is not finite without some docs: no standard error."), False)
@@ -71,10 +96,90 @@ def jackknife(
     return Jackknife(StandardError(math.sqrt(variance), note), jumps)
 
 
-def strata_of(
-    values: Sequence[Any], members: Sequence[Sequence[int]], stratum: Key | None
-) -> dict[Hashable, list[int]]:
-    """The clusters of each stratum; a cluster whose docs lie in several is in the stratum of that combination."""
+def half_samples(
+    f: Statistic,
+    values: Sequence[Any],
+    members: Members,
+    stratum: Key | None = None,
+    *,
+    draws: int = 1000,
+    seed: int = 0,
+) -> HalfSamples:
+    """The standard error of f(values) as the spread of f over `draws` random halves of the clusters of each stratum."""
+    strata = list(_strata(values, members, stratum).values())
+    generator = random.Random(seed)
+    found = [float(f(_half(values, members, strata, generator))) for _ in range(draws)]
+    if not all(map(math.isfinite, found)):
+        reason = StandardError(None, "the number is not finite on some halves of the docs: no standard error.")
+        return HalfSamples(reason, math.nan)
+    return HalfSamples(StandardError(statistics.stdev(found)), statistics.fmean(found))
+
+
+def draws_of(f: Statistic, values: Sequence[Any], members: Members, iters: int, seed: int) -> NDArray[Any]:
+    """The values of f over `iters` bootstrap draws of clusters, shape (iters,): one call per draw."""
+    import numpy as np
+
+    generator = random.Random(seed)
+    groups = [[values[i] for i in positions] for positions in members]
+    drawn = (generator.choices(groups, k=len(groups)) for _ in range(iters))
+    return np.array([float(f([value for group in draw for value in group])) for draw in drawn])
+
+
+def draws_of_weights(
+    weighted: Callable[[Sequence[Any], NDArray[Any]], NDArray[Any]],
+    values: Sequence[Any],
+    members: Members,
+    iters: int,
+    seed: int,
+) -> NDArray[Any]:
+    """The same from a function of (values, how often each is drawn), which takes many draws per call."""
+    import numpy as np
+
+    cluster_of = np.empty(len(values), dtype=np.intp)
+    for cluster, positions in enumerate(members):
+        cluster_of[positions] = cluster
+    chunks = _counts(len(members), iters, seed, width=max(len(members), len(values)))
+    return np.concatenate([weighted(values, counts[:, cluster_of]) for counts in chunks])
+
+
+def draws_of_sums(sums: SumStatistics, members: Members, iters: int, seed: int) -> NDArray[Any]:
+    """The same from sufficient statistics: each draw is a sum of rows.
+
+    Clusters with equal rows are drawn together, so that a confusion table costs as many columns as it has cells.
+    """
+    import numpy as np
+
+    rows = np.asarray(sums.rows, dtype=float)
+    if any(len(positions) > 1 for positions in members):
+        rows = np.stack([rows[positions].sum(axis=0) for positions in members])
+    distinct, how_often = np.unique(rows, axis=0, return_counts=True)
+    if len(distinct) * 8 > len(rows):
+        chunks = _counts(len(rows), iters, seed, width=len(rows))
+        return np.concatenate([sums.score(counts @ rows) for counts in chunks])
+    generator = np.random.default_rng(seed)
+    chances = how_often / how_often.sum()
+    size = max(1, _CELLS // len(distinct))
+    sizes = (min(size, iters - start) for start in range(0, iters, size))
+    return np.concatenate(
+        [sums.score(generator.multinomial(len(rows), chances, size=draws) @ distinct) for draws in sizes]
+    )
+
+
+def _counts(clusters: int, iters: int, seed: int, width: int) -> Iterator[NDArray[Any]]:
+    """How often each cluster is drawn, in chunks of shape (draws, clusters). width: numbers per draw that the caller holds."""
+    import numpy as np
+
+    generator = np.random.default_rng(seed)
+    size = max(1, _CELLS // width)
+    for start in range(0, iters, size):
+        draws = min(size, iters - start)
+        drawn = generator.integers(0, clusters, size=(draws, clusters))
+        drawn += np.arange(draws)[:, None] * clusters
+        yield np.bincount(drawn.ravel(), minlength=draws * clusters).reshape(draws, clusters).astype(float)
+
+
+def _strata(values: Sequence[Any], members: Members, stratum: Key | None) -> dict[Hashable, list[int]]:
+    """The clusters of each stratum. A cluster with docs in several strata belongs to the stratum of that combination."""
     strata: dict[Hashable, list[int]] = {}
     for cluster, positions in enumerate(members):
         key = frozenset(stratum(values[i]) for i in positions) if stratum else None
@@ -82,10 +187,8 @@ def strata_of(
     return strata
 
 
-def _alike(
-    values: Sequence[Any], members: Sequence[Sequence[int]], clusters: Sequence[int], content: Key | None
-) -> list[list[int]]:
-    """The clusters of one stratum, those of equal content together; what has no hash is like nothing else."""
+def _alike(values: Sequence[Any], members: Members, clusters: Sequence[int], content: Key | None) -> list[list[int]]:
+    """The clusters of one stratum, grouped by equal content; content that is not hashable equals no other."""
     found: dict[Hashable, list[int]] = {}
     for cluster in clusters:
         held = [values[i] if content is None else content(values[i]) for i in members[cluster]]
@@ -105,13 +208,12 @@ def _groups(clusters: list[int], together: int, generator: random.Random) -> lis
     return [clusters[i::count] for i in range(count)]
 
 
-def _value_without(f: Statistic, values: Sequence[Any], left_out: Sequence[int]) -> float:
-    gone = set(left_out)
-    return float(f([value for i, value in enumerate(values) if i not in gone]))
+def _value_without(f: Statistic, values: Sequence[Any], left_out: set[int]) -> float:
+    return float(f([value for i, value in enumerate(values) if i not in left_out]))
 
 
-def _spread(without: Sequence[float], weights: Sequence[int]) -> float:
-    """(R - 1) / R times the sum of squares about the mean, where each value stands for as many as its weight."""
+def _variance(without: Sequence[float], weights: Sequence[int]) -> float:
+    """(R - 1) / R times the sum of squares about the mean. weights: for how many clusters each value stands."""
     count = sum(weights)
     centre = math.fsum(w * value for w, value in zip(weights, without, strict=True)) / count
     squares = math.fsum(w * (value - centre) ** 2 for w, value in zip(weights, without, strict=True))
@@ -119,51 +221,21 @@ def _spread(without: Sequence[float], weights: Sequence[int]) -> float:
 
 
 def _distinct(replicates: Sequence[float]) -> int:
-    """How many different values there are, rounding errors apart."""
+    """The number of different values, apart from rounding errors."""
     low = min(replicates)
     span = max(replicates) - low
     return len({round((value - low) / span, 9) for value in replicates}) if span else 1
 
 
-class HalfSamples(NamedTuple):
-    """A standard error, and the mean of the halves' values."""
-
-    error: StandardError
-    centre: float
-
-
-def half_samples(
-    f: Statistic,
-    values: Sequence[Any],
-    members: Sequence[Sequence[int]],
-    stratum: Key | None = None,
-    *,
-    draws: int = 1000,
-    seed: int = 0,
-) -> HalfSamples:
-    """The standard error of f(values) as the spread of f over `draws` random halves of the clusters of each stratum."""
-    strata = list(strata_of(values, members, stratum).values())
-    generator = random.Random(seed)
-    found = [float(f(_half(values, members, strata, generator))) for _ in range(draws)]
-    if not all(map(math.isfinite, found)):
-        reason = StandardError(None, "the number is not finite on some halves of the docs: no standard error.")
-        return HalfSamples(reason, math.nan)
-    return HalfSamples(StandardError(statistics.stdev(found)), statistics.fmean(found))
-
-
 def _half(
-    values: Sequence[Any],
-    members: Sequence[Sequence[int]],
-    strata: Sequence[Sequence[int]],
-    generator: random.Random,
+    values: Sequence[Any], members: Members, strata: Sequence[Sequence[int]], generator: random.Random
 ) -> list[Any]:
-    """The values of half of each stratum's clusters, in their order."""
+    """The values of half of each stratum's clusters, in their order.
+
+    Of an odd number n of clusters the larger half is kept in (n + 1) of 2 n cases, so that means are unbiased.
+    """
     kept = []
     for clusters in strata:
-        kept += generator.sample(clusters, _half_of(len(clusters), generator))
+        n = len(clusters)
+        kept += generator.sample(clusters, n // 2 + (n % 2 and generator.random() * 2 * n < n + 1))
     return [values[i] for i in sorted(i for cluster in kept for i in members[cluster])]
-
-
-def _half_of(count: int, generator: random.Random) -> int:
-    """Half of a number; of an odd one the larger half in (count + 1) of 2 count cases, which leaves means unbiased."""
-    return count // 2 + (count % 2 and generator.random() * 2 * count < count + 1)

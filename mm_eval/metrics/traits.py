@@ -1,7 +1,7 @@
-"""What an aggregation function says about itself, so that its standard error is the right one.
+"""What an aggregation declares about itself, so that it gets the right standard error; and `CorpusMetric`.
 
-A function says nothing: its standard error is a jackknife, or, where its values without a doc show that it jumps as a median
-does, the spread over half samples. It says more with decorators:
+A function that declares nothing gets a jackknife, or the spread over half samples where its values without a doc show that it
+jumps as a median does. Decorators declare more:
 
     @aggregation("score_per_category")
     @smooth
@@ -11,14 +11,17 @@ does, the spread over half samples. It says more with decorators:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
+T = TypeVar("T")
 
 _ATTRIBUTE = "aggregation_traits"
 
@@ -35,30 +38,53 @@ class SumStatistics:
     score: Callable[[NDArray[Any]], NDArray[Any]]
 
 
+class CorpusMetric(ABC, Generic[R, T]):
+    """A number of the whole corpus: each doc gives an item, all items give the number.
+
+    A subclass that implements `sums` gets the fast bootstrap; any other gets a jackknife or half samples (see metrics.stderr).
+    """
+
+    @abstractmethod
+    def __call__(self, references: Any, predictions: R) -> T:
+        """The item of one doc."""
+
+    @abstractmethod
+    def aggregation(self, items: Sequence[T]) -> float:
+        """The number of all items."""
+
+    def reduce(self, references: Any, predictions: Sequence[T], **kwargs: Any) -> T:
+        """The item of the first repeat: a corpus has one answer per doc."""
+        return predictions[0]
+
+    def sums(self, items: Sequence[T]) -> SumStatistics | None:
+        """Sufficient statistics with one row per item; None if there are none."""
+        return None
+
+
 @dataclass(frozen=True)
 class Traits:
-    """How the standard error of an aggregation is found.
+    """What decides how the standard error of an aggregation is computed.
 
-    is_mean: it is a mean of the values that are numbers: closed form.
-    sums: its sufficient statistics, for a bootstrap that costs next to nothing.
-    stratum: what the function groups the values by.
-    content: what of a value the function depends on, apart from which values belong together.
-    smooth: a small change of the values changes it a little; a median is not smooth. None: it has not said.
-    of: what its values are, in words.
-    weighted: values of draws that are given as weights of shape (draws, docs), for a fast bootstrap.
+    is_mean: it is a mean of the values that are numbers, so the closed form applies.
+    sums: its sufficient statistics, which make a bootstrap cheap.
+    weighted: computes its values for draws given as weights of shape (draws, docs), which makes a bootstrap fast.
+    stratum: the group of a value, if the function groups the values.
+    content: what the number depends on in a value, apart from the stratum.
+    smooth: a small change of the values changes the number a little; a median is not smooth. None: not declared.
+    of: the noun for its values ("log-likelihood").
     """
 
     is_mean: bool = False
     sums: Callable[[Sequence[Any]], SumStatistics | None] | None = None
+    weighted: Callable[[Sequence[Any], NDArray[Any]], NDArray[Any]] | None = None
     stratum: Callable[[Any], Hashable] | None = None
     content: Callable[[Any], Hashable] | None = None
     smooth: bool | None = None
     of: str = "value"
-    weighted: Callable[[Sequence[Any], NDArray[Any]], NDArray[Any]] | None = None
 
 
 def traits_of(function: Callable[..., Any]) -> Traits:
-    """What a function, or the corpus metric whose method it is, says about itself."""
+    """The declared traits of a function; a corpus metric's method also has the metric's `sums`."""
     traits: Traits = getattr(function, _ATTRIBUTE, Traits())
     owner_sums = getattr(getattr(function, "__self__", None), "sums", None)
     return replace(traits, sums=owner_sums) if owner_sums is not None and traits.sums is None else traits
@@ -77,31 +103,31 @@ def declare(**traits: Any) -> Callable[[F], F]:
 def stratified_by(
     key: Callable[[Any], Hashable] | str, content: Callable[[Any], Hashable] | str | None = None
 ) -> Callable[[F], F]:
-    """Says what an aggregation groups its values by, so that no resampling empties a group.
+    """Declares what an aggregation groups its values by, so that no resampling empties a group.
 
     key: a function of a value, or the name of an entry of it.
-    content: the same for what else the number depends on, where a value also holds an id: leaving out either of two
-    clusters that agree in it must give the same number. It makes the jackknife exact and fast for many docs.
+    content: the same for everything else that the number depends on, where a value also holds an id: leaving out either of
+    two clusters with equal content must give the same number. It makes the jackknife of many docs exact and fast.
     """
-    return declare(stratum=_entry(key), content=None if content is None else _entry(content))
 
+    def entry(key: Callable[[Any], Hashable] | str) -> Callable[[Any], Hashable]:
+        return (lambda value: value[key]) if isinstance(key, str) else key
 
-def _entry(key: Callable[[Any], Hashable] | str) -> Callable[[Any], Hashable]:
-    return (lambda value: value[key]) if isinstance(key, str) else key
+    return declare(stratum=entry(key), content=None if content is None else entry(content))
 
 
 of_log_likelihoods = declare(of="log-likelihood")
-"""Says that the values of an aggregation are log-likelihoods."""
+"""Declares that the values of an aggregation are log-likelihoods."""
 
 
 def smooth(function: F) -> F:
-    """Says that a small change of the values changes an aggregation a little: its standard error is a jackknife."""
+    """Declares that a small change of the values changes an aggregation a little: its standard error is a jackknife."""
     return declare(smooth=True)(function)
 
 
 def not_smooth(function: F) -> F:
-    """Says that an aggregation jumps (a median, a rank, a threshold): its standard error is a bootstrap over clusters.
+    """Declares that an aggregation jumps (a median, a rank, a threshold): its standard error is a bootstrap over clusters.
 
-    It costs a call for each of `bootstrap_iters` draws, and a doc may be drawn twice.
+    The function is called for each of `bootstrap_iters` draws, and a draw may hold a doc twice.
     """
     return declare(smooth=False)(function)

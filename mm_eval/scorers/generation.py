@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from mm_eval.errors import ScoringError
 from mm_eval.filters.base import TRUNCATED
-from mm_eval.metrics.corpus_metric import CorpusMetric
 from mm_eval.metrics.metric import Metric
+from mm_eval.metrics.traits import CorpusMetric
 from mm_eval.scorers.base import Scorer, accepts, register_scorer
 from mm_eval.types import Instance, ScoredDoc
 

@@ -211,11 +211,11 @@ def test_a_custom_function_is_a_filter():
     [
         ("regx", "Did you mean 'regex'"),
         (("regex", {"regex_patern": "x"}), "Did you mean 'regex_pattern'"),
-        (("regex", {"regex_pattern": "("}), "no regular expression"),
+        (("regex", {"regex_pattern": "("}), "not a valid regular expression"),
         (("take_first_k", {"k": 0}), "at least 1"),
         (("take_first_k", {}), "can't be built"),
         ({"regex_pattern": "x"}, "needs `function`"),
-        (("map", {"mapping_dict": [1]}), "needs a mapping"),
+        (("map", {"mapping_dict": [1]}), "must be a mapping"),
         (("custom", {"filter_fn": "os.system"}), "!function"),
     ],
 )

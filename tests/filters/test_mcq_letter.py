@@ -113,7 +113,7 @@ def test_options_may_be_a_list_and_empty_ones_at_the_end_do_not_count():
 def test_options_may_be_written_as_text_and_what_is_no_list_is_a_data_error():
     assert read("green", {"options": "['red', 'green']"}, choices="options") == "B"
     assert read("green", {"options": {"text": ["red", "green"]}}, choices="options") == "B"
-    with pytest.raises(DataError, match="no list"):
+    with pytest.raises(DataError, match="must be a list"):
         read("green", {"options": "red or green"}, choices="options")
 
 

@@ -111,7 +111,7 @@ def test_corpus_metrics_are_paired_by_their_sums():
         f"the {word} sat on the {thing} mat" for word in ("cat", "dog", "cow") for thing in ("red", "old", "wet", "big")
     ]
     pairs = [([text], text) for text in texts]
-    worse = [([text], text.replace("sat on", "was at")) for text in texts]
+    worse = [([text], text.replace("sat on", "was at") if "cat" in text else text) for text in texts]
     metric = Bleu()
     found = paired_difference(metric.aggregation, pairs, worse)
     assert found.value == pytest.approx(metric.aggregation(worse) - metric.aggregation(pairs))
