@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -145,6 +145,16 @@ class GroupConfig:
         """The group for results.json: what was written, members in full, functions by name."""
         stated: dict[str, Any] = to_json({k: v for k, v in self.source.items() if v is not None})
         return {**stated, "group": self.name}
+
+
+def leaves_of(name: str, group_map: Mapping[str, Sequence[str]]) -> list[str]:
+    """The tasks below a group, in order: one entry per place, so a task that stands there twice is listed twice.
+
+    group_map: the direct members of each group. A name that is not in it is a task, and its own only leaf.
+    """
+    if name not in group_map:
+        return [name]
+    return [leaf for member in group_map[name] for leaf in leaves_of(member, group_map)]
 
 
 def _aggregates(source: LocatedDict) -> tuple[AggregateMetric, ...]:
