@@ -98,7 +98,7 @@ class TestPaths:
 
     def test_a_path_that_leads_nowhere_names_the_closest_member(self, manager: Manager) -> None:
         assert "'ab' has no member 'aa'. Did you mean 'a'?" in refused(manager, "ab::aa")
-        assert "'c' is no group" in refused(manager, "c::a")
+        assert "'c' is not a group" in refused(manager, "c::a")
 
     def test_a_name_that_is_meant_twice_below_a_group_is_refused(self, manager: Manager, write: Write) -> None:
         write("two.yaml", "group: two\ntask:\n  - {group: p, num_fewshot: 2, task: [a]}\n  - {group: q, task: [a]}\n")
