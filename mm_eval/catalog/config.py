@@ -186,12 +186,10 @@ class TaskConfig:
         """
         pipelines: list[dict[str, Any]] = []
         for entry in self.filter_list or [LocatedDict({"name": "none", "filter": []}, self.source.place)]:
-            metrics = entry.get("metric_list")
+            metrics = self.metric_list if entry.get("metric_list") is None else entry["metric_list"]
             pipeline = LocatedDict(entry)
             pipeline["filter"] = [_split(step, ("function",)) for step in entry.get("filter") or ()]
-            pipeline["metric_list"] = [
-                _split(m, METRIC_KEYS) for m in (self.metric_list if metrics is None else metrics)
-            ]
+            pipeline["metric_list"] = [_split(metric, METRIC_KEYS) for metric in metrics]
             pipelines.append(pipeline)
         return pipelines
 
@@ -219,10 +217,7 @@ class TaskConfig:
         return draws_of(schema.functions_in(self.source))
 
     def digest(self) -> str:
-        """sha256 over the config and the source of every function file that it refers to.
-
-        Display keys (alias, tags) and the place of the file are not included.
-        """
+        """sha256 over the config without its display keys (alias, tags), and the source of every function file it names."""
         return digest_of({"name": self.name, **self._canonical(_with_source, hide=DISPLAY_KEYS)})
 
     def identity(self) -> str:
@@ -239,22 +234,17 @@ class TaskConfig:
         stated["metadata"] = dict(self.metadata) or None
         if self.format is not None:
             stated["formats"] = self.format.to_json()
-            dropped = [key for key in SCORING_KEYS if key in stated and not getattr(self, key)]
-            stated = without(stated, dropped)
+            stated = without(stated, [key for key in SCORING_KEYS if key in stated and not getattr(self, key)])
         return cast(dict[str, Any], to_json({k: v for k, v in stated.items() if v is not None}, function))
 
 
-_FIELDS = tuple(
-    f.name for f in fields(TaskConfig) if f.name in schema.TASK_KEYS and f.name not in ("tag", "metadata", "task_class")
-)
+_FIELDS = tuple(f.name for f in fields(TaskConfig) if f.name in schema.TASK_KEYS)
 _RENAMED = {
     "class": "task_class",
     "model_specific_prompt_kwargs": "prompt_kwargs",
     "model_specific_target_kwargs": "target_kwargs",
     "task": "name",
 }
-
-
 _KNOWN_KEYS = {*schema.TASK_KEYS, *schema.HARMLESS, *schema.UNSUPPORTED}
 
 

@@ -16,7 +16,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,14 +85,10 @@ class Expander:
         self, entries: Mapping[str, Entry], runtime: RuntimeOverrides, faults: list[ConfigError] | None = None
     ) -> None:
         self.entries, self.runtime, self.faults = entries, runtime, faults
+        self.inline_paths = inline_paths(entries)
         self._files: dict[Path, LocatedDict] = {}
         self._times: Counter[Path] = Counter()
         self._opened: dict[tuple[str, str | None], list[Node]] = {}
-
-    @cached_property
-    def inline_paths(self) -> dict[str, list[str]]:
-        """The paths of the members that groups define themselves, by short name."""
-        return inline_paths(self.entries)
 
     # ------------------------------------------------------------------ specs
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Protocol
 
-from mm_eval.catalog.located import LocatedDict, located
+from mm_eval.catalog.located import LocatedDict
 from mm_eval.errors import ConfigError, DataError, did_you_mean
 from mm_eval.registry import Registry
 
@@ -197,7 +197,8 @@ class FormatField:
 
         evaluate: evaluates an entry for a doc. choices_of(entry): the doc's choices as texts.
         """
-        choices = self._choices(doc, choices_of)
+        has_choices = self.choices is not None or self.format.choice_labels or self.format.is_choice or "choices" in doc
+        choices = choices_of("choices" if self.choices is None else self.choices) if has_choices else None
         if self.part == "choices":
             options = self.format.options(choices)
             return None if options is None else [str(option) for option in options]
@@ -209,13 +210,6 @@ class FormatField:
         return self.format.text(
             str(question), choices, lambda template, variables: evaluate(template, {**doc, **variables}, "formats")
         )
-
-    def _choices(self, doc: Mapping[str, Any], choices_of: Callable[[Any], list[str]]) -> list[str] | None:
-        if self.choices is not None:
-            return choices_of(self.choices)
-        if self.format.choice_labels or self.format.is_choice or "choices" in doc:
-            return choices_of("choices")
-        return None
 
 
 def _listing(labels: Sequence[Any], word: str) -> str:
