@@ -1,13 +1,13 @@
-"""What lmms-eval's task files rely on without writing it down: habits of that suite, imitated in one place.
+"""Habits of lmms-eval that its task files and functions rely on, imitated in one place.
 
-Sections: which files are lmms-eval's; the weights of its groups; loading data inside a task's own functions; judges
-called from scoring functions; aggregation functions; answers and metric names. Each says which habit it imitates, and why.
+Each section names a habit and why it is imitated: which files are lmms-eval's; the weights of its groups; data loaded
+inside a task's own functions; judges called by scoring functions; aggregation functions; answers and metric names.
 
-Three of them replace a function of the process for the length of a `with` block (`load_dataset_builder`,
-`socket.getaddrinfo`, `subprocess.Popen`), because a task's own code calls these by itself and takes no argument instead.
+Three sections replace a function of the process inside a `with` block (`datasets.load.load_dataset_builder`,
+`socket.getaddrinfo`, `subprocess.Popen`): a task's own code calls these directly, so there is no argument to pass.
 
-Folders below this module import it inside functions, where a task needs it; at module level it imports the catalogue
-alone. So a task without such files or functions never loads it, and no import goes in a circle.
+This module imports only the catalogue at module level. All folders, the catalogue included, import it inside functions,
+and only where a task needs it. So there is no import circle, and a task without these habits never loads it.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
     from mm_eval.task.dataset import DataSource
 
 # ------------------------------------------------------------------ which files are lmms-eval's
-# Habit: keys of lmms-eval that no adapter of ours reads stand in its files; its groups have other default weights.
-# What is a typo or a choice in a file of one's own is neither there.
+# Habit: its files have keys that none of our adapters reads, and its groups have other default weights. In any other
+# file an unread key is probably a typo, and our defaults apply.
 
 PACKAGE = "lmms_eval"
 
 
 def is_from_lmms_eval(source: LocatedDict, file: Path | None, functions: Iterable[FunctionRef] = ()) -> bool:
-    """Whether a config was written for lmms-eval: it has a key of that suite, lies in its tree, or a function imports it."""
+    """Whether a config was written for lmms-eval: it has that suite's keys, is in its tree, or has functions that import it."""
     parts = file.parts if file else ()
     in_its_tree = (PACKAGE, "tasks") in zip(parts, parts[1:], strict=False)
     return source.of_lmms_eval or in_its_tree or any(function.imports(PACKAGE) for function in functions)
 
 
 # ------------------------------------------------------------------ groups
-# Habit: where a group's file does not say `weight_by_size`, each task counts once, whatever its size.
-# lm-eval's default, and ours, is that each doc counts once; a published number of lmms-eval needs the other one.
+# Habit: where a group's file has no `weight_by_size`, each task counts once, whatever its size. Our default, and
+# lm-eval's, is that each doc counts once; published numbers of lmms-eval's groups need that suite's default.
 
 
 def with_default_weights(node: GroupNode) -> GroupConfig:
@@ -89,13 +89,13 @@ def _is_group_of_lmms_eval(node: GroupNode) -> bool:
 
 
 # ------------------------------------------------------------------ data that a task's own function loads
-# Habit: `process_docs` and `custom_dataset` call `datasets.load_dataset` for what the docs lack, as GQA's does for its
-# pictures, with `token=True`. The data may lie below --data_root, and there may be no token.
+# Habit: `process_docs` and `custom_dataset` call `datasets.load_dataset` for further data (GQA's pictures), with
+# `token=True`. That data may be below --data_root, and there may be no token.
 
 
 @contextmanager
 def load_dataset_from(source: DataSource) -> Iterator[None]:
-    """Inside, `datasets.load_dataset` looks below the data roots of `source` first, then where it always does.
+    """Inside, `datasets.load_dataset` looks below the data roots of `source` first.
 
     Cached rows of local files that have changed since are not used. `token=True` means "use a token if there is one".
     """
@@ -132,7 +132,7 @@ DATA_HOSTS = ("huggingface.co", "hf.co", "github.com", "githubusercontent.com")
 """Hosts that a metric's script or word list may be loaded from."""
 
 JUDGE_KEYS = frozenset({"OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY"})
-"""Environment variables that lmms-eval's own judges read, whatever the task's file says."""
+"""Environment variables that lmms-eval's own judges read, in addition to those that a task's file names."""
 
 NO_KEY = "a judge, for which no key is set (OPENAI_API_KEY or the one that the task's file names)"
 """Why a judge is not called where the environment has no key."""
@@ -282,8 +282,14 @@ MISSPELT = {"mme_percetion_score": "mme_perception_score"}
 """Metric names that lmms-eval's task guide misspells, with the right spelling."""
 
 
-def well_spelt(process_results: Callable[..., Any]) -> Callable[..., Any]:
-    """The scoring function, with misspelt metric names in its results replaced."""
+def with_right_spelling(
+    process_results: Callable[..., Any], pipelines: Iterable[Mapping[str, Any]]
+) -> Callable[..., Any]:
+    """The scoring function with misspelt metric names in its results replaced; replaces them in the pipelines, too."""
+    for pipeline in pipelines:
+        for metric in pipeline["metric_list"]:
+            if isinstance(metric["metric"], str):
+                metric["metric"] = MISSPELT.get(metric["metric"], metric["metric"])
 
     @wraps(process_results)
     def spelt(*args: Any, **kwargs: Any) -> Any:

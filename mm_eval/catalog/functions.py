@@ -190,7 +190,7 @@ def _load(path: Path) -> ModuleType:
 
 
 def _package(folder: Path) -> str:
-    """A private package that stands for a folder, so that its files can import each other as `from .x import y`."""
+    """A private package for a folder, so that its files can import each other as `from .x import y`."""
     name = f"_mm_eval_task_{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
     if name not in sys.modules:
         package = ModuleType(name)

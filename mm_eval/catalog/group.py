@@ -138,7 +138,7 @@ class GroupConfig:
 
 
 def leaves_of(name: str, group_map: Mapping[str, Sequence[str]]) -> list[str]:
-    """The tasks below a group, in order: one entry per place, so a task that stands there twice is listed twice.
+    """The tasks below a group, in order: one entry per place, so a task with two places is listed twice.
 
     group_map: the direct members of each group. A name that is not in it is a task, and its own only leaf.
     """

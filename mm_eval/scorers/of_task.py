@@ -63,17 +63,16 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
 
     Errors: ConfigError with file:line for an unknown or senseless filter, metric, aggregation or scorer.
     """
-    from mm_eval.lmms_eval_compat import MISSPELT, BareAnswers, well_spelt
-
     scorers: list[Scorer] = []
     faults: list[ConfigError] = []
-    process_results = None if config.process_results is None else well_spelt(config.process_results)
+    process_results, pipelines = config.process_results, config.pipelines()
+    if process_results is not None:
+        from mm_eval.lmms_eval_compat import with_right_spelling
+
+        process_results = with_right_spelling(process_results, pipelines)
     of_lmms_eval = config.doc_to_visual is not None or config.doc_to_messages is not None or bool(config.prompt_kwargs)
     strips = of_lmms_eval and config.output_type == "generate_until"
-    for pipeline in config.pipelines():
-        for metric in pipeline["metric_list"]:
-            if isinstance(metric["metric"], str):
-                metric["metric"] = MISSPELT.get(metric["metric"], metric["metric"])
+    for pipeline in pipelines:
         try:
             scorer = build_scorer(
                 pipeline,
@@ -83,6 +82,8 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
                 context={"multiple_targets": True} if config.multiple_targets else {},
             )
             if strips:
+                from mm_eval.lmms_eval_compat import BareAnswers
+
                 scorer.filter.filters.append(BareAnswers)
             scorer.check_repeats(config.repeats)
         except ConfigError as error:
