@@ -50,26 +50,28 @@ class Scope:
     """The groups around a name, and the keys that they state for it.
 
     path: the path of the group around it.
-    around, trail: all names by which run-time overrides may refer to the groups around it, and to the name itself.
-    defaults, overrides: keys of the groups around it, applied under and over the config. wide: keys that the nearest
-    group states for all its members: over a config from elsewhere, but under one that is defined in the group.
+    group_names, names: all names by which run-time overrides may refer to the groups around it, and to itself.
+    defaults, overrides: keys of the groups around it, applied under and over the config. for_members: keys that the
+    nearest group states for all its members: over a config from elsewhere, but under one that is defined in the group.
     format: the one requested with @.
     open_files: the groups being opened, to find a group within itself. where: file:line of the name.
     """
 
     path: str = ""
-    around: tuple[str, ...] = ()
-    trail: tuple[str, ...] = ()
+    group_names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     defaults: LocatedDict = field(default_factory=LocatedDict)
     overrides: LocatedDict = field(default_factory=LocatedDict)
-    wide: LocatedDict = field(default_factory=LocatedDict)
+    for_members: LocatedDict = field(default_factory=LocatedDict)
     format: str | None = None
     open_files: tuple[Path, ...] = ()
     where: str = ""
 
     def for_reference(self, stated: LocatedDict) -> Scope:
         """The scope of a member that is defined elsewhere. stated: the keys that its group states for it."""
-        return replace(self, overrides=merge(merge(self.wide, stated), self.overrides), wide=LocatedDict())
+        return replace(
+            self, overrides=merge(merge(self.for_members, stated), self.overrides), for_members=LocatedDict()
+        )
 
     def below(self, name: str) -> str:
         return f"{self.path}::{name}" if self.path else name
@@ -87,17 +89,17 @@ class Expander:
         self.entries, self.runtime, self.faults = entries, runtime, faults
         self.inline_paths = inline_paths(entries)
         self._files: dict[Path, LocatedDict] = {}
-        self._times: Counter[Path] = Counter()
+        self._times_opened: Counter[Path] = Counter()
         self._opened: dict[tuple[str, str | None], list[Node]] = {}
 
     # ------------------------------------------------------------------ specs
 
     def requested(self, spec: str | Mapping[str, Any] | Path) -> list[Node]:
         """The tasks and groups of one spec of a user."""
-        self._times.clear()
+        self._times_opened.clear()
         return self.spec(spec, Scope())
 
-    def _kept(self, open_one: Callable[[], list[Node]]) -> list[Node]:
+    def _open_member(self, open_one: Callable[[], list[Node]]) -> list[Node]:
         """The nodes of one of several members; none if it has an error and faults are collected."""
         try:
             return open_one()
@@ -114,12 +116,12 @@ class Expander:
         text = str(spec)
         if isinstance(spec, Path) or self._is_file(text):
             return [self.file(Path(text).expanduser().absolute(), scope)]
-        scope = replace(scope, trail=(*scope.trail, text))
+        scope = replace(scope, names=(*scope.names, text))
         if "::" in text and "@" in text and (found := self._walk(text.split("::"), scope, optional=True)):
             return found  # a member that is written with this format in its group
         name, requested = schema.split_format(text)
         if requested:
-            scope = replace(scope, format=scope.format or requested, trail=(*scope.trail, name))
+            scope = replace(scope, format=scope.format or requested, names=(*scope.names, name))
             if self._is_file(name):
                 return [self.file(Path(name).expanduser().absolute(), scope)]
         if "::" in name:
@@ -143,7 +145,7 @@ class Expander:
         if not chosen:
             hint = did_you_mean(pattern.strip("*?"), [*self.entries, *self.inline_paths])
             raise ConfigError(f"no task or group matches {pattern!r}.", where=scope.where, hint=hint)
-        nodes = [node for e in chosen for node in self._kept(partial(self._named, e.name, scope))]
+        nodes = [node for e in chosen for node in self._open_member(partial(self._named, e.name, scope))]
         within = {below.config.name for node in nodes for below in descendants(node)}
         return [node for node in nodes if node.config.name not in within]
 
@@ -155,9 +157,9 @@ class Expander:
             raise self._unknown(name, scope)
         if error := entry_error(entry):
             raise error
-        scope = replace(scope, trail=(*scope.trail, name))
+        scope = replace(scope, names=(*scope.names, name))
         if entry.kind == "tag":
-            return [node for name in entry.members for node in self._kept(partial(self.spec, name, scope))]
+            return [node for name in entry.members for node in self._open_member(partial(self.spec, name, scope))]
         assert entry.file is not None
         return [self.file(entry.file, scope)]
 
@@ -197,7 +199,7 @@ class Expander:
 
     def _roots(self, name: str, scope: Scope) -> list[Node]:
         """The nodes of the first part of a path; opened once for all paths that are requested outside of a group."""
-        if scope.around or scope.overrides or self.runtime.by_name:
+        if scope.group_names or scope.overrides or self.runtime.by_name:
             return self.spec(name, scope)
         key = (name, scope.format)
         if key not in self._opened:
@@ -210,8 +212,8 @@ class Expander:
         """The task or group that a YAML file defines."""
         from mm_eval.catalog.yaml import load_for_use
 
-        self._times[path] += 1
-        if self._times[path] > MAX_OPENED:
+        self._times_opened[path] += 1
+        if self._times_opened[path] > MAX_OPENED:
             what = f"the groups around {shown_path(path)} list it more than {MAX_OPENED:,} times."
             raise Unbounded(what, where=scope.where, hint="List each member once.")
         if path not in self._files:
@@ -235,14 +237,14 @@ class Expander:
         name, named_format = schema.split_format(str(config.get("task") or ""))
         requested = scope.format or named_format
         identity = scope.below(name) + (f"@{requested}" if requested else "")
-        names = (*scope.trail, name, scope.below(name), identity)
+        names = (*scope.names, name, scope.below(name), identity)
         own = schema.canonical_keys(config)
         merged = merge(merge(scope.defaults, own), scope.overrides)
-        runtime = without(self.runtime.of(scope.around, names), ["task"])
+        runtime = without(self.runtime.of(scope.group_names, names), ["task"])
         merged = merge(without_shown_shots(merged, runtime), runtime)
         merged.put("task", name, own.places.get("task", own.place))
         made = TaskConfig.from_mapping(merged, file=path, path=identity, format_asked=requested)
-        return TaskNode(made, overridden=bool(scope.overrides or self.runtime.about((*scope.around, *names))))
+        return TaskNode(made, overridden=bool(scope.overrides or self.runtime.about((*scope.group_names, *names))))
 
     def group(self, config: LocatedDict, path: Path | None, scope: Scope) -> GroupNode:
         """A group with its members."""
@@ -251,24 +253,29 @@ class Expander:
         if full.count("::") >= MAX_NESTED:
             what = f"more than {MAX_NESTED} groups are nested in each other."
             raise Unbounded(what, where=scope.where or config.where("group"))
-        names = (*scope.trail, name, full)
+        names = (*scope.names, name, full)
         stated = merge(scope.overrides, self.runtime.about(names))
         about = LocatedDict({key: value for key, value in stated.items() if key in ABOUT_A_GROUP}, stated.place)
         about.places = dict(stated.places)
         if "task_alias" in about:
             about.put("group_alias", about["task_alias"], about.places.get("task_alias", NOWHERE))
-        own = without_shown_shots(schema.canonical_keys(config), self.runtime.of(scope.around, names))
+        own = without_shown_shots(schema.canonical_keys(config), self.runtime.of(scope.group_names, names))
         merged = merge(own, without(about, ["task_alias"]))
         identity = full + (f"@{scope.format}" if scope.format else "")
         made = GroupConfig.from_mapping(merged, file=path, path=identity)
+        defaults = scope.defaults
+        if made.include is not None:
+            included = self._included(made.source, made.file)
+            schema.check_keys(included, schema.TASK_KEYS, f"the include of group {made.name!r}")
+            defaults = merge(defaults, included)
         inner = replace(
             scope,
             path=full,
-            around=(*scope.around, *names),
-            trail=(),
-            defaults=merge(scope.defaults, self._defaults(made)),
+            group_names=(*scope.group_names, *names),
+            names=(),
+            defaults=defaults,
             overrides=without(scope.overrides, ABOUT_A_GROUP),
-            wide=merge(scope.wide, made.overrides),
+            for_members=merge(scope.for_members, made.overrides),
         )
         node = GroupNode(made, overridden=bool(stated))
         for index, member in enumerate(made.members):
@@ -278,7 +285,7 @@ class Expander:
                 open_one = partial(self.member, located(member), at, outside=False, file=path)
             else:
                 open_one = partial(self.spec, str(member), at.for_reference(LocatedDict()))
-            node.children += self._kept(open_one)
+            node.children += self._open_member(open_one)
         if made.unweighted:
             from mm_eval.lmms_eval_compat import with_default_weights
 
@@ -307,8 +314,8 @@ class Expander:
             return self.spec(name, scope.for_reference(stated))
         if key == "task" and defines:
             below = self._included(member, file) if "include" in member else LocatedDict()
-            own = merge(merge(scope.wide, below), without(member, ["include"]))
-            return [self.task(own, file, replace(scope, wide=LocatedDict()))]
+            own = merge(merge(scope.for_members, below), without(member, ["include"]))
+            return [self.task(own, file, replace(scope, for_members=LocatedDict()))]
         error = self._unknown(base, scope)
         if outside:
             error.hint = f"{error.hint} A config of your own needs dataset_path."
@@ -325,14 +332,6 @@ class Expander:
         for path in include_paths(stated, file.parent if file else Path.cwd()):
             merged = merge(merged, included(path))
         return merged
-
-    def _defaults(self, group: GroupConfig) -> LocatedDict:
-        """The keys under `include` of a group: defaults of its members."""
-        if group.include is None:
-            return LocatedDict()
-        found = self._included(group.source, group.file)
-        schema.check_keys(found, schema.TASK_KEYS, f"the include of group {group.name!r}")
-        return found
 
 
 def _members(groups: list[GroupNode], part: str) -> list[Node]:

@@ -237,10 +237,10 @@ class RuntimeOverrides:
             self.for_all = schema.canonical_keys(self.for_all)
             schema.check_keys(self.for_all, schema.TASK_KEYS, "the overrides")
 
-    def of(self, around: tuple[str, ...], names: tuple[str, ...]) -> LocatedDict:
-        """The overrides of a task or group that is known by `names` (most specific last), inside the groups `around`."""
+    def of(self, group_names: tuple[str, ...], names: tuple[str, ...]) -> LocatedDict:
+        """The overrides of a task or group that is known by `names` (most specific last), inside groups with `group_names`."""
         found = LocatedDict(self.for_all)
-        for name in dict.fromkeys(around):
+        for name in dict.fromkeys(group_names):
             if name in self.by_name:
                 found = merge(found, without(self._named(name), ABOUT_A_GROUP))
         return merge(found, self.about(names))
