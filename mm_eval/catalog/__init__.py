@@ -7,7 +7,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """TaskManager, imported when it is asked for: what only needs a name stays cheap."""
+    """Imports TaskManager on first use, so that importing one module of this package stays cheap."""
     if name == "TaskManager":
         from mm_eval.catalog.manager import TaskManager
 

@@ -1,4 +1,4 @@
-"""What a task file and a group file say, checked: TaskConfig and GroupConfig.
+"""TaskConfig: the checked config of one task.
 
 Nothing is imported to make one: a `!function` stays a FunctionRef until `resolved()`. Every error names file and line.
 """
@@ -6,6 +6,7 @@ Nothing is imported to make one: a `!function` stays a FunctionRef until `resolv
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -15,14 +16,13 @@ from typing import Any, cast
 
 from mm_eval.catalog import schema
 from mm_eval.catalog.draws import Draws
-from mm_eval.catalog.foreign import of_lmms_eval
 from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
 from mm_eval.catalog.functions import FunctionRef, draws_of
 from mm_eval.catalog.located import LocatedDict, LocatedList, located, shown_path, without
 from mm_eval.errors import ConfigError, raise_all
 from mm_eval.types import OutputType
 
-NOT_ALLOWED_IN_NAMES = ("::", ",", "\n", "\r", "*", "?", "[", "#")
+NOT_ALLOWED_IN_NAMES = ("::", "@", ",", "\n", "\r", "*", "?", "[", "#")
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
 SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer")
 METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction")
@@ -32,12 +32,12 @@ METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction")
 class TaskConfig:
     """One task: its data, its prompt and its scoring, with a format applied.
 
-    name: the short name. path: the identity under which answers are kept, with groups and format ("g::t@mcqa").
-    source: the merged keys as written, before the format; it knows their lines.
-    format: the layout that made the doc_to_* fields; format_asked: the name after the @, where there was one.
-    task_class, class_arguments: `class: !function task.Qasper`, and the keys that mm-eval doesn't know beside it.
+    name: the short name. path: the identity under which answers are stored, with groups and format ("g::t@mcqa").
+    source: the merged keys as written, before the format, with their lines.
+    format: the layout that made the doc_to_* fields; format_asked: the name after the @, if there was one.
+    task_class, class_arguments: `class: !function task.Qasper`, and the keys beside it that mm-eval doesn't know.
     prompt_kwargs: the blocks of model_specific_prompt_kwargs; target_kwargs: those of model_specific_target_kwargs.
-    doc_to_messages: writes the whole chat of a doc, where a chat is asked.
+    doc_to_messages: makes the whole chat of a doc, for chat models.
     """
 
     name: str
@@ -99,13 +99,13 @@ class TaskConfig:
     ) -> TaskConfig:
         """A checked config from the merged keys of a task.
 
-        path: the identity, the task's name where none is given. format_asked: `task@format`; a name with @ says the same.
+        path: the identity; by default the task's name. format_asked: the format to apply; by default that of `task@format`.
         Errors: ConfigError with file:line on an unknown key, a wrong type, a missing function, or a missing key.
         """
         source = schema.canonical_keys(located(config))
-        name, _, in_name = str(source.get("task") or "").partition("@")
+        name, named_format = schema.split_format(str(source.get("task") or ""))
         _check_name(source.get("task"), name, source.where("task"))
-        asked = format_asked or in_name or None
+        requested = format_asked or named_format
         has_class = source.get("class") is not None
         schema.check_task(source, f"task {name!r}", has_class)
         values = {key: source[key] for key in _FIELDS if source.get(key) is not None}
@@ -115,31 +115,20 @@ class TaskConfig:
             prompt_kwargs=source.get("model_specific_prompt_kwargs") or {},
             target_kwargs=source.get("model_specific_target_kwargs") or {},
             task_class=source.get("class"),
-            class_arguments={k: v for k, v in source.items() if _is_argument(k)} if has_class else {},
+            class_arguments={k: v for k, v in source.items() if k not in _KNOWN_KEYS} if has_class else {},
         )
-        layout = select_format(
-            source.get("formats"), asked, where=source.where("formats") if "formats" in source else ""
-        )
+        where = source.where("formats") if "formats" in source else ""
+        layout = select_format(source.get("formats"), requested, where=where)
         if layout is not None:
-            values = _formatted(values, source, layout, asked)
-        made = cls(
-            name=name,
-            path=path or name + (f"@{asked}" if asked else ""),
-            source=source,
-            file=file,
-            format=layout,
-            format_asked=asked,
-            **values,
-        )
-        made._check_complete()
+            values = _formatted(values, source, layout, requested)
+        path = path or name + (f"@{requested}" if requested else "")
+        made = cls(name=name, path=path, source=source, file=file, format=layout, format_asked=requested, **values)
+        if not has_class:
+            raise_all([ConfigError(what, where=made.where(key), hint=hint) for what, key, hint in made._incomplete()])
         return made
 
-    def _check_complete(self) -> None:
-        if self.task_class is None:
-            raise_all([ConfigError(what, where=self.where(key), hint=hint) for what, key, hint in self._lacks()])
-
-    def _lacks(self) -> Iterator[tuple[str, str, str]]:
-        """(what is wrong, its key, what to do) for what the keys as a whole lack."""
+    def _incomplete(self) -> Iterator[tuple[str, str, str]]:
+        """(error, its key, hint) for each required key that is missing, and each conflict between keys."""
         if self.dataset_path is None and self.custom_dataset is None:
             yield f"task {self.name!r} has no dataset_path.", "task", ""
         if self.test_split is None and self.validation_split is None:
@@ -149,12 +138,12 @@ class TaskConfig:
         if self.output_type == "multiple_choice" and self.doc_to_choice is None:
             yield f"task {self.name!r} is multiple_choice and has no doc_to_choice.", "output_type", ""
         if self.output_type != "generate_until" and self.doc_to_messages is not None:
-            what = f"doc_to_messages is for generate_until, and output_type is {self.output_type!r}."
+            what = f"doc_to_messages needs output_type generate_until, not {self.output_type!r}."
             yield what, "doc_to_messages", ""
         if self.source.get("scorer") is not None and self.source.get("process_results") is not None:
             yield "scorer and process_results are both given.", "scorer", "Write one of them, or null for the other."
         if self.source.get("unsafe_code"):
-            yield "unsafe_code: mm-eval runs no code that a model wrote.", "unsafe_code", ""
+            yield "unsafe_code: mm-eval does not run code that a model wrote.", "unsafe_code", ""
 
     @property
     def task(self) -> str:
@@ -163,7 +152,7 @@ class TaskConfig:
 
     @property
     def display_name(self) -> str:
-        """The row's name in a table: the alias, or the name with the format that was asked for."""
+        """The name of its row in a table: the alias or the name, with the format that was requested."""
         return (self.task_alias or self.name) + (f"@{self.format_asked}" if self.format_asked else "")
 
     @property
@@ -178,7 +167,7 @@ class TaskConfig:
 
     @property
     def file_name(self) -> str:
-        """The YAML file as people read it."""
+        """The YAML file, relative to the working directory where possible."""
         return shown_path(self.file) if self.file else "a config without a file"
 
     def where(self, key: str) -> str:
@@ -189,21 +178,25 @@ class TaskConfig:
         return self.source.where("task") if "task" in self.source.places else self.file_name
 
     def pipelines(self) -> list[dict[str, Any]]:
-        """The scoring in one form: for each filter pipeline its name, steps and metrics.
+        """The filter pipelines, each with its name, steps and metrics.
 
         {"name", "filter": [{"function", "kwargs"}], "metric_list": [{"metric", "aggregation", "higher_is_better",
-        "reduction", "kwargs"}]}; what isn't stated is None. Without a filter_list there is one pipeline, "none". A
-        pipeline without metrics of its own has the task's. The mappings are LocatedDicts: `.where()` is file:line.
+        "reduction", "kwargs"}]}; a value that isn't stated is None. Without a filter_list there is one pipeline, "none".
+        A pipeline without metrics of its own has the task's. The mappings are LocatedDicts: `.where()` is file:line.
         """
-        stated = self.filter_list or [LocatedDict({"name": "none", "filter": []}, located(self.source).place)]
-        return [_pipeline(entry, self.metric_list) for entry in stated]
+        pipelines: list[dict[str, Any]] = []
+        for entry in self.filter_list or [LocatedDict({"name": "none", "filter": []}, self.source.place)]:
+            metrics = self.metric_list if entry.get("metric_list") is None else entry["metric_list"]
+            pipeline = LocatedDict(entry)
+            pipeline["filter"] = [_split(step, ("function",)) for step in entry.get("filter") or ()]
+            pipeline["metric_list"] = [_split(metric, METRIC_KEYS) for metric in metrics]
+            pipelines.append(pipeline)
+        return pipelines
 
     def resolved(self) -> TaskConfig:
-        """The same with every function imported; ConfigError with file:line where one can't be."""
+        """The same config with every function imported; ConfigError with file:line if an import fails."""
         found: dict[str, Any] = {}
-        faults: dict[
-            str, ConfigError
-        ] = {}  # by their cause: a file that can't be imported is one, however many functions it has
+        faults: dict[str, ConfigError] = {}  # by cause: a file whose import fails is one fault for all its functions
         for name in (f.name for f in fields(self) if f.name not in ("source", "file", "path", "name")):
             try:
                 found[name] = resolve(getattr(self, name))
@@ -215,25 +208,24 @@ class TaskConfig:
     @cached_property
     def of_lmms_eval(self) -> bool:
         """Whether its files were written for lmms-eval."""
-        return of_lmms_eval(self.source, self.file, schema.functions_in(self.source))
+        from mm_eval.lmms_eval_compat import is_from_lmms_eval
+
+        return is_from_lmms_eval(self.source, self.file, schema.functions_in(self.source))
 
     def draws(self) -> Draws:
-        """The random stream of the functions of a resolved task, from its start."""
+        """A new random stream for the functions of this task, which must be resolved."""
         return draws_of(schema.functions_in(self.source))
 
     def digest(self) -> str:
-        """sha256 over all that the config says and the source of every function file that it refers to.
-
-        How it is shown (alias, tags) and where the file lies are not in it.
-        """
+        """sha256 over the config without its display keys (alias, tags), and the source of every function file it names."""
         return digest_of({"name": self.name, **self._canonical(_with_source, hide=DISPLAY_KEYS)})
 
     def identity(self) -> str:
-        """sha256 that two equal tasks at different places share: the digest and how the task is shown."""
+        """sha256 over the digest and the display keys: two equal tasks at different places share it."""
         return digest_of([self.digest(), self.display_name, list(self.tag)])
 
     def to_json(self) -> dict[str, Any]:
-        """The config for results.json: what was written, functions by name."""
+        """The config for results.json: the keys as written, functions by name."""
         return {"task": self.name, **self._canonical(str)}
 
     def _canonical(self, function: Callable[[FunctionRef], Any], hide: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -242,39 +234,33 @@ class TaskConfig:
         stated["metadata"] = dict(self.metadata) or None
         if self.format is not None:
             stated["formats"] = self.format.to_json()
-            dropped = [key for key in SCORING_KEYS if key in stated and not getattr(self, key)]
-            stated = without(stated, dropped)
+            stated = without(stated, [key for key in SCORING_KEYS if key in stated and not getattr(self, key)])
         return cast(dict[str, Any], to_json({k: v for k, v in stated.items() if v is not None}, function))
 
 
-_FIELDS = tuple(
-    f.name for f in fields(TaskConfig) if f.name in schema.TASK_KEYS and f.name not in ("tag", "metadata", "task_class")
-)
+_FIELDS = tuple(f.name for f in fields(TaskConfig) if f.name in schema.TASK_KEYS)
 _RENAMED = {
     "class": "task_class",
     "model_specific_prompt_kwargs": "prompt_kwargs",
     "model_specific_target_kwargs": "target_kwargs",
     "task": "name",
 }
+_KNOWN_KEYS = {*schema.TASK_KEYS, *schema.HARMLESS, *schema.UNSUPPORTED}
 
 
-def _is_argument(key: str) -> bool:
-    return key not in schema.TASK_KEYS and key not in schema.HARMLESS and key not in schema.UNSUPPORTED
+def _formatted(values: dict[str, Any], source: LocatedDict, layout: Format, requested: str | None) -> dict[str, Any]:
+    """The fields of a task with a format applied.
 
-
-def _formatted(values: dict[str, Any], source: LocatedDict, layout: Format, asked: str | None) -> dict[str, Any]:
-    """The fields with a format's laid over them.
-
-    A format chosen with @ that answers in another way than the task (or scores by itself, where the task doesn't state
-    it) leaves the task's own scoring behind: it was written for other answers.
+    The task's own scoring is dropped if the requested format has another output type, or scores by itself and the task
+    doesn't list it under `formats`: that scoring was written for other answers.
     """
     formats = source.get("formats")
     own = select_format(formats, None)
     own_type = own.output_type if own else values.get("output_type", "generate_until")
-    chosen = asked is not None and asked != (own.type if own else None)
-    stated = names_format(formats, asked) if asked else True
-    replaced = chosen and (layout.output_type != own_type or not stated and layout.scorer is not None)
-    kept = {key: value for key, value in values.items() if not (replaced and key in SCORING_KEYS)}
+    chosen = requested is not None and requested != (own.type if own else None)
+    listed = requested is None or names_format(formats, requested)
+    drops_scoring = chosen and (layout.output_type != own_type or not listed and layout.scorer is not None)
+    kept = {key: value for key, value in values.items() if not (drops_scoring and key in SCORING_KEYS)}
     if values.get("output_type", layout.output_type) != layout.output_type and not chosen:
         what = f"output_type is {values['output_type']!r}, but the format {layout.type!r} is {layout.output_type!r}."
         raise ConfigError(what, where=source.where("output_type"), hint="Leave output_type out.")
@@ -284,7 +270,7 @@ def _formatted(values: dict[str, Any], source: LocatedDict, layout: Format, aske
         "answer": layout.answer if layout.answer is not None else values.get("doc_to_target", "answer"),
     }
     kept.update(layout.overrides())
-    kept.pop("doc_to_messages", None)  # the format is the prompt, of a chat too
+    kept.pop("doc_to_messages", None)  # the format makes the prompt, for chat models too
     kept["doc_to_text"] = FormatField("text", layout, **inputs)
     kept["doc_to_target"] = FormatField("target", layout, **inputs)
     if layout.choice_labels or layout.is_choice or inputs["choices"] is not None:
@@ -294,32 +280,23 @@ def _formatted(values: dict[str, Any], source: LocatedDict, layout: Format, aske
 
 def _check_name(stated: Any, name: str, where: str) -> None:
     if not isinstance(stated, str) or not name.strip() or name != name.strip():
-        raise ConfigError(f"a task needs a name under `task`, not {stated!r}.", where=where)
+        raise ConfigError(f"a task needs a name under `task` (got {stated!r}).", where=where)
     if any(part in name for part in NOT_ALLOWED_IN_NAMES) or not name.isprintable() or len(name) > 200:
-        raise ConfigError(
-            f"{name!r} can't be a name: {' '.join(map(repr, NOT_ALLOWED_IN_NAMES))} mean other things.", where=where
-        )
-
-
-def _pipeline(entry: Mapping[str, Any], metrics: list[Any]) -> LocatedDict:
-    own = entry.get("metric_list")
-    made = LocatedDict(located(entry))
-    made["filter"] = [_split(step, ("function",)) for step in entry.get("filter") or ()]
-    made["metric_list"] = [_split(metric, METRIC_KEYS) for metric in (metrics if own is None else own)]
-    return made
+        reserved = " ".join(map(repr, NOT_ALLOWED_IN_NAMES))
+        raise ConfigError(f"{name!r} can't be a name: {reserved} have other meanings.", where=where)
 
 
 def _split(entry: Mapping[str, Any], known: tuple[str, ...]) -> LocatedDict:
-    """An entry with its known keys, all others under `kwargs`, as lm-eval lets them be written beside each other."""
-    made = LocatedDict({key: entry.get(key) for key in known}, located(entry).place)
+    """An entry with its known keys, and all others under `kwargs`; lm-eval allows them at the same level."""
     flat = {key: value for key, value in entry.items() if key not in (*known, "kwargs")}
-    made["kwargs"] = {**flat, **(entry.get("kwargs") or {})}
+    kwargs = {**flat, **(entry.get("kwargs") or {})}
+    made = LocatedDict({**{key: entry.get(key) for key in known}, "kwargs": kwargs}, located(entry).place)
     made.places = dict(located(entry).places)
     return made
 
 
 def resolve(value: Any) -> Any:
-    """A value with its FunctionRefs replaced by functions; places are kept."""
+    """A value with its FunctionRefs replaced by the functions; places are kept."""
     if isinstance(value, FunctionRef):
         return value.resolve()
     if isinstance(value, LocatedDict):
@@ -340,7 +317,7 @@ def resolve(value: Any) -> Any:
 
 
 def to_json(value: Any, function: Callable[[FunctionRef], Any] = str) -> Any:
-    """A value of a config as JSON: functions as `function` says, keys as texts."""
+    """A value of a config as JSON, with keys as texts. function: what to write for a FunctionRef."""
     if isinstance(value, FunctionRef):
         return function(value)
     if isinstance(value, Mapping):
@@ -360,9 +337,7 @@ def _with_source(reference: FunctionRef) -> list[str]:
 
 
 def _source_of(function: Any) -> str:
-    """A digest of the source of a function given in Python, as far as there is one."""
-    import inspect
-
+    """A digest of the source of a function given in Python; empty if it has none."""
     try:
         return hashlib.sha256(inspect.getsource(function).encode()).hexdigest()
     except (OSError, TypeError):

@@ -1,7 +1,7 @@
-"""What a task file's functions draw at random, so that the same run gives the same numbers.
+"""Random numbers that a task's own functions draw, so that the same run gives the same numbers.
 
-Each task has a stream of its own. It starts as the import of the task's files left it, where these seed (`random.seed(42)` at the
-top of utils.py), else at the seeds that lmms-eval and lm-eval set by default. It goes on in the order of the docs.
+Each task has a stream of its own, which continues in the order of the docs. If the task's files seed when imported
+(`random.seed(42)` at the top of utils.py), it starts there, else at the default seeds of lmms-eval and lm-eval.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from functools import partial, wraps
 from typing import Any
 
 PYTHON_SEED, NUMPY_SEED = 0, 1234
-"""The seeds that lmms-eval and lm-eval set by default: MMMU's guess for an answer without a letter is the one that they print."""
+"""The default seeds of lmms-eval and lm-eval; MMMU's guess for an answer without a letter is then the same as theirs."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """A source of random numbers, by what reads and sets its state."""
+    """A source of random numbers, as the functions that get and set its state."""
 
     get: Callable[[], Any]
     put: Callable[[Any], Any]
@@ -27,10 +27,14 @@ class Stream:
 
 @dataclass
 class Seeds:
-    """The states in which an import left `random` and `numpy.random`; None where it seeded neither it nor a file it imports."""
+    """The states of `random` and `numpy.random` after an import; None if neither the file nor its imports seed them."""
 
     python: Any = None
     numpy: Any = None
+
+    def then(self, later: Seeds) -> Seeds:
+        """The states after a later import; one that it did not seed is kept."""
+        return Seeds(later.python or self.python, later.numpy or self.numpy)
 
 
 def _shared() -> list[Stream]:
@@ -41,7 +45,7 @@ def _shared() -> list[Stream]:
 
 
 def generators_in(variables: Mapping[str, Any]) -> list[Stream]:
-    """The random generators that a module keeps, as in `rng = random.Random(42)`."""
+    """The random generators among a module's variables, such as `rng = random.Random(42)`."""
     import numpy as np
 
     found: list[Stream] = []
@@ -51,15 +55,14 @@ def generators_in(variables: Mapping[str, Any]) -> list[Stream]:
         elif isinstance(value, np.random.RandomState):
             found.append(Stream(value.get_state, value.set_state))
         elif isinstance(value, np.random.Generator):
-            found.append(
-                Stream(partial(getattr, value.bit_generator, "state"), partial(setattr, value.bit_generator, "state"))
-            )
+            bits = value.bit_generator
+            found.append(Stream(partial(getattr, bits, "state"), partial(setattr, bits, "state")))
     return found
 
 
 @contextmanager
 def unchanged(streams: Iterable[Stream]) -> Iterator[None]:
-    """Afterwards the streams, and `random` and `numpy.random`, are in the states in which they were."""
+    """Restores the states of these streams, of `random` and of `numpy.random` at the end of the block."""
     before = [(stream, stream.get()) for stream in (*_shared(), *streams)]
     try:
         yield
@@ -70,17 +73,17 @@ def unchanged(streams: Iterable[Stream]) -> Iterator[None]:
 
 @contextmanager
 def importing(seeds: Seeds) -> Iterator[None]:
-    """Inside, a file is imported: `seeds` gets the states of what it seeds. Other code's streams are left as they were.
+    """Around the import of a file: records in `seeds` the states that it seeds, and restores all streams afterwards.
 
-    Only a call of `seed` counts: a library that merely draws while it is imported does so once a process, so that its
-    draws would make two processes differ.
+    Only a call of `seed` counts: a library that draws when it is imported does so once per process, so its draws would
+    make two processes differ.
     """
     import numpy as np
 
     called: set[str] = set()
     python, numpy_seed = random.seed, np.random.seed
 
-    def noted(seed: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def recorded(seed: Callable[..., Any], name: str) -> Callable[..., Any]:
         @wraps(seed)
         def seeded(*args: Any, **kwargs: Any) -> Any:
             called.add(name)
@@ -91,7 +94,7 @@ def importing(seeds: Seeds) -> Iterator[None]:
     with unchanged(()):
         random.seed(PYTHON_SEED)
         np.random.seed(NUMPY_SEED)
-        random.seed, np.random.seed = noted(python, "python"), noted(numpy_seed, "numpy")
+        random.seed, np.random.seed = recorded(python, "python"), recorded(numpy_seed, "numpy")
         try:
             yield
         finally:
@@ -101,9 +104,9 @@ def importing(seeds: Seeds) -> Iterator[None]:
 
 
 class Draws:
-    """The stream of random numbers of one task, which goes on from one use to the next, whatever else is drawn between.
+    """The random stream of one task. Each use continues where the last one ended, whatever else is drawn in between.
 
-    seeds: where it starts. own: the generators that the task's files keep; they start as they are now.
+    seeds: the states to start from. own: the generators of the task's files, each with the state to start from.
     """
 
     def __init__(self, seeds: Seeds | None = None, own: Iterable[tuple[Stream, Any]] = ()) -> None:
@@ -114,9 +117,9 @@ class Draws:
 
     @contextmanager
     def used(self, *, goes_on: bool = True) -> Iterator[None]:
-        """Inside, `random` and `numpy.random` give this stream; after it, what they would have given.
+        """Inside, `random` and `numpy.random` draw from this stream; their own states are restored afterwards.
 
-        goes_on: the next use continues here, else it starts where this one started.
+        goes_on: the next use continues where this one ends, else it starts where this one started.
         """
         import numpy as np
 

@@ -1,7 +1,7 @@
-"""Formats: how a question, its choices and its answer become a prompt, without a template written by hand.
+"""Formats: layouts that make a prompt from a question, its choices and its answer, without a handwritten template.
 
-A format takes what a task's `doc_to_text`, `doc_to_choice` and `doc_to_target` say about a doc (a question, choices, an
-answer) and lays them out:
+A format takes the question, choices and answer that a task's `doc_to_text`, `doc_to_choice` and `doc_to_target` read from
+a doc, and lays them out:
 
     {instruction}{question_prefix}{question}
     {A. choice}            one a line, where choice_labels is set
@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Protocol
 
-from mm_eval.catalog.located import LocatedDict, located
+from mm_eval.catalog.located import LocatedDict
 from mm_eval.errors import ConfigError, DataError, did_you_mean
 from mm_eval.registry import Registry
 
@@ -28,13 +28,13 @@ register_format = FORMATS.register
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 OWN_PROMPT = "none"
-"""The name that stands for the prompt a task writes itself."""
+"""The format name that stands for the prompt that a task writes itself."""
 
 _VARIABLE = re.compile(r"\{\{\s*(_num_choices|_choice_labels|_choice_list_and|_choice_list_or)\s*\}\}")
 
 
 class Evaluate(Protocol):
-    """What a task's entry (column, template, function, plain value) says about a doc; given by `task.prompt`."""
+    """Evaluates a task's entry (column, template, function or plain value) for a doc; implemented in `task.question`."""
 
     def __call__(self, spec: Any, doc: Mapping[str, Any], what: str) -> Any: ...
 
@@ -50,7 +50,7 @@ class Format:
     gen_prefix: how the answer begins. target_delimiter: between prompt and answer. fewshot_delimiter: between examples.
     scorer: a scorer's name or config; None for the output type's own.
     question, choices, answer: columns or templates to read instead of the task's doc_to_text, doc_to_choice and
-        doc_to_target, for a task whose doc_to_text is a whole prompt already.
+        doc_to_target, for a task whose doc_to_text is already a whole prompt.
     """
 
     output_type: Literal["multiple_choice", "generate_until", "loglikelihood"] = "multiple_choice"
@@ -71,7 +71,7 @@ class Format:
     type: str = ""
 
     def labels(self, count: int) -> list[str] | list[int]:
-        """The labels of that many choices; numbers are ints. DataError where a list of labels is too short."""
+        """The labels of `count` choices; numbers are ints. DataError if a list of labels is too short."""
         if self.choice_labels == "letters":
             return [LETTERS[i] if i < 26 else LETTERS[i // 26 - 1] + LETTERS[i % 26] for i in range(count)]
         if self.choice_labels == "numbers":
@@ -83,7 +83,7 @@ class Format:
         return []
 
     def text(self, question: str, choices: Sequence[str] | None, render: Callable[..., Any] | None = None) -> str:
-        """The prompt. render(template, variables): a Jinja template with the doc's columns, for texts that need it."""
+        """The prompt. render(template, variables): renders the texts that are Jinja templates, with the doc's columns."""
         labels = self.labels(len(choices)) if choices and self.choice_labels else []
         variables = {
             "_num_choices": len(choices or ()),
@@ -100,33 +100,28 @@ class Format:
                 return text
             return str(render(text, variables))
 
-        shown = (
-            self.choice_delimiter.join(
-                f"{label}. {choice}" for label, choice in zip(labels, choices or (), strict=bool(labels))
-            )
-            if labels
-            else ""
-        )
         gap = self.section_separator
         parts = [filled(self.instruction), self.question_prefix or "", question]
-        parts += [gap, shown] if shown else []
+        if labels:
+            pairs = zip(labels, choices or (), strict=True)
+            parts += [gap, self.choice_delimiter.join(f"{label}. {choice}" for label, choice in pairs)]
         return "".join([*parts, gap, filled(self.answer_instruction), filled(self.answer_prompt)])
 
     def options(self, choices: Sequence[str] | None) -> list[str] | list[int] | None:
-        """What the model chooses among: the labels where there are any, else the choices themselves."""
+        """The options that the model chooses from: the labels if there are any, else the choices themselves."""
         if choices is None:
             return None
         return self.labels(len(choices)) if self.choice_labels else list(choices)
 
     def target(self, answer: Any, choices: Sequence[str] | None) -> Any:
-        """The right answer: an index for multiple_choice, else the label or text that the prompt asks for.
+        """The right answer: an index for multiple_choice, else the label or text that the prompt requests.
 
-        answer: an index, a choice's text, an option letter, or a list of these. Digits in a text are no index.
+        answer: an index, a choice's text, an option letter, or a list of these. Digits in a text are not an index.
         """
         if isinstance(answer, (list, tuple)):
             return [self.target(item, choices) for item in answer]
         if isinstance(answer, bool) or answer is None:
-            raise DataError(f"the answer {answer!r} names no choice.")
+            raise DataError(f"the answer {answer!r} does not name a choice.")
         index = self._index(answer, choices or ())
         if self.output_type == "multiple_choice":
             if index is None:
@@ -139,7 +134,7 @@ class Format:
         return str(self.labels(len(choices))[index]) if self.choice_labels else choices[index]
 
     def _index(self, answer: Any, choices: Sequence[str]) -> int | None:
-        """The index of the choice that an answer names, None where it names none; -100 stays "no gold"."""
+        """The index of the choice that an answer names, None if it names none; -100 ("no gold") is kept."""
         if isinstance(answer, float) and answer.is_integer() or hasattr(answer, "__index__"):
             index = int(answer)
             if choices and index != -100 and not 0 <= index < len(choices):
@@ -163,7 +158,7 @@ class Format:
         return self.output_type == "multiple_choice"
 
     def overrides(self) -> dict[str, Any]:
-        """The task's keys that the format decides, but for the doc_to_* fields."""
+        """The task's keys that the format sets, except for the doc_to_* fields."""
         decided: dict[str, Any] = {
             "output_type": self.output_type,
             "target_delimiter": self.target_delimiter,
@@ -181,11 +176,12 @@ class Format:
 
 
 _SOURCES = ("question", "choices", "answer")
+_OPTIONAL = {"instruction", "question_prefix", "answer_instruction", "gen_prefix", "scorer", *_SOURCES}
 
 
 @dataclass(frozen=True)
 class FormatField:
-    """One `doc_to_*` entry of a task with a format: what to read from the doc, and the layout to put it in.
+    """One `doc_to_*` entry of a task with a format: the entries to read from the doc, and their layout.
 
     part: "text", "choices" or "target". question, choices, answer: the task's own entries.
     """
@@ -199,9 +195,10 @@ class FormatField:
     def evaluate(self, doc: Mapping[str, Any], evaluate: Evaluate, choices_of: Callable[[Any], list[str]]) -> Any:
         """The prompt, the options or the target of a doc.
 
-        evaluate: what an entry says about a doc. choices_of(entry): a doc's choices as texts.
+        evaluate: evaluates an entry for a doc. choices_of(entry): the doc's choices as texts.
         """
-        choices = self._choices(doc, choices_of)
+        has_choices = self.choices is not None or self.format.choice_labels or self.format.is_choice or "choices" in doc
+        choices = choices_of("choices" if self.choices is None else self.choices) if has_choices else None
         if self.part == "choices":
             options = self.format.options(choices)
             return None if options is None else [str(option) for option in options]
@@ -209,17 +206,10 @@ class FormatField:
             return self.format.target(evaluate(self.answer, doc, "doc_to_target"), choices)
         question = evaluate(self.question, doc, "doc_to_text")
         if not isinstance(question, (str, int, float)):
-            raise DataError(f"doc_to_text gave {type(question).__name__}, not a question's text.")
+            raise DataError(f"doc_to_text returned {type(question).__name__}; expected the text of a question.")
         return self.format.text(
             str(question), choices, lambda template, variables: evaluate(template, {**doc, **variables}, "formats")
         )
-
-    def _choices(self, doc: Mapping[str, Any], choices_of: Callable[[Any], list[str]]) -> list[str] | None:
-        if self.choices is not None:
-            return choices_of(self.choices)
-        if self.format.choice_labels or self.format.is_choice or "choices" in doc:
-            return choices_of("choices")
-        return None
 
 
 def _listing(labels: Sequence[Any], word: str) -> str:
@@ -270,19 +260,17 @@ def cot() -> Format:
 
 
 def build_format(spec: str | Mapping[str, Any] | Format, *, where: str = "") -> Format:
-    """A format from its name, or from `{type: name, field: value, ...}`. ConfigError on what is unknown or of a wrong type."""
+    """A format from its name, or from `{type: name, field: value, ...}`. ConfigError on unknown names and wrong types."""
     if isinstance(spec, Format):
         return spec
     stated: dict[str, Any] = {"type": spec} if isinstance(spec, str) else dict(spec)
-    place = located(spec) if isinstance(spec, LocatedDict) else None
     name = stated.pop("type", None)
     if not isinstance(name, str):
-        raise ConfigError(
-            f"a format needs a `type`: {stated!r:.80}.", where=where, hint=did_you_mean("", FORMATS.names())
-        )
+        hint = did_you_mean("", FORMATS.names())
+        raise ConfigError(f"a format needs a `type`: {stated!r:.80}.", where=where, hint=hint)
     known = {f.name for f in fields(Format)} - {"type", "output_type"}
     for key, value in stated.items():
-        at = place.where(key) if place is not None else where
+        at = spec.where(key) if isinstance(spec, LocatedDict) else where
         if key not in known:
             raise ConfigError(f"format {name!r} has no field {key!r}.", where=at, hint=did_you_mean(key, known))
         _check_field(name, key, value, at)
@@ -292,31 +280,27 @@ def build_format(spec: str | Mapping[str, Any] | Format, *, where: str = "") -> 
 
 
 def _check_field(name: str, key: str, value: Any, where: str) -> None:
-    optional = {"instruction", "question_prefix", "answer_instruction", "gen_prefix", *_SOURCES}
-    right = isinstance(value, str) or value is None and key in optional
+    """ConfigError if a field of a format has a value of a wrong type."""
+    valid = isinstance(value, str) or value is None and key in _OPTIONAL
     if key == "choice_labels":
-        right = value in (None, "letters", "numbers") or (
-            isinstance(value, list) and len(value) > 0 and all(isinstance(label, str) for label in value)
-        )
-        if right and isinstance(value, list) and len(set(value)) < len(value):
+        is_list = isinstance(value, list) and len(value) > 0 and all(isinstance(label, str) for label in value)
+        valid = is_list or value in (None, "letters", "numbers")
+        if is_list and len(set(value)) < len(value):
             raise ConfigError(f"choice_labels of format {name!r} names a label twice: {value!r}.", where=where)
-    elif key in ("scorer", *_SOURCES):
-        right = right or value is None or key == "scorer" and isinstance(value, Mapping)
-        right = (
-            right
-            or key in _SOURCES
-            and (isinstance(value, (list, int)) or callable(value) or hasattr(value, "resolve"))
-        )
-    if not right:
+    elif key == "scorer":
+        valid = valid or isinstance(value, Mapping)
+    elif key in _SOURCES:
+        valid = valid or isinstance(value, (list, int)) or callable(value) or hasattr(value, "resolve")
+    if not valid:
         raise ConfigError(f"{key!r} of format {name!r} can't be {value!r:.80}.", where=where)
 
 
 def select_format(formats: Any, selected: str | None, *, where: str = "") -> Format | None:
-    """The format of a task: the one asked for with `task@name`, else the YAML's, else the first of several; None for none.
+    """The format of a task: the one requested with `task@name`, else the (first) one in the YAML, else None.
 
-    formats: the YAML's `formats`: a name, `{type: ...}`, or `{name: fields or null, ...}`. A format that the YAML doesn't
-    state is taken as it is registered, and reads the same columns as the first one stated. The name `none` stands for the
-    prompt that the task writes itself, so that `none: {question: ..., choices: ..., answer: ...}` only says what formats read.
+    formats: the YAML's `formats`: a name, `{type: ...}`, or `{name: fields or null, ...}`. A requested format that is not
+    listed there is used as registered, and reads the same columns as the first listed one. The name `none` stands for the
+    prompt that the task writes itself: `none: {question: ..., choices: ..., answer: ...}` only states what formats read.
     """
     if not formats:
         return build_format(selected, where=where) if selected and selected != OWN_PROMPT else None
@@ -329,17 +313,12 @@ def select_format(formats: Any, selected: str | None, *, where: str = "") -> For
     place = formats.where(name) if isinstance(formats, LocatedDict) else where
     if name in stated or name == OWN_PROMPT:
         return _stated_format(name, stated.get(name), place)
-    return replace(build_format(name, where=where), **_columns(first, stated[first], where))
-
-
-def _columns(name: str, stated: Any, where: str) -> dict[str, Any]:
-    """What the format stated first reads from a doc."""
-    layout = _own_prompt(stated, where) if name == OWN_PROMPT else _stated_format(name, stated, where)
-    return {key: getattr(layout, key) for key in _SOURCES}
+    layout = _own_prompt(stated[first], where) if first == OWN_PROMPT else _stated_format(first, stated[first], where)
+    return replace(build_format(name, where=where), **{key: getattr(layout, key) for key in _SOURCES})
 
 
 def _own_prompt(stated: Any, where: str) -> Format:
-    """The columns under `none`; ConfigError where more is said there."""
+    """The columns under `none`, as fields of a format; ConfigError on any other field."""
     fields_stated = dict(stated or {})
     for key, value in fields_stated.items():
         if key not in _SOURCES:
@@ -364,35 +343,7 @@ def _stated_format(name: str, stated: Any, where: str) -> Format | None:
 
 
 def names_format(formats: Any, name: str) -> bool:
-    """Whether a task's YAML states a format of that name itself."""
+    """Whether a task's YAML lists a format of that name."""
     if isinstance(formats, Mapping):
         return formats.get("type") == name if "type" in formats else name in formats
     return bool(formats == name)
-
-
-def render_format(
-    spec: str | Mapping[str, Any], doc: Mapping[str, Any], evaluate: Evaluate | None = None
-) -> dict[str, Any]:
-    """A doc with the columns question, choices and answer as a format renders it, for tests and for looking at.
-
-    evaluate: for formats whose texts are templates over the doc; without it columns alone are read.
-    """
-    layout = build_format(spec)
-    read: Any = evaluate or (lambda entry, values, what: values.get(entry, entry) if isinstance(entry, str) else entry)
-
-    def part(which: Literal["text", "choices", "target"]) -> Any:
-        field = FormatField(which, layout, layout.question or "question", layout.choices, layout.answer or "answer")
-        return field.evaluate(doc, read, lambda entry: [str(choice) for choice in read(entry, doc, "doc_to_choice")])
-
-    choices = part("choices")
-    numbers = choices is not None and layout.choice_labels == "numbers"
-    return {
-        "text": part("text"),
-        "target": str(part("target")),
-        "choices": str([int(choice) for choice in choices] if numbers else choices),
-        "output_type": layout.output_type,
-        "target_delimiter": layout.target_delimiter,
-        "fewshot_delimiter": layout.fewshot_delimiter,
-        "gen_prefix": layout.gen_prefix,
-        "scorer": layout.scorer,
-    }

@@ -1,9 +1,9 @@
-"""`!function utils.f`: a reference to a function, read without importing it and resolved only when a run needs it.
+"""`!function utils.f`: a reference to a function, checked without importing it and resolved only when a run needs it.
 
-What may be named is `<file>.<function>`, the file standing beside the YAML that names it, or something of `mm_eval`.
-Each file is loaded once a process under a private name, so two tasks' `utils.py` never meet. Such a file imports one
-beside it as `from .helpers import x`; `from helpers import x` is not supported, since that would need its folder on
-`sys.path`, where it would shadow other modules.
+The name is `<file>.<function>`, of a file beside the YAML, or a function of `mm_eval`. Each file is loaded once per
+process under a private name, so the `utils.py` of two tasks never collide. Such a file imports one beside it as
+`from .helpers import x`; `from helpers import x` is not supported, since it would need the folder on `sys.path`, where
+it would shadow other modules.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LOADED: dict[Path, _Loaded] = {}
 
 @dataclass(frozen=True)
 class _Loaded:
-    """A task's file as it was imported. seeds: what the import seeded. own: the generators it made, in their first state."""
+    """An imported file of a task. seeds: the states that it seeded. own: its generators, each with its first state."""
 
     stamp: tuple[int, int]
     module: ModuleType
@@ -71,9 +71,11 @@ class FunctionRef:
         return self.name.startswith("mm_eval.")
 
     def source(self) -> Path:
-        """The Python file that defines it. ConfigError where the name is not allowed or there is no such file."""
+        """The Python file that defines it. ConfigError if the name is invalid or the file is missing."""
         if not _NAME.match(self.name):
-            raise ConfigError(f"!function {self.name!r} is no name of a function.", where=self.where, hint=HINT)
+            raise ConfigError(
+                f"!function {self.name!r} is not a valid name of a function.", where=self.where, hint=HINT
+            )
         if self.of_mm_eval:
             return self._source_in_mm_eval()
         module, _, rest = self.name.partition(".")
@@ -82,9 +84,8 @@ class FunctionRef:
         folder = self.file.parent
         path = folder / f"{module}.py"
         if path.is_symlink():
-            raise ConfigError(
-                f"{shown_path(path)} is a symbolic link; it is not followed.", where=self.where, hint=HINT
-            )
+            what = f"{shown_path(path)} is a symbolic link; it is not followed."
+            raise ConfigError(what, where=self.where, hint=HINT)
         if not path.is_file():
             beside = sorted(p.stem for p in folder.glob("*.py") if p.stem != "__init__")
             hint = did_you_mean(module, beside) if beside else HINT
@@ -102,7 +103,7 @@ class FunctionRef:
         raise ConfigError(f"!function {self.name!r}: mm_eval has no such module.", where=self.where, hint=HINT)
 
     def check(self) -> None:
-        """ConfigError if the file, or a function of that name in it, is missing. Imports nothing."""
+        """ConfigError if the file, or the function in it, is missing. Imports nothing."""
         path = self.source()
         if self.of_mm_eval:
             return
@@ -112,7 +113,7 @@ class FunctionRef:
             raise ConfigError(f"{shown_path(path)} has no function {self.function!r}.", where=self.where, hint=hint)
 
     def resolve(self) -> Callable[..., Any]:
-        """The function itself; imports its file. ConfigError where that fails."""
+        """The function itself; imports its file. ConfigError if that fails."""
         self.check()
         try:
             module = importlib.import_module(self.name.rpartition(".")[0]) if self.of_mm_eval else _load(self.source())
@@ -122,26 +123,26 @@ class FunctionRef:
             raise ConfigError(what, where=self.where, hint=hint) from error
         found = getattr(module, self.function, None)
         if not callable(found):
-            what = f"!function {self.name!r} is {'missing' if found is None else 'no function'}."
+            what = f"!function {self.name!r} is {'missing' if found is None else 'not a function'}."
             hint = did_you_mean(self.function, [n for n, v in vars(module).items() if callable(v) and n[0] != "_"])
             raise ConfigError(what, where=self.where, hint=hint)
         function: Callable[..., Any] = found
         return function
 
     def imports(self, package: str) -> bool:
-        """Whether its file, or one beside it that this one imports, imports a package. Reads them only."""
+        """Whether its file, or one beside it that the file imports, imports a package. Imports nothing itself."""
         if self.of_mm_eval:
             return False
         return any(_imports(file, _stamp(file), package) for file in _with_siblings(self.source()))
 
     def digest(self) -> str:
-        """sha256 over the source of its file and of those that this one imports from beside it."""
+        """sha256 over the source of its file and of the files beside it that it imports."""
         path = self.source()
         return _digest(path, tuple((file, _stamp(file)) for file in _with_siblings(path)))
 
 
 def _import_hint(error: ModuleNotFoundError, folder: Path) -> str:
-    """What to do about a module that a task's file imports and that isn't there; nothing where the file says so itself."""
+    """A hint for a missing module that a task's file imports; empty if the error does not name the module."""
     if error.name is None:
         return ""
     if (folder / f"{error.name}.py").is_file():
@@ -158,7 +159,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def _load(path: Path) -> ModuleType:
-    """The module of a file, loaded once a process, or again when the file has changed."""
+    """The module of a file, loaded once per process, and again if the file has changed."""
     with _LOCK:
         stamp = _stamp(path)
         known = _LOADED.get(path)
@@ -170,10 +171,11 @@ def _load(path: Path) -> ModuleType:
         if spec is None or spec.loader is None:
             raise ImportError(f"{path} can't be loaded")
         module = importlib.util.module_from_spec(spec)
-        beside = [_LOADED[file] for file in _with_siblings(path) if file in _LOADED and file != path]
+        siblings = _with_siblings(path)
         seeds = Seeds()
-        for loaded in beside:  # imported before, so that it does not seed again
-            seeds = Seeds(loaded.seeds.python or seeds.python, loaded.seeds.numpy or seeds.numpy)
+        for file in siblings:
+            if file in _LOADED and file != path:  # imported already, so it does not seed again
+                seeds = seeds.then(_LOADED[file].seeds)
         sys.modules[name] = module
         try:
             with importing(seeds):
@@ -181,13 +183,14 @@ def _load(path: Path) -> ModuleType:
         except BaseException:
             sys.modules.pop(name, None)
             raise
-        own = [(stream, stream.get()) for stream in _generators_of(package, path)]
-        _LOADED[path] = _Loaded(stamp, module, seeds, own)
+        modules = [sys.modules.get(f"{package}.{file.stem}") for file in siblings]
+        generators = [stream for loaded in modules if loaded for stream in generators_in(vars(loaded))]
+        _LOADED[path] = _Loaded(stamp, module, seeds, [(stream, stream.get()) for stream in generators])
         return module
 
 
 def _package(folder: Path) -> str:
-    """A private package that stands for a folder, so that its files can import each other as `from .x import y`."""
+    """A private package for a folder, so that its files can import each other as `from .x import y`."""
     name = f"_mm_eval_task_{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
     if name not in sys.modules:
         package = ModuleType(name)
@@ -196,26 +199,20 @@ def _package(folder: Path) -> str:
     return name
 
 
-def _generators_of(package: str, path: Path) -> list[Stream]:
-    """The random generators of a file and of those that it imports from beside it."""
-    modules = [sys.modules.get(f"{package}.{file.stem}") for file in _with_siblings(path)]
-    return [stream for module in modules if module for stream in generators_in(vars(module))]
-
-
 def draws_of(references: Iterable[FunctionRef]) -> Draws:
-    """The random stream of a task whose functions are imported, as the import of their files left it."""
+    """The random stream of a task whose functions are imported, in its state after these imports."""
     seeds, own = Seeds(), list[tuple[Stream, Any]]()
     files = dict.fromkeys(reference.source() for reference in references if not reference.of_mm_eval)
     for file in files:
         if loaded := _LOADED.get(file):
-            seeds = Seeds(loaded.seeds.python or seeds.python, loaded.seeds.numpy or seeds.numpy)
+            seeds = seeds.then(loaded.seeds)
             own += loaded.own
     return Draws(seeds, own)
 
 
 @lru_cache(maxsize=4096)
 def _parse(path: Path, stamp: tuple[int, int]) -> ast.Module | None:
-    """The syntax tree of a file; None when it has errors, which the import will tell better."""
+    """The syntax tree of a file; None if it has errors, which its import will report in more detail."""
     try:
         return ast.parse(path.read_bytes())
     except (SyntaxError, ValueError):
@@ -234,7 +231,7 @@ def _imports(path: Path, stamp: tuple[int, int], package: str) -> bool:
 
 
 def texts_in(path: Path) -> set[str]:
-    """The texts that stand in a file and in those that it imports from beside it; none where there is no such file."""
+    """The string literals of a file and of the files beside it that it imports; empty if the file is missing."""
     if not path.is_file():
         return set()
     trees = [_parse(file, _stamp(file)) for file in _with_siblings(path)]
@@ -244,7 +241,7 @@ def texts_in(path: Path) -> set[str]:
 
 @lru_cache(maxsize=4096)
 def _names_defined(path: Path, stamp: tuple[int, int]) -> frozenset[str] | None:
-    """The names at the top level of a file, read and not imported; None where only running it would tell."""
+    """The names at the top level of a file, without importing it; None if only running it would tell."""
     tree = _parse(path, stamp)
     if tree is None:
         return None
@@ -260,7 +257,7 @@ def _names_defined(path: Path, stamp: tuple[int, int]) -> frozenset[str] | None:
 
 
 def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements that run when a module is loaded, those inside `if`, `try` and `with` included."""
+    """The statements that run when a module is loaded, including those inside `if`, `try` and `with`."""
     for node in body:
         yield node
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -271,10 +268,10 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _with_siblings(path: Path) -> list[Path]:
-    """A file and those beside it that it imports, and so on."""
-    found, waiting = [], [path]
-    while waiting:
-        file = waiting.pop()
+    """A file and all files beside it that it imports, directly or through others; sorted."""
+    found, pending = [], [path]
+    while pending:
+        file = pending.pop()
         if file in found:
             continue
         found.append(file)
@@ -282,7 +279,7 @@ def _with_siblings(path: Path) -> list[Path]:
         for node in ast.walk(tree) if tree else ():
             if isinstance(node, ast.ImportFrom) and node.level == 1:
                 stems = [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
-                waiting += [beside for stem in stems if (beside := file.parent / f"{stem}.py").is_file()]
+                pending += [beside for stem in stems if (beside := file.parent / f"{stem}.py").is_file()]
     return sorted(found)
 
 

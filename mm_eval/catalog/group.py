@@ -1,25 +1,28 @@
-"""What a group file says, checked: its members, and which of their numbers are put together how."""
+"""Groups: the checked config of one, the tree of its members, and the run-time overrides that apply on the way down.
+
+`leaves_of` lists the tasks below a group; a tree is built in `expand`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog import schema
-from mm_eval.catalog.config import resolve, to_json
-from mm_eval.catalog.located import LocatedDict, located, shown_path, where_item, without
-from mm_eval.errors import ConfigError, collected, raise_all
+from mm_eval.catalog.config import TaskConfig, resolve, to_json
+from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, shown_path, where_item, without
+from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
 
 
 @dataclass(frozen=True)
 class AggregateMetric:
-    """One number of a group: a metric of its members, put together.
+    """One number of a group: a metric aggregated over its members.
 
     aggregation: "mean", another registered name, or a function of the members' values.
     weight_by_size: each doc counts once (micro), else each member (macro).
-    filter_list: the filter pipelines that are meant; None: all that have the metric.
+    filter_list: the filter pipelines to aggregate; None: all that have the metric.
     where: file:line.
     """
 
@@ -36,9 +39,8 @@ class GroupConfig:
     """One group.
 
     name: the short name. path: the identity, with the groups around it. members: the entries of `task`, as written.
-    overrides: task keys that the group states for all of its members; defaults: what they have where they state nothing
-    (`include`), a mapping, or the names of files.
-    note: what a reader of its numbers must know.
+    overrides: task keys that the group states for all of its members. include: their defaults, a mapping or file names.
+    note: a remark that is shown beside its numbers.
     """
 
     name: str
@@ -62,7 +64,7 @@ class GroupConfig:
         source = schema.canonical_keys(located(config))
         name = source.get("group")
         if not isinstance(name, str) or not name:
-            raise ConfigError(f"a group needs a name under `group`, not {name!r}.", where=source.where("group"))
+            raise ConfigError(f"a group needs a name under `group` (got {name!r}).", where=source.where("group"))
         rules = {**schema.TASK_KEYS, **schema.GROUP_ONLY_KEYS}
         stated = {k: v for k, v in source.items() if k not in ("task", "include")}
         checks = [reference.check for reference in schema.functions_in(stated)]
@@ -91,7 +93,7 @@ class GroupConfig:
 
     @property
     def display_name(self) -> str:
-        """The row's name in a table."""
+        """The name of its row in a table."""
         return self.group_alias or self.name
 
     @property
@@ -101,12 +103,12 @@ class GroupConfig:
 
     @property
     def shown_num_fewshot(self) -> int | None:
-        """`metadata.num_fewshot`, the n-shot to show for the group; None: what its members have in common."""
+        """`metadata.num_fewshot`, the n-shot to show for the group; None: the n-shot that its members share."""
         return self.metadata.get("num_fewshot")
 
     @property
     def file_name(self) -> str:
-        """The YAML file as people read it."""
+        """The YAML file, relative to the working directory where possible."""
         return shown_path(self.file) if self.file else "a config without a file"
 
     def where(self, key: str) -> str:
@@ -118,55 +120,156 @@ class GroupConfig:
         return where_item(self.source["task"], index, self.where("task"))
 
     def resolved(self) -> GroupConfig:
-        """The same with its aggregation functions imported."""
+        """The same config with its aggregation functions imported."""
         found = tuple(replace(entry, aggregation=resolve(entry.aggregation)) for entry in self.aggregate_metric_list)
         return replace(self, aggregate_metric_list=found)
 
     @property
     def unweighted(self) -> tuple[AggregateMetric, ...]:
-        """The numbers for which the file does not say whether each doc or each task counts once."""
-        stated = self.source.get("aggregate_metric_list")
-        entries = [stated] if isinstance(stated, Mapping) else stated or []
+        """The numbers for which the file states no `weight_by_size`."""
+        entries = _aggregate_entries(self.source)
         pairs = zip(self.aggregate_metric_list, entries, strict=True)
         return tuple(metric for metric, entry in pairs if entry.get("weight_by_size") is None)
 
-    def as_in_lmms_eval(self) -> GroupConfig:
-        """The group with lmms-eval's default: where the file does not say, each task counts once, whatever its size."""
-        silent = self.unweighted
-        found = tuple(replace(m, weight_by_size=False) if m in silent else m for m in self.aggregate_metric_list)
-        names = ", ".join(metric.metric for metric in silent if metric.aggregation == "mean")
-        note = (
-            f"{names}: the mean over tasks, each of which counts the same, as lmms-eval has it for its own groups; "
-            "`weight_by_size: true` in the group's file gives the mean over docs."
-        )
-        return replace(self, aggregate_metric_list=found, note=note if names else "")
-
     def to_json(self) -> dict[str, Any]:
-        """The group for results.json: what was written, members in full, functions by name."""
+        """The group for results.json: the keys as written, members in full, functions by name."""
         stated: dict[str, Any] = to_json({k: v for k, v in self.source.items() if v is not None})
         return {**stated, "group": self.name}
 
 
-def _aggregates(source: LocatedDict) -> tuple[AggregateMetric, ...]:
+def leaves_of(name: str, group_map: Mapping[str, Sequence[str]]) -> list[str]:
+    """The tasks below a group, in order: one entry per place, so a task with two places is listed twice.
+
+    group_map: the direct members of each group. A name that is not in it is a task, and its own only leaf.
+    """
+    if name not in group_map:
+        return [name]
+    return [leaf for member in group_map[name] for leaf in leaves_of(member, group_map)]
+
+
+def _aggregate_entries(source: LocatedDict) -> list[Mapping[str, Any]]:
+    """The entries of `aggregate_metric_list` as written; a single mapping is a list of one."""
     stated = source.get("aggregate_metric_list")
-    entries = [stated] if isinstance(stated, Mapping) else stated or []
+    return [stated] if isinstance(stated, Mapping) else stated or []
+
+
+def _aggregates(source: LocatedDict) -> tuple[AggregateMetric, ...]:
     made: list[AggregateMetric] = []
-    for index, entry in enumerate(entries):
-        where = where_item(stated, index, source.where("aggregate_metric_list"))
+    for index, entry in enumerate(_aggregate_entries(source)):
+        where = where_item(source["aggregate_metric_list"], index, source.where("aggregate_metric_list"))
         schema.check_keys(located(entry), schema.AGGREGATE_KEYS, "aggregate_metric_list")
         given = {key: value for key, value in entry.items() if value is not None}
         if "metric" not in given:
             raise ConfigError("each entry of aggregate_metric_list needs a `metric`.", where=where)
         if "filter_list" in given:
             given["filter_list"] = tuple(schema.texts(given["filter_list"]))
-        entry = AggregateMetric(**given, where=where)
-        if any(_overlap(entry, other) for other in made):
-            raise ConfigError(f"aggregate_metric_list has {entry.metric!r} twice for the same pipelines.", where=where)
-        made.append(entry)
+        metric = AggregateMetric(**given, where=where)
+        if any(_overlap(metric, other) for other in made):
+            raise ConfigError(f"aggregate_metric_list has {metric.metric!r} twice for the same pipelines.", where=where)
+        made.append(metric)
     return tuple(made)
 
 
 def _overlap(one: AggregateMetric, other: AggregateMetric) -> bool:
-    """Whether two entries would give the same number."""
+    """Whether two entries aggregate the same metric of the same pipeline."""
     every = one.filter_list is None or other.filter_list is None
     return one.metric == other.metric and (every or bool(set(one.filter_list or ()) & set(other.filter_list or ())))
+
+
+# ---------------------------------------------------------------- trees
+
+
+@dataclass
+class TaskNode:
+    """A task at one place in a tree. overridden: whether something there overrides its file."""
+
+    config: TaskConfig
+    overridden: bool = False
+
+    @property
+    def path(self) -> str:
+        return self.config.path
+
+
+@dataclass
+class GroupNode:
+    """A group at one place in a tree, with its members in the YAML's order."""
+
+    config: GroupConfig
+    children: list[Node] = field(default_factory=list)
+    overridden: bool = False
+
+    @property
+    def path(self) -> str:
+        return self.config.path
+
+
+Node = TaskNode | GroupNode
+
+
+def descendants(node: Node) -> Iterator[Node]:
+    """The tasks and groups strictly below a node."""
+    for child in node.children if isinstance(node, GroupNode) else ():
+        yield child
+        yield from descendants(child)
+
+
+# ---------------------------------------------------------------- run-time overrides
+
+ABOUT_A_GROUP = ("group_alias", "aggregate_metric_list", "metadata", "tag", "task_alias")
+"""Keys that apply to the group itself where they are stated for a group, and not to its members."""
+
+
+class RuntimeOverrides:
+    """Overrides given at run time: for all tasks, or by the name of a task, group, tag or path."""
+
+    def __init__(self, overrides: Mapping[str, Any] | None) -> None:
+        self.for_all = LocatedDict()
+        self.by_name: dict[str, Mapping[str, Any]] = {}
+        self.used: set[str] = set()
+        known = {**schema.TASK_KEYS, **schema.ALIASES}
+        for key, value in (overrides or {}).items():
+            if key in known or not isinstance(value, Mapping):
+                self.for_all[key] = value
+            else:
+                self.by_name[key] = value
+        if self.for_all:
+            self.for_all = schema.canonical_keys(self.for_all)
+            schema.check_keys(self.for_all, schema.TASK_KEYS, "the overrides")
+
+    def of(self, group_names: tuple[str, ...], names: tuple[str, ...]) -> LocatedDict:
+        """The overrides of a task or group that is known by `names` (most specific last), inside groups with `group_names`."""
+        found = LocatedDict(self.for_all)
+        for name in dict.fromkeys(group_names):
+            if name in self.by_name:
+                found = merge(found, without(self._named(name), ABOUT_A_GROUP))
+        return merge(found, self.about(names))
+
+    def about(self, names: tuple[str, ...]) -> LocatedDict:
+        """The overrides that are given for one of these names."""
+        found = LocatedDict()
+        for name in dict.fromkeys(names):
+            if name in self.by_name:
+                found = merge(found, self._named(name))
+        return found
+
+    def _named(self, name: str) -> LocatedDict:
+        self.used.add(name)
+        return schema.canonical_keys(located(self.by_name[name]))
+
+    def check_used(self, names: Iterable[str]) -> None:
+        """ConfigError where an override names nothing that was loaded. names: what was loaded, for the suggestion."""
+        for name in self.by_name:
+            if name not in self.used:
+                what = f"an override names {name!r}, but this run has no task or group of that name."
+                raise ConfigError(what, hint=did_you_mean(name, names))
+
+
+def without_shown_shots(config: LocatedDict, overrides: Mapping[str, Any]) -> LocatedDict:
+    """A config without `metadata.num_fewshot` (the n-shot to show), if the overrides set another num_fewshot."""
+    metadata = config.get("metadata")
+    if "num_fewshot" not in overrides or not isinstance(metadata, Mapping) or "num_fewshot" not in metadata:
+        return config
+    left = LocatedDict(config)
+    left.put("metadata", without(metadata, ["num_fewshot"]), config.places.get("metadata", NOWHERE))
+    return left

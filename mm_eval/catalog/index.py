@@ -1,7 +1,7 @@
-"""Which tasks, groups and tags there are, without importing or executing anything.
+"""The index of all tasks, groups and tags; nothing is imported or executed to make it.
 
-Each folder's files are read once; what they declare is kept in the user's cache folder, by path, time and size, so that
-listing 2,000 files reads none of them. The warm path does not even import the YAML library.
+Each folder's files are read once. Their declarations are cached in the user's cache folder by path, time and size, so
+listing 2,000 unchanged files reads none of them and does not even import the YAML library.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from typing import Any, Literal
 
 from mm_eval.catalog import schema
 from mm_eval.catalog.located import shown_path
-from mm_eval.catalog.yaml import is_group, load_config
+from mm_eval.catalog.schema import is_group, split_format
 from mm_eval.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
 CACHE_FORMAT = 4
-"""Raise it when what `read_declaration` gives changes: older caches are then read over."""
+"""Increase it when the result of `read_declaration` changes: older caches are then ignored."""
 
 ENTRY_POINTS = "mm_eval.tasks"
 Kind = Literal["task", "group", "tag", "broken"]
@@ -37,9 +37,9 @@ Kind = Literal["task", "group", "tag", "broken"]
 class Entry:
     """One name of the catalogue.
 
-    file: where it is declared, None for a tag. members: the names that a tag selects. about: one line of meaning.
-    error: what is wrong with the file of a broken entry. rivals: other files of the same source that declare the name.
-    inline: a group's own members, as ["g::t", kind, tags].
+    file: where it is declared, None for a tag. members: the names that a tag selects. about: one line of description.
+    error: the error in the file of a broken entry. rivals: other files of the same source that declare the name.
+    inline: the members that a group defines itself, as ["g::t", kind, tags].
     """
 
     name: str
@@ -56,14 +56,14 @@ class Entry:
 def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool = True) -> dict[str, Entry]:
     """All names: built-in ones, those of installed packages, and those of the user's folders.
 
-    A name in a later source takes the place of the same name in an earlier one, and the log says so. Two files of one
-    source with the same name make an entry with rivals, which is an error when it is asked for.
+    A name in a later source replaces the same name of an earlier one, which is logged. Two files of one source with the
+    same name make an entry with rivals; requesting it is an error.
     """
     sources = [default_folders(), entry_point_folders()] if include_defaults else []
     for given in include_path:
         folder = Path(given).expanduser()
         if not os.path.isdir(folder):
-            raise ConfigError(f"--include_path {os.fspath(given)!r} is no folder.")
+            raise ConfigError(f"--include_path {os.fspath(given)!r} is not a folder.")
         sources.append([Path(os.path.abspath(folder))])
     entries: dict[str, Entry] = {}
     for folders in sources:
@@ -72,7 +72,7 @@ def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool 
             _add_folder(found, folder)
         for name, entry in found.items():
             if name in entries and entry.file and entries[name].file != entry.file:
-                log.warning("%r of %s takes the place of %s", name, entry.file, entries[name].file)
+                log.warning("%r of %s replaces that of %s", name, entry.file, entries[name].file)
             entries[name] = entry
     _add_tags(entries)
     return entries
@@ -86,7 +86,7 @@ def default_folders() -> list[Path]:
 
 
 def entry_point_folders() -> list[Path]:
-    """The folders of the packages that other distributions name under the entry point group "mm_eval.tasks"."""
+    """The folders of the packages that installed distributions declare under the entry point group "mm_eval.tasks"."""
     folders = []
     for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
         top, _, rest = point.value.partition(":")[0].partition(".")
@@ -94,7 +94,7 @@ def entry_point_folders() -> list[Path]:
         roots = list(spec.submodule_search_locations or ()) if spec else []
         found = [folder for root in roots if (folder := Path(root, *rest.split("."))).is_dir()]
         if not found:
-            log.warning("the entry point %s = %s names no folder of tasks", point.name, point.value)
+            log.warning("the entry point %s = %s does not name a folder of tasks", point.name, point.value)
         folders += found
     return folders
 
@@ -117,7 +117,7 @@ def _add_folder(entries: dict[str, Entry], folder: Path) -> None:
 
 
 def _add_tags(entries: dict[str, Entry]) -> None:
-    """A tag for each one that a task or group belongs to; its members are in alphabetical order."""
+    """Adds an entry for each tag of a task or group, with its members in alphabetical order."""
     tagged: dict[str, list[str]] = {}
     for entry in list(entries.values()):
         for tag in entry.tags:
@@ -126,12 +126,12 @@ def _add_tags(entries: dict[str, Entry]) -> None:
             for tag in tags:
                 tagged.setdefault(tag, []).append(path)
     for tag, members in tagged.items():
-        if tag not in entries:  # lmms-eval's tasks often have a tag of their own name: the task is meant
+        if tag not in entries:  # lmms-eval's tasks often have a tag of their own name; the task wins
             entries[tag] = Entry(tag, "tag", members=sorted(members), about=f"tag of {len(members)}")
 
 
 def _declarations(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """(file, record) of each YAML file below a folder, from the cache where the file is as it was."""
+    """(file, record) of each YAML file below a folder, from the cache if the file is unchanged."""
     store = _cache_file(folder)
     cached, fresh, stamps = _read_cache(store), {}, dict(_yaml_files(os.fspath(folder), ""))
     changed = len(cached) != len(stamps)
@@ -149,7 +149,7 @@ def _declarations(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
             needed = {os.fspath(path): _stamp(os.fspath(path), others) for path in needs}
             fresh[name] = {"stamp": stamps[name], "needs": needed, "record": record}
             changed = True
-            if record["kind"] == "broken":  # what it needs is unknown, so it is read anew each time
+            if record["kind"] == "broken":  # the files that it needs are unknown, so it is read each time
                 fresh[name]["stamp"] = None
         yield folder / name, fresh[name]["record"]
     if changed:
@@ -157,11 +157,11 @@ def _declarations(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def _yaml_files(root: str, below: str) -> Iterator[tuple[str, list[int]]]:
-    """(relative path, stamp) of the YAML files below a folder, hidden and cache folders left out."""
+    """(relative path, stamp) of the YAML files below a folder, without hidden and cache folders."""
     try:
         found = list(os.scandir(os.path.join(root, below)))
     except OSError as error:
-        log.warning("%s can't be listed: %s", os.path.join(root, below), error.strerror)
+        log.warning("%s is unreadable: %s", os.path.join(root, below), error.strerror)
         return
     for item in found:
         name = os.path.join(below, item.name)
@@ -184,7 +184,7 @@ def _stamp(path: str, seen: dict[str, list[int] | None]) -> list[int] | None:
 
 
 def _cache_file(folder: Path) -> Path | None:
-    """Where the records of a folder are kept; None where there is no place for them."""
+    """The cache file of a folder's records; None if the cache folder is not an absolute path."""
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     if not os.path.isabs(root):
         return None
@@ -193,7 +193,7 @@ def _cache_file(folder: Path) -> Path | None:
 
 
 def _read_cache(store: Path | None) -> dict[str, Any]:
-    """What was kept; nothing where it is missing or damaged, since it can be made again."""
+    """The cached records; empty if the cache is missing or damaged, since it can be rebuilt."""
     try:
         kept = json.loads(store.read_bytes()) if store else {}
         files = kept.get("files", {})
@@ -206,7 +206,7 @@ def _read_cache(store: Path | None) -> dict[str, Any]:
 
 
 def _write_cache(store: Path | None, files: dict[str, Any]) -> None:
-    """Replaces the records in one step; a folder that can't be written costs only time."""
+    """Replaces the cached records atomically; a write failure is ignored, since it only costs time."""
     if store is None:
         return
     temporary = None
@@ -217,18 +217,34 @@ def _write_cache(store: Path | None, files: dict[str, Any]) -> None:
             json.dump({"files": files}, file, separators=(",", ":"))
         os.replace(temporary, store)
     except (OSError, ValueError):
-        log.debug("the index can't be kept at %s", store)
+        log.debug("the index can't be cached at %s", store)
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
 
 
 def entry_error(entry: Entry) -> ConfigError | None:
-    """Why an entry can't be loaded, if the index knows already: several files of one source declare it."""
+    """The error of an entry that several files of one source declare; None for any other."""
     if not entry.rivals or entry.file is None:
         return None
     files = ", ".join(shown_path(file) for file in (entry.file, *entry.rivals))
     return ConfigError(f"{entry.name!r} is declared by several files: {files}.", hint="Rename all but one.")
 
+
+def inline_paths(entries: Mapping[str, Entry]) -> dict[str, list[str]]:
+    """The paths of the members that groups define themselves, by short name.
+
+    A member with a registered name is a reference, not a definition.
+    """
+    found: dict[str, list[str]] = {}
+    for entry in entries.values():
+        for path, _, _ in entry.inline:
+            name = path.rpartition("::")[2]
+            if name not in entries:
+                found.setdefault(name, []).append(path)
+    return found
+
+
+# ---------------------------------------------------------------- the record of one file
 
 _NAME_LINE = re.compile(r"^(task|group)[ ]*:[ ]*['\"]?([^\s'\"#\[{]+)", re.MULTILINE)
 _TAG_LINES = re.compile(r"^(?:tag|group)[ ]*:(.*(?:\n[ ]*-[ ].*)*)", re.MULTILINE)
@@ -236,16 +252,17 @@ _TAG = re.compile(r"(?:^|(?<=[\s\[,'\"]))[^\s\[\],'\"#-][^\s\[\],'\"]*")
 
 
 def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
-    """The index's record of a file, as JSON, and the other files that it depends on.
+    """The index's record of a file, as JSON, and the other files that it includes.
 
     {"kind": "task" | "group" | "none" | "broken", "name", "tags", "about", "inline": [[path, kind, tags]], "error", "line"}.
     """
+    from mm_eval.catalog.yaml import load_config  # here, since unchanged files need no YAML library
+
     try:
         config, files = load_config(path)
     except ConfigError as error:
         return _broken(path, error), []
-    record = _task_or_group(config)
-    return record, files[1:]
+    return _task_or_group(config), files[1:]
 
 
 def _task_or_group(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,11 +275,11 @@ def _task_or_group(config: Mapping[str, Any]) -> dict[str, Any]:
         return {"kind": "group", "name": name, "tags": tags, "about": _about_group(config), "inline": inline}
     group = config.get("group")
     tags += [tag for tag in schema.texts(group if isinstance(group, (str, list)) else None) if tag not in tags]
-    return {"kind": "task", "name": name.partition("@")[0], "tags": tags, "about": _about_task(config)}
+    return {"kind": "task", "name": split_format(name)[0], "tags": tags, "about": _about_task(config)}
 
 
 def _inline(members: Any, path: tuple[str, ...]) -> list[list[Any]]:
-    """[path, kind, tags] of the members that a group defines itself, unless their name is registered elsewhere."""
+    """[path, kind, tags] of the members that a group defines itself; their names may be registered elsewhere, too."""
     found: list[list[Any]] = []
     for member in members if isinstance(members, list) else ():
         if not isinstance(member, Mapping):
@@ -272,7 +289,7 @@ def _inline(members: Any, path: tuple[str, ...]) -> list[list[Any]]:
         defined = "task" in member if kind == "group" else schema.defines_task(member)
         if not isinstance(name, str) or not defined:
             continue
-        inner = (*path, name.partition("@")[0])
+        inner = (*path, split_format(name)[0])
         found.append(["::".join(inner), kind, [tag for tag in schema.texts(member.get("tag")) if isinstance(tag, str)]])
         if kind == "group":
             found += _inline(member.get("task"), inner)
@@ -297,9 +314,9 @@ def _about_group(config: Mapping[str, Any]) -> str:
 
 
 def _broken(path: Path, error: ConfigError) -> dict[str, Any]:
-    """A record for a file that can't be read as YAML; its name is guessed from its text, to be found when asked for.
+    """The record of a file with invalid YAML. Its name and tags are guessed from its text.
 
-    So are its tags: one that is asked for is an error, and not silently a number over the other tasks.
+    So requesting its name, or one of its tags, is an error; a tag is not silently scored over the other tasks.
     """
     text = path.read_text(encoding="utf-8", errors="replace")[:100_000] if path.is_file() else ""
     named = dict(reversed(_NAME_LINE.findall(text)))

@@ -1,6 +1,6 @@
-"""Mappings and lists that know where they were written, so that an error can name the file and the line.
+"""Mappings and lists with the file and line of each value, so that errors can name them.
 
-They are plain dicts and lists to everyone else; a place is lost only where somebody copies them into a plain one.
+They behave as plain dicts and lists. Copying one into a plain dict or list loses the places.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 
 class Place(NamedTuple):
-    """A line of a file, counted from 1; without a file, what was said on the command line or in Python."""
+    """A line of a file, counted from 1. Without a file: a value from the command line or from Python."""
 
     file: Path | None = None
     line: int = 0
@@ -27,7 +27,7 @@ NOWHERE = Place()
 
 
 def shown_path(file: Path) -> str:
-    """A path as people read it: relative to the working directory where it lies in it."""
+    """A path for messages: relative to the working directory if it is inside it."""
     try:
         return file.relative_to(Path.cwd()).as_posix()
     except (ValueError, OSError):
@@ -37,7 +37,7 @@ def shown_path(file: Path) -> str:
 class LocatedDict(dict[Any, Any]):
     """A mapping from a file.
 
-    places: the place of each key; place: its own. warnings: what its reader should know of a whole file.
+    places: the place of each key; place: its own. warnings: warnings about the whole file.
     of_lmms_eval: it has a key that only lmms-eval's files have.
     """
 
@@ -53,7 +53,7 @@ class LocatedDict(dict[Any, Any]):
             self.warnings, self.of_lmms_eval = items.warnings, items.of_lmms_eval
 
     def where(self, key: Any = None) -> str:
-        """`file:line` of a key, or of the mapping itself where the key isn't in it."""
+        """`file:line` of a key, or of the mapping itself if the key isn't in it."""
         if key in self and key not in self.places:
             return str(NOWHERE)
         return str(self.places.get(key, self.place))
@@ -86,9 +86,9 @@ def located(mapping: Mapping[Any, Any]) -> LocatedDict:
 
 
 def merge(base: Mapping[Any, Any], over: Mapping[Any, Any]) -> LocatedDict:
-    """`over` laid on `base`: mappings are merged in depth, everything else is replaced.
+    """`base` with the keys of `over`: mappings are merged in depth, everything else is replaced.
 
-    A mapping that names another `type` than the one below it (a scorer, a format) replaces it: their options differ.
+    A mapping with another `type` than the one in `base` (a scorer, a format) replaces it, since their options differ.
     """
     merged = LocatedDict(base)
     for key, value in over.items():

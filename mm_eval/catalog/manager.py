@@ -1,4 +1,4 @@
-"""TaskManager: finds tasks, groups and tags by name, and loads what a run asks for.
+"""TaskManager: finds tasks, groups and tags by name, and loads the configs that a run requests.
 
 loaded = TaskManager(include_path="my_tasks").load(["mme", "mmlu::mmlu_stem", "arc_easy@cloze"])
 loaded.tasks["mme"], loaded.groups["mmlu_stem"], loaded.group_map["mmlu_stem"], loaded.roots
@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mm_eval.catalog.config import TaskConfig, digest_of, to_json
-from mm_eval.catalog.expand import Expander, inline_paths
-from mm_eval.catalog.group import GroupConfig
-from mm_eval.catalog.index import Entry, build_index
-from mm_eval.catalog.nodes import Node, Runtime, TaskNode
+from mm_eval.catalog.expand import Expander
+from mm_eval.catalog.group import GroupConfig, Node, RuntimeOverrides, TaskNode, leaves_of
+from mm_eval.catalog.index import Entry, build_index, inline_paths
 from mm_eval.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -29,10 +28,10 @@ Spec: TypeAlias = str | Path | Mapping[str, Any]
 
 @dataclass
 class Loaded:
-    """What a run is about. A task or group has one key in all of these: its short name, or its path where two share that.
+    """The tasks and groups of a run. Each has one key in all of these: its short name, or its path if two share that.
 
     tasks: every task. groups: every group, inner ones too. group_map: the members of each group, in the YAML's order.
-    roots: what was asked for, in that order. `loaded["tasks"]` is `loaded.tasks`.
+    roots: the requested tasks and groups, in that order. `loaded["tasks"]` is `loaded.tasks`.
     """
 
     tasks: dict[str, TaskConfig] = field(default_factory=dict)
@@ -45,12 +44,16 @@ class Loaded:
             raise KeyError(key)
         return getattr(self, key)
 
+    def leaves(self, name: str) -> list[str]:
+        """The tasks below a group, one entry per place; of a task, itself."""
+        return leaves_of(name, self.group_map)
+
 
 class TaskManager:
     """The catalogue of tasks.
 
-    include_path: folders with tasks of your own; a task there takes the place of a built-in one of its name.
-    include_defaults: whether the built-in tasks, and those of installed packages, are there.
+    include_path: folders with tasks of your own; a task there replaces a built-in one of the same name.
+    include_defaults: whether the built-in tasks, and those of installed packages, are included.
     """
 
     def __init__(
@@ -59,21 +62,21 @@ class TaskManager:
         self.include_path = [include_path] if isinstance(include_path, (str, Path)) else list(include_path or ())
         self.include_defaults = include_defaults
         if not include_defaults or self.include_path:
-            _ = self.entries  # a folder that isn't there is told at once
+            _ = self.entries  # so that a missing folder is reported at once
 
     @cached_property
     def entries(self) -> dict[str, Entry]:
-        """Every name that is declared somewhere."""
+        """All declared names."""
         return build_index(self.include_path, self.include_defaults)
 
     @property
     def all_tasks(self) -> list[str]:
-        """The names of all tasks, those that a group defines for itself included."""
+        """The names of all tasks, including those that are defined inside a group."""
         return self._names("task")
 
     @property
     def all_groups(self) -> list[str]:
-        """The names of all groups, those that a group defines for itself included."""
+        """The names of all groups, including those that are defined inside a group."""
         return self._names("group")
 
     @property
@@ -83,11 +86,11 @@ class TaskManager:
 
     @property
     def broken(self) -> dict[str, str]:
-        """The files that can't be read, by the name they seem to declare, with what is wrong."""
+        """The unreadable files with their errors, by the name that they seem to declare."""
         return {e.name: f"{e.file}: {e.error}" for e in self.entries.values() if e.kind == "broken"}
 
     def _names(self, kind: str) -> list[str]:
-        """Names that can be asked for; the path of a group's own member where its short name is another's too."""
+        """Names that can be requested; a group's own member is named by its path if its short name is ambiguous."""
         names = {entry.name for entry in self.entries.values() if entry.kind == kind}
         for name, paths in self._inline_paths.items():
             names |= {name if len(paths) == 1 else path for path in paths if self._inline_kinds[path] == kind}
@@ -120,26 +123,26 @@ class TaskManager:
         overrides: Mapping[str, Any] | None = None,
         faults: list[tuple[str, ConfigError]] | None = None,
     ) -> Loaded:
-        """The configs that specs mean.
+        """The configs of the given specs.
 
         specs: names of tasks, groups and tags; paths `group::member`; globs; YAML files; `name@format`; several of these
-            with commas between them; or mappings: a config, or `{"task": name, key: value}` to override some keys.
-        overrides: keys for all tasks (`{"num_fewshot": 5}`) or by name (`{"arc_easy": {"num_fewshot": 5}}`), over
-            everything that a file says.
-        faults: where it is given, what can't be read is left out, and (spec, what is wrong) put here.
-        Errors: ConfigError on anything unknown or wrong, with file, line and a suggestion; nothing is imported.
+            separated by commas; or mappings: a config, or `{"task": name, key: value}` to override some keys.
+        overrides: keys for all tasks (`{"num_fewshot": 5}`) or by name (`{"arc_easy": {"num_fewshot": 5}}`); they take
+            precedence over every file.
+        faults: if given, specs and members with errors are left out, and (spec, error) is appended here.
+        Errors: ConfigError on anything unknown or invalid, with file, line and a suggestion. Nothing is imported.
         """
-        runtime = Runtime(overrides)
+        runtime = RuntimeOverrides(overrides)
         found: list[ConfigError] | None = None if faults is None else []
         expander = Expander(self.entries, runtime, found)
         listed: list[Spec] = [specs] if isinstance(specs, (str, Path, Mapping)) else list(specs)
-        asked = [part for spec in listed for part in _parts(spec)]
-        if not asked:
+        requested = [part for spec in listed for part in _parts(spec)]
+        if not requested:
             raise ConfigError("no task is named.")
         nodes: list[Node] = []
-        for spec in asked:
+        for spec in requested:
             try:
-                nodes += expander.asked(spec)
+                nodes += expander.requested(spec)
             except ConfigError as error:
                 if found is None or faults is None:
                     raise
@@ -153,16 +156,16 @@ class TaskManager:
 
 
 def _parts(spec: Spec) -> list[Spec]:
-    """A text with commas as its parts; the name of an existing file is one part."""
+    """A text split at its commas; the name of an existing file is not split."""
     if not isinstance(spec, str) or os.path.isfile(spec):
         return [spec]
     return [part.strip() for part in spec.split(",") if part.strip()]
 
 
 def _collect(nodes: list[Node]) -> Loaded:
-    """The trees as one catalogue, where what is equal at two places is one entry.
+    """The trees as one catalogue, in which equal tasks and equal groups share one entry.
 
-    A member that a group lists twice, itself or by a tag, counts once there, as in lm-eval; below two members it counts twice.
+    A member that a group lists twice (by name or by a tag) counts once there, as in lm-eval; below two members it counts twice.
     """
     first: dict[str, Node] = {}
     identities: dict[int, str] = {}
@@ -190,7 +193,7 @@ def _collect(nodes: list[Node]) -> Loaded:
 
 
 def _identify(node: Node, identities: dict[int, str], first: dict[str, Node]) -> str:
-    """A digest that two nodes share exactly if they mean the same, wherever they stand."""
+    """A digest that two nodes share if and only if they are equal, wherever they are in the trees."""
     if isinstance(node, TaskNode):
         identity = node.config.identity()
     else:
@@ -203,10 +206,10 @@ def _identify(node: Node, identities: dict[int, str], first: dict[str, Node]) ->
 
 
 def _keys(nodes: Mapping[str, Node]) -> dict[str, tuple[str, str]]:
-    """For each identity its key and its path: the short name if it is the only one, else the path.
+    """The key and the path of each identity. The key is the short name if that is unique, else the path.
 
-    Of those that share even the path, the one that is as its file says keeps it; the others differ by what was
-    overridden, and have a digest of all that they are: "t#1f2e3d4c".
+    Of nodes that share even the path, the one without overrides keeps it; the others get a digest of their content
+    appended: "t#1f2e3d4c".
     """
     names = Counter(node.config.name for node in nodes.values())
     paths = Counter(node.path for node in nodes.values())

@@ -1,11 +1,11 @@
-"""The keys of a task file and of a group file, and what may stand under each.
+"""The keys of task and group files, the values allowed for each, and the spelling of task names.
 
-A key is known, known and of no effect here, or known and not supported (with the reason). Anything else is a typo.
+A key is known, known and ignored, or known and not supported (with the reason). Any other key is an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -33,7 +33,7 @@ HARMLESS = {
     "model_specific_generation_kwargs": "options of lmms-eval's own adapters (image_aspect_ratio, patch_size)",
     "score_key": "where lmms-eval looks for its clustered standard errors; ours are made of what is scored",
 }
-"""Keys that are read over: what they ask for changes no number here."""
+"""Keys that are ignored: they change no number here."""
 
 UNSUPPORTED = {
     "use_prompt": "promptsource is not supported; write doc_to_text, doc_to_choice and doc_to_target.",
@@ -42,9 +42,9 @@ UNSUPPORTED = {
     "reasoning_tags": "write a filter_list whose first step is `strip_thinking`.",
     "auto_strip_thinking": "write a filter_list whose first step is `strip_thinking`.",
 }
-"""Keys of lm-eval and lmms-eval that would change numbers and that mm-eval does not have.
+"""Keys of lm-eval and lmms-eval that would change numbers and that mm-eval does not support.
 
-null, false and "none" ask for nothing.
+The values null, false and "none" are accepted: they request nothing.
 """
 
 Check = Callable[[Any], bool]
@@ -144,13 +144,8 @@ FEWSHOT_KEYS: dict[str, Rule] = {
     "samples": SAMPLES,
     "process_docs": FUNCTION,
     "fewshot_indices": COUNTS,
-    "doc_to_visual": VISUAL,
-    "doc_to_text": PROMPT,
-    "doc_to_target": TARGET,
-    "doc_to_choice": CHOICES,
-    "gen_prefix": TEXT,
-    "fewshot_delimiter": TEXT,
-    "target_delimiter": TEXT,
+    **{key: TASK_KEYS[key] for key in ("doc_to_visual", "doc_to_text", "doc_to_target", "doc_to_choice")},
+    **{key: TASK_KEYS[key] for key in ("gen_prefix", "fewshot_delimiter", "target_delimiter")},
 }
 
 GROUP_ONLY_KEYS: dict[str, Rule] = {
@@ -174,35 +169,46 @@ AGGREGATE_KEYS: dict[str, Rule] = {
     "higher_is_better": BOOLEAN,
 }
 
+DATA_KEYS = ("dataset_path", "dataset_name", "custom_dataset", "training_split", "validation_split", "test_split")
+DEFINING_KEYS = (*DATA_KEYS, "class", "include")
+"""Keys that turn a group's unregistered member into an inline task; without any of them its name is a typo."""
 
-DEFINING_KEYS = (
-    "dataset_path",
-    "dataset_name",
-    "custom_dataset",
-    "class",
-    "include",
-    "training_split",
-    "validation_split",
-    "test_split",
-)
-"""Keys that make a group's member with a name nobody knows a task of its own; without one the name is a typo."""
+TASK_ONLY_KEYS = {"include", "class", "dataset_path", "custom_dataset", "output_type"}
+"""Keys with which a file that has `group` and one `task` is a task with a tag, not a group of one member."""
+
+
+def split_format(name: str) -> tuple[str, str | None]:
+    """(name, format) of `task@format` or `group::task@format`; the format is None where none is named."""
+    if "@" not in name.rpartition("::")[2]:
+        return name, None
+    name, _, chosen = name.rpartition("@")
+    return name, chosen or None
+
+
+def is_group(config: Mapping[Any, Any]) -> bool:
+    """Whether a mapping defines a group: it has a list of members under `task`, or one name and no key of a task."""
+    if "group" not in config:
+        return False
+    if isinstance(config.get("task"), list) or "group_alias" in config or "aggregate_metric_list" in config:
+        return True
+    of_task = any(key in TASK_ONLY_KEYS or str(key).startswith("doc_to") for key in config)
+    return isinstance(config["group"], str) and not of_task
 
 
 def defines_task(member: Mapping[Any, Any]) -> bool:
-    """Whether a member of a group can be a task that is defined there."""
+    """Whether a group's member may be defined there, instead of being a reference to a registered task."""
     return any(key in member for key in DEFINING_KEYS)
 
 
 def canonical_keys(config: Mapping[Any, Any]) -> LocatedDict:
-    """The mapping with other spellings replaced, and `metadata` one mapping; two spellings of one key are an error."""
+    """The mapping with aliases of keys replaced, and `metadata` as one mapping. ConfigError on two spellings of one key."""
     canonical = LocatedDict(config)
     canonical.of_lmms_eval = canonical.of_lmms_eval or any(key in canonical for key in OF_LMMS_EVAL)
     for alias, name in ALIASES.items():
         if alias in canonical:
             if name in canonical:
-                raise ConfigError(
-                    f"{alias!r} is another spelling of {name!r}; write one.", where=canonical.where(alias)
-                )
+                what = f"{alias!r} is another spelling of {name!r}; write one of them."
+                raise ConfigError(what, where=canonical.where(alias))
             canonical[name] = canonical.pop(alias)
             if alias in canonical.places:
                 canonical.places[name] = canonical.places.pop(alias)
@@ -212,9 +218,9 @@ def canonical_keys(config: Mapping[Any, Any]) -> LocatedDict:
 
 
 def check_keys(config: LocatedDict, rules: Mapping[str, Rule], what: str, *, extra: bool = False) -> None:
-    """ConfigError with file, line and a suggestion on an unknown key or a value of a wrong type; null is "not given".
+    """ConfigError with file, line and a suggestion on an unknown key or a value of a wrong type; null means "not given".
 
-    extra: unknown keys are let through (the arguments of a task's class).
+    extra: unknown keys are accepted (the arguments of a task's class).
     """
     raise_all(collected(partial(_check_key, config, key, rules, what, extra) for key in config))
 
@@ -222,71 +228,60 @@ def check_keys(config: LocatedDict, rules: Mapping[str, Rule], what: str, *, ext
 def _check_key(config: LocatedDict, key: Any, rules: Mapping[str, Rule], what: str, extra: bool) -> None:
     value, where = config[key], config.where(key)
     if key in UNSUPPORTED and value not in (None, False, "none"):
-        hint = f"A file of your own with `include:` of this one and `{key}: null` puts it aside."
+        hint = f"To drop it, write a file that includes this one and says `{key}: null`."
         raise ConfigError(f"{key!r} is not supported: {UNSUPPORTED[key]}", where=where, hint=hint)
     if key in HARMLESS or key in UNSUPPORTED or key not in rules and extra:
         return
     if key not in rules:
         hint = did_you_mean(str(key), rules) if key not in TASK_KEYS else ""
         raise ConfigError(f"unknown key {key!r} in {what}.", where=where, hint=hint)
-    needed, holds = rules[key]
-    if value is not None and not holds(value):
+    needed, is_valid = rules[key]
+    if value is not None and not is_valid(value):
         raise ConfigError(f"{key!r} must be {needed}, not {value!r:.80}.", where=where)
 
 
-def holds(config: Mapping[str, Any], *keys: str) -> bool:
-    """Whether the values of these keys of a task are of a right type."""
-    return all(config.get(key) is None or TASK_KEYS[key][1](config[key]) for key in keys)
-
-
 def check_task(source: LocatedDict, what: str, has_class: bool) -> None:
-    """All that can be wrong with single keys, told together."""
+    """ConfigError with every fault of single keys, reported together. has_class: the task has a `class`."""
     checks: list[Callable[[], None]] = [
         lambda: check_keys(source, TASK_KEYS, what, extra=has_class),
         lambda: _check_generation_blocks(source),
+        lambda: _check_prompt_blocks(source),
     ]
-    if holds(source, "fewshot_config"):
-        checks.append(lambda: _check_fewshot(source))
-    if holds(source, "model_specific_prompt_kwargs"):
-        checks.append(lambda: _check_prompt_kwargs(source))
-    if holds(source, "metric_list", "filter_list"):
-        checks.append(lambda: check_pipelines(source))
+    if isinstance(fewshot := source.get("fewshot_config"), Mapping):
+        checks.append(lambda: check_keys(located(fewshot), FEWSHOT_KEYS, "fewshot_config"))
+    if all(source.get(key) is None or _is_mappings(source[key]) for key in ("metric_list", "filter_list")):
+        checks.append(lambda: _check_pipelines(source))
     raise_all(collected([*checks, *(reference.check for reference in functions_in(source))]))
 
 
-def _check_fewshot(source: LocatedDict) -> None:
-    settings = source.get("fewshot_config")
-    if isinstance(settings, Mapping):
-        check_keys(located(settings), FEWSHOT_KEYS, "fewshot_config")
-
-
-def _check_prompt_kwargs(source: LocatedDict) -> None:
-    key = "model_specific_prompt_kwargs"
-    blocks = located(source.get(key) or {})
-    for name, block in blocks.items():
-        if block is not None and not isinstance(block, Mapping):
-            hint = "Each block is a mapping; what holds for all models stands under `default:`."
-            raise ConfigError(f"the prompt block {name!r} is {block!r:.60}.", where=blocks.where(name), hint=hint)
-
-
 def _check_generation_blocks(source: LocatedDict) -> None:
-    """What lmms-eval says to single adapters of its own is read over; what it says to every model is not."""
+    """Blocks for lmms-eval's own adapters are ignored; `default` is rejected, since it applies to every model."""
     key = "model_specific_generation_kwargs"
     blocks = source.get(key)
     if isinstance(blocks, Mapping) and blocks.get("default"):
         hint = "Write them under generation_kwargs."
-        raise ConfigError(f"the `default` of {key} holds for every model.", where=source.where(key), hint=hint)
+        raise ConfigError(f"the `default` of {key} applies to every model.", where=source.where(key), hint=hint)
 
 
-def check_pipelines(config: LocatedDict) -> None:
-    """ConfigError on a metric_list or filter_list that lacks a name, or names one result twice."""
-    check_metrics(config.get("metric_list"), config.where("metric_list"))
+def _check_prompt_blocks(source: LocatedDict) -> None:
+    blocks = source.get("model_specific_prompt_kwargs")
+    blocks = located(blocks if isinstance(blocks, Mapping) else {})
+    for name, block in blocks.items():
+        if block is not None and not isinstance(block, Mapping):
+            hint = "Each block is a mapping; keys for all models belong under `default:`."
+            where = blocks.where(name)
+            raise ConfigError(f"the prompt block {name!r} is {block!r:.60}.", where=where, hint=hint)
+
+
+def _check_pipelines(config: LocatedDict) -> None:
+    """ConfigError on a metric_list or filter_list with a missing name, or with the same name twice."""
+    _check_metrics(config.get("metric_list"), config.where("metric_list"))
     names: set[str] = set()
     for index, pipeline in enumerate(config.get("filter_list") or ()):
         where = where_item(config["filter_list"], index, config.where("filter_list"))
         name = pipeline.get("name")
         if not isinstance(name, str) or not name:
-            raise ConfigError(f"each entry of filter_list needs a `name`, which is a text, not {name!r}.", where=where)
+            raise ConfigError(f"each entry of filter_list needs a text as its `name` (got {name!r}).", where=where)
         if name in names:
             raise ConfigError(f"two filter pipelines are named {name!r}.", where=where)
         names.add(name)
@@ -301,10 +296,10 @@ def check_pipelines(config: LocatedDict) -> None:
                 where = where_item(steps, number, where)
                 raise ConfigError(f"a step of filter pipeline {name!r} needs a `function`.", where=where)
             _check_kwargs(step, where_item(steps, number, where))
-        check_metrics(pipeline.get("metric_list"), where)
+        _check_metrics(pipeline.get("metric_list"), where)
 
 
-def check_metrics(metrics: Any, fallback: str) -> None:
+def _check_metrics(metrics: Any, fallback: str) -> None:
     if metrics is not None and not _is_mappings(metrics):
         raise ConfigError("metric_list must be a list of mappings.", where=fallback)
     seen: set[str] = set()
@@ -312,12 +307,12 @@ def check_metrics(metrics: Any, fallback: str) -> None:
         where = where_item(metrics, index, fallback)
         metric = entry.get("metric")
         if not (isinstance(metric, str) and metric) and not is_function(metric):
-            raise ConfigError(f"each entry of metric_list needs a `metric`, not {metric!r}.", where=where)
+            raise ConfigError(f"each entry of metric_list needs a `metric` (got {metric!r}).", where=where)
         name = metric if isinstance(metric, str) else getattr(metric, "function", getattr(metric, "__name__", "metric"))
         if "," in name:
-            raise ConfigError(f"the name of a metric holds no comma: {name!r}.", where=where)
+            raise ConfigError(f"the name of a metric can't contain a comma: {name!r}.", where=where)
         if name in seen:
-            raise ConfigError(f"the metric {name!r} is listed twice, so one would hide the other.", where=where)
+            raise ConfigError(f"the metric {name!r} is listed twice; one would overwrite the other.", where=where)
         seen.add(name)
         for key in ("aggregation", "reduction"):
             if entry.get(key) is not None and not isinstance(entry[key], str) and not is_function(entry[key]):
@@ -339,21 +334,14 @@ def texts(value: Any) -> list[str]:
 
 def one_mapping(value: Any) -> dict[str, Any]:
     """`metadata` as one mapping: lmms-eval writes it as a list of mappings."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    found: dict[str, Any] = {}
-    for item in value or ():
-        found.update(item)
-    return found
+    mappings = [value] if isinstance(value, Mapping) else value or ()
+    return {key: item for mapping in mappings for key, item in mapping.items()}
 
 
-def functions_in(value: Any) -> Iterable[FunctionRef]:
-    """All references in a value, in the order written."""
+def functions_in(value: Any) -> Iterator[FunctionRef]:
+    """All function references in a value, in the order written."""
     if isinstance(value, FunctionRef):
         yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from functions_in(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
+    elif isinstance(value, (Mapping, list, tuple)):
+        for item in value.values() if isinstance(value, Mapping) else value:
             yield from functions_in(item)

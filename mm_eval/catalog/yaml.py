@@ -1,15 +1,16 @@
 """A strict reader of YAML files: plain data and `!function`, each value with its line.
 
-It refuses what PyYAML's safe loader lets pass (duplicate keys, alias bombs, depth that overflows the C stack) and every
-tag but `!function`, whose functions it names and does not import. Values are built from libyaml's events, since its
-composer recurses in C without a limit (measured: 100,000 nested lists end the process).
+It rejects what PyYAML's safe loader accepts (duplicate keys, alias bombs, depth that overflows the C stack) and every
+tag but `!function`, which it does not import. Values are built from libyaml's events, since its composer recurses in C
+without a limit (measured: 100,000 nested lists end the process). Only this module imports the YAML library; others
+import it inside functions, so that listing tasks from the cache stays fast.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,8 @@ import yaml
 
 from mm_eval.catalog.functions import FunctionRef
 from mm_eval.catalog.located import LocatedDict, LocatedList, Place, located, merge, without
-from mm_eval.catalog.schema import canonical_keys
+from mm_eval.catalog.schema import canonical_keys, is_group
 from mm_eval.errors import ConfigError, Unbounded, did_you_mean, raise_all
-
-__all__ = ["FunctionRef", "LocatedDict", "load_config", "load_file", "load_text"]
 
 log = logging.getLogger(__name__)
 
@@ -40,11 +39,12 @@ _KEPT_AS_TEXT = {_STANDARD + "str", _STANDARD + "timestamp", _STANDARD + "value"
 
 
 def load_config(path: Path) -> tuple[LocatedDict, list[Path]]:
-    """A file with what it includes: its own keys over the included ones, in depth; and all files that were read.
+    """A file merged with the files that it includes, and the list of all files that were read.
 
-    `include` is a path or a list of paths, relative to the file that writes it; later ones lie over earlier ones. A
-    group file keeps its `include`, since there it holds the defaults of the members. The same file may be included on
-    two ways, but not in a circle. `warnings` are those of all files, not logged yet.
+    `include` is a path or a list of paths, relative to the file that contains it. Own keys take precedence over
+    included ones, later includes over earlier ones; mappings are merged in depth. A group file keeps its `include`,
+    which holds the defaults of its members. The same file may be included twice, but not in a circle. `warnings` has
+    those of all files; they are not logged yet.
     """
     known: dict[Path, LocatedDict] = {}
     config = _with_includes(path, (), known)
@@ -52,12 +52,12 @@ def load_config(path: Path) -> tuple[LocatedDict, list[Path]]:
 
 
 def load_for_use(path: Path) -> LocatedDict:
-    """`load_config` of a file that is asked for: its warnings are logged."""
+    """`load_config` of a requested file; logs its warnings."""
     return _warned(load_config(path)[0])
 
 
 def load_file(path: Path) -> LocatedDict:
-    """One file, without its includes; its warnings are logged."""
+    """One file, without its includes; logs its warnings."""
     return _warned(_read_file(path))
 
 
@@ -69,17 +69,17 @@ def _warned(config: LocatedDict) -> LocatedDict:
 
 @lru_cache(maxsize=4096)
 def _warn(warning: str) -> None:
-    """Logs a warning, once in a process."""
+    """Logs a warning, once per process."""
     log.warning("%s", warning)
 
 
 def included(path: Path) -> LocatedDict:
-    """The defaults that a group's `include` names: the file's keys without those that name a task or group."""
+    """A file that a group includes for its members' defaults, without the keys that name a task or group."""
     return without(load_for_use(path), ("task", "group", "tag"))
 
 
 def _with_includes(path: Path, chain: tuple[Path, ...], known: dict[Path, LocatedDict]) -> LocatedDict:
-    """A file with what it includes. known: the files read so far, with theirs, so that each is read once."""
+    """A file merged with its includes. chain: the files that include it. known: the files read so far, merged."""
     if path in known:
         return known[path]
     config = known[path] = canonical_keys(_read_file(path))
@@ -101,30 +101,20 @@ def _with_includes(path: Path, chain: tuple[Path, ...], known: dict[Path, Locate
     return merged
 
 
-def is_group(config: Mapping[str, Any]) -> bool:
-    """Whether a mapping defines a group: it has members under `task`, as a list, or as one name and nothing of a task."""
-    if "group" not in config:
-        return False
-    if isinstance(config.get("task"), list) or "group_alias" in config or "aggregate_metric_list" in config:
-        return True
-    definition = {"include", "class", "dataset_path", "custom_dataset", "output_type"}
-    return isinstance(config.get("group"), str) and not any(k in definition or k.startswith("doc_to") for k in config)
-
-
 def include_paths(config: LocatedDict, folder: Path) -> list[Path]:
-    """The files that `include` names; ConfigError where one is missing."""
+    """The files that `include` names; ConfigError if one is missing."""
     value = config["include"]
     names = value if isinstance(value, list) else [value]
     paths = []
     for name in names:
         if not isinstance(name, str):
-            what = f"include must name a file or a list of files, not {name!r}."
+            what = f"include must name a file or a list of files (got {name!r})."
             raise ConfigError(what, where=config.where("include"))
         path = Path(os.path.normpath(folder / name))
         if not path.is_file():
             beside = [p.name for p in folder.iterdir() if "yaml" in p.name or "yml" in p.name]
             hint = did_you_mean(name, beside)
-            raise ConfigError(f"include: there is no {name!r}.", where=config.where("include"), hint=hint)
+            raise ConfigError(f"include: there is no file {name!r}.", where=config.where("include"), hint=hint)
         paths.append(path)
     return paths
 
@@ -136,7 +126,7 @@ def _read_file(path: Path) -> LocatedDict:
             raise ConfigError(f"the file has more than {MAX_BYTES:,} bytes.", where=str(Place(path)))
         data = path.read_bytes()
     except OSError as error:
-        raise ConfigError(f"can't be read: {error.strerror}.", where=str(Place(path))) from error
+        raise ConfigError(f"the file is unreadable: {error.strerror}.", where=str(Place(path))) from error
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -146,21 +136,21 @@ def _read_file(path: Path) -> LocatedDict:
 
 
 def load_text(text: str, path: Path) -> LocatedDict:
-    """YAML text as it stands in a file `path`; ConfigError with file and line on whatever is wrong with it."""
+    """The mapping of a YAML text; `path` is its file. ConfigError with file and line if the text is invalid."""
     loader = _LOADER(text)
     try:
         value = _Builder(loader, path).document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
-        raise ConfigError(f"no valid YAML: {what}.", where=str(Place(path, mark.line + 1 if mark else 0))) from error
+        raise ConfigError(f"invalid YAML: {what}.", where=str(Place(path, mark.line + 1 if mark else 0))) from error
     except yaml.YAMLError as error:
-        raise ConfigError(f"no valid YAML: {str(error).splitlines()[0]}.", where=str(Place(path))) from error
+        raise ConfigError(f"invalid YAML: {str(error).splitlines()[0]}.", where=str(Place(path))) from error
     finally:
         loader.dispose()
     if not isinstance(value, LocatedDict):
-        found = "is empty" if value is None else f"holds {value!r:.60}"
-        raise ConfigError(f"the file {found}; a mapping of keys is needed.", where=str(Place(path, 1)))
+        found = "is empty" if value is None else f"contains {value!r:.60}"
+        raise ConfigError(f"the file {found}; expected a mapping of keys.", where=str(Place(path, 1)))
     return value
 
 
@@ -204,7 +194,7 @@ class _Builder:
         if depth > MAX_DEPTH:
             raise self.error(f"nested deeper than {MAX_DEPTH} levels", event)
         if event.anchor is not None:
-            self.anchors[event.anchor] = (None, -1)  # an alias inside its own value would go in a circle
+            self.anchors[event.anchor] = (None, -1)  # until the value is complete: an alias inside it would be circular
         value: Any
         if isinstance(event, yaml.ScalarEvent):
             value = self.scalar(event)
@@ -230,7 +220,7 @@ class _Builder:
             raise self.error(f"alias {event.anchor!r} has no anchor", event)
         value, size = self.anchors[event.anchor]
         if size < 0:
-            raise self.error(f"alias {event.anchor!r} stands inside its own anchor", event)
+            raise self.error(f"alias {event.anchor!r} is inside its own anchor", event)
         self.size += size
         self.aliased += size
         if self.aliased > MAX_ALIASED:
@@ -246,7 +236,7 @@ class _Builder:
                 continue
             key = self.value(event, depth + 1)
             if isinstance(key, (dict, list, FunctionRef)):
-                raise self.error("a key must be a plain text or number", event)
+                raise self.error("a key must be plain text or a number", event)
             value = self.value(self.loader.get_event(), depth + 1)
             if key in mapping:
                 self.written_twice(mapping, key, value, event)
@@ -259,7 +249,7 @@ class _Builder:
         return mapping
 
     def written_twice(self, mapping: LocatedDict, key: Any, value: Any, event: Any) -> None:
-        """A key written again: with the same value it is a slip, with another one nobody knows which value is meant."""
+        """A duplicate key: with the same value it is a warning, with another value an error."""
         first = mapping.where(key).rpartition(":")[2]
         same_key = any(type(known) is type(key) and known == key for known in mapping)  # 1 and true are equal in Python
         if same_key and _same(mapping[key], value):
@@ -269,7 +259,7 @@ class _Builder:
             self.faults.append(self.error(f"the key {key!r} is written twice (first on line {first})", event))
 
     def merged(self, event: Any, depth: int) -> list[LocatedDict]:
-        """The mappings that `<<:` lays under this one."""
+        """The mappings after `<<:`, which are defaults of this one."""
         value = self.value(event, depth + 1)
         values = value if isinstance(value, list) else [value]
         if not all(isinstance(item, dict) for item in values):
@@ -294,14 +284,10 @@ class _Builder:
         try:
             if tag == _STANDARD + "bool":
                 return yaml.SafeLoader.bool_values[text.lower()]
-            if tag == _STANDARD + "int":
-                return (
-                    text if ":" in text else self.number("construct_yaml_int", event)
-                )  # 12:30 is no number of minutes
-            if tag == _STANDARD + "float":
-                return text if ":" in text else self.number("construct_yaml_float", event)
+            if tag in (_STANDARD + "int", _STANDARD + "float"):  # 12:30 stays text: YAML 1.1 reads it as base 60
+                return text if ":" in text else self.number(f"construct_yaml_{tag.removeprefix(_STANDARD)}", event)
         except (ValueError, KeyError) as error:
-            raise self.error(f"{text!r:.80} is no {tag.removeprefix(_STANDARD)}", event) from error
+            raise self.error(f"{text!r:.80} is not a valid {tag.removeprefix(_STANDARD)}", event) from error
         raise self.refused_tag(event)
 
     def number(self, constructor: str, event: Any) -> Any:
@@ -309,11 +295,11 @@ class _Builder:
 
     def refused_tag(self, event: Any) -> ConfigError:
         tag = str(event.tag).replace(_STANDARD, "!!")
-        return self.error(f"the tag {tag} is refused", event, hint="Only !function, with a name, is allowed.")
+        return self.error(f"the tag {tag} is not allowed", event, hint="Only !function, with a name, is allowed.")
 
 
 def _same(one: object, other: object) -> bool:
-    """Whether two values of a file mean the same: 1, 1.0 and true do not, and functions are the same by their name."""
+    """Whether two values of a file are equal in type and value (1, 1.0 and true differ); functions compare by name."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict) and isinstance(other, dict):

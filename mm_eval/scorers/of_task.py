@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, raise_all
-from mm_eval.filters.base import Filter, like
 from mm_eval.scorers.base import SCORERS, Scorer
 from mm_eval.scorers.process_results import ProcessResultsScorer
-from mm_eval.types import Doc
 
 
 def build_scorer(
@@ -61,26 +58,6 @@ def _kind(scorer_type: Any, output_type: str | None) -> tuple[type[Scorer], dict
     return SCORERS.get(scorer_type), {}, scorer_type
 
 
-MISSPELT = {"mme_percetion_score": "mme_perception_score"}
-"""Metric names that lmms-eval's task guide misspells, so that YAMLs written after it work with either spelling."""
-
-
-class BareAnswers(Filter):
-    """The last step of lmms-eval's tasks: their metrics get each text without the white space around it.
-
-    A filter of theirs may give one text a doc, as AI2D's does: that is its answer.
-    """
-
-    extracts: ClassVar[bool] = False
-
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
-        return [[_bare(answer) for answer in ([found] if isinstance(found, str) else found)] for found in resps]
-
-
-def _bare(answer: Any) -> Any:
-    return like(answer.strip(), answer) if isinstance(answer, str) else answer
-
-
 def scorers_of(config: TaskConfig) -> list[Scorer]:
     """The scorers of a resolved config, in the order of its pipelines.
 
@@ -88,13 +65,14 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
     """
     scorers: list[Scorer] = []
     faults: list[ConfigError] = []
-    process_results = None if config.process_results is None else _well_spelt(config.process_results)
+    process_results, pipelines = config.process_results, config.pipelines()
+    if process_results is not None:
+        from mm_eval.lmms_eval_compat import with_right_spelling
+
+        process_results = with_right_spelling(process_results, pipelines)
     of_lmms_eval = config.doc_to_visual is not None or config.doc_to_messages is not None or bool(config.prompt_kwargs)
     strips = of_lmms_eval and config.output_type == "generate_until"
-    for pipeline in config.pipelines():
-        for metric in pipeline["metric_list"]:
-            if isinstance(metric["metric"], str):
-                metric["metric"] = MISSPELT.get(metric["metric"], metric["metric"])
+    for pipeline in pipelines:
         try:
             scorer = build_scorer(
                 pipeline,
@@ -104,6 +82,8 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
                 context={"multiple_targets": True} if config.multiple_targets else {},
             )
             if strips:
+                from mm_eval.lmms_eval_compat import BareAnswers
+
                 scorer.filter.filters.append(BareAnswers)
             scorer.check_repeats(config.repeats)
         except ConfigError as error:
@@ -114,16 +94,3 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
         scorers.append(scorer)
     raise_all(faults)
     return scorers
-
-
-def _well_spelt(process_results: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with misspelt names in its results put right."""
-
-    @wraps(process_results)
-    def spelt(*args: Any, **kwargs: Any) -> Any:
-        returned = process_results(*args, **kwargs)
-        if not isinstance(returned, Mapping):
-            return returned
-        return {MISSPELT.get(name, name): value for name, value in returned.items()}
-
-    return spelt

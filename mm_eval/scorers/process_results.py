@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mm_eval.errors import ConfigError, ScoringError, did_you_mean
@@ -13,14 +14,12 @@ from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import is_tied
 from mm_eval.metrics.metric import METRICS, Metric, aggregation_named
 from mm_eval.scorers.base import Scorer, first_instances
-from mm_eval.scorers.judges import NO_KEY, has_judge_key, no_judge
-from mm_eval.scorers.task_aggregation import as_called_once
 from mm_eval.types import Doc, Instance, MetricKey, ScoredDoc
 
 SUBMISSION = "submission"
-"""lmms-eval's name for a metric that is no number: its function writes a file for a benchmark's server."""
+"""lmms-eval's name for a metric without a number: its function writes a file for a benchmark's server."""
 
-NOT_KEPT = "it is no number but a file for the benchmark's server, which is not kept; samples/*.jsonl have the answers."
+NOT_KEPT = "not a number but a file for the benchmark's server, which is not kept; the answers are in samples/*.jsonl."
 
 RULE_KEY = "__rule__"
 """The key under which process_results may name the rule that found the answer ("unparsed" where none did)."""
@@ -31,15 +30,24 @@ class ProcessResultsScorer(Scorer):
     """Scores docs by a function fn(doc, results) -> {metric: value}.
 
     results: for generated answers a list of str, for choices a list of (log-likelihood, is_greedy), for rolling
-    log-likelihoods a list of numbers. `metric_list` says how each metric is aggregated; a metric that it does not name is not
-    reported. Of several values that a metric may have, the function returns one: repeats are its own business.
+    log-likelihoods a list of numbers. `metric_list` states how each metric is aggregated; a metric that it does not name is
+    not reported. The function returns one value per metric, however many repeats a doc has.
     """
 
     fn: Callable[[Doc, list[Any]], Mapping[str, Any]]
 
+    def __post_init__(self) -> None:
+        from mm_eval.lmms_eval_compat import NO_KEY, has_judge_key, no_judge
+
+        self._unnamed: list[str] = []
+        may_call_judge = has_judge_key(self.fn)  # once: it reads the function's file
+        self._judge_guard: Callable[[], AbstractContextManager[None]] = (
+            nullcontext if may_call_judge else partial(no_judge, NO_KEY)
+        )
+
     @classmethod
     def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
-        """The metrics by name; aggregation and direction as said, else as registered, else mean and higher is better."""
+        """The metrics by name; aggregation and direction as stated, else as registered, else mean and higher is better."""
         return [entry if isinstance(entry, Metric) else _declared_metric(entry) for entry in metric_list or ()]
 
     def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
@@ -48,10 +56,10 @@ class ProcessResultsScorer(Scorer):
         first = instances[0]
         lls = None if first.request_type == "generate_until" else LLResults.from_instances(instances, self.name)
         results = self._results(instances, lls)
-        with nullcontext() if self._may_ask_a_judge else no_judge(NO_KEY):
+        with self._judge_guard():
             returned = self.fn(first.doc, results)
         if not isinstance(returned, Mapping):
-            raise ScoringError(f"process_results returned {returned!r}, not {{metric: value}}.")
+            raise ScoringError(f"process_results returned {returned!r}; expected {{metric: value}}.")
         values = dict(returned)
         rule = values.pop(RULE_KEY, None)
         declared = {metric.name for metric in self.metrics or ()}
@@ -65,14 +73,10 @@ class ProcessResultsScorer(Scorer):
         rules = tuple(rule) if isinstance(rule, (list, tuple)) else (str(rule),) if rule is not None else ()
         return ScoredDoc(doc_id, first.target, scores, rules, tied=lls is not None and is_tied(lls, ()))
 
-    def __post_init__(self) -> None:
-        self._unnamed: list[str] = []
-        self._may_ask_a_judge = has_judge_key(self.fn)  # once: it reads the function's file
-
     def aggregate(self, *args: Any, **kwargs: Any) -> tuple[dict[str, Any], int]:
-        """The numbers of all docs; `notes` also names values that metric_list does not know.
+        """The numbers of all docs; `notes` also names values that metric_list does not name.
 
-        A submission, whose function only writes a file for a benchmark's server, is left out beside metrics with numbers.
+        A submission, whose function only writes a file for a benchmark's server, is left out where other metrics have numbers.
         """
         numbers, n = super().aggregate(*args, **kwargs)
         key, error = (str(MetricKey(SUBMISSION, self.name, is_stderr=is_stderr)) for is_stderr in (False, True))
@@ -115,8 +119,12 @@ def _declared_metric(entry: Any) -> Metric[Any, Any]:
 
 
 def _aggregation(given: Any) -> Callable[..., Any]:
-    function = aggregation_named(given)
-    return function if isinstance(given, str) else as_called_once(function)
+    """The aggregation of a name, or a function of the task's own, which may then be called any number of times."""
+    if isinstance(given, str):
+        return aggregation_named(given)
+    from mm_eval.lmms_eval_compat import as_called_once
+
+    return as_called_once(aggregation_named(given))
 
 
 def _from_process_results(references: Any, predictions: Any, **kwargs: Any) -> Any:

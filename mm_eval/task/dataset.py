@@ -100,8 +100,10 @@ def load_docs(
     rows = _load(dataset_path, dataset_name, split, source, dict(kwargs or {}), where)
     fingerprint = fingerprint_of(rows)
     if process is not None:
+        from mm_eval.lmms_eval_compat import load_dataset_from
+
         try:
-            with _no_progress_bar(), (draws or Draws()).used(), found_here(source):
+            with _no_progress_bar(), (draws or Draws()).used(), load_dataset_from(source):
                 rows = process(rows)
         except Exception as error:  # the task's own code: whatever it raises is a fault of the config
             raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
@@ -160,9 +162,11 @@ def docs_of(
     """
     import datasets
 
+    from mm_eval.lmms_eval_compat import load_dataset_from
+
     reset_pillow()
     try:
-        with (draws or Draws()).used(), found_here(source or DataSource()):
+        with (draws or Draws()).used(), load_dataset_from(source or DataSource()):
             splits = custom_dataset(**arguments)
             rows = splits[split]
             if not isinstance(rows, datasets.Dataset):
@@ -296,33 +300,6 @@ def _read(
         raise DataError(
             f"{type(error).__name__}: {message}.", where=where, hint=f"Looked at: {', '.join(looked)}."
         ) from error
-
-
-@contextmanager
-def found_here(source: DataSource) -> Iterator[None]:
-    """Inside, `datasets.load_dataset` finds by its hub id what lies below a data root, and serves no old rows of local files.
-
-    A task's own function loads so what its docs lack: GQA's `process_docs` the pictures. `token=True` means "if there is one".
-    """
-    import datasets.load
-
-    from_hub = datasets.load.load_dataset_builder
-
-    def here_first(path: str, name: str | None = None, *args: Any, **kwargs: Any) -> Any:
-        folder = next((folder for folder in source.folders(path) if folder.is_dir()), None)
-        path = path if folder is None else str(folder)
-        if folder is not None or Path(path).is_dir() or path in LOCAL_FILES:
-            # load_dataset gives all but path and name by keyword
-            kwargs = {**kwargs, **content_cache(from_hub, path, name, kwargs)}
-        if kwargs.get("token") is True:
-            kwargs["token"] = _token(kwargs).get("token")
-        return from_hub(path, name, *args, **kwargs)
-
-    datasets.load.load_dataset_builder = here_first
-    try:
-        yield
-    finally:
-        datasets.load.load_dataset_builder = from_hub
 
 
 @contextmanager

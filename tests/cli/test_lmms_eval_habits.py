@@ -118,9 +118,9 @@ def test_a_submission_is_no_number_and_no_failure(run: Run) -> None:
     same = "{metric: same, aggregation: !function utils.stateless}"
     both = run(f"process_results: !function utils.same\nmetric_list: [{same}, {submission}]\n", "both")
     assert both.code == 0 and "submission,none" not in both.results["results"]["habits"]
-    assert "submission,none: it is no number but a file" in both.out
+    assert "submission,none: not a number but a file" in both.out
     alone = run(f"process_results: !function utils.same\nmetric_list: [{submission}]\n", "alone")
-    assert alone.code == 3 and alone.out.count("submission,none: it is no number") == 1 and "TypeError" not in alone.out
+    assert alone.code == 3 and alone.out.count("submission,none: not a number") == 1 and "TypeError" not in alone.out
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_judge_without_a_key_is_a_failure_and_no_verdict(
     for name in [name for name in os.environ if name.endswith("_API_KEY")]:
         monkeypatch.delenv(name)
     ran = run(by)
-    assert ran.code == 3 and "it asks judge.example, a judge, for which no key is set" in ran.out + ran.err
+    assert ran.code == 3 and "it calls judge.example, a judge, for which no key is set" in ran.out + ran.err
     assert told in ran.out + ran.err
     assert ran.results["results"]["habits"].get("same,none") is None
 

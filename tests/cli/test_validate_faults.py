@@ -33,7 +33,7 @@ SAID = {
         "11: ",
         "12: each entry",
     ],
-    "syntax": ["no valid YAML"],
+    "syntax": ["invalid YAML"],
     "twice": ["8: the key 'repeats' is written twice", "10: the key 'num_fewshot' is written twice"],
     "imports": ["7: importing the file of !function bad.f failed"],
     "filters": ["Unknown filter 'regexx'", "Unknown filter 'take_frist'"],

@@ -213,7 +213,7 @@ def test_groups_that_double_by_two_ways_of_naming_the_next_one(tmp_path: Path) -
 def test_groups_nested_three_hundred_deep(tmp_path: Path) -> None:
     chain(tmp_path, 300, lambda name, below, _: f"group: {name}\ntask: [{below}]\n")
     message = refused(tmp_path, "e0")
-    assert "e49.yaml:2: more than 50 groups stand within each other." in message
+    assert "e49.yaml:2: more than 50 groups are nested in each other." in message
     assert list(TaskManager(tmp_path, include_defaults=False).load("e260").tasks) == ["leaf"]
 
 

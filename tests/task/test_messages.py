@@ -132,5 +132,5 @@ def test_few_shot_examples_have_no_place_in_it(root: Path) -> None:
 
 
 def test_it_is_for_generated_answers(root: Path) -> None:
-    with pytest.raises(ConfigError, match="doc_to_messages is for generate_until"):
+    with pytest.raises(ConfigError, match="doc_to_messages needs output_type generate_until"):
         load(root, interleaved, output_type="multiple_choice", doc_to_choice=["a", "b"])

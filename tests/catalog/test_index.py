@@ -85,10 +85,10 @@ def test_unchanged_files_are_not_read_again(manager: Manager, write: Write, monk
     assert manager().all_tasks == ["a", "b"]
     write("b.yaml", "num_fewshot: 1\n", task="b2")
     read: list[str] = []
-    from mm_eval.catalog import declared
+    from mm_eval.catalog import yaml as reader
 
-    real = declared.load_config
-    monkeypatch.setattr(declared, "load_config", lambda path: read.append(path.name) or real(path))
+    real = reader.load_config
+    monkeypatch.setattr(reader, "load_config", lambda path: read.append(path.name) or real(path))
     assert manager().all_tasks == ["a", "b2"] and read == ["b.yaml"]
 
 
@@ -147,7 +147,7 @@ def test_a_glob_says_what_it_leaves_out(manager: Manager, write: Write, caplog: 
     write("t_good.yaml", task="t_good")
     write("t_bad.yaml", "task: t_bad\ntask: other\n")
     assert manager().load("t_*").roots == ["t_good"]
-    assert "'t_*' leaves out what can't be read: t_bad" in caplog.text
+    assert "'t_*' skips entries with errors: t_bad" in caplog.text
 
 
 def test_a_file_with_an_unknown_key_stops_no_other(manager: Manager, write: Write) -> None:
@@ -185,13 +185,13 @@ def test_a_users_task_takes_the_place_of_a_built_in_one_and_the_log_says_so(
     with caplog.at_level(logging.WARNING):
         found = TaskManager(include_path=str(tmp_path / "mine"))
         assert found.load("mme").tasks["mme"].description == "mine" and "seedbench" in found.all_tasks
-    assert str(path) in caplog.text and "takes the place of" in caplog.text
+    assert str(path) in caplog.text and "replaces that of" in caplog.text
     both = TaskManager(include_path=[tmp_path / "mine", tmp_path / "more"])
     assert both.load("mme").tasks["mme"].description == "more"
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"--include_path '.*none' is no folder"):
+    with pytest.raises(ConfigError, match=r"--include_path '.*none' is not a folder"):
         TaskManager(include_path=tmp_path / "none")
 
 

@@ -113,7 +113,7 @@ def test_a_file_that_fails_to_import_names_the_yaml_and_the_reason(tmp_path: Pat
 
 def test_what_is_no_function_is_refused(tmp_path: Path, write: Write) -> None:
     write("utils.py", "VALUE = 3\n")
-    with pytest.raises(ConfigError, match="is no function"):
+    with pytest.raises(ConfigError, match="is not a function"):
         reference(tmp_path, "utils.VALUE").resolve()
 
 

@@ -5,11 +5,11 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from mm_eval.catalog.formats import FORMATS, Format, FormatField, build_format, register_format, render_format
+from mm_eval.catalog.formats import FORMATS, Evaluate, Format, FormatField, build_format, register_format
 from mm_eval.catalog.manager import TaskManager
 from mm_eval.errors import ConfigError, DataError
 from mm_eval.task.blocks import PromptBlock
@@ -31,6 +31,31 @@ def fields(config: Any, doc: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     entries = (config.doc_to_text, config.doc_to_choice, config.doc_to_target)
     text, choices, target = (None if entry is None else evaluate(entry, doc, "entry") for entry in entries)
     return text, choices, target
+
+
+def render_format(
+    spec: str | Mapping[str, Any], doc: Mapping[str, Any], evaluate: Evaluate | None = None
+) -> dict[str, Any]:
+    """A doc with the columns question, choices and answer as a format renders it. evaluate: for texts that are templates."""
+    layout = build_format(spec)
+    read: Any = evaluate or (lambda entry, values, what: values.get(entry, entry) if isinstance(entry, str) else entry)
+
+    def part(which: Literal["text", "choices", "target"]) -> Any:
+        field = FormatField(which, layout, layout.question or "question", layout.choices, layout.answer or "answer")
+        return field.evaluate(doc, read, lambda entry: [str(choice) for choice in read(entry, doc, "doc_to_choice")])
+
+    choices = part("choices")
+    numbers = choices is not None and layout.choice_labels == "numbers"
+    return {
+        "text": part("text"),
+        "target": str(part("target")),
+        "choices": str([int(choice) for choice in choices] if numbers else choices),
+        "output_type": layout.output_type,
+        "target_delimiter": layout.target_delimiter,
+        "fewshot_delimiter": layout.fewshot_delimiter,
+        "gen_prefix": layout.gen_prefix,
+        "scorer": layout.scorer,
+    }
 
 
 class TestBuiltIn:

@@ -45,7 +45,7 @@ def refused(text: str) -> str:
 )
 def test_every_tag_but_function_is_refused_with_its_line(tagged: str) -> None:
     message = refused(f"task: t\nvalue: {tagged}\n")
-    assert message.startswith("tasks/t.yaml:2: the tag ") and "is refused" in message
+    assert message.startswith("tasks/t.yaml:2: the tag ") and "is not allowed" in message
 
 
 def test_a_duplicate_key_is_refused_and_both_lines_are_named() -> None:
@@ -71,9 +71,9 @@ def test_depth_that_would_overflow_the_stack_is_an_error_and_not_a_crash(opening
     ("text", "line", "told"),
     [
         ("", 1, "is empty"),
-        ("- a\n", 1, "a mapping of keys is needed"),
-        ("a: [1\n", 2, "no valid YAML"),
-        ("a: 1\n\tb: 2\n", 2, "no valid YAML"),
+        ("- a\n", 1, "expected a mapping of keys"),
+        ("a: [1\n", 2, "invalid YAML"),
+        ("a: 1\n\tb: 2\n", 2, "invalid YAML"),
         ("a: 1\n---\nb: 2\n", 2, "more than one document"),
         ("a: *nothing\n", 1, "has no anchor"),
         ("a: &a [*a]\n", 1, "inside its own anchor"),
@@ -145,7 +145,7 @@ def test_a_circle_of_includes_is_refused_with_the_chain(write: Write) -> None:
 
 def test_a_missing_include_names_the_line_and_the_closest_file(write: Write) -> None:
     write("_default.yaml", "a: 1\n")
-    with pytest.raises(ConfigError, match=r"t\.yaml:2: include: there is no '_defualt\.yaml'.*'_default\.yaml'"):
+    with pytest.raises(ConfigError, match=r"t\.yaml:2: include: there is no file '_defualt\.yaml'.*'_default\.yaml'"):
         load_config(write("t.yaml", "task: t\ninclude: _defualt.yaml\n"))
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from mm_eval.catalog.group import leaves_of
 from mm_eval.catalog.manager import Loaded, TaskManager
+from mm_eval.catalog.schema import split_format
 from mm_eval.errors import ConfigError
 
 Write = Callable[..., Path]
@@ -98,7 +100,7 @@ class TestPaths:
 
     def test_a_path_that_leads_nowhere_names_the_closest_member(self, manager: Manager) -> None:
         assert "'ab' has no member 'aa'. Did you mean 'a'?" in refused(manager, "ab::aa")
-        assert "'c' is no group" in refused(manager, "c::a")
+        assert "'c' is not a group" in refused(manager, "c::a")
 
     def test_a_name_that_is_meant_twice_below_a_group_is_refused(self, manager: Manager, write: Write) -> None:
         write("two.yaml", "group: two\ntask:\n  - {group: p, num_fewshot: 2, task: [a]}\n  - {group: q, task: [a]}\n")
@@ -362,3 +364,23 @@ class TestIdentity:
         assert loaded.group_map == {"g": ["g::a@mcqa", "g::a@cloze", "b"]}
         assert loaded.tasks["g::a@cloze"].num_fewshot == 2 and loaded.tasks["b"].format is not None
         assert manager().load("g::a@cloze").tasks["a"].format_asked == "cloze"
+
+
+def test_leaves_of_a_group_are_listed_once_for_each_place() -> None:
+    group_map = {"top": ["a", "inner", "other"], "inner": ["a", "b"], "other": ["inner"]}
+    assert leaves_of("top", group_map) == ["a", "a", "b", "a", "b"]
+    assert leaves_of("b", group_map) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("t", ("t", None)),
+        ("t@mcqa", ("t", "mcqa")),
+        ("g::t@mcqa", ("g::t", "mcqa")),
+        ("g@mcqa::t", ("g@mcqa::t", None)),
+        ("t@", ("t", None)),
+    ],
+)
+def test_a_name_is_split_at_the_format(text: str, parts: tuple[str, str | None]) -> None:
+    assert split_format(text) == parts

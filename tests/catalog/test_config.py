@@ -129,7 +129,7 @@ def test_other_spellings_of_keys_are_understood(write: Write) -> None:
         ("validation_split: 3\n", "t.yaml:10: 'validation_split' must be a text, not 3."),
         ("generation_kwargs: [1]\n", "t.yaml:10: 'generation_kwargs' must be a mapping"),
         ("process_docs: utils.f\n", "t.yaml:10: 'process_docs' must be a function (!function utils.f), not 'utils.f'."),
-        ("filter_list: [{filter: []}]\n", "t.yaml:10: each entry of filter_list needs a `name`"),
+        ("filter_list: [{filter: []}]\n", "t.yaml:10: each entry of filter_list needs a text as its `name`"),
         (
             "filter_list:\n  - {name: a, filter: []}\n  - {name: a, filter: []}\n",
             "t.yaml:12: two filter pipelines are named",
@@ -149,9 +149,9 @@ def test_other_spellings_of_keys_are_understood(write: Write) -> None:
         ),
         (
             "filter_list: [{name: a, filter: [], metric_list: [{metric: 'a,b'}]}]\n",
-            "t.yaml:10: the name of a metric holds no",
+            "t.yaml:10: the name of a metric can't contain a comma",
         ),
-        ("unsafe_code: true\n", "t.yaml:10: unsafe_code: mm-eval runs no code that a model wrote."),
+        ("unsafe_code: true\n", "t.yaml:10: unsafe_code: mm-eval does not run code that a model wrote."),
         ("process_docs: !function utils.f\n", "t.yaml:10: !function 'utils.f': there is no"),
         ("tag: [a, 1]\n", "t.yaml:10: 'tag' must be a text or a list of texts"),
         ("description: [a]\n", "t.yaml:10: 'description' must be a column"),
@@ -203,7 +203,7 @@ def test_keys_without_effect_are_accepted(write: Write) -> None:
 
 def test_a_key_that_is_not_supported_is_put_aside_by_a_file_that_includes_it(write: Write) -> None:
     text = "reasoning_tags: [[<think>, </think>]]\n"
-    assert "first step is `strip_thinking`. A file of your own" in error(write, text)
+    assert "first step is `strip_thinking`. To drop it, write a file" in error(write, text)
     assert "`reasoning_tags: null`" in error(write, text)
     write("below.yaml", text, task="below")
     config = task(write("above.yaml", "task: above\ninclude: below.yaml\nreasoning_tags: null\n"))
