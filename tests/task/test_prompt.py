@@ -108,15 +108,27 @@ def test_choices_from_lists_mappings_templates_and_text() -> None:
             choices_of(value, DOC, BLOCK, "t doc 0")
 
 
+def chosen(blocks, model_keys, requested=None):
+    return choose_block(SimpleNamespace(prompt_kwargs=blocks, target_kwargs={}), model_keys, requested)
+
+
 def test_a_block_states_only_what_differs() -> None:
     blocks = {"default": {"pre": "p", "post": "d"}, "qwen_vl": {"post": "q"}, "qwen2_vl": {"post": "q2"}}
-    assert choose_block(blocks, ("qwen2_5_vl", "qwen2_vl", "qwen_vl")) == PromptBlock(
+    assert chosen(blocks, ("qwen2_5_vl", "qwen2_vl", "qwen_vl")) == PromptBlock(
         "qwen2_vl", {"pre": "p", "post": "q2"}
     )
-    assert choose_block(blocks, ("llava",)) == PromptBlock("default", {"pre": "p", "post": "d"})
-    assert choose_block(blocks, ("llava",), "qwen_vl").kwargs == {"pre": "p", "post": "q"}
-    assert choose_block({"qwen_vl": {"post": "q"}}, ("llava",)).kwargs == {}, "a task without default is fine"
-    assert choose_block(None, ("llava",), "mine") == PromptBlock("default", {})
+    assert chosen(blocks, ("llava",)) == PromptBlock("default", {"pre": "p", "post": "d"})
+    assert chosen(blocks, ("llava",), "qwen_vl").kwargs == {"pre": "p", "post": "q"}
+    assert chosen({"qwen_vl": {"post": "q"}}, ("llava",)).kwargs == {}, "a task without default is fine"
+    assert chosen({}, ("llava",), "mine") == PromptBlock("default", {}, stated=False)
+
+
+def test_blocks_of_the_user_leave_a_function_its_own_default_where_none_is_used() -> None:
+    config = SimpleNamespace(prompt_kwargs={}, target_kwargs={"default": "letter"})
+    mine = {"mine": {"post": "!"}}
+    assert not choose_block(config, ("qwen_vl",), blocks=mine).stated
+    block = choose_block(config, ("qwen_vl",), "mine", mine)
+    assert block == PromptBlock("mine", {"post": "!"}, {"default": "letter"}, stated=True)
 
 
 def test_a_function_gets_the_block_under_the_name_that_it_declares() -> None:

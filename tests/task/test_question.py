@@ -246,7 +246,7 @@ def test_what_is_right_goes_with_the_prompt_block() -> None:
         return {"mcq": "B", "qa": doc["word"]}[model_specific_target_kwargs]
 
     made = task(doc_to_target=target, model_specific_target_kwargs={"default": "mcq", "qwen_vl": "qa"})
-    styles = [PromptStyle(PromptBlock(key)) for key in ("default", "qwen_vl", "gpt4v")]
+    styles = [PromptStyle(PromptBlock.of_task(made.config, key)) for key in ("default", "qwen_vl", "gpt4v")]
     assert [asked(made, style).target for style in styles] == ["B", "dog", "B"]
     own = task(doc_to_target=lambda doc, model_specific_target_kwargs="its own": model_specific_target_kwargs)
     assert asked(own).target == "its own"
@@ -261,7 +261,7 @@ def test_the_prompt_block_or_its_absence_reaches_doc_to_text(blocks: Any, prompt
         return doc["q"] + (" (own)" if kwargs is None else kwargs.get("post", ""))
 
     made = task(doc_to_text=text, model_specific_prompt_kwargs=blocks)
-    assert asked(made, PromptStyle(choose_block(blocks, ("qwen_vl",)))).context == prompt
+    assert asked(made, PromptStyle(choose_block(made.config, ("qwen_vl",)))).context == prompt
 
 
 @pytest.mark.parametrize(
