@@ -114,9 +114,7 @@ def chosen(blocks, model_keys, requested=None):
 
 def test_a_block_states_only_what_differs() -> None:
     blocks = {"default": {"pre": "p", "post": "d"}, "qwen_vl": {"post": "q"}, "qwen2_vl": {"post": "q2"}}
-    assert chosen(blocks, ("qwen2_5_vl", "qwen2_vl", "qwen_vl")) == PromptBlock(
-        "qwen2_vl", {"pre": "p", "post": "q2"}
-    )
+    assert chosen(blocks, ("qwen2_5_vl", "qwen2_vl", "qwen_vl")) == PromptBlock("qwen2_vl", {"pre": "p", "post": "q2"})
     assert chosen(blocks, ("llava",)) == PromptBlock("default", {"pre": "p", "post": "d"})
     assert chosen(blocks, ("llava",), "qwen_vl").kwargs == {"pre": "p", "post": "q"}
     assert chosen({"qwen_vl": {"post": "q"}}, ("llava",)).kwargs == {}, "a task without default is fine"
