@@ -22,7 +22,7 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "JPEG2000"
 """The formats that are opened. Pillow reads EPS by starting Ghostscript, and IPTC by opening any format inside it."""
 
 MOST_PIXELS = 178_956_970
-"""The limit for one picture, checked in the header of its file. Pillow has the same limit, which the code of a task can turn off."""
+"""The limit for one picture, checked in the header of its file. A task's code can turn off Pillow's own limit."""
 
 MOST_PIXELS_OF_A_DOC = 1_000_000_000
 """The limit for all pictures of a doc, which are in memory together with 4 bytes for each pixel."""
@@ -107,8 +107,8 @@ def _decode(content: bytes) -> Image:
 def _formats() -> tuple[str, ...]:
     """The FORMATS that this Pillow can read; AVIF is new and may be missing in a build.
 
-    Runs once a process, and also sets the size of Pillow's blocks. By default a large picture is stored in blocks of 16 MiB; malloc
-    keeps these for the thread that freed them: eight pictures of 178 megapixels, decoded one after another by six threads, left
+    Runs once and also sets the size of Pillow's blocks. By default a large picture is stored in blocks of 16 MiB. malloc
+    keeps them for the thread that freed them: eight pictures of 178 megapixels, decoded one after another by six threads, left
     5.8 GB in use. Blocks of more than 32 MiB are returned to the system (2.2 GB).
     """
     from PIL import Image, _imaging
