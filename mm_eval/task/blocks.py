@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
@@ -56,7 +56,7 @@ class PromptBlock:
 
     def for_function(self) -> dict[str, Any]:
         """A copy of the kwargs for a task's function."""
-        return dict(self.kwargs) if self.read is None else RecordingBlock(self.kwargs, self.read)
+        return dict(self.kwargs) if self.read is None else _RecordingBlock(self.kwargs, self.read)
 
 
 def choose_block(
@@ -121,44 +121,26 @@ def _parameters(function: Callable[..., Any]) -> _Parameters:
     return _Parameters(known, not known and len(positional) > 1)
 
 
-class RecordingBlock(dict[str, Any]):
-    """Prompt kwargs that record which keys a task's function looks up, present or not."""
+class _RecordingBlock(dict[str, Any]):
+    """Prompt kwargs that record the keys that a function looks up, present or not; iterating over them looks up all."""
 
     def __init__(self, kwargs: Mapping[str, Any], read: set[str]) -> None:
         super().__init__(kwargs)
-        self._read = read
+        self.read = read
 
-    def __getitem__(self, key: str) -> Any:
-        self._read.add(key)
-        return super().__getitem__(key)
 
-    def get(self, key: str, default: Any = None) -> Any:
-        self._read.add(key)
-        return super().get(key, default)
+def _recorded(name: str) -> Callable[..., Any]:
+    """The method of dict with this name, for a _RecordingBlock."""
 
-    def pop(self, key: str, *default: Any) -> Any:
-        self._read.add(key)
-        return super().pop(key, *default)
+    def method(block: _RecordingBlock, *args: Any) -> Any:
+        block.read.update(map(str, args[:1]) if args else dict.keys(block))
+        return getattr(dict, name)(block, *args)
 
-    def __contains__(self, key: object) -> bool:
-        self._read.add(str(key))
-        return super().__contains__(key)
+    return method
 
-    def __iter__(self) -> Iterator[str]:
-        self._read.update(super().keys())
-        return super().__iter__()
 
-    def keys(self) -> Any:
-        self._read.update(super().keys())
-        return super().keys()
-
-    def values(self) -> Any:
-        self._read.update(super().keys())
-        return super().values()
-
-    def items(self) -> Any:
-        self._read.update(super().keys())
-        return super().items()
+for _name in ("__getitem__", "get", "pop", "__contains__", "__iter__", "keys", "values", "items"):
+    setattr(_RecordingBlock, _name, _recorded(_name))
 
 
 class _Docs(Protocol):

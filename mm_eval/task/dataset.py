@@ -85,13 +85,15 @@ def load_docs(
     source: DataSource,
     *,
     where: str,
+    task: str = "",
     kwargs: Mapping[str, Any] | None = None,
     process: Callable[[Any], Any] | None = None,
     draws: Draws | None = None,
 ) -> Docs:
     """The docs of a split, after the task's `process_docs`.
 
-    where: file:line or task name, for errors. kwargs: the task's `dataset_kwargs`. draws: the random stream of `process_docs`.
+    where: file:line, for errors of the split. task: its path, for errors of a doc; by default `where`.
+    kwargs: the task's `dataset_kwargs`. draws: the random stream of `process_docs`.
     Errors: NotHereError if the data is not found, ConfigError if it is empty or `process_docs` fails.
     """
     reset_pillow()
@@ -109,7 +111,7 @@ def load_docs(
     folder = source.folder(dataset_path)
     return Docs(
         rows,
-        where=where,
+        where=task or where,
         fingerprint=fingerprint,
         places=_places(dataset_path, source, kwargs),
         bundled=folder is not None and folder.is_relative_to(sample_root()),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mm_eval.errors import DataError
 from mm_eval.task.decode import PixelCount, decoding, open_picture, reset_pillow
-from mm_eval.task.media import MEDIA, Places, decoded, inner_feature, only_pictures, without_media
+from mm_eval.task.media import Places, decoded, inner_feature, media_of, without_media
 from mm_eval.types import Doc
 
 if TYPE_CHECKING:
@@ -48,13 +48,13 @@ class Docs:
     _features: Any = field(init=False, default=None, repr=False)  # `datasets` copies them at each access
 
     def __post_init__(self) -> None:
-        self._features = features = getattr(self.rows, "features", None) or {}
-        self.media_columns = tuple(name for name, feature in features.items() if _holds_media(feature))
-        self._records = tuple(name for name, feature in features.items() if _records_media(feature))
-        apart = [*self.media_columns, *self._records]
-        self._texts = self.rows.remove_columns(apart) if apart else self.rows
-        self._decodes = bool(apart) and all(only_pictures(features[name]) for name in apart)
-        self._stored = self.rows.with_format("arrow") if apart else None
+        self._features = getattr(self.rows, "features", None) or {}
+        media = {name: found for name, feature in self._features.items() if (found := set(media_of(feature)))}
+        self._records = tuple(name for name in media if _is_record(self._features[name]))
+        self.media_columns = tuple(name for name in media if name not in self._records)
+        self._texts = self.rows.remove_columns(list(media)) if media else self.rows
+        self._stored = self.rows.with_format("arrow") if media else None
+        self._decodes = bool(media) and all(names == {"Image"} for names in media.values())
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -267,15 +267,8 @@ def _feed(digest: Any, value: Any) -> int:
     return sum(_feed(digest, item) for item in value) if isinstance(value, list) else 0
 
 
-def _holds_media(feature: Any) -> bool:
-    """Whether a column has pictures, video or audio, alone or in a list."""
-    inner = inner_feature(feature)
-    return type(feature).__name__ in MEDIA or inner is not None and _holds_media(inner)
-
-
-def _records_media(feature: Any) -> bool:
-    """Whether a column has records, or lists of records, with such media among their fields."""
-    if isinstance(feature, Mapping):
-        return any(_holds_media(part) or _records_media(part) for part in feature.values())
-    inner = inner_feature(feature)
-    return inner is not None and _records_media(inner)
+def _is_record(feature: Any) -> bool:
+    """Whether a column has records, alone or in a list."""
+    while (inner := inner_feature(feature)) is not None:
+        feature = inner
+    return isinstance(feature, Mapping)

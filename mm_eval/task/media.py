@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,13 +128,15 @@ def inner_feature(feature: Any) -> Any:
     return getattr(feature, "feature", feature[0] if isinstance(feature, list) and feature else None)
 
 
-def only_pictures(feature: Any) -> bool:
-    """Whether a column's media are all pictures, which `decoded` can open, and not video, audio or PDF."""
-    name = type(feature).__name__
-    if name in MEDIA and name != "Image":
-        return False
+def media_of(feature: Any) -> Iterator[str]:
+    """The names of the media features of a column, also in lists and records."""
+    if type(feature).__name__ in MEDIA:
+        yield type(feature).__name__
+        return
     parts = feature.values() if isinstance(feature, Mapping) else [inner_feature(feature)]
-    return all(only_pictures(part) for part in parts if part is not None)
+    for part in parts:
+        if part is not None:
+            yield from media_of(part)
 
 
 def to_pictures(visuals: Any, where: str, what: str = "doc_to_visual") -> list[Image]:

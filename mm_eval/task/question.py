@@ -54,7 +54,7 @@ def question_of(
     def entry(name: str) -> Any:
         return getattr(config, name) if shown.get(name) is None else shown[name]
 
-    def place(name: str) -> Callable[[], str]:
+    def place_of(name: str) -> Callable[[], str]:
         field = entry(name) if name != "gen_prefix" else None
         if isinstance(field, FormatField) and (field.format.question or field.format.choices or field.format.answer):
             name = "formats"
@@ -64,16 +64,16 @@ def question_of(
         if entry(name) is None:
             return None
         spaced = name == "doc_to_text"
-        return evaluate_field(entry(name), doc, block, what=name, where=where, spaced=spaced, written=place(name))
+        return evaluate_field(entry(name), doc, block, what=name, where=where, spaced=spaced, place=place_of(name))
 
     text = "" if entry("doc_to_text") is None else value("doc_to_text")
     target = None if _is_unused(config, entry("doc_to_target"), doc) else value("doc_to_target")
     choices = value("doc_to_choice") if isinstance(entry("doc_to_choice"), FormatField) else entry("doc_to_choice")
     if choices is not None:
-        choices = choices_of(choices, doc, block, where, place("doc_to_choice"))
+        choices = choices_of(choices, doc, block, where, place_of("doc_to_choice"))
     prefix = shown.get("gen_prefix", config.gen_prefix) or ""
     if prefix:
-        prefix = text_of(prefix, doc, block, what="gen_prefix", where=where, written=place("gen_prefix"))
+        prefix = text_of(prefix, doc, block, what="gen_prefix", where=where, place=place_of("gen_prefix"))
 
     if config.output_type != "multiple_choice":
         if choices and config.output_type == "generate_until" and not isinstance(entry("doc_to_target"), FormatField):
@@ -164,10 +164,10 @@ def choice_index(target: Target, choices: Sequence[str], where: str) -> int | li
 
 
 def choices_of(
-    value: Any, doc: Doc, block: PromptBlock, where: str, written: Callable[[], str] | None = None
+    value: Any, doc: Doc, block: PromptBlock, where: str, place: Callable[[], str] | None = None
 ) -> list[str]:
     """A `doc_to_choice` as texts. It gives a list, a mapping, whose values are taken, or a text that is a Python list."""
-    choices = evaluate_field(value, doc, block, what="doc_to_choice", where=where, written=written)
+    choices = evaluate_field(value, doc, block, what="doc_to_choice", where=where, place=place)
     if isinstance(choices, str):
         try:
             choices = ast.literal_eval(choices.strip())
@@ -187,12 +187,12 @@ def choices_of(
 
 
 def text_of(
-    value: Any, doc: Doc, block: PromptBlock, *, what: str, where: str, written: Callable[[], str] | None = None
+    value: Any, doc: Doc, block: PromptBlock, *, what: str, where: str, place: Callable[[], str] | None = None
 ) -> str:
     """A `description` or `gen_prefix` as text. Unlike other entries, a single word that is not a column is plain text."""
     if isinstance(value, str) and value not in doc and "{{" not in value and "{%" not in value:
         return value
-    found = evaluate_field(value, doc, block, what=what, where=where, spaced=True, written=written)
+    found = evaluate_field(value, doc, block, what=what, where=where, spaced=True, place=place)
     return _as_text(found, what, where)
 
 
@@ -210,11 +210,11 @@ def evaluate_field(
     what: str,
     where: str,
     spaced: bool = False,
-    written: Callable[[], str] | None = None,
+    place: Callable[[], str] | None = None,
 ) -> Any:
     """The value of an entry for one doc.
 
-    written: returns file:line of the entry, for a template that fails.
+    place: returns file:line of the entry, for a template that fails.
     spaced: white space around a template's one expression is part of the text.
     A text that looks like a column's name must be one, so that a misspelt column is an error and never a prompt.
     A template that is one `{{ expression }}` keeps the expression's type: `{{choices.text}}` is a list, `{{label}}` an int.
@@ -224,10 +224,8 @@ def evaluate_field(
     if isinstance(value, FormatField):
         return value.evaluate(
             doc,
-            lambda entry, of_doc, name: evaluate_field(
-                entry, dict(of_doc), block, what=name, where=where, written=written
-            ),
-            lambda entry: choices_of(entry, doc, block, where, written),
+            lambda entry, of_doc, name: evaluate_field(entry, dict(of_doc), block, what=name, where=where, place=place),
+            lambda entry: choices_of(entry, doc, block, where, place),
         )
     if callable(value):
         try:
@@ -245,7 +243,7 @@ def evaluate_field(
     try:
         return render(value, doc, what=what, where=where, spaced=spaced)
     except MMEvalError as error:
-        error.where = f"{written()}: {where}" if written else where
+        error.where = f"{place()}: {where}" if place else where
         raise
 
 

@@ -144,10 +144,10 @@ class Task:
 
         digests, pixels, error = _decoded(turns if turn_pictures is None else [], where)
         counts = [len(turn) for turn in digests] if turn_pictures is None else list(turn_pictures(doc_id) or ())
-        counts += [0] * (len(examples) + 1 - len(counts))
+        counts += [0] * (len(examples) + 1 - len(counts))  # 0 where unknown
 
         place = partial(config.where, "description")
-        description = text_of(config.description, doc, style.block, what="description", where=where, written=place)
+        description = text_of(config.description, doc, style.block, what="description", where=where, place=place)
         contexts: list[Context]
         if written is not None:
             contexts = [written_context(written, description, style.system, question.prefix)]
@@ -335,15 +335,14 @@ def _load_split(
         options["data_files"] = beside(options["data_files"], place.file.parent)
     if config.dataset_revision:
         options["revision"] = config.dataset_revision
-    docs = load_docs(
+    return load_docs(
         config.dataset_path,
         config.dataset_name,
         split,
         source,
         where=config.where(key),
+        task=config.path,
         kwargs=options,
         process=process,
         draws=config.draws(),
     )
-    docs.where = config.path
-    return docs
