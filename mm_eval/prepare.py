@@ -139,7 +139,7 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> Prepared:
             raise ConfigError(
                 f"the data of {name!r} is not what was asked about.", hint="A run can't be scored on other data."
             )
-        block = PromptBlock(stored["prompt"]["key"], stored["prompt"]["kwargs"])
+        block = PromptBlock.of_task(plan.tasks[name].config, stored["prompt"]["key"], stored["prompt"]["kwargs"])
         plan.styles[name] = PromptStyle(block, spec["chat"], spec["system"], stored["multiturn"])
         if stored["asked"] != asked_digest(plan.tasks[name], plan.styles[name], plan.doc_ids[name]):
             where, hint = (
@@ -281,7 +281,10 @@ def _styles(plan: Prepared, model_keys: Sequence[str], chat: bool) -> dict[str, 
             plan.notes.append(f"{name} has no prompt key {asked!r}: it was asked with 'default'")
     return {
         name: PromptStyle(
-            choose_block(keys, model_keys, asked), chat, request.system_instruction, request.fewshot_as_multiturn
+            choose_block(plan.tasks[name].config, model_keys, asked, keys),
+            chat,
+            request.system_instruction,
+            request.fewshot_as_multiturn,
         )
         for name, keys in blocks.items()
     }

@@ -91,7 +91,7 @@ def check_task(plan: Prepared, name: str, task: Task) -> Finding:
             return Finding(name, False, f"{instance.error.owner} error: {instance.error}")
         gold[instance.slot] = Answer(gold_answer(instance))
     try:
-        check_prompt_keys(task, doc_ids, [choose_block(blocks, (), key) for key in blocks])
+        check_prompt_keys(task, doc_ids, [choose_block(task.config, (), key) for key in blocks])
     except MMEvalError as error:
         return Finding(name, False, f"{error.owner} error: {error}")
     scoring = TaskScoring(task, style, plan.scorers[name], gold.get)

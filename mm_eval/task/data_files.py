@@ -1,8 +1,7 @@
-"""Which files a local data set is read from, and what they hold: the key of the cache in which `datasets` keeps its rows.
+"""The cache folder for a local dataset's rows, named by the content of its files.
 
-`datasets` takes a file of the same path and time of modification for the same file. A file replaced by `cp -p`, `rsync -t` or
-a reproducible archive is another one with both equal, and the old rows would be served and fingerprinted. So each state of the
-files gets a cache folder of its own, named by their content.
+`datasets` identifies a file by path and modification time. `cp -p`, `rsync -t` and reproducible archives replace a file without
+changing either, and `datasets` would then serve the old rows. So each state of the files gets a cache folder of its own.
 """
 
 from __future__ import annotations
@@ -18,16 +17,17 @@ from pathlib import Path
 from typing import Any
 
 SETTLED_NS = 2 * 10**9
-"""A file that changed less than 2 s before it was read is read again next time: its time of change may be too coarse."""
+"""A file that changed less than 2 s before it was read is read again next time, since its change time may be too coarse."""
+
 DESCRIPTIONS = ("README.md", "dataset_infos.json")
-"""Files of a data set's folder that say how the others are read."""
+"""Files of a dataset's folder that say how the others are read."""
 
 
 def content_cache(build: Callable[..., Any], path: str, name: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """{"cache_dir": folder} for `datasets.load_dataset`, one for each content of the local files that it would read.
+    """{"cache_dir": folder} for `datasets.load_dataset`, by the content of the local files that it reads; {} if none.
 
     build: `datasets.load_dataset_builder`, which resolves patterns and default file names and reads no row.
-    options: those of `load_dataset`. Nothing when no local file is read.
+    options: those of `load_dataset`.
     """
     import datasets
 
@@ -41,9 +41,8 @@ def content_cache(build: Callable[..., Any], path: str, name: str | None, option
         return {}
     folder = Path(path).resolve() if Path(path).is_dir() else None
     local += [str(folder / file) for file in DESCRIPTIONS if folder and (folder / file).is_file()]
-    only_named = {
-        suffix.lower() for suffix in getattr(builder, "EXTENSIONS", ())
-    }  # an image folder's rows hold paths alone
+    # the rows of an image folder hold its files' paths, not their content
+    only_named = {suffix.lower() for suffix in getattr(builder, "EXTENSIONS", ())}
     state = hashlib.sha256(f"{folder}\0{name}\n".encode("utf-8", "surrogateescape"))
     for file in local:
         digest = "" if Path(file).suffix.lower() in only_named else file_digest(Path(file))
@@ -54,9 +53,8 @@ def content_cache(build: Callable[..., Any], path: str, name: str | None, option
 def file_digest(path: Path) -> str:
     """sha256 of a file's content.
 
-    1 GB takes about a second, so the digest is remembered beside the cache for as long as the file's device, inode, size, time
-    of modification and time of change stay the same. Copying and unpacking tools can set all but the time of change, which
-    the system sets itself.
+    Hashing 1 GB takes about a second, so the digest is stored beside the cache. It is used again while the file's device, inode,
+    size, modification time and change time are the same; copying and unpacking tools can set all of these but the change time.
     """
     import datasets
 
@@ -72,7 +70,7 @@ def file_digest(path: Path) -> str:
         about = os.fstat(file.fileno())
     if _stamp(about) == stamp and time.time_ns() - about.st_ctime_ns > SETTLED_NS:
         beside = known.with_suffix(f".{os.getpid()}.tmp")
-        with suppress(OSError):  # a cache that can't be written costs time alone
+        with suppress(OSError):  # without the cache the file is only hashed again
             known.parent.mkdir(parents=True, exist_ok=True)
             beside.write_text(json.dumps({"path": str(path), "stamp": stamp, "digest": digest}), encoding="utf-8")
             os.replace(beside, known)

@@ -1,4 +1,4 @@
-"""Finds and reads a task's data: a data root on disk first, then the bundled sample or the hub."""
+"""Finds and reads a task's data: in a data root on disk, in the bundled sample data, or on the hub."""
 
 from __future__ import annotations
 
@@ -21,30 +21,28 @@ from mm_eval.task.docs import Docs, fingerprint_of
 from mm_eval.task.media import Places
 
 MOVED_OWNERS = (("lmms-lab", "lmms-lab-encoder"),)
-"""Owners of hub datasets that were renamed on 2026-07-30; both names are tried, since neither is everywhere yet."""
-
+"""Owners of hub datasets that were renamed on 2026-07-30. Both names are tried, since data roots and caches have either."""
 
 LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder"})
-"""Dataset paths that mean files of the user's own (`dataset_kwargs: {data_files: ...}`), also for a model with sample data."""
+"""Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
 
-
-READ_OVER = frozenset(
+IGNORED_KWARGS = frozenset(
     {"token", "trust_remote_code", "video", "force_download", "force_unzip", "local_files_only", "create_link"}
 )
-"""Keys of `dataset_kwargs` that decide no row: how a hub is asked, and how lmms-eval downloads and unpacks.
+"""Keys of `dataset_kwargs` that change no row: how the hub is accessed, and how lmms-eval downloads and unpacks.
 
-No loading script is run, whatever `trust_remote_code` says: most data sets whose YAML says it have files of their own by now,
-and `datasets` names the script of one that has not.
+No loading script is run, whatever `trust_remote_code` says: most datasets whose YAML states it have data files by now, and
+`datasets` reports the script of one that has not.
 """
 
 
 @dataclass(frozen=True)
 class DataSource:
-    """Where data may come from, in the order in which the places are tried.
+    """Where data may come from.
 
-    data_root: the user's folder, with data sets at data_root/org/name.
-    sample: only the bundled sample data is meant.
-    offline: the hub is not asked; its local cache still is.
+    data_root: `--data_root`, searched first, with datasets at data_root/org/name.
+    sample: use the bundled sample data, not the hub.
+    offline: use the hub's local cache, not the hub.
     url_media: pictures that rows name by URL may be fetched.
     """
 
@@ -54,11 +52,14 @@ class DataSource:
     url_media: bool = False
 
     def folders(self, dataset_path: str) -> Iterator[Path]:
-        """The folders on disk that may hold this dataset, whether they exist or not."""
-        roots = [root for root in (self.data_root, sample_root() if self.sample else None) if root]
-        for root in roots:
-            for name in hub_ids(dataset_path):
-                yield root / name
+        """The folders on disk where this dataset may be, existing or not."""
+        for root in (self.data_root, sample_root() if self.sample else None):
+            if root is not None:
+                yield from (root / name for name in hub_ids(dataset_path))
+
+    def folder(self, dataset_path: str) -> Path | None:
+        """The first of these folders that exists."""
+        return next((folder for folder in self.folders(dataset_path) if folder.is_dir()), None)
 
 
 def sample_root() -> Path:
@@ -67,17 +68,14 @@ def sample_root() -> Path:
 
 
 def hub_ids(dataset_path: str) -> list[str]:
-    """All hub ids that a dataset has had, the given one first.
+    """All hub ids of a dataset, the given one first.
 
     >>> hub_ids("lmms-lab/MME")
     ['lmms-lab/MME', 'lmms-lab-encoder/MME']
     """
     owner, slash, name = dataset_path.partition("/")
-    names = [dataset_path]
-    for old, new in MOVED_OWNERS:
-        if slash and owner in (old, new):
-            names.append(f"{new if owner == old else old}/{name}")
-    return names
+    others = [new if owner == old else old for old, new in MOVED_OWNERS if slash and owner in (old, new)]
+    return [dataset_path, *(f"{other}/{name}" for other in others)]
 
 
 def load_docs(
@@ -87,17 +85,20 @@ def load_docs(
     source: DataSource,
     *,
     where: str,
+    task: str = "",
     kwargs: Mapping[str, Any] | None = None,
     process: Callable[[Any], Any] | None = None,
     draws: Draws | None = None,
 ) -> Docs:
     """The docs of a split, after the task's `process_docs`.
 
-    where: file:line or task name, for errors. draws: what `process_docs` draws from.
-    Errors: ConfigError when the data is nowhere to be found, when it is empty, or when `process_docs` fails.
+    where: file:line, for errors of the split. task: its path, for errors of a doc; by default `where`.
+    kwargs: the task's `dataset_kwargs`. draws: the random stream of `process_docs`.
+    Errors: NotHereError if the data is not found, ConfigError if it is empty or `process_docs` fails.
     """
     reset_pillow()
-    rows = _load(dataset_path, dataset_name, split, source, dict(kwargs or {}), where)
+    kwargs = kwargs or {}
+    rows = _load(dataset_path, dataset_name, split, source, kwargs, where)
     fingerprint = fingerprint_of(rows)
     if process is not None:
         from mm_eval.lmms_eval_compat import load_dataset_from
@@ -105,22 +106,22 @@ def load_docs(
         try:
             with _no_progress_bar(), (draws or Draws()).used(), load_dataset_from(source):
                 rows = process(rows)
-        except Exception as error:  # the task's own code: whatever it raises is a fault of the config
+        except Exception as error:  # the task's own code
             raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
     if not len(rows):
         raise _no_docs(dataset_path, split, where)
-    found = next((folder for folder in source.folders(dataset_path) if folder.is_dir()), None)
+    folder = source.folder(dataset_path)
     return Docs(
         rows,
-        where=where,
+        where=task or where,
         fingerprint=fingerprint,
-        places=_places(dataset_path, source, kwargs or {}),
-        bundled=found is not None and found.is_relative_to(sample_root()),
+        places=_places(dataset_path, source, kwargs),
+        bundled=folder is not None and folder.is_relative_to(sample_root()),
     )
 
 
 def _places(path: str, source: DataSource, kwargs: Mapping[str, Any]) -> Places:
-    """The folders below which rows may name files: the dataset's own, those of its data files, the hub's cache."""
+    """Where rows may name files: the dataset's folder, the folders of its data files, and the caches of the hub."""
     import datasets
     import huggingface_hub
 
@@ -135,9 +136,9 @@ def _places(path: str, source: DataSource, kwargs: Mapping[str, Any]) -> Places:
 
 
 def beside(files: Any, folder: Path) -> Any:
-    """`data_files` of local files, those that exist in the YAML's folder named there, as lmms-eval has it.
+    """`data_files` with the files that exist in the YAML's folder named by their path there, as in lmms-eval.
 
-    Any other relative name is one of the working directory, as lmms-eval and lm-eval have it.
+    Other relative names stay relative to the working directory, as in lmms-eval and lm-eval.
     """
     if isinstance(files, Mapping):
         return {split: beside(names, folder) for split, names in files.items()}
@@ -155,10 +156,9 @@ def docs_of(
     source: DataSource | None = None,
     draws: Draws | None = None,
 ) -> Docs:
-    """The docs that a task's own function makes: `custom_dataset(**arguments)` gives {split: rows}.
+    """The docs of a task's own function: `custom_dataset(**arguments)` returns {split: rows}.
 
-    arguments: the task's `metadata` and `dataset_kwargs`.
-    rows: a `datasets.Dataset`, or a list of mappings.
+    arguments: the task's `metadata` and `dataset_kwargs`. rows: a `datasets.Dataset`, or a list of mappings.
     """
     import datasets
 
@@ -180,58 +180,52 @@ def docs_of(
 
 
 def sample_configs(dataset_path: str, source: DataSource) -> list[str]:
-    """The subsets of a dataset that the folders on disk hold; empty when there is none."""
+    """The subsets of a dataset on disk; empty if it is not there."""
     import datasets
 
-    for folder in source.folders(dataset_path):
-        if folder.is_dir():
-            return list(datasets.get_dataset_config_names(str(folder)))
-    return []
+    folder = source.folder(dataset_path)
+    return [] if folder is None else list(datasets.get_dataset_config_names(str(folder)))
 
 
-def _load(path: str, name: str | None, split: str, source: DataSource, kwargs: dict[str, Any], where: str) -> Any:
-    options = {key: value for key, value in kwargs.items() if key not in READ_OVER}
+def _load(path: str, name: str | None, split: str, source: DataSource, kwargs: Mapping[str, Any], where: str) -> Any:
+    """The rows of a split, from the first place that has the dataset."""
+    options = {key: value for key, value in kwargs.items() if key not in IGNORED_KWARGS}
     if kwargs.get("video"):
-        raise ConfigError("dataset_kwargs asks for video, which is not decoded here.", where=where)
-    looked = []
-    for folder in source.folders(path):
-        looked.append(str(folder))
-        if folder.is_dir():
-            with _no_progress_bar():
-                return _read(str(folder), name, split, options, where, looked, local=True)
+        raise ConfigError("dataset_kwargs requests video, which is not supported.", where=where)
+    if (folder := source.folder(path)) is not None:
+        return _read(str(folder), name, split, options, where, [str(folder)], local=True)
     if Path(path).is_dir() or path in LOCAL_FILES:
-        with _no_progress_bar():
-            return _read(path, name, split, options, where, [path], local=True)
+        return _read(path, name, split, options, where, [path], local=True)
     if source.sample:
         raise ConfigError(
             f"there is no bundled sample of {path!r}.",
             where=where,
             hint="Give --model a model of your own, or --data_root.",
         )
-    looked += [f"hub: {hub_id}" for hub_id in hub_ids(path)]
+    searched = [*map(str, source.folders(path)), *(f"hub: {hub_id}" for hub_id in hub_ids(path))]
     failures = []
     reachable = not source.offline and hub_answers()
     with nullcontext() if reachable else hub_cache_only():
         for hub_id in hub_ids(path):
             try:
-                return _read(hub_id, name, split, {**options, **_token(kwargs)}, where, looked)
+                return _read(hub_id, name, split, {**options, **_token(kwargs)}, where, searched)
             except DataError as error:
                 failures.append(error.what)
-    why = failures[0] if reachable else "the hub is not reached, and its local cache does not hold it."
+    why = failures[0] if reachable else "the hub can't be reached, and its local cache does not contain it."
     raise NotHereError(
-        f"dataset {path!r}{f' ({name})' if name else ''} can't be loaded: {why} Looked at: {', '.join(looked)}.",
+        f"dataset {path!r}{f' ({name})' if name else ''} can't be loaded: {why} Searched: {', '.join(searched)}.",
         where=where,
         hint="Use --sample for the bundled sample data, or --data_root DIR with the data at DIR/org/name.",
     )
 
 
 def fetch_repository(path: str, folder: Path, source: DataSource) -> None:
-    """Downloads a data set's whole repository into a folder, under whichever of its ids the hub knows."""
+    """Downloads the repository of a dataset into a folder, under the first of its ids that the hub has."""
     import huggingface_hub
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
     if source.offline or not hub_answers():
-        raise NotHereError(f"dataset {path!r} is not here, and the hub is not reached.")
+        raise NotHereError(f"dataset {path!r} is not on this machine, and the hub can't be reached.")
     failures = []
     for hub_id in hub_ids(path):
         try:
@@ -244,9 +238,9 @@ def fetch_repository(path: str, folder: Path, source: DataSource) -> None:
 
 @lru_cache(maxsize=1)
 def hub_answers() -> bool:
-    """Whether a connection to the hub opens within 3 s; behind a proxy it is taken for granted.
+    """Whether a connection to the hub opens within 3 s; assumed if a proxy is set.
 
-    Asked once a process: without a network the hub's own client tries for 25 s an id before it says so.
+    Checked once a process: without a network the hub's own client fails only after 25 s for each id.
     """
     if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
         return True
@@ -260,7 +254,7 @@ def hub_answers() -> bool:
 
 @contextmanager
 def hub_cache_only() -> Iterator[None]:
-    """Inside, the hub's client opens no connection and reads its local cache alone."""
+    """Inside, the hub's client opens no connection and reads its local cache only."""
     import datasets
     import huggingface_hub
 
@@ -281,16 +275,17 @@ def _read(
     split: str,
     options: dict[str, Any],
     where: str,
-    looked: list[str],
+    searched: list[str],
     local: bool = False,
 ) -> Any:
-    """The rows of a split. local: of files on this machine, whose content decides which cache is used."""
+    """The rows of a split. local: from files on this machine, whose content selects the cache and which need no progress bar."""
     import datasets
 
     try:
-        if local:
-            options = {**options, **content_cache(datasets.load_dataset_builder, path, name, options)}
-        return datasets.load_dataset(path, name, split=split, **options)
+        with _no_progress_bar() if local else nullcontext():
+            if local:
+                options = {**options, **content_cache(datasets.load_dataset_builder, path, name, options)}
+            return datasets.load_dataset(path, name, split=split, **options)
     except (OSError, ValueError, KeyError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         message = str(error).strip().split("\n")[0]
         if "corresponds to no data" in message:
@@ -298,13 +293,13 @@ def _read(
         if "Unknown split" in message or "BuilderConfig" in message and "not found" in message:
             raise ConfigError(f"{path!r}: {message}", where=where) from error
         raise DataError(
-            f"{type(error).__name__}: {message}.", where=where, hint=f"Looked at: {', '.join(looked)}."
+            f"{type(error).__name__}: {message}.", where=where, hint=f"Searched: {', '.join(searched)}."
         ) from error
 
 
 @contextmanager
 def _no_progress_bar() -> Iterator[None]:
-    """Reading a file that is here already is no download to watch."""
+    """Inside, `datasets` shows no progress bars."""
     import datasets
 
     hidden = datasets.are_progress_bars_disabled()
@@ -317,11 +312,11 @@ def _no_progress_bar() -> Iterator[None]:
 
 
 def _no_docs(path: str, split: str, where: str) -> ConfigError:
-    return ConfigError(f"split {split!r} of {path!r} has no docs.", where=where, hint="Nothing can be measured.")
+    return ConfigError(f"split {split!r} of {path!r} has no docs.", where=where, hint="Name another split.")
 
 
 def _token(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """`token: True` in a YAML means "use a token if there is one", not "fail without one"."""
+    """The token for the hub: `token: True` in a YAML uses the user's token if there is one, and does not fail without."""
     token = kwargs.get("token")
     if token is True:
         import huggingface_hub

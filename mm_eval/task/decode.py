@@ -1,7 +1,7 @@
-"""Decodes picture files. Every picture of a row is opened here, whatever its bytes are.
+"""Decodes picture files. Every picture of a row is opened here.
 
-Only `FORMATS` are opened: none of their decoders starts a program or opens another file. `decoding` turns whatever a decoder
-raises into the DataError of one doc.
+Only `FORMATS` are opened; none of their decoders starts a program or opens another file. `decoding` turns what a decoder raises
+into the DataError of one doc.
 """
 
 from __future__ import annotations
@@ -22,25 +22,29 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "JPEG2000"
 """The formats that are opened. Pillow reads EPS by starting Ghostscript, and IPTC by opening any format inside it."""
 
 MOST_PIXELS = 178_956_970
-"""Pixels of one picture at most, by the header of its file. Pillow has the same limit, which the code of a task can turn off."""
+"""The limit for one picture, checked in the header of its file. A task's code can turn off Pillow's own limit."""
+
 MOST_PIXELS_OF_A_DOC = 1_000_000_000
-"""Pixels of all pictures of one doc at most: they are in memory together, at 4 bytes a pixel."""
+"""The limit for all pictures of a doc, which are in memory together with 4 bytes for each pixel."""
+
 PIXELS_IN_FLIGHT = 256_000_000
-"""Pixels that all threads of an adapter decode and encode at a time (see `PixelBudget`)."""
+"""The limit for the pictures that all threads of an adapter decode and encode at a time (see `PixelBudget`)."""
+
 LARGE = 2**24
-"""Pixels from which a picture is not kept decoded for the next doc, and is hashed in strips."""
+"""A picture with more pixels is not cached for the next doc, and is hashed in strips."""
+
 BLOCK_BYTES = 2**26
-"""Bytes of the blocks in which Pillow stores a large picture (see `_formats`)."""
+"""The size of the blocks in which Pillow stores a large picture (see `_formats`)."""
 
 MIME = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
 SOURCE = "mm_eval.file"
-"""Key of a picture's `info`: (format, bytes) of the file that it was decoded from, where a server may be sent that file."""
+"""Key of a picture's `info` for (format, bytes) of its file, if that file may be sent to a server."""
 
 
 class decoding:
-    """Turns whatever a decoder raises into a DataError that names the doc.
+    """Turns what a decoder raises into a DataError that names the doc.
 
-    Decoders raise far more than OSError on damaged bytes: struct.error, RuntimeError, KeyError, MemoryError and others.
+    On damaged bytes decoders raise struct.error, RuntimeError, KeyError, MemoryError and others, not only OSError.
     """
 
     def __init__(self, where: str) -> None:
@@ -50,15 +54,15 @@ class decoding:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, MMEvalError):
-            said = str(error) or type(error).__name__
-            raise DataError(f"a picture can't be decoded: {said}", where=self.where) from error
+            reason = str(error) or type(error).__name__
+            raise DataError(f"a picture can't be decoded: {reason}", where=self.where) from error
 
 
 def open_picture(content: bytes) -> Image:
-    """A picture from a file's bytes (see `_decode`), for the caller to change as it likes.
+    """A picture from a file's bytes (see `_decode`). The caller may change it.
 
-    The last file stays decoded unless it is large, since the docs on one picture mostly follow each other.
-    Raises whatever Pillow raises (see `decoding`).
+    The last picture is cached unless it is large, since docs with the same picture mostly follow each other.
+    Raises what Pillow raises (see `decoding`).
     """
     global _last
     known, last = _last
@@ -76,10 +80,10 @@ _last: tuple[bytes, Image | None] = b"", None
 
 
 def _decode(content: bytes) -> Image:
-    """A picture from a file's bytes, turned upright where the file says so; of an animation the first frame.
+    """A picture from a file's bytes, turned upright by its EXIF orientation; the first frame of an animation.
 
-    The size in the header is checked before a pixel is unpacked. 16 bits a channel are scaled to 8 (see `eight_bits`).
-    A truncated file is an error, even if the code of some task has told Pillow to fill such files with grey.
+    The size in the header is checked before pixels are decoded. 16 bits a channel are scaled to 8 (see `eight_bits`).
+    A truncated file is an error, even if the code of some task has set Pillow to fill such files with grey.
     """
     from PIL import Image, ImageOps, UnidentifiedImageError
 
@@ -94,18 +98,18 @@ def _decode(content: bytes) -> Image:
     scaled = eight_bits(picture)
     if picture.getexif().get(0x0112) is not None:
         return ImageOps.exif_transpose(scaled)
-    if scaled is picture and picture.format in MIME and _shown_alike(picture):
+    if scaled is picture and picture.format in MIME and _same_everywhere(picture):
         picture.info[SOURCE] = (picture.format, content)
     return scaled
 
 
 @lru_cache(maxsize=1)
 def _formats() -> tuple[str, ...]:
-    """Those of `FORMATS` that this Pillow can read: AVIF is new, and may be left out when Pillow is built.
+    """The FORMATS that this Pillow can read; AVIF is new and may be missing in a build.
 
-    Asked once a process, and the place to set the size of Pillow's blocks. By default a large picture is stored in blocks of
-    16 MiB, which malloc keeps for the thread that freed them: eight pictures of 178 megapixels, decoded one after another by six
-    threads, left 5.8 GB in use. Blocks of more than 32 MiB go back to the system (2.2 GB).
+    Runs once and also sets the size of Pillow's blocks. By default a large picture is stored in blocks of 16 MiB. malloc
+    keeps them for the thread that freed them: eight pictures of 178 megapixels, decoded one after another by six threads, left
+    5.8 GB in use. Blocks of more than 32 MiB are returned to the system (2.2 GB).
     """
     from PIL import Image, _imaging
 
@@ -115,10 +119,10 @@ def _formats() -> tuple[str, ...]:
 
 
 def reset_pillow() -> None:
-    """Takes back what a task's code may have changed for the whole process, and keeps Pillow from starting Ghostscript.
+    """Resets Pillow's process-wide settings, which a task's code may have changed, and stops it from starting Ghostscript.
 
-    Otherwise the same file would be decoded or refused depending on which other tasks were loaded. A task's own function can
-    still open any format, but none through a program.
+    Otherwise the same file would be decoded or rejected depending on which other tasks were loaded. A task's own function can
+    still open any format that needs no other program.
     """
     from PIL import EpsImagePlugin, ImageFile
 
@@ -127,12 +131,12 @@ def reset_pillow() -> None:
 
 
 def check_size(picture: Image) -> None:
-    """Raises DecompressionBombError for a picture of more than `MOST_PIXELS`; only the header has to be read for it."""
+    """Raises DecompressionBombError for a picture of more than `MOST_PIXELS`; only its header is read."""
     from PIL import Image
 
     if picture.width * picture.height > MOST_PIXELS:
-        said = f"{picture.width} x {picture.height} pixels are more than the limit of {MOST_PIXELS:,} for one picture"
-        raise Image.DecompressionBombError(f"{said} (a decompression bomb?).")
+        size = f"{picture.width} x {picture.height} pixels are more than the limit of {MOST_PIXELS:,} for one picture"
+        raise Image.DecompressionBombError(f"{size} (a decompression bomb?).")
 
 
 class PixelCount:
@@ -142,18 +146,18 @@ class PixelCount:
         self.pixels = 0
 
     def add(self, picture: Image) -> None:
-        """Raises ValueError when the doc has more than `MOST_PIXELS_OF_A_DOC`."""
+        """Raises ValueError if the doc has more than `MOST_PIXELS_OF_A_DOC`."""
         self.pixels += picture.width * picture.height
         if self.pixels > MOST_PIXELS_OF_A_DOC:
             raise ValueError(f"the pictures of this doc have more than {MOST_PIXELS_OF_A_DOC:,} pixels together.")
 
 
 def eight_bits(picture: Image) -> Image:
-    """The picture with 8 bits a channel; itself where it has them already. Pillow alone would clip to white or black.
+    """The picture with 8 bits a channel. Pillow's own conversion would clip values to white or black.
 
-    16 bits are scaled by their whole range, 65,535 to 255; a TIFF of 12 bits by its own, 4,095 to 255. PNG and PNM give 16 bits.
-    Raises ValueError where no rule is right: numbers of 32 bits, signed ones and floats have no known white, and Pillow does not
-    turn 16-bit TIFFs round whose white is 0.
+    16 bits are scaled by their whole range, 65,535 to 255; a TIFF of 12 bits by 4,095 to 255. PNG and PNM have 16 bits.
+    Raises ValueError where the white value is unknown: for 32-bit, signed and float pixels, and for 16-bit TIFFs in which 0 is
+    white, which Pillow does not invert.
     """
     mode = picture.mode
     if mode != "F" and mode != "I" and not mode.startswith("I;16"):
@@ -169,10 +173,10 @@ def eight_bits(picture: Image) -> Image:
 
 
 def as_rgb(picture: Image) -> Image:
-    """What is hashed and what every adapter shows: RGB, 8 bits a channel, transparency dropped.
+    """The picture that is hashed and that every adapter shows: RGB, 8 bits a channel, no transparency.
 
-    Dropped means as Pillow's `convert("RGB")` does it, on which published numbers rest: the colours below stay as they are
-    stored. A picture that already is that is not copied.
+    Transparency is dropped as by Pillow's `convert("RGB")`, which published numbers are based on: the stored colours stay. A
+    picture that is already in this form is not copied.
     """
     from PIL import Image
 
@@ -180,16 +184,16 @@ def as_rgb(picture: Image) -> Image:
     return picture if in_memory else eight_bits(picture).convert("RGB")
 
 
-def _shown_alike(picture: Image) -> bool:
-    """Whether every reader shows the file's RGB pixels: it has no transparency to blend, and a single frame."""
+def _same_everywhere(picture: Image) -> bool:
+    """Whether every program shows the same pixels of this file: it has no transparency to blend, and a single frame."""
     return not picture.has_transparency_data and not getattr(picture, "is_animated", False)
 
 
 class PixelBudget:
-    """Bounds the pixels that several threads have decoded at a time.
+    """Limits the pixels that several threads have decoded at a time.
 
-    A thread holds the pixels of a whole question at once, so that no two wait for each other. A question beyond the budget
-    waits until it is alone.
+    A thread reserves the pixels of a whole question at once, so that two threads can't deadlock. A question larger than the
+    budget waits until it is the only one.
     """
 
     def __init__(self, pixels: int) -> None:
@@ -198,7 +202,7 @@ class PixelBudget:
 
     @contextmanager
     def held(self, pixels: int) -> Iterator[None]:
-        """Waits until so many pixels are free, and holds them inside the block."""
+        """Waits until this many pixels are free, and reserves them inside the block."""
         pixels = min(pixels, self._all)
         with self._changed:
             self._changed.wait_for(lambda: self._free >= pixels)

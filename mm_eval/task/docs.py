@@ -1,5 +1,7 @@
-"""The docs of one split, seen in two ways: the text of a doc, which never decodes a picture, and the whole doc, decoded for
-as long as a caller holds it. Rows are memory-mapped by `datasets`, so that nothing here grows with their number.
+"""The docs of one split, and the picture files that they name.
+
+`Docs` gives the text of a doc, which decodes no picture, and the whole doc, decoded anew for each caller. `datasets` maps rows
+from disk, so that memory does not grow with their number. `picture_files` finds the files whose change would change a run.
 """
 
 from __future__ import annotations
@@ -10,12 +12,21 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mm_eval.errors import DataError
 from mm_eval.task.decode import PixelCount, decoding, open_picture, reset_pillow
-from mm_eval.task.media import MEDIA, Places, decoded, inner_feature, only_pictures, without_media
+from mm_eval.task.media import Places, decoded, inner_feature, media_of, without_media
 from mm_eval.types import Doc
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+LONGEST_NAME = 4096
+"""The longest path in bytes; longer texts are not tried as names."""
+
+IN_MEMORY = 64 * 2**20
+"""Larger files are read in blocks."""
 
 
 @dataclass
@@ -26,22 +37,24 @@ class Docs:
     where: str = ""
     fingerprint: str = ""
     places: Places = field(default_factory=Places)
-    bundled: bool = False  # sample data, and not what it stands for
+    bundled: bool = False  # the bundled sample of a dataset
     media_columns: tuple[str, ...] = field(init=False, default=())
-    _records: tuple[str, ...] = field(init=False, default=(), repr=False)  # columns with pictures and texts together
+    _records: tuple[str, ...] = field(
+        init=False, default=(), repr=False
+    )  # columns of records with pictures among texts
     _texts: Any = field(init=False, default=None, repr=False)
     _stored: Any = field(init=False, default=None, repr=False)
     _decodes: bool = field(init=False, default=False, repr=False)
-    _features: Any = field(init=False, default=None, repr=False)  # kept: `datasets` copies them at each access
+    _features: Any = field(init=False, default=None, repr=False)  # `datasets` copies them at each access
 
     def __post_init__(self) -> None:
-        self._features = features = getattr(self.rows, "features", None) or {}
-        self.media_columns = tuple(name for name, feature in features.items() if _holds_media(feature))
-        self._records = tuple(name for name, feature in features.items() if _records_media(feature))
-        apart = [*self.media_columns, *self._records]
-        self._texts = self.rows.remove_columns(apart) if apart else self.rows
-        self._decodes = bool(apart) and all(only_pictures(features[name]) for name in apart)
-        self._stored = self.rows.with_format("arrow") if apart else None
+        self._features = getattr(self.rows, "features", None) or {}
+        media = {name: found for name, feature in self._features.items() if (found := set(media_of(feature)))}
+        self._records = tuple(name for name in media if _is_record(self._features[name]))
+        self.media_columns = tuple(name for name in media if name not in self._records)
+        self._texts = self.rows.remove_columns(list(media)) if media else self.rows
+        self._stored = self.rows.with_format("arrow") if media else None
+        self._decodes = bool(media) and all(names == {"Image"} for names in media.values())
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -56,7 +69,7 @@ class Docs:
         return {**doc, **self._undecoded([doc_id])[0]} if self._records else doc
 
     def texts(self, doc_ids: range | list[int], chunk: int = 256) -> Iterator[tuple[int, Doc]]:
-        """(doc_id, doc without pictures) for many docs, read a chunk at a time: ten times faster than one by one."""
+        """(doc_id, doc without pictures) for many docs. Reading in chunks is ten times faster than one by one."""
         for start in range(0, len(doc_ids), chunk):
             ids = list(doc_ids[start : start + chunk])
             columns = self._texts[ids] if self._texts.column_names else {}
@@ -66,12 +79,12 @@ class Docs:
                 yield doc_id, {**doc, **records[row]} if records else doc
 
     def _undecoded(self, doc_ids: list[int]) -> list[Doc]:
-        """The columns that hold pictures and texts together, each picture as `{"path": ...}`: nothing is decoded."""
+        """The columns of records, each picture in them as `{"path": ...}`."""
         rows = self._stored.select_columns(list(self._records))[doc_ids].to_pylist()
         return [{name: without_media(self._features[name], value) for name, value in row.items()} for row in rows]
 
     def picture_keys(self, doc_ids: list[int], chunk: int = 64) -> dict[int, str]:
-        """For each doc with pictures the digest of their files, nothing decoded: docs with equal ones share their pictures."""
+        """{doc id: digest of its stored pictures} for docs with pictures, which are not decoded."""
         keys: dict[int, str] = {}
         if not self.media_columns:
             return keys
@@ -85,11 +98,11 @@ class Docs:
         return keys
 
     def full(self, doc_id: int) -> Doc:
-        """The whole doc, pictures decoded; DataError when one can't be."""
+        """The whole doc with its pictures decoded. DataError if one can't be."""
         where = f"{self.where} doc {doc_id}"
         with decoding(where):
             if not self._decodes:
-                reset_pillow()  # `datasets` decodes: video and audio may be among it
+                reset_pillow()  # `datasets` decodes: there may be video or audio
                 return dict(self.rows[doc_id])
             [row] = self._stored[doc_id].to_pylist()
             count = PixelCount()
@@ -99,24 +112,24 @@ class Docs:
                 raise error.located(where) from error
 
     def stored(self, doc_ids: list[int]) -> Iterator[tuple[int, Doc]]:
-        """(doc_id, doc with its pictures as they are stored, `{"bytes": ..., "path": ...}`), nothing decoded."""
+        """(doc_id, doc with its pictures as stored, `{"bytes": ..., "path": ...}`)."""
         source = self.rows.with_format("arrow") if self._stored is None else self._stored
         yield from zip(doc_ids, source[doc_ids].to_pylist(), strict=True)
 
-    def picture(self, name: str, where: str) -> Any:
-        """The picture that a row names by its file, below the data's own folder."""
+    def picture(self, name: str, where: str) -> Image:
+        """The picture in a file that a row names, below the data's folders."""
         with decoding(where):
             return open_picture(self.places.read(name))
 
 
 def fingerprint_of(rows: Any) -> str:
-    """sha256 of the rows' content, pictures included, whatever path or cache they were read from."""
+    """sha256 of the rows' content, stored pictures included, independent of the path or cache they were read from."""
     import pyarrow as pa
 
     class Hash(io.RawIOBase):
-        """A file that only remembers the digest of what was written."""
+        """A file that digests what is written to it."""
 
-        digest: Any = None
+        digest = hashlib.sha256()
 
         def writable(self) -> bool:
             return True
@@ -126,7 +139,6 @@ def fingerprint_of(rows: Any) -> str:
             return len(memoryview(data))
 
     sink = Hash()
-    sink.digest = hashlib.sha256()
     table = rows.data.table if hasattr(rows.data, "table") else rows.data
     with pa.PythonFile(sink, mode="w") as file, pa.ipc.new_stream(file, table.schema.remove_metadata()) as writer:
         for batch in table.to_batches():
@@ -134,38 +146,8 @@ def fingerprint_of(rows: Any) -> str:
     return str(sink.digest.hexdigest())
 
 
-def _feed(digest: Any, value: Any) -> int:
-    """Puts the bytes and texts of a stored value into a digest; returns how many there were."""
-    if isinstance(value, bytes | str):
-        digest.update(value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass"))
-        return 1
-    if isinstance(value, Mapping):
-        return _feed(digest, value["bytes"]) if value.get("bytes") else sum(_feed(digest, v) for v in value.values())
-    return sum(_feed(digest, item) for item in value) if isinstance(value, list) else 0
-
-
-def _holds_media(feature: Any) -> bool:
-    """Whether a column holds pictures (or video, audio), alone or in a list."""
-    inner = inner_feature(feature)
-    return type(feature).__name__ in MEDIA or inner is not None and _holds_media(inner)
-
-
-def _records_media(feature: Any) -> bool:
-    """Whether a column holds records (or lists of them) with pictures among their fields."""
-    if isinstance(feature, Mapping):
-        return any(_holds_media(part) or _records_media(part) for part in feature.values())
-    inner = inner_feature(feature)
-    return inner is not None and _records_media(inner)
-
-
-LONGEST_NAME = 4096
-"""Bytes of a path at most; a longer text names no file."""
-IN_MEMORY = 64 * 2**20
-"""Bytes up to which a file is read as a whole."""
-
-
 class FileState(NamedTuple):
-    """What a file holds (sha256), and its inode, size and time of change: while those are the same it need not be read."""
+    """A file's sha256, and a stamp of its inode, size and change time; with an equal stamp it is not read again."""
 
     digest: str
     stamp: str
@@ -174,34 +156,34 @@ class FileState(NamedTuple):
 def picture_files(
     docs: Docs, doc_ids: Sequence[int], known: Mapping[str, FileState], chunk: int = 64, places: Places | None = None
 ) -> dict[str, FileState]:
-    """{name: its state} for each file below the data's folders that these docs name in any column.
+    """{name: state} of each file below the data's folders that these docs name in any column.
 
-    A picture's file may have any suffix or none, so each text is tried: one that names no file there costs a look-up.
-    places: where names are looked up; by default where those of these docs are.
-    A name without a file there (it is missing, a URL, or relative to a folder that only the task's function knows) is left out.
+    Every text of a doc is tried as a name, since a picture's file may have any suffix or none. Names without a file there are
+    left out: missing files, URLs, and paths relative to a folder that only the task's function knows.
+    known: the states at an earlier launch. places: where to look; by default the places of these docs.
     """
     rows, places = docs.rows.with_format("arrow"), places or docs.places
     beginnings = _beginnings(places)
     found: dict[str, FileState] = {}
     for start in range(0, len(doc_ids), chunk):
         for column in rows[list(doc_ids[start : start + chunk])].columns:
-            found.update(named_states(_names(column.combine_chunks()), places, known, found, beginnings))
+            found.update(_named_states(_names(column.combine_chunks()), places, known, found, beginnings))
     return {name: found[name] for name in sorted(found)}
 
 
 def sample_files(docs: Iterable[Any], places: Places, known: Mapping[str, FileState]) -> dict[str, FileState]:
-    """The same of docs that are mappings, as the few-shot `samples` of a YAML are."""
-    return named_states((text for doc in docs for text in _texts(doc)), places, known, {}, _beginnings(places))
+    """The same for docs that are mappings, such as the few-shot `samples` of a YAML."""
+    return _named_states((text for doc in docs for text in _texts(doc)), places, known, {}, _beginnings(places))
 
 
-def named_states(
+def _named_states(
     names: Iterable[str],
     places: Places,
     known: Mapping[str, FileState],
     found: Mapping[str, FileState],
     beginnings: Set[str] | None,
 ) -> dict[str, FileState]:
-    """The states of the files that some texts name, those found already left out. beginnings: see `_beginnings`."""
+    """The states of the files that some texts name, except those in `found`. beginnings: see `_beginnings`."""
     states: dict[str, FileState] = {}
     for name in names:
         if beginnings is not None and name.partition("/")[0].casefold() not in beginnings:
@@ -210,15 +192,15 @@ def named_states(
             continue
         try:
             states[name] = _state(places.find(name), known.get(name))
-        except (DataError, OSError, RuntimeError, ValueError):  # asking its doc tells what is wrong with it
+        except (DataError, OSError, RuntimeError, ValueError):  # the request of its doc reports the error
             continue
     return states
 
 
 def _beginnings(places: Places) -> Set[str] | None:
-    """What a name of a file in these places can begin with, in lower case; None where a folder can't be listed.
+    """The first parts of all names of files in these places, in lower case; None if a folder can't be listed.
 
-    20,000 docs with 6 texts take half a second with this, and 9 s when the system is asked about each text.
+    20,000 docs with 6 texts take 0.5 s with this check, and 9 s with a file system look-up for each text.
     """
     try:
         listed = {entry.casefold() for root in places.roots if root.is_dir() for entry in os.listdir(root)}
@@ -228,7 +210,7 @@ def _beginnings(places: Places) -> Set[str] | None:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts of a doc, those in its lists and records too."""
+    """All texts of a doc, also in its lists and records."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -251,7 +233,7 @@ def _state(path: Path, known: FileState | None) -> FileState:
 
 
 def _names(values: Any) -> Iterator[str]:
-    """The texts of an arrow array that can be a file's name, those in its lists and records too; none beside stored bytes."""
+    """The texts of an arrow array that can be file names, also in lists and records; none for media that are stored as bytes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -273,3 +255,20 @@ def _names(values: Any) -> Iterator[str]:
         yield from _names(values.cast(pa.large_string()))
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
         yield from pc.unique(values.filter(pc.less_equal(pc.binary_length(values), LONGEST_NAME))).to_pylist()
+
+
+def _feed(digest: Any, value: Any) -> int:
+    """Adds the bytes and texts of a stored value to a digest; returns how many there are."""
+    if isinstance(value, bytes | str):
+        digest.update(value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass"))
+        return 1
+    if isinstance(value, Mapping):
+        return _feed(digest, value["bytes"]) if value.get("bytes") else sum(_feed(digest, v) for v in value.values())
+    return sum(_feed(digest, item) for item in value) if isinstance(value, list) else 0
+
+
+def _is_record(feature: Any) -> bool:
+    """Whether a column has records, alone or in a list."""
+    while (inner := inner_feature(feature)) is not None:
+        feature = inner
+    return isinstance(feature, Mapping)

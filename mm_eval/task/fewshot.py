@@ -1,8 +1,8 @@
-"""Few-shot examples: which docs stand before a question.
+"""Few-shot examples: which docs are shown before a question.
 
-The choice is a function of (seed, doc id) alone, so that `--limit`, `--samples` and the number of processes change
-nothing, and a doc is never its own example. lm-eval draws from one generator in the order of asking, so that its default sampler
-shows other docs; `first_n` shows the same.
+They depend on the seed and the doc id alone, not on `--limit`, `--samples` or the number of processes, and a doc is never its own
+example. lm-eval draws from one generator in the order of the requests, so its default sampler shows other docs; `first_n` shows
+the same ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SAMPLERS = ("default", "first_n")
 class Example:
     """A doc that is shown with its answer.
 
-    index: its place in the pool. full: the whole doc with its pictures, decoded when called.
+    index: its position in the pool. full: returns the whole doc, with its pictures decoded.
     """
 
     index: int
@@ -35,8 +35,8 @@ class Example:
 class ExamplePool:
     """The docs that examples are drawn from.
 
-    same_split: examples and questions come from one split, so that a question's own doc has to be left out by its id.
-    indices: the only docs that may be drawn, in this order (`fewshot_indices`); None for all.
+    same_split: examples and questions come from one split, so a question's own doc is left out by its id.
+    indices: the docs that may be drawn, in this order (`fewshot_indices`); None for all.
     """
 
     docs: Docs | Sequence[Doc]
@@ -54,12 +54,14 @@ class ExamplePool:
                 hint=did_you_mean(self.sampler, SAMPLERS),
             )
         if wrong := [index for index in self.indices or () if not 0 <= index < len(self.docs)]:
-            raise ConfigError(f"fewshot_indices {wrong} are not among the {len(self.docs)} docs.", where=self.where)
+            raise ConfigError(
+                f"fewshot_indices {wrong} are out of range: there are {len(self.docs)} docs.", where=self.where
+            )
 
     def draw(self, count: int, doc_id: int, doc: Doc) -> list[Example]:
         """The examples for one question, in the order in which they are shown.
 
-        Errors: ConfigError when the pool holds fewer than `count` other docs.
+        Errors: ConfigError if the pool has fewer than `count` other docs.
         """
         chosen: list[Example] = []
         for index in self._order(doc_id, count):
@@ -68,17 +70,17 @@ class ExamplePool:
             if self.same_split and index == doc_id:
                 continue
             example = self._example(index)
-            if example.doc != doc:  # the same question under another id would give its answer away
+            if example.doc != doc:  # a copy of the question would give its answer away
                 chosen.append(example)
         if len(chosen) < count:
             raise ConfigError(
-                f"{count} few-shot examples are asked for, but {len(self.docs)} docs give only {len(chosen)} other ones.",
+                f"{count} few-shot examples are requested, but only {len(chosen)} of {len(self.docs)} docs can be used.",
                 where=self.where,
             )
         return chosen
 
     def _order(self, doc_id: int, count: int) -> Iterator[int]:
-        """Candidates in order of preference: all of them, since any may turn out to be the question itself."""
+        """All candidates in order of preference, since any of them may be the question itself."""
         candidates: Sequence[int] = self.indices if self.indices is not None else range(len(self.docs))
         if self.sampler == "first_n":
             yield from candidates
@@ -86,7 +88,7 @@ class ExamplePool:
         draw = random.Random(f"fewshot {self.seed} {doc_id}")
         first = draw.sample(candidates, min(len(candidates), count + 1))
         yield from first
-        if len(first) < len(candidates):  # rare: duplicates of the question among the first
+        if len(first) < len(candidates):  # rarely needed: copies of the question are among the first
             seen = set(first)
             yield from (index for index in draw.sample(candidates, len(candidates)) if index not in seen)
 

@@ -1,4 +1,4 @@
-"""From a doc's question and prompts to requests: one an answer that is generated, or one a choice whose likelihood is asked."""
+"""The requests of a doc: one for an answer that is generated, or one for each choice whose log-likelihood is scored."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def requests_of(
 ) -> Iterator[Instance]:
     """The requests of a doc, all choices of a repeat before the next repeat.
 
-    contexts: the prompt; one a choice where each has a text of its own. common: the fields that all of them share.
-    bare: each choice is asked without a question too (`needs_bare_choices`).
+    contexts: the prompt, or one for each choice if each has its own text. common: the fields that all requests share.
+    bare: each choice is also scored without a question (see `needs_bare_choices`).
     """
     context = contexts[0]
     if config.output_type in ("loglikelihood", "multiple_choice"):
@@ -31,7 +31,7 @@ def requests_of(
             yield Instance("loglikelihood_rolling", continuation=text, repeat=repeat, **common)
         elif question.choices is None:
             own_space = question.answer[:1].isspace()  # as lambada's targets have
-            bare_answer = own_space or context == ""  # there is nothing that a delimiter could set apart
+            bare_answer = own_space or context == ""  # no delimiter is needed
             continuation = question.answer if bare_answer else config.target_delimiter + question.answer
             yield _scored(context, continuation, question.answer, 0, repeat, common)
         else:
@@ -39,7 +39,7 @@ def requests_of(
 
 
 def _check_continuations(question: Question) -> None:
-    """DataError where there is nothing to score: an empty text has log-likelihood 0 and would beat every other one."""
+    """Raises RowError for an empty continuation: it has log-likelihood 0, more than any other text."""
     if question.choices is None or question.contexts is not None:
         if question.answer == "":
             raise RowError("doc_to_target gave no text, so there is nothing to score.")
@@ -50,7 +50,7 @@ def _check_continuations(question: Question) -> None:
 
 
 def needs_bare_choices(config: TaskConfig) -> bool:
-    """Whether a metric compares each choice with its own likelihood without a question (acc_mutual_info)."""
+    """Whether a metric compares each choice with its log-likelihood without a question (acc_mutual_info)."""
     metrics = (metric["metric"] for pipeline in config.pipelines() for metric in pipeline["metric_list"])
     return config.output_type == "multiple_choice" and "acc_mutual_info" in metrics
 
@@ -63,7 +63,7 @@ def _choices(
     common: dict[str, Any],
     bare: bool,
 ) -> Iterator[Instance]:
-    """One request a choice, then one a choice without a question where that is asked for."""
+    """A request for each choice, then, with `bare`, one for each choice without a question."""
     options, delimiter = question.choices or [], config.target_delimiter
     for choice, option in enumerate(options):
         scored = question.answer if question.contexts else option
@@ -78,10 +78,9 @@ def _choices(
 
 
 def _generation_kwargs(config: TaskConfig, chat: bool) -> dict[str, Any]:
-    """The config's, with the gap between examples as the stop string of a plain prompt that states none.
+    """The config's generation kwargs. The default stop string of a plain-text prompt is the gap between examples.
 
-    A plain text goes on after the answer, with a next question; a chat's turn ends by itself, and its answer may have
-    paragraphs.
+    A plain text continues after the answer with another question; a chat turn ends by itself, and its answer may have paragraphs.
     """
     kwargs = dict(config.generation_kwargs or {})
     if not chat and config.fewshot_delimiter:

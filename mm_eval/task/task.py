@@ -1,14 +1,17 @@
-"""A task: a config joined with its docs. It turns docs into instances, and knows the right answers.
+"""A task: a config with its docs. `Task.instances` turns docs into the requests of a run.
 
-Task.load(config, source) -> task;  task.instances(doc_ids, style) -> one Instance a question, choice and repeat
+Task.load(config, source) -> task
+task.select(limit) -> doc ids
+task.instances(doc_ids, style) -> one Instance for each doc, choice and repeat
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.located import located
@@ -18,10 +21,11 @@ from mm_eval.task.dataset import LOCAL_FILES, DataSource, beside, docs_of, load_
 from mm_eval.task.decode import decoding
 from mm_eval.task.docs import Docs, FileState, picture_files, sample_files
 from mm_eval.task.fewshot import Example, ExamplePool
-from mm_eval.task.layout import Layout, Turn, lead_of, messages_of, write_context, written_context
-from mm_eval.task.media import PictureCache, picture_digest, visuals_of
-from mm_eval.task.question import Question, question_of, words_of
+from mm_eval.task.layout import Layout, Turn, context_of, written_context
+from mm_eval.task.media import picture_digest
+from mm_eval.task.question import Question, question_of, text_of
 from mm_eval.task.requests import needs_bare_choices, requests_of
+from mm_eval.task.visuals import PictureCache, messages_of, visuals_of
 from mm_eval.types import Context, Doc, Instance, Message, RequestType
 
 if TYPE_CHECKING:
@@ -30,18 +34,18 @@ if TYPE_CHECKING:
 EVALUATION_SPLITS = ("test_split", "validation_split")
 FEWSHOT_SPLITS = ("fewshot_split", "training_split", "validation_split", "test_split")
 
+PictureLoader: TypeAlias = "Callable[[], list[Image]]"
+
 
 @dataclass(frozen=True)
 class PromptStyle:
-    """How a run asks, whatever the task.
+    """How a run asks one task.
 
-    block: the prompt kwargs for this task and model.
-    chat: contexts are chat messages, not text.
-    system: `--system_instruction`.
-    multiturn: few-shot examples are turns of the chat; None leaves it to the task, and else it is so.
+    block: the prompt kwargs of the task for the model. chat: contexts are chat messages, otherwise text.
+    system: `--system_instruction`. multiturn: `--fewshot_as_multiturn`; None leaves it to the task.
     """
 
-    block: PromptBlock = field(default_factory=PromptBlock)
+    block: PromptBlock = PromptBlock(stated=False)
     chat: bool = False
     system: str | None = None
     multiturn: bool | None = None
@@ -51,7 +55,7 @@ class PromptStyle:
 class Task:
     """A resolved config with its docs.
 
-    path: the identity under which answers are journalled. name: the row in the table.
+    path: the identity of its answers in the journal. pool: the docs that few-shot examples come from.
     """
 
     config: TaskConfig
@@ -62,110 +66,34 @@ class Task:
 
     @classmethod
     def load(cls, config: TaskConfig, source: DataSource, seed: int = 0) -> Task:
-        """Reads the docs (and the pool of examples) of a config whose functions are resolved.
+        """Reads the docs, and the docs for examples, of a config whose functions are resolved.
 
-        A config with `class: !function task.Mine` is loaded by that class, a subclass of this one; what else its entry says is
-        in `config.class_arguments`.
+        A config with `class: !function task.Mine` is loaded by that class, a subclass of this one, which finds the other keys of
+        its entry in `config.class_arguments`.
         """
         if config.task_class is not None and config.task_class is not cls:
             if not (isinstance(config.task_class, type) and issubclass(config.task_class, Task)):
                 hint = "Derive it from mm_eval.task.task.Task."
                 raise ConfigError(
-                    f"{config.task_class!r} is no task class.", where=config.where("task_class"), hint=hint
+                    f"{config.task_class!r} is not a task class.", where=config.where("task_class"), hint=hint
                 )
             return config.task_class.load(config, source, seed)
         key, split = next(((key, split) for key in EVALUATION_SPLITS if (split := getattr(config, key))), (None, None))
         if split is None or key is None:
             raise ConfigError("neither test_split nor validation_split is given.", where=config.where("task"))
-        task = cls(config, cls._load_split(config, source, split, key, config.process_docs), seed)
+        task = cls(config, _load_split(config, source, split, key, config.process_docs), seed)
         if config.num_fewshot:
             task.pool = task._example_pool(source, split)
         return task
-
-    @staticmethod
-    def _load_split(
-        config: TaskConfig, source: DataSource, split: str, key: str, process: Callable[[Any], Any] | None
-    ) -> Docs:
-        if config.custom_dataset is not None:
-            arguments = {**config.metadata, **config.dataset_kwargs}
-            where = config.where("custom_dataset")
-            return docs_of(config.custom_dataset, arguments, split, where, process, source, config.draws())
-        if config.dataset_path is None:
-            raise ConfigError("dataset_path is missing.", where=config.where("task"))
-        options = dict(config.dataset_kwargs or {})
-        written = located(config.dataset_kwargs).places.get("data_files")
-        if config.dataset_path in LOCAL_FILES and written and written.file:
-            options["data_files"] = beside(options["data_files"], written.file.parent)
-        if config.dataset_revision:
-            options["revision"] = config.dataset_revision
-        docs = load_docs(
-            config.dataset_path,
-            config.dataset_name,
-            split,
-            source,
-            where=config.where(key),
-            kwargs=options,
-            process=process,
-            draws=config.draws(),
-        )
-        docs.where = config.path
-        return docs
-
-    def _example_pool(self, source: DataSource, split: str) -> ExamplePool:
-        """The docs for examples: a split that is named for them, else `samples`, else the splits in their order of preference."""
-        config, settings = self.config, self.config.fewshot_config
-        common: dict[str, Any] = {
-            "sampler": settings.get("sampler", "default"),
-            "seed": self.seed,
-            "where": config.where("fewshot_config"),
-            "indices": tuple(settings["fewshot_indices"]) if settings.get("fewshot_indices") else None,
-        }
-        splits = {"fewshot_config": settings.get("split"), **{key: getattr(config, key) for key in FEWSHOT_SPLITS}}
-        key, chosen = next((key, name) for key, name in splits.items() if name)
-        samples = settings.get("samples")
-        if samples and key not in ("fewshot_config", "fewshot_split"):
-            return ExamplePool(samples() if callable(samples) else samples, **common)
-        process = settings.get("process_docs", config.process_docs)
-        if chosen == split and process is config.process_docs:
-            return ExamplePool(self.docs, same_split=True, **common)
-        docs = self._load_split(config, source, chosen, key, process)
-        return ExamplePool(docs, same_split=chosen == split and len(docs) == len(self.docs), **common)
 
     @property
     def path(self) -> str:
         return self.config.path
 
-    @property
-    def examples_fingerprint(self) -> str | None:
-        """Of the split that few-shot examples come from, where that is not the docs' own."""
-        docs = self.pool.docs if self.pool is not None else None
-        return docs.fingerprint if isinstance(docs, Docs) and docs.fingerprint != self.docs.fingerprint else None
-
-    @property
-    def has_pictures(self) -> bool:
-        return self.config.doc_to_visual is not None or self.config.doc_to_messages is not None
-
-    def picture_files(self, doc_ids: Sequence[int], known: Mapping[str, FileState]) -> dict[str, FileState]:
-        """{name: its state} of the picture files that these docs and their few-shot examples name.
-
-        known: the same from an earlier launch, so that only what has changed is read.
-        """
-        if not self.has_pictures:
-            return {}
-        found = picture_files(self.docs, doc_ids, known)
-        if self.pool is None:
-            return found
-        count = self.config.num_fewshot
-        drawn = {e.index for doc_id, doc in self.docs.texts(list(doc_ids)) for e in self.pool.draw(count, doc_id, doc)}
-        if isinstance(self.pool.docs, Docs):
-            return {**picture_files(self.pool.docs, sorted(drawn), known, places=self.docs.places), **found}
-        samples = sample_files((self.pool.docs[index] for index in sorted(drawn)), self.docs.places, known)
-        return {**samples, **found}
-
     def select(self, limit: int | float | None = None, samples: Sequence[int] | None = None) -> list[int]:
-        """The doc ids that a run asks: all, the first `limit` (a share of them below 1), or those named.
+        """The doc ids of a run: the `samples`, or the first `limit` docs (below 1: a fraction of them), or all.
 
-        Errors: ConfigError for a limit of nothing and for an id that no doc has.
+        Errors: ConfigError for an invalid limit and for an id that no doc has.
         """
         total = len(self.docs)
         if samples is not None:
@@ -174,12 +102,11 @@ class Task:
             return sorted(set(samples))
         if limit is None:
             return list(range(total))
-        count = -int(-limit * total // 1) if 0 < limit < 1 else int(limit)
-        if count < 1 or count != limit and not 0 < limit < 1:
-            raise ConfigError(
-                f"--limit {limit} asks for no docs.", hint="Give a count from 1, or a share between 0 and 1."
-            )
-        return list(range(min(count, total)))
+        if 0 < limit < 1:
+            return list(range(math.ceil(limit * total)))
+        if limit < 1 or limit != int(limit):
+            raise ConfigError(f"--limit must be a count of at least 1 or a fraction between 0 and 1 (got {limit!r}).")
+        return list(range(min(int(limit), total)))
 
     def instances(
         self,
@@ -187,13 +114,12 @@ class Task:
         style: PromptStyle,
         turn_pictures: Callable[[int], Sequence[int] | None] | None = None,
     ) -> Iterator[Instance]:
-        """The instances of some docs, in order: one a choice and repeat.
+        """The instances of some docs, in order: one for each choice and repeat.
 
-        turn_pictures: for scoring, when the answers are known already: how many pictures each turn of a doc's prompt had
-            (None: unknown), so that nothing is decoded; the instances then carry no pictures.
-        A doc whose text or pictures can't be had gives one instance that carries the error.
+        turn_pictures: for scoring: how many pictures each turn of a doc's prompt had, None if unknown. Nothing is decoded then,
+            and the instances have no pictures.
+        A doc whose text or pictures can't be read gives instances with that error.
         """
-        style = replace(style, block=style.block.of_task(self.config))
         for doc_id, doc in self.docs.texts(list(doc_ids)):
             try:
                 yield from self._instances(doc_id, doc, style, turn_pictures)
@@ -210,43 +136,39 @@ class Task:
         style: PromptStyle,
         turn_pictures: Callable[[int], Sequence[int] | None] | None,
     ) -> Iterator[Instance]:
-        where = f"{self.path} doc {doc_id}"
-        question = question_of(self.config, doc, style.block, where)
-        examples = self.pool.draw(self.config.num_fewshot, doc_id, doc) if self.pool and self.config.num_fewshot else []
-        messages = self._messages(doc_id, style, where)
-        loaders = self._loaders(doc_id, examples, style, where)
-        error: MMEvalError | None = None
-        digests: list[list[str]] = []
-        pixels = 0
-        if turn_pictures is None:
-            try:
-                for load in loaders:
-                    pictures = load()
-                    with decoding(where):
-                        digests.append([picture_digest(picture) for picture in pictures])
-                    pixels += sum(picture.width * picture.height for picture in pictures)
-            except DataError as broken:
-                error, digests = broken.located(where), []
-            counts = [len(turn) for turn in digests]
+        config, where = self.config, f"{self.path} doc {doc_id}"
+        question = self.question(doc, style.block, where)
+        examples = self.pool.draw(config.num_fewshot, doc_id, doc) if self.pool else []
+        written = self._written_messages(doc_id, style, where)
+        turns = self._picture_loaders(doc_id, examples, style, where)
+
+        digests, pixels, error = _decoded(turns if turn_pictures is None else [], where)
+        counts = [len(turn) for turn in digests] if turn_pictures is None else list(turn_pictures(doc_id) or ())
+        counts += [0] * (len(examples) + 1 - len(counts))  # 0 where unknown
+
+        place = partial(config.where, "description")
+        description = text_of(config.description, doc, style.block, what="description", where=where, place=place)
+        contexts: list[Context]
+        if written is not None:
+            contexts = [written_context(written, description, style.system, question.prefix)]
         else:
-            counts = list(turn_pictures(doc_id) or ())
-        counts += [0] * (len(examples) + 1 - len(counts))
-        if messages is None:
-            contexts = self._contexts(doc, question, examples, style, counts, where)
-        else:
-            lead = lead_of(style.system, self._description(doc, style, where))
-            contexts = [written_context(messages, lead, question.prefix)]
-        template: dict[str, Any] = {
+            layout, settings = Layout.of_task(config, style.multiturn), config.fewshot_config
+            shown = [question_of(config, e.doc, style.block, f"{where}, few-shot example", settings) for e in examples]
+            shots = [Turn(e.text, count, e.answer, e.prefix) for e, count in zip(shown, counts, strict=False)]
+            final = [Turn(text, counts[-1], prefix=question.prefix) for text in question.contexts or [question.text]]
+            contexts = [context_of(turn, shots, layout, description, style.system, style.chat) for turn in final]
+
+        shared: dict[str, Any] = {
             "task": self.path,
             "doc_id": doc_id,
             "doc": doc,
             "target": question.target,
-            "images": (lambda: [picture for load in loaders for picture in load()]) if any(counts) or error else None,
+            "images": (lambda: [picture for load in turns for picture in load()]) if any(counts) or error else None,
             "image_digests": tuple(digest for turn in digests for digest in turn),
             "pixels": pixels,
             "error": error,
         }
-        for instance in requests_of(self.config, question, contexts, template, self._bare_choices):
+        for instance in requests_of(config, question, contexts, shared, self._bare_choices):
             instance.metadata["turn_pictures"] = counts
             instance.metadata["choices"] = question.choices
             yield instance
@@ -257,103 +179,170 @@ class Task:
 
     def question(self, doc: Doc, block: PromptBlock, where: str) -> Question:
         """The text, target and choices of a doc."""
-        return question_of(self.config, doc, block.of_task(self.config), where)
-
-    def _loaders(
-        self, doc_id: int, examples: list[Example], style: PromptStyle, where: str
-    ) -> list[Callable[[], list[Image]]]:
-        """For each turn, examples first, what loads its pictures; the turns that a task writes itself count as one."""
-        if self.writes_messages(style):
-            return [lambda: self._cache.get((style.block.name, doc_id), lambda: self._written(doc_id, style, where)[1])]
-        if self.config.doc_to_visual is None:
-            return []
-        own, shown = self.config.doc_to_visual, self.config.fewshot_config.get("doc_to_visual")
-
-        def loader(key: object, load: Callable[[], Doc], visual: Any) -> Callable[[], list[Image]]:
-            named = self.docs.picture
-            return lambda: self._cache.get(key, lambda: visuals_of(visual, load(), style.block, where, named))
-
-        block = style.block.name
-        loaders = [loader((block, "example", each.index), each.full, shown or own) for each in examples]
-        return [*loaders, loader((block, doc_id), lambda: self.docs.full(doc_id), own)]
+        return question_of(self.config, doc, block, where)
 
     def writes_messages(self, style: PromptStyle) -> bool:
-        """Whether the task writes the chat itself; a plain text is always made of doc_to_text."""
+        """Whether the task writes its chat itself. A plain-text prompt always comes from doc_to_text."""
         return style.chat and self.config.doc_to_messages is not None
 
-    def pictures(
-        self, doc: Doc, style: PromptStyle, where: str, named: Callable[[str, str], Image] | None = None
-    ) -> list[Image]:
-        """The pictures that the question of a whole doc shows, in their order. named: opens a file that a column names."""
-        block = style.block.of_task(self.config)
-        if self.writes_messages(style):
-            return messages_of(self.config.doc_to_messages, doc, block, where)[1]
-        visual = self.config.doc_to_visual
-        return [] if visual is None else visuals_of(visual, doc, block, where, named)
-
-    def _messages(self, doc_id: int, style: PromptStyle, where: str) -> list[Message] | None:
-        """The chat that the task writes itself, None where it leaves that to the layout. Its pictures are cached."""
+    def _written_messages(self, doc_id: int, style: PromptStyle, where: str) -> list[Message] | None:
+        """The chat that the task writes itself, None if it doesn't. Its pictures are cached."""
         if not self.writes_messages(style):
             return None
         if self.config.num_fewshot:
             raise ConfigError(
-                "doc_to_messages writes the whole chat, so that there is no place for few-shot examples.",
+                "doc_to_messages writes the whole chat, so few-shot examples can't be added.",
                 where=self.config.where("doc_to_messages"),
-                hint="Ask with --num_fewshot 0 or --apply_chat_template false.",
+                hint="Use --num_fewshot 0 or --apply_chat_template false.",
             )
-        messages, pictures = self._written(doc_id, style, where)
-        self._cache.get((style.block.name, doc_id), lambda: pictures)
+        messages, pictures = messages_of(self.config.doc_to_messages, self.docs.full(doc_id), style.block, where)
+        self._cache.get((style.block.cache_key, doc_id), lambda: pictures)
         return messages
 
-    def _written(self, doc_id: int, style: PromptStyle, where: str) -> tuple[list[Message], list[Image]]:
-        return messages_of(self.config.doc_to_messages, self.docs.full(doc_id), style.block, where)
+    def _picture_loaders(
+        self, doc_id: int, examples: Sequence[Example], style: PromptStyle, where: str
+    ) -> list[PictureLoader]:
+        """For each turn, examples first, a function that loads its pictures. A chat that the task writes is one turn."""
+        block, visual = style.block, self.config.doc_to_visual
+        if visual is None and not self.writes_messages(style):
+            return []
+        example_visual = self.config.fewshot_config.get("doc_to_visual") or visual
 
-    def _description(self, doc: Doc, style: PromptStyle, where: str) -> str:
-        written = partial(self.config.where, "description")
-        return words_of(self.config.description, doc, style.block, what="description", where=where, written=written)
+        def of_example(example: Example) -> list[Image]:
+            return visuals_of(example_visual, example.full(), block, where, self.docs.picture)
 
-    def _contexts(
-        self, doc: Doc, question: Question, examples: list[Example], style: PromptStyle, counts: list[int], where: str
-    ) -> list[Context]:
-        """The prompt of a question; one a choice where each has a text of its own."""
-        config, settings = self.config, self.config.fewshot_config
-        description = self._description(doc, style, where)
-        asked = [question_of(config, e.doc, style.block, f"{where}, few-shot example", settings) for e in examples]
-        shots = [Turn(shot.text, count, shot.answer, shot.prefix) for shot, count in zip(asked, counts, strict=False)]
-        given = {key: value for key, value in settings.items() if value is not None}
-        layout = Layout(
-            config.target_delimiter,
-            given.get("target_delimiter", config.target_delimiter),
-            given.get("fewshot_delimiter", config.fewshot_delimiter),
-            next((m for m in (style.multiturn, config.fewshot_as_multiturn) if m is not None), True),
-        )
-        turns = [Turn(text, counts[-1], prefix=question.prefix) for text in question.contexts or [question.text]]
-        return [write_context(turn, shots, layout, description, style.system, style.chat) for turn in turns]
+        def of_question() -> list[Image]:
+            return self.pictures(self.docs.full(doc_id), style, where, self.docs.picture)
+
+        def cached(load: PictureLoader, *key: object) -> PictureLoader:
+            return lambda: self._cache.get((block.cache_key, *key), load)
+
+        shots = [cached(partial(of_example, example), "example", example.index) for example in examples]
+        return [*shots, cached(of_question, doc_id)]
+
+    def pictures(
+        self, doc: Doc, style: PromptStyle, where: str, open_file: Callable[[str, str], Image] | None = None
+    ) -> list[Image]:
+        """The pictures of the question of a whole doc, in order. open_file: opens a picture file that a column names."""
+        if self.writes_messages(style):
+            return messages_of(self.config.doc_to_messages, doc, style.block, where)[1]
+        visual = self.config.doc_to_visual
+        return [] if visual is None else visuals_of(visual, doc, style.block, where, open_file)
 
     def groups(self, doc_ids: Sequence[int]) -> dict[int, object]:
-        """For each doc what it should be asked together with: its `cluster_key`, else the files of its pictures, else itself."""
+        """{doc id: key of the docs to request together}: its `cluster_key`, else its picture files, else the doc itself."""
         if self.config.cluster_key:
             return self.clusters(dict(self.docs.texts(list(doc_ids))), {})
         keys = self.docs.picture_keys(list(doc_ids))
         return {doc_id: keys.get(doc_id, doc_id) for doc_id in doc_ids}
 
     def clusters(self, docs: Mapping[int, Doc], digests: Mapping[int, tuple[str, ...]]) -> dict[int, object]:
-        """For each doc the cluster it belongs to: the YAML's `cluster_key`, else its pictures, else itself.
+        """{doc id: its cluster} for standard errors: its `cluster_key`, else its pictures, else the doc itself.
 
-        digests: the picture digests of each doc, as far as they are known.
+        digests: the picture digests of the docs, as far as known.
         """
         keys = self.config.cluster_key
-        names = [keys] if isinstance(keys, str) else list(keys or ())
+        if not keys:
+            return {doc_id: digests.get(doc_id) or doc_id for doc_id in docs}
+        names = [keys] if isinstance(keys, str) else list(keys)
         found: dict[int, object] = {}
         for doc_id, doc in docs.items():
-            if names:
-                if missing := [name for name in names if name not in doc]:
-                    raise DataError(
-                        f"cluster_key names the column {missing[0]!r}, which doc {doc_id} lacks.",
-                        where=self.config.where("cluster_key"),
-                        hint=did_you_mean(missing[0], doc),
-                    )
-                found[doc_id] = tuple(str(doc[name]) for name in names)
-            else:
-                found[doc_id] = digests.get(doc_id) or doc_id
+            if missing := [name for name in names if name not in doc]:
+                raise DataError(
+                    f"cluster_key names the column {missing[0]!r}, which doc {doc_id} lacks.",
+                    where=self.config.where("cluster_key"),
+                    hint=did_you_mean(missing[0], doc),
+                )
+            found[doc_id] = tuple(str(doc[name]) for name in names)
         return found
+
+    @property
+    def has_pictures(self) -> bool:
+        return self.config.doc_to_visual is not None or self.config.doc_to_messages is not None
+
+    def picture_files(self, doc_ids: Sequence[int], known: Mapping[str, FileState]) -> dict[str, FileState]:
+        """{name: state} of the picture files that these docs and their few-shot examples name.
+
+        known: the states at an earlier launch; unchanged files are not read again.
+        """
+        if not self.has_pictures:
+            return {}
+        found = picture_files(self.docs, doc_ids, known)
+        if self.pool is None:
+            return found
+        count = self.config.num_fewshot
+        drawn = {e.index for doc_id, doc in self.docs.texts(list(doc_ids)) for e in self.pool.draw(count, doc_id, doc)}
+        if isinstance(self.pool.docs, Docs):
+            return {**picture_files(self.pool.docs, sorted(drawn), known, places=self.docs.places), **found}
+        samples = sample_files((self.pool.docs[index] for index in sorted(drawn)), self.docs.places, known)
+        return {**samples, **found}
+
+    @property
+    def examples_fingerprint(self) -> str | None:
+        """The fingerprint of the split that few-shot examples come from; None if it is the docs' own."""
+        docs = self.pool.docs if self.pool is not None else None
+        return docs.fingerprint if isinstance(docs, Docs) and docs.fingerprint != self.docs.fingerprint else None
+
+    def _example_pool(self, source: DataSource, split: str) -> ExamplePool:
+        """The docs for examples: of a split named for them, else `samples`, else of the first of FEWSHOT_SPLITS."""
+        config, settings = self.config, self.config.fewshot_config
+        common: dict[str, Any] = {
+            "sampler": settings.get("sampler", "default"),
+            "seed": self.seed,
+            "where": config.where("fewshot_config"),
+            "indices": tuple(settings["fewshot_indices"]) if settings.get("fewshot_indices") else None,
+        }
+        splits = {"fewshot_config": settings.get("split"), **{key: getattr(config, key) for key in FEWSHOT_SPLITS}}
+        key, chosen = next((key, name) for key, name in splits.items() if name)
+        samples = settings.get("samples")
+        if samples and key not in ("fewshot_config", "fewshot_split"):
+            return ExamplePool(samples() if callable(samples) else samples, **common)
+        process = settings.get("process_docs", config.process_docs)
+        if chosen == split and process is config.process_docs:
+            return ExamplePool(self.docs, same_split=True, **common)
+        docs = _load_split(config, source, chosen, key, process)
+        return ExamplePool(docs, same_split=chosen == split and len(docs) == len(self.docs), **common)
+
+
+def _decoded(loaders: Sequence[PictureLoader], where: str) -> tuple[list[list[str]], int, MMEvalError | None]:
+    """(picture digests of each turn, pixels of all pictures, the error if one can't be decoded)."""
+    digests: list[list[str]] = []
+    pixels = 0
+    try:
+        for load in loaders:
+            pictures = load()
+            with decoding(where):
+                digests.append([picture_digest(picture) for picture in pictures])
+            pixels += sum(picture.width * picture.height for picture in pictures)
+    except DataError as error:
+        return [], pixels, error.located(where)
+    return digests, pixels, None
+
+
+def _load_split(
+    config: TaskConfig, source: DataSource, split: str, key: str, process: Callable[[Any], Any] | None
+) -> Docs:
+    """The docs of a split, from the task's own function or from its dataset. key: the config key that names the split."""
+    if config.custom_dataset is not None:
+        arguments = {**config.metadata, **config.dataset_kwargs}
+        where = config.where("custom_dataset")
+        return docs_of(config.custom_dataset, arguments, split, where, process, source, config.draws())
+    if config.dataset_path is None:
+        raise ConfigError("dataset_path is missing.", where=config.where("task"))
+    options = dict(config.dataset_kwargs)
+    place = located(config.dataset_kwargs).places.get("data_files")
+    if config.dataset_path in LOCAL_FILES and place and place.file:
+        options["data_files"] = beside(options["data_files"], place.file.parent)
+    if config.dataset_revision:
+        options["revision"] = config.dataset_revision
+    return load_docs(
+        config.dataset_path,
+        config.dataset_name,
+        split,
+        source,
+        where=config.where(key),
+        task=config.path,
+        kwargs=options,
+        process=process,
+        draws=config.draws(),
+    )

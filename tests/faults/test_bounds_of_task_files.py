@@ -9,7 +9,7 @@ import pytest
 
 from mm_eval.catalog.manager import TaskManager
 from mm_eval.errors import ConfigError, DataError
-from mm_eval.task import template as bounds
+from mm_eval.task import template_cost as bounds
 from mm_eval.task.template import render
 from tests.conftest import Ran
 

@@ -307,7 +307,7 @@ def test_the_pictures_of_one_doc_are_bounded_together(monkeypatch) -> None:
 
 def test_a_picture_file_of_gigabytes_or_a_pipe_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.png")
-    with pytest.raises(DataError, match="no file"):
+    with pytest.raises(DataError, match="not a file"):
         Places((tmp_path,)).read("pipe.png")
     with (tmp_path / "huge.png").open("wb") as file:
         file.truncate(2**31 + 1)

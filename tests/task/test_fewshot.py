@@ -40,7 +40,7 @@ def test_first_n_keeps_the_order_and_indices_name_the_pool() -> None:
 
 
 def test_too_few_docs_and_wrong_settings_are_config_errors() -> None:
-    with pytest.raises(ConfigError, match="20 few-shot examples are asked for"):
+    with pytest.raises(ConfigError, match="20 few-shot examples are requested"):
         ExamplePool(DOCS, same_split=True).draw(20, 0, DOCS[0])
     with pytest.raises(ConfigError, match="Did you mean 'first_n'"):
         ExamplePool(DOCS, sampler="firstn")

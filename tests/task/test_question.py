@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, DataError
 from mm_eval.task.blocks import PromptBlock, choose_block
 from mm_eval.task.dataset import DataSource
+from mm_eval.task.question import choice_index, choices_of, evaluate_field, render
 from mm_eval.task.task import PromptStyle, Task
 
 DOCS = {
@@ -17,6 +19,8 @@ DOCS = {
 }
 PLAIN, CHAT = PromptStyle(), PromptStyle(chat=True)
 FIRST = {"sampler": "first_n"}
+BLOCK = PromptBlock()
+DOC = {"question": "Why?", "answer": "42", "label": 1, "choices": {"text": ["x", "y"]}, "options": ["p", "q"]}
 
 
 def task(**keys: Any) -> Task:
@@ -246,7 +250,7 @@ def test_what_is_right_goes_with_the_prompt_block() -> None:
         return {"mcq": "B", "qa": doc["word"]}[model_specific_target_kwargs]
 
     made = task(doc_to_target=target, model_specific_target_kwargs={"default": "mcq", "qwen_vl": "qa"})
-    styles = [PromptStyle(PromptBlock(key)) for key in ("default", "qwen_vl", "gpt4v")]
+    styles = [PromptStyle(PromptBlock.of_task(made.config, key)) for key in ("default", "qwen_vl", "gpt4v")]
     assert [asked(made, style).target for style in styles] == ["B", "dog", "B"]
     own = task(doc_to_target=lambda doc, model_specific_target_kwargs="its own": model_specific_target_kwargs)
     assert asked(own).target == "its own"
@@ -261,7 +265,7 @@ def test_the_prompt_block_or_its_absence_reaches_doc_to_text(blocks: Any, prompt
         return doc["q"] + (" (own)" if kwargs is None else kwargs.get("post", ""))
 
     made = task(doc_to_text=text, model_specific_prompt_kwargs=blocks)
-    assert asked(made, PromptStyle(choose_block(blocks, ("qwen_vl",)))).context == prompt
+    assert asked(made, PromptStyle(choose_block(made.config, ("qwen_vl",)))).context == prompt
 
 
 @pytest.mark.parametrize(
@@ -282,3 +286,98 @@ def test_nothing_is_put_before_a_target_that_follows_an_empty_prompt(
 
 def test_the_choices_after_an_empty_prompt_keep_their_delimiter() -> None:
     assert pairs(choice_task(doc_to_text="")) == [("", " cat"), ("", " dog")]
+
+
+def field(value, doc=DOC):
+    return evaluate_field(value, doc, BLOCK, what="doc_to_text", where="t doc 3")
+
+
+def test_a_column_a_template_a_function_and_a_literal() -> None:
+    assert field("question") == "Why?"
+    assert field("Q: {{question}}\n") == "Q: Why?\n"
+    assert field(lambda doc: doc["label"]) == 1
+    assert field("Describe it, please.") == "Describe it, please."
+
+
+def test_one_expression_keeps_its_type() -> None:
+    assert field("{{label}}") == 1
+    assert field("{{choices.text}}") == ["x", "y"]
+    assert field("{{answer}}") == "42", "a digit target stays text"
+    assert field("{{question}}{{label}}") == "Why?1"
+
+
+def test_a_misspelt_column_is_an_error_that_names_doc_and_suggestion() -> None:
+    with pytest.raises(DataError, match=r"t doc 3: .*'qestion'.*Did you mean 'question'\?"):
+        field("qestion")
+    with pytest.raises(DataError, match="qestion"):
+        field("{{qestion}} ?")
+
+
+@pytest.mark.parametrize(
+    ("given", "index"),
+    [
+        (np.int32(1), 1),
+        (np.round(np.float32(0.6)).astype(np.int32), 1),
+        (np.array([0, 1]), [0, 1]),
+        (np.str_("dog"), 1),
+    ],
+)
+def test_a_function_may_give_numpys_numbers(given, index) -> None:
+    """lm-eval's toxigen does; a numpy float or bool names no choice, as Python's own."""
+    found = evaluate_field(lambda doc: given, DOC, BLOCK, what="doc_to_target", where="t doc 0")
+    assert choice_index(found, ["cat", "dog"], "t doc 0") == index
+    for wrong in (np.float64(1.0), np.bool_(True)):
+        found = evaluate_field(lambda doc, value=wrong: value, DOC, BLOCK, what="doc_to_target", where="t doc 0")
+        with pytest.raises(DataError, match="t doc 0"):
+            choice_index(found, ["cat", "dog"], "t doc 0")
+
+
+def test_a_failing_function_is_a_data_error_of_its_doc() -> None:
+    with pytest.raises(DataError, match="t doc 3: doc_to_text failed: KeyError"):
+        field(lambda doc: doc["nothing"])
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "{{ ''.__class__.__mro__ }}",
+        "{{ question.__class__.__base__.__subclasses__() }}",
+        "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
+        "{{ self.__init__.__globals__ }}",
+        "{{ ().__class__.__bases__[0].__subclasses__()[0] }}",
+        "{{ lipsum.__globals__['os'].system('id') }}",
+        "{% for x in [].__class__.__base__.__subclasses__() %}{{x}}{% endfor %}",
+        "{{ options.append(1) }}",
+    ],
+)
+def test_jinja_stays_in_its_sandbox(payload: str) -> None:
+    with pytest.raises((ConfigError, DataError)):
+        render(payload, DOC)
+
+
+@pytest.mark.parametrize(
+    ("target", "index"),
+    [(0, 0), (1, 1), (-100, -100), ("cat", 0), ("dog", 1), ("B", 1), ("b", 1), (["cat", "dog"], [0, 1])],
+)
+def test_targets_that_name_a_choice(target, index) -> None:
+    assert choice_index(target, ["cat", "dog"], "t doc 0") == index
+
+
+@pytest.mark.parametrize("target", ["1", "0", 2, -1, "C", "bird", None, True, 1.0, "", {"a": 1}, b"cat"])
+def test_targets_that_name_none(target) -> None:
+    with pytest.raises(DataError, match="t doc 0"):
+        choice_index(target, ["cat", "dog"], "t doc 0")
+
+
+def test_a_choice_that_is_a_digit_is_found_by_its_text_not_as_an_index() -> None:
+    assert choice_index("2", ["3", "2"], "") == 1
+    with pytest.raises(DataError, match="several"):
+        choice_index("x", ["x", "x"], "")
+
+
+def test_choices_from_lists_mappings_templates_and_text() -> None:
+    for value in (["x", "y"], {"a": "x", "b": "y"}, "{{choices.text}}", lambda doc: ("x", "y"), "['x', 'y']"):
+        assert choices_of(value, DOC, BLOCK, "") == ["x", "y"]
+    for value in ("question", [], 3):
+        with pytest.raises(DataError):
+            choices_of(value, DOC, BLOCK, "t doc 0")

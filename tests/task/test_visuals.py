@@ -100,14 +100,14 @@ def test_scoring_makes_the_same_context_again(root: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("hello", "gave 'hello', not a list of turns"),
-        ([], "not a list of turns"),
+        ("hello", "gave 'hello'; expected a list of turns"),
+        ([], "expected a list of turns"),
         ([{"role": "tool", "content": [TEXT]}], "A turn has a `role`"),
         ([{"role": "user", "content": "t"}], "and `content`, a list of parts"),
-        ([{"role": "user", "content": [{"type": "video", "url": "a.mp4"}]}], "no text and no picture: .*a.mp4"),
+        ([{"role": "user", "content": [{"type": "video", "url": "a.mp4"}]}], "neither text nor picture: .*a.mp4"),
         (
             [{"role": "user", "content": [{"type": "image", "url": "a.png"}]}],
-            "doc_to_messages gave str where a picture",
+            "doc_to_messages gave str; expected a picture",
         ),
     ],
 )
@@ -126,7 +126,7 @@ def test_a_function_that_fails_is_named(root: Path) -> None:
 
 def test_few_shot_examples_have_no_place_in_it(root: Path) -> None:
     task = load(root, interleaved, num_fewshot=1)
-    with pytest.raises(ConfigError, match="no place for few-shot examples"):
+    with pytest.raises(ConfigError, match="few-shot examples can't be added"):
         list(task.instances([0], CHAT))
     assert list(task.instances([0], PromptStyle()))[0].error is None
 

@@ -1,122 +1,33 @@
-"""Columns, templates, targets and prompt blocks: the words of a question and its right answer."""
+"""Prompt blocks: which one a run chooses, how a task's function gets it, and keys that no function reads."""
 
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from mm_eval.errors import ConfigError, DataError
+from mm_eval.errors import ConfigError
 from mm_eval.task.blocks import PromptBlock, call, check_prompt_keys, choose_block
-from mm_eval.task.question import choice_index, choices_of, evaluate_field, render
-
-BLOCK = PromptBlock()
-DOC = {"question": "Why?", "answer": "42", "label": 1, "choices": {"text": ["x", "y"]}, "options": ["p", "q"]}
+from mm_eval.task.question import evaluate_field
 
 
-def field(value, doc=DOC):
-    return evaluate_field(value, doc, BLOCK, what="doc_to_text", where="t doc 3")
-
-
-def test_a_column_a_template_a_function_and_a_literal() -> None:
-    assert field("question") == "Why?"
-    assert field("Q: {{question}}\n") == "Q: Why?\n"
-    assert field(lambda doc: doc["label"]) == 1
-    assert field("Describe it, please.") == "Describe it, please."
-
-
-def test_one_expression_keeps_its_type() -> None:
-    assert field("{{label}}") == 1
-    assert field("{{choices.text}}") == ["x", "y"]
-    assert field("{{answer}}") == "42", "a digit target stays text"
-    assert field("{{question}}{{label}}") == "Why?1"
-
-
-def test_a_misspelt_column_is_an_error_that_names_doc_and_suggestion() -> None:
-    with pytest.raises(DataError, match=r"t doc 3: .*'qestion'.*Did you mean 'question'\?"):
-        field("qestion")
-    with pytest.raises(DataError, match="qestion"):
-        field("{{qestion}} ?")
-
-
-@pytest.mark.parametrize(
-    ("given", "index"),
-    [
-        (np.int32(1), 1),
-        (np.round(np.float32(0.6)).astype(np.int32), 1),
-        (np.array([0, 1]), [0, 1]),
-        (np.str_("dog"), 1),
-    ],
-)
-def test_a_function_may_give_numpys_numbers(given, index) -> None:
-    """lm-eval's toxigen does; a numpy float or bool names no choice, as Python's own."""
-    found = evaluate_field(lambda doc: given, DOC, BLOCK, what="doc_to_target", where="t doc 0")
-    assert choice_index(found, ["cat", "dog"], "t doc 0") == index
-    for wrong in (np.float64(1.0), np.bool_(True)):
-        found = evaluate_field(lambda doc, value=wrong: value, DOC, BLOCK, what="doc_to_target", where="t doc 0")
-        with pytest.raises(DataError, match="t doc 0"):
-            choice_index(found, ["cat", "dog"], "t doc 0")
-
-
-def test_a_failing_function_is_a_data_error_of_its_doc() -> None:
-    with pytest.raises(DataError, match="t doc 3: doc_to_text failed: KeyError"):
-        field(lambda doc: doc["nothing"])
-
-
-@pytest.mark.parametrize(
-    "payload",
-    [
-        "{{ ''.__class__.__mro__ }}",
-        "{{ question.__class__.__base__.__subclasses__() }}",
-        "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
-        "{{ self.__init__.__globals__ }}",
-        "{{ ().__class__.__bases__[0].__subclasses__()[0] }}",
-        "{{ lipsum.__globals__['os'].system('id') }}",
-        "{% for x in [].__class__.__base__.__subclasses__() %}{{x}}{% endfor %}",
-        "{{ options.append(1) }}",
-    ],
-)
-def test_jinja_stays_in_its_sandbox(payload: str) -> None:
-    with pytest.raises((ConfigError, DataError)):
-        render(payload, DOC)
-
-
-@pytest.mark.parametrize(
-    ("target", "index"),
-    [(0, 0), (1, 1), (-100, -100), ("cat", 0), ("dog", 1), ("B", 1), ("b", 1), (["cat", "dog"], [0, 1])],
-)
-def test_targets_that_name_a_choice(target, index) -> None:
-    assert choice_index(target, ["cat", "dog"], "t doc 0") == index
-
-
-@pytest.mark.parametrize("target", ["1", "0", 2, -1, "C", "bird", None, True, 1.0, "", {"a": 1}, b"cat"])
-def test_targets_that_name_none(target) -> None:
-    with pytest.raises(DataError, match="t doc 0"):
-        choice_index(target, ["cat", "dog"], "t doc 0")
-
-
-def test_a_choice_that_is_a_digit_is_found_by_its_text_not_as_an_index() -> None:
-    assert choice_index("2", ["3", "2"], "") == 1
-    with pytest.raises(DataError, match="several"):
-        choice_index("x", ["x", "x"], "")
-
-
-def test_choices_from_lists_mappings_templates_and_text() -> None:
-    for value in (["x", "y"], {"a": "x", "b": "y"}, "{{choices.text}}", lambda doc: ("x", "y"), "['x', 'y']"):
-        assert choices_of(value, DOC, BLOCK, "") == ["x", "y"]
-    for value in ("question", [], 3):
-        with pytest.raises(DataError):
-            choices_of(value, DOC, BLOCK, "t doc 0")
+def chosen(blocks, model_keys, requested=None):
+    return choose_block(SimpleNamespace(prompt_kwargs=blocks, target_kwargs={}), model_keys, requested)
 
 
 def test_a_block_states_only_what_differs() -> None:
     blocks = {"default": {"pre": "p", "post": "d"}, "qwen_vl": {"post": "q"}, "qwen2_vl": {"post": "q2"}}
-    assert choose_block(blocks, ("qwen2_5_vl", "qwen2_vl", "qwen_vl")) == PromptBlock(
-        "qwen2_vl", {"pre": "p", "post": "q2"}
-    )
-    assert choose_block(blocks, ("llava",)) == PromptBlock("default", {"pre": "p", "post": "d"})
-    assert choose_block(blocks, ("llava",), "qwen_vl").kwargs == {"pre": "p", "post": "q"}
-    assert choose_block({"qwen_vl": {"post": "q"}}, ("llava",)).kwargs == {}, "a task without default is fine"
-    assert choose_block(None, ("llava",), "mine") == PromptBlock("default", {})
+    assert chosen(blocks, ("qwen2_5_vl", "qwen2_vl", "qwen_vl")) == PromptBlock("qwen2_vl", {"pre": "p", "post": "q2"})
+    assert chosen(blocks, ("llava",)) == PromptBlock("default", {"pre": "p", "post": "d"})
+    assert chosen(blocks, ("llava",), "qwen_vl").kwargs == {"pre": "p", "post": "q"}
+    assert chosen({"qwen_vl": {"post": "q"}}, ("llava",)).kwargs == {}, "a task without default is fine"
+    assert chosen({}, ("llava",), "mine") == PromptBlock("default", {}, stated=False)
+
+
+def test_blocks_of_the_user_leave_a_function_its_own_default_where_none_is_used() -> None:
+    config = SimpleNamespace(prompt_kwargs={}, target_kwargs={"default": "letter"})
+    mine = {"mine": {"post": "!"}}
+    assert not choose_block(config, ("qwen_vl",), blocks=mine).stated
+    block = choose_block(config, ("qwen_vl",), "mine", mine)
+    assert block == PromptBlock("mine", {"post": "!"}, {"default": "letter"}, stated=True)
 
 
 def test_a_function_gets_the_block_under_the_name_that_it_declares() -> None:
