@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -15,9 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mm_eval.engine.files import folder_error, read_regular, sync_folder, write_whole
 from mm_eval.engine.journal import mend_torn_tails
-from mm_eval.errors import ConfigError, StoreError
+from mm_eval.errors import ConfigError, MMEvalError, StoreError
+from mm_eval.files import read_regular, write_all, write_atomic
 from mm_eval.task.docs import FileState
 
 RUN_VERSION = 1
@@ -26,6 +27,18 @@ UNSTATED = {"on_long_prompt": "cut"}
 
 Files: TypeAlias = Mapping[str, Mapping[str, FileState]]
 """{task: {name that rows have for a picture file: its state}}"""
+
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.ESTALE})
+"""The disk is full or fails. Any other error means that the folder is the wrong one."""
+
+
+def folder_error(what: str, path: Path, error: OSError, hint: str = "Choose another --output_path.") -> MMEvalError:
+    """The error of an unusable run folder: StoreError (exit code 3) if the disk failed, else ConfigError (exit code 2)."""
+    where = str(error.filename or path)
+    sentence = f"{what}: {error.strerror or error}."
+    if error.errno in DISK_ERRORS:
+        return StoreError(sentence, where=where, hint="Recorded answers are safe; the same command continues from there.")
+    return ConfigError(sentence, where=where, hint=hint)
 
 
 class RunFolder:
@@ -67,7 +80,7 @@ class RunFolder:
                 fd = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
                 self._take(fd)
                 os.ftruncate(fd, 0)
-                write_whole(fd, f"pid {os.getpid()} on {socket.gethostname()}".encode())
+                write_all(fd, f"pid {os.getpid()} on {socket.gethostname()}".encode())
                 mend_torn_tails(self.path)
                 self._sweep()
             except OSError as error:
@@ -79,7 +92,7 @@ class RunFolder:
 
     def _sweep(self) -> None:
         """Removes what killed processes had begun to write (`write_lines`), which nobody will put in place."""
-        for path in (path for part in (".", "samples", "media") for path in (self.path / part).glob(".*.tmp")):
+        for path in (path for part in (".", "samples", "media", "ranks") for path in (self.path / part).glob(".*.tmp")):
             pid = path.name.split(".")[-2]
             with suppress(OSError):
                 if pid.isdigit() and not _lives(int(pid)):
@@ -184,18 +197,9 @@ class RunFolder:
     def write_lines(self, name: str, lines: Iterable[str]) -> Path:
         """Puts a whole file in place line by line, or leaves the old one: written beside it, synced, renamed."""
         path = self.path / name
-        beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with beside.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-                file.writelines(f"{line}\n" for line in lines)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, path)
-            sync_folder(path.parent)
+            write_atomic(path, (f"{line}\n" for line in lines))
         except OSError as error:
-            with suppress(OSError):  # where the folder itself can't be, nothing is beside it
-                beside.unlink(missing_ok=True)
             hint = "Recorded answers are safe; the same command continues from there."
             what = f"it can't be written: {error.strerror or error}."
             raise StoreError(what, where=str(path), hint=hint) from error

@@ -33,8 +33,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mm_eval.engine.files import read_regular, sync, sync_folder, write_whole
 from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError, StoreError
+from mm_eval.files import read_regular, sync, sync_folder, write_all
 from mm_eval.types import Answer, Instance, LLOutput, Slot, token_counts
 
 log = logging.getLogger(__name__)
@@ -340,7 +340,7 @@ class Journal:
 
     def _write(self, lines: list[bytes]) -> None:
         """Returns when the lines are on the disk, in a file that the next launch will find."""
-        write_whole(self._fd, b"".join(lines))
+        write_all(self._fd, b"".join(lines))
         sync(self._fd)
         if self._links and not os.fstat(self._fd).st_nlink:
             raise OSError(errno.ENOENT, "the file was deleted while the run wrote to it")

@@ -26,10 +26,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from mm_eval.engine.files import folder_error
-from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.folder import RunFolder, folder_error
 from mm_eval.engine.meeting import BEAT, SILENCE, Meeting, store_of_launch
 from mm_eval.errors import ERRORS_BY_OWNER, ConfigError, MMEvalError
+from mm_eval.files import write_atomic
 
 log = logging.getLogger(__name__)
 
@@ -271,11 +271,8 @@ class Signs:
         """Replaces this rank's file; returns whether the file system let it."""
         self._beat += 1
         path = sign_file(self.folder, self.launch, self.own.rank)
-        beside = path.with_suffix(".tmp")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text(json.dumps({"done": done, "beat": self._beat, **self.counts()}), encoding="utf-8")
-            os.replace(beside, path)
+            write_atomic(path, json.dumps({"done": done, "beat": self._beat, **self.counts()}), durable=False)
         except OSError as error:
             log.debug("A sign of life can't be written: %s", error)
             return False

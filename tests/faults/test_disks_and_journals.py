@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.engine import files as files_module
+from mm_eval import files as files_module
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import Model
 from mm_eval.errors import ConfigError
