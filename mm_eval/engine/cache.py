@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
-from mm_eval.engine.model import GenerationOptions, Model
+from mm_eval.engine.model import Model
 from mm_eval.errors import ConfigError, StoreError
 from mm_eval.types import Answer, Instance
 
