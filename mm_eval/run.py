@@ -23,7 +23,7 @@ from mm_eval.engine.cache import AnswerCache
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.model import request_key
-from mm_eval.engine.order import planned
+from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.ranks import Processes, Signs, all_have_read, launched, processes, wait_for_ranks
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.prepare import Prepared, check_generation, prepare, prepare_from_spec
@@ -159,7 +159,7 @@ def _ask(
         with signs.given(), _cache(plan) as cache, _journal(folder) as journal:
             told = signs.failed_elsewhere
             asker = Asker(plan.model, journal, state, stop, progress.tick, fail_at, cache, outcome, told)
-            asker.ask(planned(_instances(plan, {name: owed for name, (owed, _) in checked.items()})))
+            asker.ask(in_cheapest_order(_instances(plan, {name: owed for name, (owed, _) in checked.items()})))
         progress.stop()
         if own.leads and own.count > 1:
             dead, others = wait_for_ranks(folder.path, launch, own, lambda: stop.requested, heard=signs.heard)

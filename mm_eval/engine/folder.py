@@ -37,7 +37,9 @@ def folder_error(what: str, path: Path, error: OSError, hint: str = "Choose anot
     where = str(error.filename or path)
     sentence = f"{what}: {error.strerror or error}."
     if error.errno in DISK_ERRORS:
-        return StoreError(sentence, where=where, hint="Recorded answers are safe; the same command continues from there.")
+        return StoreError(
+            sentence, where=where, hint="Recorded answers are safe; the same command continues from there."
+        )
     return ConfigError(sentence, where=where, hint=hint)
 
 

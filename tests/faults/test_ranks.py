@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.engine import meeting, ranks
+from mm_eval.engine import meeting
+from mm_eval.engine import ranks as ranks_module
 from mm_eval.engine.meeting import Meeting
 from mm_eval.engine.ranks import Processes, Signs, sign_file, wait_for_ranks
 from mm_eval.errors import ConfigError
@@ -129,7 +130,7 @@ def break_folder(ranks: Path) -> None:
 
 
 def test_a_file_system_that_fails_for_a_while_kills_no_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranks, "BEAT", 0.05)
+    monkeypatch.setattr(ranks_module, "BEAT", 0.05)
     ranks, over = tmp_path / "ranks", threading.Event()
 
     def other_rank() -> None:
@@ -149,7 +150,7 @@ def test_a_file_system_that_fails_for_a_while_kills_no_rank(tmp_path: Path, monk
 
 
 def test_the_last_sign_is_given_again_until_it_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranks, "BEAT", 0.05)
+    monkeypatch.setattr(ranks_module, "BEAT", 0.05)
     ranks = tmp_path / "ranks"
     break_folder(ranks)
     threading.Timer(0.5, ranks.unlink).start()
@@ -159,7 +160,7 @@ def test_the_last_sign_is_given_again_until_it_can_be_written(tmp_path: Path, mo
 
 
 def test_a_rank_that_was_done_stays_done_though_its_file_is_removed(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(ranks, "BEAT", 0.02)
+    monkeypatch.setattr(ranks_module, "BEAT", 0.02)
     with Signs(tmp_path, "now", Processes(1, 2), lambda: COUNTS).given():
         pass
     signs = Signs(tmp_path, "now", Processes(0, 2), lambda: COUNTS)
@@ -179,8 +180,8 @@ def test_a_pause_of_all_processes_and_a_clock_that_jumps_back_kill_no_rank(tmp_p
     path.parent.mkdir()
     path.write_text(json.dumps({"done": False, "beat": 1, **COUNTS}))
     clock, looks = [0.0], []
-    monkeypatch.setattr(ranks.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(ranks.time, "time", lambda: -1e9)
+    monkeypatch.setattr(ranks_module.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(ranks_module.time, "time", lambda: -1e9)
 
     def stopped() -> bool:
         looks.append(1)
