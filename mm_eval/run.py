@@ -18,8 +18,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Protocol
 
-from mm_eval.engine.ask import Asker, Outcome, StopSignal
-from mm_eval.engine.cache import AnswerCache
+from mm_eval.engine.ask import AnswerCache, Asker, Outcome, StopSignal
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.model import request_key
@@ -346,10 +345,12 @@ def _notes(plan: Prepared, state: JournalState, outcome: Outcome) -> list[str]:
     if parts := [f"{asked} of {all_docs} docs of {name}" for name, (asked, all_docs) in plan.in_part.items()]:
         more = f" and of {len(parts) - 4} more tasks" if len(parts) > 4 else ""
         notes.append(f"only {', '.join(parts[:4])}{more} were asked: no result on a benchmark")
-    if outcome.reused and not outcome.asked and not outcome.failed:
+    if outcome.reused and not outcome.requested and not outcome.failed:
         notes.append(f"all {outcome.reused} answers were in the run folder already; nothing was asked")
     elif outcome.reused:
-        notes.append(f"went on with an earlier launch: {outcome.reused} answers were there, {outcome.asked} were asked")
+        notes.append(
+            f"went on with an earlier launch: {outcome.reused} answers were there, {outcome.requested} were asked"
+        )
     if outcome.cached:
         notes.append(f"{outcome.cached} answers came from --use_cache {plan.request.use_cache}")
     if outcome.shared:

@@ -52,7 +52,7 @@ def test_every_answer_is_journalled_and_asked_only_once_over_runs(tmp_path: Path
     model = Scripted(echo)
     first = ask(tmp_path, model, questions(10))
     again = ask(tmp_path, model, questions(12))
-    assert (first.asked, first.answered, again.asked, again.reused) == (10, 10, 2, 10)
+    assert (first.requested, first.answered, again.requested, again.reused) == (10, 10, 2, 10)
     state = read_journal(tmp_path)
     assert all(state.answer(q.slot).output == f"answer to {q.context}" for q in questions(12))
 
@@ -60,7 +60,7 @@ def test_every_answer_is_journalled_and_asked_only_once_over_runs(tmp_path: Path
 def test_equal_questions_are_asked_once_and_counted_in_each_place(tmp_path: Path) -> None:
     model = Scripted(echo)
     outcome = ask(tmp_path, model, questions(3, "a") + questions(6, "b"))
-    assert len(model.asked) == 6 and outcome.asked == 6
+    assert len(model.asked) == 6 and outcome.requested == 6
     state = read_journal(tmp_path)
     assert all(state.answer(q.slot) is not None for q in questions(3, "a") + questions(6, "b"))
     lines = b"".join(path.read_bytes() for path in (tmp_path / "journal").glob("*.jsonl"))
@@ -102,14 +102,14 @@ def test_an_adapter_that_raises_keeps_what_was_answered(tmp_path: Path) -> None:
     outcome = ask(tmp_path, Scripted(raises_late), questions(10))
     assert isinstance(outcome.stopped, ModelError) and "CUDA error" in str(outcome.stopped)
     assert len(read_journal(tmp_path).answers) == 4
-    assert ask(tmp_path, Scripted(echo), questions(10)).asked == 6, "the rest is asked on the second run"
+    assert ask(tmp_path, Scripted(echo), questions(10)).requested == 6, "the rest is asked on the second run"
 
 
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
         (lambda batch: list(echo(batch))[:-1], "gave no answer"),
-        (lambda batch: [*echo(batch), *list(echo(batch))[:1]], "was not asked"),
+        (lambda batch: [*echo(batch), *list(echo(batch))[:1]], "was not made"),
         (lambda batch: [(i, Answer(None)) for i in batch], "must be text"),
     ],
 )
