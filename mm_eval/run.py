@@ -21,9 +21,10 @@ from typing import Any, Protocol
 from mm_eval.engine.ask import AnswerCache, Asker, Outcome, StopSignal
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
+from mm_eval.engine.launch import Processes, processes
 from mm_eval.engine.model import request_key
 from mm_eval.engine.order import in_cheapest_order
-from mm_eval.engine.ranks import Processes, Signs, all_have_read, launched, processes, wait_for_ranks
+from mm_eval.engine.ranks import Signs, all_have_read, launched, wait_for_ranks
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.prepare import Prepared, check_generation, prepare, prepare_from_spec
 from mm_eval.report.html import write_report

@@ -8,7 +8,7 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-from mm_eval.engine import ranks
+from mm_eval.engine import launch, ranks
 from mm_eval.engine.model import Model
 
 evaluate = importlib.import_module("mm_eval.run")
@@ -19,7 +19,7 @@ def die(*_: object, **__: object) -> None:
 
 
 phase = sys.argv.pop(1)
-ranks.START = timedelta(seconds=5)
+launch.START = timedelta(seconds=5)
 if os.environ["RANK"] == "0":
     if phase == "meeting":
         evaluate.processes = die
