@@ -37,7 +37,7 @@ def test_the_fields_spellings_and_numbers_written_as_text():
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "said"),
+    ("kwargs", "message"),
     [
         ({"until": 5}, "until is 5; a text or a list"),
         ({"until": [1, 2]}, "until is"),
@@ -60,6 +60,6 @@ def test_the_fields_spellings_and_numbers_written_as_text():
         ({"num_beams": "two"}, "num_beams is 'two'"),
     ],
 )
-def test_what_makes_no_sense_is_told(kwargs, said):
-    with pytest.raises(ConfigError, match=said):
+def test_invalid_values_are_reported(kwargs, message):
+    with pytest.raises(ConfigError, match=message):
         read(kwargs)
