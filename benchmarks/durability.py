@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from mm_eval.engine.journal import Journal, answer_record, encode, read_journal
@@ -26,8 +27,8 @@ FAULTS = ROOT / "tests" / "faults"
 
 
 def record(number: int, text: str = "x" * 200) -> dict[str, object]:
-    instance = Instance("generate_until", "t", number, {})
-    return answer_record(f"key{number}", [Slot("t", number)], instance, Answer(text, usage={"prompt_tokens": 700}))
+    answer = Answer(text, usage={"prompt_tokens": 700}, key=f"key{number}")
+    return answer_record(answer, [Slot("t", number)])
 
 
 def kills(folder: Path, count: int, runs: int) -> None:
@@ -136,7 +137,7 @@ def throughput(folder: Path, requests: int, latency: float, under_way: int) -> N
             attempts += found.attempts
             if isinstance(found, Answer):
                 answered += 1
-                journal.put(answer_record(str(instance.doc_id), [instance.slot], instance, found))
+                journal.put(answer_record(replace(found, key=str(instance.doc_id)), [instance.slot]))
         journal.close()
         seconds, busy = time.perf_counter() - started, time.process_time() - busy
     finally:

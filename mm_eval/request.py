@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog.manager import Loaded, TaskManager
-from mm_eval.engine.model import MODELS, Model, ModelSettings, one_token_cap
+from mm_eval.engine.generation import one_token_cap
+from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, did_you_mean
 
 DEFAULT_MODEL = "tiny-llava"

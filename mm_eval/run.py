@@ -18,13 +18,13 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Protocol
 
-from mm_eval.engine.ask import Asker, Outcome, StopSignal
-from mm_eval.engine.cache import AnswerCache
+from mm_eval.engine.ask import AnswerCache, Asker, Outcome, StopSignal
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
+from mm_eval.engine.launch import Processes, processes
 from mm_eval.engine.model import request_key
-from mm_eval.engine.order import planned
-from mm_eval.engine.ranks import Processes, Signs, all_have_read, launched, processes, wait_for_ranks
+from mm_eval.engine.order import in_cheapest_order
+from mm_eval.engine.ranks import Signs, all_have_read, launched, wait_for_ranks
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.prepare import Prepared, check_generation, prepare, prepare_from_spec
 from mm_eval.report.html import write_report
@@ -159,7 +159,7 @@ def _ask(
         with signs.given(), _cache(plan) as cache, _journal(folder) as journal:
             told = signs.failed_elsewhere
             asker = Asker(plan.model, journal, state, stop, progress.tick, fail_at, cache, outcome, told)
-            asker.ask(planned(_instances(plan, {name: owed for name, (owed, _) in checked.items()})))
+            asker.ask(in_cheapest_order(_instances(plan, {name: owed for name, (owed, _) in checked.items()})))
         progress.stop()
         if own.leads and own.count > 1:
             dead, others = wait_for_ranks(folder.path, launch, own, lambda: stop.requested, heard=signs.heard)
@@ -346,10 +346,12 @@ def _notes(plan: Prepared, state: JournalState, outcome: Outcome) -> list[str]:
     if parts := [f"{asked} of {all_docs} docs of {name}" for name, (asked, all_docs) in plan.in_part.items()]:
         more = f" and of {len(parts) - 4} more tasks" if len(parts) > 4 else ""
         notes.append(f"only {', '.join(parts[:4])}{more} were asked: no result on a benchmark")
-    if outcome.reused and not outcome.asked and not outcome.failed:
+    if outcome.reused and not outcome.requested and not outcome.failed:
         notes.append(f"all {outcome.reused} answers were in the run folder already; nothing was asked")
     elif outcome.reused:
-        notes.append(f"went on with an earlier launch: {outcome.reused} answers were there, {outcome.asked} were asked")
+        notes.append(
+            f"went on with an earlier launch: {outcome.reused} answers were there, {outcome.requested} were asked"
+        )
     if outcome.cached:
         notes.append(f"{outcome.cached} answers came from --use_cache {plan.request.use_cache}")
     if outcome.shared:

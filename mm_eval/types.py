@@ -1,4 +1,4 @@
-"""The values that travel: from a task's docs to a model, and from the model's answers to the numbers.
+"""The values of a run, from a task's docs to a model, and from the model's answers to the numbers.
 
 Instance -> Answer -> (filters) -> ScoredDoc -> ReducedDoc -> {MetricKey: number}
 """
@@ -25,7 +25,7 @@ Completion: TypeAlias = str
 """A generated answer."""
 
 LLOutput: TypeAlias = tuple[float, bool]
-"""A log-likelihood (sum over the continuation's tokens, nats, higher is likelier) and whether greedy decoding gives it."""
+"""A log-likelihood (sum over the continuation's tokens, nats, higher is likelier), and whether greedy decoding gives it."""
 
 Message: TypeAlias = dict[str, Any]
 """A chat turn: {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "..."}]}.
@@ -34,8 +34,10 @@ The n-th {"type": "image"} part over all messages stands for the n-th picture of
 """
 
 IMAGE_MARK = "<image>"
-"""Where a picture stands in a text. A plain-text context has it if its examples have pictures too; an adapter puts its own token
-there. A task's question may have as many as pictures (MuirBench, MMT-Bench): in a chat the image parts then stand there.
+"""The place of a picture in a text. An adapter replaces it by its own token.
+
+A plain-text context has one for each picture if its few-shot examples have pictures too. A task's question may have one for each
+of its pictures (MuirBench, MMT-Bench); in a chat the image parts are put there.
 """
 
 Context: TypeAlias = str | list[Message]
@@ -43,9 +45,9 @@ Target: TypeAlias = str | int | list[str] | list[int] | None
 
 
 class Slot(NamedTuple):
-    """Where an answer belongs: the task's full path with format and overrides, the doc, the repeat, the choice.
+    """The place of an answer: the task's full path with format and overrides, the doc, the repeat, the choice.
 
-    A record of the journal names the slots that its answer fills, so this is what a resumed run looks up.
+    A journal record lists the slots that its answer fills; a resumed run looks them up.
     """
 
     task: str
@@ -58,15 +60,15 @@ class Slot(NamedTuple):
 class Instance:
     """One question to a model.
 
-    context: text, or chat messages with image parts, when the chat template is applied.
-    images: loads the pictures in prompt order, RGB, decoded anew at each call so that none is kept; None for a text question.
-    image_digests: one sha256 of the decoded RGB pixels (and size) a picture.
-    pixels: of all its pictures, so that an adapter can bound what it decodes at a time; 0 where nothing was decoded.
+    context: text, or chat messages with image parts if the chat template is applied.
+    images: loads the pictures in prompt order, RGB. Each call decodes them again, so that none stays in memory. None for text.
+    image_digests: for each picture the sha256 of its decoded RGB pixels and size.
+    pixels: of all its pictures, so that an adapter can limit what it decodes at a time. 0 if nothing was decoded.
     generation_kwargs: for generate_until (until, max_gen_toks, temperature, ...).
-    continuation: for loglikelihood, what is scored after the context; for loglikelihood_rolling the whole text.
+    continuation: for loglikelihood the text that is scored after the context; for loglikelihood_rolling the whole text.
     resps: the answers, as they are scored: a str, or (log-likelihood, is_greedy).
-    filtered_resps: per filter pipeline, the answers of all repeats after filtering; kept on the first repeat.
-    error: why it can't be asked (a picture that can't be decoded, a column that this doc lacks); None when it can.
+    filtered_resps: the answers of all repeats after filtering, by filter pipeline. Only on the first repeat.
+    error: why it can't be requested (an undecodable picture, a missing column). None if it can.
     """
 
     request_type: RequestType
@@ -93,7 +95,7 @@ class Instance:
 
     @property
     def args(self) -> tuple[Any, ...]:
-        """What lm-eval's metrics and filters call the arguments: (context, continuation or generation kwargs)."""
+        """The arguments in the sense of lm-eval's metrics and filters: (context, continuation or generation kwargs)."""
         if self.request_type == "generate_until":
             return self.context, self.generation_kwargs
         return self.context, self.continuation
@@ -101,16 +103,18 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A model's answer to one instance, from the adapter to the scorer. An adapter states the first five fields.
+    """A model's answer to one instance, from the adapter to the scorer.
 
-    output: generated text, or (log-likelihood in nats, is_greedy); None for a failed request.
+    An adapter gives the first five fields, the engine the others.
+
+    output: generated text, or (log-likelihood in nats, is_greedy). None for a failed request.
     truncated: the token cap ended the generation, not the model.
     usage: token counts ("prompt_tokens", "completion_tokens", "image_tokens"), as far as known.
-    attempts: how often it was requested until it was answered; 0 for an answer from a cache.
-    cut: tokens at the beginning of the prompt were dropped, since prompt and answer did not fit into the model's length;
-        None where an older journal does not say.
-    key: the request key. images: digests of the pictures that were shown; turn_pictures: how many each turn of the prompt had.
-    error: why the last attempt failed.
+    attempts: the number of requests until the answer came. 0 for an answer from a cache.
+    cut: tokens at the beginning of the prompt were dropped, because prompt and answer did not fit into the model's length.
+        None if an older journal lacks the field.
+    key: the request key. images: digests of the prompt's pictures. turn_pictures: the number of pictures of each turn.
+    error: why the last attempt failed. None for an answer.
     """
 
     output: Completion | LLOutput | None
@@ -125,14 +129,15 @@ class Answer:
 
 
 Response = Answer
-"""The former name of `Answer`, which adapters outside this repository use."""
+"""The former name of `Answer`, for adapters outside this repository."""
 
 
 MOST_TOKENS = 10**9
+"""A larger token count is invalid."""
 
 
 def token_counts(usage: Any) -> dict[str, int]:
-    """The entries of a `usage` that are token counts. A server may state anything, and so may an old journal.
+    """The valid token counts of a `usage`. A server, or an old journal, may hold anything.
 
     >>> token_counts({"prompt_tokens": 7, "completion_tokens": 10**400, "image_tokens": "3"})
     {'prompt_tokens': 7}
@@ -145,11 +150,11 @@ def token_counts(usage: Any) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class ScoredDoc:
-    """The raw scores of one doc: for each metric one value a repeat. Never changed after it is made.
+    """The raw scores of one doc: for each metric one value per repeat.
 
-    rules: which rule of the filter pipeline found the answer, one a repeat; "unparsed" where none did.
-    error: what the scorer raised; such a doc is failed: it has no scores and is in no mean.
-    tied: two or more choices share the best score; the first of them was taken.
+    rules: for each repeat the rule of the filter pipeline that found the answer; "unparsed" if none did.
+    error: what the scorer raised. The doc counts as failed: it has no scores and is left out of every mean.
+    tied: several choices have the best score; the first of them was taken.
     """
 
     doc_id: int
@@ -161,7 +166,7 @@ class ScoredDoc:
 
 
 ReducedDoc: TypeAlias = dict[str, Any]
-"""{metric: value} of one doc, repeats reduced; `{doc_id: ReducedDoc}` of several processes merge with dict.update."""
+"""{metric: value} of one doc, repeats reduced. The `{doc_id: ReducedDoc}` of several processes merge with dict.update."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,15 +185,15 @@ class MetricKey:
 
     @property
     def parent_metric(self) -> str | None:
-        """The metric that a composite comes from: "exact_match" for "pass@1(exact_match)", else None."""
+        """The metric inside a composite: "exact_match" for "pass@1(exact_match)". None for a plain metric."""
         head, opening, inner = self.metric.partition("(")
         return inner[:-1] if opening and inner.endswith(")") else None
 
     @classmethod
     def parse(cls, key: str) -> MetricKey | None:
-        """The key that `str` wrote, or None where the text is not a metric key.
+        """Reads what `str` wrote. None if the text is not a metric key.
 
-        The first comma separates, so a metric's name holds none (registration refuses it) while a pipeline's may.
+        The first comma separates: a metric's name has none (registration refuses it), a pipeline's may.
         """
         metric, comma, scorer = key.partition(",")
         if not comma:
@@ -201,9 +206,9 @@ class MetricKey:
 class Number:
     """A number of a task or group with its standard error.
 
-    value: None where it could not be computed; note says why. stderr: None where there is none.
-    interval: the exact 95% interval, where the standard error is 0. n: of how many docs it is, None where nobody counted.
-    higher_is_better: None where the row does not say.
+    value: None if it could not be computed; `note` gives the reason. stderr: None if there is none.
+    interval: the exact 95% interval, given if the standard error is 0. n: the number of docs, if known.
+    higher_is_better: None if unknown.
     """
 
     key: MetricKey
@@ -234,5 +239,5 @@ def as_row(numbers: Iterable[Number]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A scalar or an array of numpy as Python's own numbers, texts and lists; anything else as it is."""
+    """A numpy scalar or array as Python numbers, texts and lists. Any other value is returned unchanged."""
     return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value

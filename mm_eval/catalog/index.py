@@ -13,7 +13,6 @@ import json
 import logging
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from mm_eval.catalog import schema
 from mm_eval.catalog.located import shown_path
 from mm_eval.catalog.schema import is_group, split_format
 from mm_eval.errors import ConfigError
+from mm_eval.files import write_atomic
 
 log = logging.getLogger(__name__)
 
@@ -209,17 +209,10 @@ def _write_cache(store: Path | None, files: dict[str, Any]) -> None:
     """Replaces the cached records atomically; a write failure is ignored, since it only costs time."""
     if store is None:
         return
-    temporary = None
     try:
-        store.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=store.parent, prefix=store.name)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump({"files": files}, file, separators=(",", ":"))
-        os.replace(temporary, store)
+        write_atomic(store, json.dumps({"files": files}, separators=(",", ":")), durable=False)
     except (OSError, ValueError):
         log.debug("the index can't be cached at %s", store)
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
 
 
 def entry_error(entry: Entry) -> ConfigError | None:

@@ -1,6 +1,7 @@
-"""Asks a model what is owed and records each answer: plan, ask, record.
+"""Requests the pending answers from a model and records each one as it comes.
 
-The journal is in the path of every answer, and nothing else is: no answer waits in memory for a batch, a task or a run to end.
+Every answer goes straight into the journal: none waits in memory for the end of a batch, a task or a run. An answer that another
+slot of the run, or another run (`--use_cache`), has already is not requested again.
 """
 
 from __future__ import annotations
@@ -10,35 +11,37 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from numbers import Real
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from mm_eval.engine.cache import AnswerCache
-from mm_eval.engine.journal import Journal, JournalState, answer_record, error_record, slots_record
+from mm_eval.engine.generation import GenerationOptions
+from mm_eval.engine.journal import Journal, JournalState, answer_record, mend_torn_tails, read_journal, slots_record
 from mm_eval.engine.model import Answers, Model, request_key
-from mm_eval.errors import MMEvalError, ModelError
+from mm_eval.errors import ConfigError, MMEvalError, ModelError, StoreError
 from mm_eval.types import Answer, Instance
 
 log = logging.getLogger(__name__)
 
 SHOWN_FAILURES = 5
-"""Failures that are told as they happen; a table's foot and the samples tell all."""
+"""Failures that are logged as they happen. The table's footer and the samples report all."""
 
 
 @dataclass
 class Outcome:
-    """What one pass over the instances came to.
+    """The counts of one pass over the instances.
 
-    reused: slots that were answered by an earlier launch. asked: requests that went to the model. shared: slots that a
-        request for another slot filled, since the question was the same. cached: answers that another run had already.
-    stopped: the error that ended the run early. interrupted: the user did.
+    reused: slots with an answer from an earlier launch. requested: requests that went to the model. shared: slots filled by the
+        request of another slot with the same question. cached: answers from another run.
+    answered, failed: slots that got an answer, or a failure, in this pass.
+    stopped: the error that ended the run early. interrupted: by the user.
     """
 
     reused: int = 0
-    asked: int = 0
+    requested: int = 0
     shared: int = 0
     cached: int = 0
     answered: int = 0
@@ -47,52 +50,53 @@ class Outcome:
     interrupted: bool = False
 
     def counts(self) -> dict[str, int]:
-        """The numbers alone."""
-        return {name: getattr(self, name) for name in COUNTS}
+        """The counts under their names in a rank's file."""
+        return {file_name: getattr(self, name) for file_name, name in COUNTS.items()}
 
     def add(self, others: Iterable[Mapping[str, int]], dead: list[int], interrupted: bool) -> None:
-        """Takes in what the other processes of a launch came to; what a dead one owed is owed still."""
-        for other in others:
-            for name in COUNTS:
-                setattr(self, name, getattr(self, name) + other[name])
+        """Adds the counts of the launch's other processes. The requests of a dead one stay pending."""
+        for counts in others:
+            for file_name, name in COUNTS.items():
+                setattr(self, name, getattr(self, name) + counts[file_name])
         if dead and self.stopped is None:
             ranks = ", ".join(map(str, dead))
-            hint = "The same command asks what they owed."
+            hint = "The same command makes the requests that they left pending."
             self.stopped = ModelError(f"no sign of life from rank {ranks}.", hint=hint)
         self.interrupted = self.interrupted or interrupted
 
     def hold_to(self, fail_at: int, elsewhere: int = 0) -> None:
-        """Stops the run once `fail_at` requests have failed, those of other processes with them."""
+        """Stops the run once `fail_at` requests have failed. elsewhere: failures in other processes."""
         if self.stopped is None and (failed := self.failed + elsewhere) >= fail_at:
             self.stopped = ModelError(
                 f"{failed} requests have failed, and --fail_on_error stops the run at {fail_at}.",
-                hint="What was answered is kept; the same command asks the rest again.",
+                hint="The answers are kept; the same command requests the rest again.",
             )
 
 
-COUNTS = ("reused", "asked", "shared", "cached", "answered", "failed")
+COUNTS = {name: name for name in ("reused", "asked", "shared", "cached", "answered", "failed")} | {"asked": "requested"}
+"""The counts of an `Outcome`, by their names in a rank's file."""
 
 
 @dataclass
 class StopSignal:
-    """SIGINT or SIGTERM: the first asks to stop after what is in flight, the second stops at once.
+    """SIGINT or SIGTERM: the first one stops after the requests in flight, the second one at once.
 
-    tell: called at the first, for who waits for something that is in flight.
+    notify: called at the first one.
     """
 
     requested: bool = False
-    tell: Callable[[], None] = lambda: None
+    notify: Callable[[], None] = lambda: None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self.requested:
             raise KeyboardInterrupt
         self.requested = True
-        self.tell()
-        log.warning("Stopping: what is in flight is still recorded. Once more to stop at once.")
+        self.notify()
+        log.warning("Stopping: requests in flight are still recorded. Interrupt again to stop at once.")
 
     @contextmanager
     def listening(self) -> Iterator[StopSignal]:
-        """Handles the signals inside the with-block; only the main thread can."""
+        """Handles the signals inside the with-block. Only the main thread can; in others this does nothing."""
         if threading.current_thread() is not threading.main_thread():
             yield self
             return
@@ -104,14 +108,69 @@ class StopSignal:
                 signal.signal(number, handler)
 
 
+class AnswerCache:
+    """Answers shared between runs (`--use_cache DIR`): journal lines, found by request key.
+
+    Any number of runs read and write a folder at the same time, each its own file. Only answers that can't differ are shared:
+    those of an adapter that is a function of its key, without sampling. The key covers everything that decides the answer,
+    with the pictures' pixels and the seed. Errors are never shared.
+    """
+
+    def __init__(self, folder: Path, model: Model) -> None:
+        """Raises ConfigError if the folder is unusable."""
+        self._model, self._broken = model, False
+        hint = "Choose another folder for --use_cache."
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            mend_torn_tails(folder)
+            self._answers = read_journal(folder).answers
+            self._journal = Journal(folder)
+        except OSError as error:
+            raise ConfigError(f"the cache can't be used: {error.strerror}.", where=str(folder), hint=hint) from error
+        except StoreError as error:
+            raise ConfigError(error.what, where=error.where, hint=hint) from error
+
+    def find(self, key: str, instance: Instance) -> Answer | None:
+        """The answer of another run to this question. None if it must be requested."""
+        answer = self._answers.get(key)
+        if answer is None or answer.output is None or not self._shareable(instance):
+            return None
+        if self._model.settings.on_long_prompt == "fail" and answer.cut is not False:
+            return None  # the prompt was cut, or may have been
+        return Answer(answer.output, answer.truncated, attempts=0, cut=bool(answer.cut))
+
+    def put(self, answer: Answer, instance: Instance) -> None:
+        """Adds a recorded answer. A write failure ends the cache, not the run."""
+        if not self._broken and answer.key not in self._answers and self._shareable(instance):
+            self._try(lambda: self._journal.put(answer_record(answer, [])))
+
+    def close(self) -> None:
+        """Writes the queued answers."""
+        self._try(self._journal.close)
+
+    def _try(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except StoreError as error:
+            if not self._broken:
+                log.warning("--use_cache keeps no further answers: %s: %s", error.where, error.what)
+            self._broken = True
+
+    def _shareable(self, instance: Instance) -> bool:
+        if not self._model.shares(instance):
+            return False
+        kwargs = instance.generation_kwargs
+        return instance.request_type != "generate_until" or not GenerationOptions.from_kwargs(kwargs).do_sample
+
+
 @dataclass
 class Asker:
-    """One model, one journal: asks each question once and puts its answer in every slot that it fills.
+    """One model, one journal: requests each question once and puts its answer into every slot that it fills.
 
     tick: called with (answered, failed) counts of slots once they are on disk, from the journal's thread.
-    fail_at: the run stops when so many slots have failed (`--fail_on_error`); None: never.
-    failed_elsewhere: how many have failed in the other processes of the launch, as far as is known here.
-    cache: greedy answers of other runs (`--use_cache`).
+    fail_at: the run stops when so many slots have failed (`--fail_on_error`). None: never.
+    failed_elsewhere: the failures in the launch's other processes, as far as this one knows them.
+    cache: answers of other runs (`--use_cache`).
     """
 
     model: Model
@@ -123,19 +182,21 @@ class Asker:
     cache: AnswerCache | None = None
     outcome: Outcome = field(default_factory=Outcome)
     failed_elsewhere: Callable[[], int] = lambda: 0
-    _waiting: dict[int, tuple[str, list[Instance]]] = field(default_factory=dict)
-    _shared: dict[str, list[Instance]] = field(default_factory=dict)
+    _in_flight: dict[int, tuple[str, list[Instance]]] = field(default_factory=dict)
+    """id(instance) of each request: its key, and the instances whose slots its answer fills, itself first."""
+    _by_key: dict[str, list[Instance]] = field(default_factory=dict)
+    """The same lists by key, where the model lets equal questions share an answer."""
 
     def __post_init__(self) -> None:
-        self.stop.tell = self.model.stop_soon
+        self.stop.notify = self.model.stop_soon
 
     @property
     def halted(self) -> bool:
-        """No further question is asked; what is in flight is still recorded."""
+        """Whether no further request is made. Those in flight are still recorded."""
         return self.stop.requested or self.outcome.stopped is not None
 
     def ask(self, instances: Iterable[Instance]) -> Outcome:
-        """Asks what has no answer yet. Errors of the model end up in the outcome, those of the store are raised."""
+        """Requests the pending answers. Errors of the model are reported in the outcome; StoreErrors are raised."""
         for kind, group in groupby(instances, key=lambda instance: instance.request_type):
             if self.halted:
                 break
@@ -145,30 +206,30 @@ class Asker:
         return self.outcome
 
     def _ask_kind(self, kind: str, group: Iterable[Instance]) -> None:
-        ways: dict[str, Callable[[Iterable[Instance]], Answers]] = {
+        methods: dict[str, Callable[[Iterable[Instance]], Answers]] = {
             "generate_until": self.model.generate,
             "loglikelihood": self.model.loglikelihood,
             "loglikelihood_rolling": self.model.loglikelihood_rolling,
         }
-        pending, first = self._owed(group), None
+        requests, first, name = self._requests(group), None, type(self.model).__name__
         with model_boundary(self.outcome):
-            first = next(pending, None)
+            first = next(requests, None)
         if first is None:
-            return  # also what failed without the model, and what another run or slot has answered
+            return  # no instance of the group needs the model
         self.model.prepare_once()
         with model_boundary(self.outcome):
-            for instance, response in ways[kind](chain([first], pending)):
-                self._take(instance, response)
-            for instance in [waiting[0] for _, waiting in self._waiting.values()]:
+            for instance, answer in methods[kind](chain([first], requests)):
+                self._receive(instance, answer)
+            for _, instances in list(self._in_flight.values()):
                 if not self.halted:
-                    self._take(instance, ModelError(f"{type(self.model).__name__} gave no answer to this request."))
-        self._waiting.clear()
-        self._shared.clear()
+                    self._receive(instances[0], ModelError(f"{name} gave no answer to this request."))
+        self._in_flight.clear()
+        self._by_key.clear()
 
-    def _owed(self, group: Iterable[Instance]) -> Iterator[Instance]:
-        """The instances that the model has to see: not answered yet, and each question once."""
+    def _requests(self, group: Iterable[Instance]) -> Iterator[Instance]:
+        """The instances that the model must answer: those without an answer, each question once."""
         for instance in group:
-            self._hold_to_limit()
+            self._check_failures()
             if self.halted:
                 return
             if self.state.answer(instance.slot) is not None:
@@ -178,82 +239,81 @@ class Asker:
                 self._fail([instance], "", instance.error)
                 continue
             key = request_key(self.model, instance)
-            if self._known(key, instance):
+            if self._has_answer(key, instance):
                 continue
-            waiting = [instance]
-            self._waiting[id(instance)] = key, waiting
+            filled = [instance]
+            self._in_flight[id(instance)] = key, filled
             if self.model.shares(instance):
-                self._shared[key] = waiting
-            self.outcome.asked += 1
+                self._by_key[key] = filled
+            self.outcome.requested += 1
             yield instance
 
-    def _known(self, key: str, instance: Instance) -> bool:
-        """Whether the answer is here or on its way: from this run, or from the cache."""
+    def _has_answer(self, key: str, instance: Instance) -> bool:
+        """Whether this question was answered, or requested, before: in this run, or in the cache. Fills the slot if so."""
         if self.model.shares(instance):
-            if key in self._shared:
-                self._shared[key].append(instance)
+            if key in self._by_key:
+                self._by_key[key].append(instance)
                 self.outcome.shared += 1
                 return True
             if key in self.state.answers:
-                self._share(key, instance)
+                self.outcome.shared += 1
+                self.journal.put(slots_record(key, [instance.slot]), lambda: self.tick(1, 0))
+                self.state.add(self.state.answers[key], [instance.slot])
                 return True
-        found = self.cache.find(key, instance) if self.cache else None
-        if found is None:
+        answer = self.cache.find(key, instance) if self.cache else None
+        if answer is None:
             return False
         self.outcome.cached += 1
-        self._record_answer(key, [instance], found)
+        self._record(key, [instance], answer)
         return True
 
-    def _take(self, instance: Instance, response: Answer | MMEvalError) -> None:
-        if id(instance) not in self._waiting:
-            raise ModelError(f"{type(self.model).__name__} answered a request that it was not asked: {instance.slot}.")
-        key, waiting = self._waiting.pop(id(instance))
-        self._shared.pop(key, None)
-        if isinstance(response, Answer) and (fault := _fault(response, instance)):
-            response = ModelError(fault)
-        if isinstance(response, MMEvalError):
-            self._fail(waiting, key, response)
-            return
-        record = self._record_answer(key, waiting, response)
-        if self.cache:
-            self.cache.put(record, instance)
+    def _receive(self, instance: Instance, answer: Answer | MMEvalError) -> None:
+        """Records what the model gave for an instance."""
+        if id(instance) not in self._in_flight:
+            raise ModelError(f"{type(self.model).__name__} answered a request that was not made: {instance.slot}.")
+        key, instances = self._in_flight.pop(id(instance))
+        self._by_key.pop(key, None)
+        if isinstance(answer, Answer) and (fault := _fault(answer, instance)):
+            answer = ModelError(fault)
+        if isinstance(answer, MMEvalError):
+            self._fail(instances, key, answer)
+        else:
+            recorded = self._record(key, instances, answer)
+            if self.cache:
+                self.cache.put(recorded, instance)
 
-    def _record_answer(self, key: str, waiting: list[Instance], response: Answer) -> dict[str, Any]:
-        slots = [each.slot for each in waiting]
-        record = answer_record(key, slots, waiting[0], response)
-        self.outcome.answered += len(slots)
-        self.journal.put(record, lambda: self.tick(len(slots), 0))
-        self.state.add(record)
-        return record
-
-    def _share(self, key: str, instance: Instance) -> None:
-        """One more slot for an answer that is on disk: the key's answer record stays the only one."""
-        known = self.state.answers[key]
-        self.outcome.shared += 1
-        self.journal.put(slots_record(key, [instance.slot]), lambda: self.tick(1, 0))
-        self.state.slots[instance.slot] = known
-
-    def _fail(self, waiting: list[Instance], key: str, error: MMEvalError) -> None:
-        first = waiting[0]
+    def _fail(self, instances: list[Instance], key: str, error: MMEvalError) -> None:
+        first = instances[0]
         error.located(f"{first.task} doc {first.doc_id}")
         if self.outcome.failed < SHOWN_FAILURES:
             log.warning("Failed: %s", error)
         elif self.outcome.failed == SHOWN_FAILURES:
-            log.warning("Further failures are counted, and named in samples/.")
-        record = error_record(key, [each.slot for each in waiting], first, error)
-        self.outcome.failed += len(waiting)
-        self.journal.put(record, lambda: self.tick(0, len(waiting)))
-        self.state.add(record)
-        self._hold_to_limit()
+            log.warning("Further failures are counted, and listed in samples/.")
+        self._record(key, instances, Answer(None, attempts=error.attempts, error=error))
+        self._check_failures()
 
-    def _hold_to_limit(self) -> None:
+    def _record(self, key: str, instances: list[Instance], answer: Answer) -> Answer:
+        """Writes an answer or a failure to the journal, for the slots of the instances. Returns it complete."""
+        first, slots = instances[0], [instance.slot for instance in instances]
+        output, images = answer.output, first.image_digests
+        output = (float(output[0]), bool(output[1])) if isinstance(output, tuple) else output
+        turn_pictures = tuple(first.metadata.get("turn_pictures", ())) if images else ()
+        answer = replace(answer, output=output, key=key, images=images, turn_pictures=turn_pictures)
+        answered, failed = (len(slots), 0) if answer.error is None else (0, len(slots))
+        self.outcome.answered += answered
+        self.outcome.failed += failed
+        self.journal.put(answer_record(answer, slots), lambda: self.tick(answered, failed))
+        self.state.add(answer, slots)
+        return answer
+
+    def _check_failures(self) -> None:
         if self.fail_at is not None:
             self.outcome.hold_to(self.fail_at, self.failed_elsewhere())
 
 
 @contextmanager
 def model_boundary(outcome: Outcome) -> Iterator[None]:
-    """Whatever an adapter raises is the model's failure: it ends the asking, never the answers that are there."""
+    """Turns whatever an adapter raises into a failure of the model, which ends the requests and keeps the answers."""
     try:
         yield
     except MMEvalError as error:
@@ -265,15 +325,14 @@ def model_boundary(outcome: Outcome) -> Iterator[None]:
         outcome.stopped = ModelError(f"{type(error).__name__}: {error}")
 
 
-def _fault(response: Answer, instance: Instance) -> str:
-    """What is wrong with the form of an answer; empty when nothing is."""
-    output: Any = response.output
+def _fault(answer: Answer, instance: Instance) -> str:
+    """What is wrong with the form of an answer. Empty if nothing is."""
+    output: Any = answer.output
     if instance.request_type == "generate_until":
         return "" if isinstance(output, str) else f"a generated answer must be text, not {output!r}."
-    if not (isinstance(output, tuple) and len(output) == 2):
-        return f"a log-likelihood must be (number, is_greedy), not {output!r}."
+    is_pair = isinstance(output, tuple) and len(output) == 2
     try:
-        ll = float(output[0]) if isinstance(output[0], Real) and not isinstance(output[0], bool) else None
+        ll = float(output[0]) if is_pair and isinstance(output[0], Real) and not isinstance(output[0], bool) else None
     except OverflowError:
         ll = None
     if ll is None:

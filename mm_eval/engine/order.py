@@ -1,11 +1,11 @@
-"""The order in which instances are asked, made ahead of the model: by picture, then prompt prefix, then continuation.
+"""The order of requests, prepared ahead of the model: by picture, then prompt prefix, then prompt.
 
-A model that keeps what it computed for a picture or for a few-shot prefix can only use it for questions that come one after
-another. Docs rarely come like that (POPE asks six questions on a picture, hundreds of docs apart), so they are sorted inside
-a window: memory grows with the window, never with the dataset. No answer depends on the order, only its price does.
+A model can reuse what it computed for a picture or a few-shot prefix only if the questions that share it come one after
+another. Docs rarely come like that (POPE has six questions on a picture, hundreds of docs apart), so they are sorted within a
+window: memory grows with the window, never with the dataset. The order changes the cost of the answers, never the answers.
 
-Windows are made by a thread of their own, so that decoding pictures and writing prompts for the next questions goes on while
-the model answers. The first window is small, so that the first answer comes early.
+A thread prepares the windows, so the next pictures are decoded and the next prompts written while the model answers. The
+first window is small, so that the first answer comes early.
 """
 
 from __future__ import annotations
@@ -14,52 +14,55 @@ import queue
 import threading
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
+from typing import TypeAlias
 
 from mm_eval.engine.model import flatten
 from mm_eval.types import Instance
 
 FIRST_WINDOW, WINDOW = 64, 512
-"""Instances that are sorted together, to begin with and at most. A doc is never divided."""
-HEAD = 200
-"""Characters at the beginning of a prompt that must be equal for two prompts to count as sharing a prefix."""
-_END = None
+"""Instances that are sorted together: in the first window, and at most. The instances of a doc stay in one window."""
+PREFIX = 200
+"""Two prompts share a prefix if this many characters at their beginning are equal."""
+
+Item: TypeAlias = list[Instance] | BaseException | None
+"""What the thread hands over: a sorted window, the error that ended it, or None at the end."""
 
 
-def planned(instances: Iterable[Instance], window: int = WINDOW) -> Iterator[Instance]:
-    """The instances in the order in which they cost least, made ahead by a thread; each of them exactly once.
+def in_cheapest_order(instances: Iterable[Instance], window: int = WINDOW) -> Iterator[Instance]:
+    """Each instance exactly once, in the order that costs the model least. A thread prepares the next window.
 
-    What making them raises is raised here, after those that came before it.
+    An error of the iterable is raised here, after the instances that came before it.
     """
-    windows: queue.Queue[list[Instance] | BaseException | None] = queue.Queue(maxsize=1)
+    windows: queue.Queue[Item] = queue.Queue(maxsize=1)
     closed = threading.Event()
 
-    def make() -> None:
-        last: BaseException | None = _END
+    def prepare() -> None:
+        last: Item = None
         try:
-            for made in in_windows(takewhile(lambda _: not closed.is_set(), instances), window):
-                if not _put(windows, ordered(made), closed):
+            for group in in_windows(takewhile(lambda _: not closed.is_set(), instances), window):
+                if not _put(windows, by_cost(group), closed):
                     return
-        except BaseException as error:  # carried over to the asking thread, whatever it is
+        except BaseException as error:  # raised again by the reader, whatever it is
             last = error
         _put(windows, last, closed)
 
-    maker = threading.Thread(target=make, name="planner", daemon=True)
-    maker.start()
+    thread = threading.Thread(target=prepare, name="order", daemon=True)
+    thread.start()
     try:
-        while (made := windows.get()) is not _END:
-            if isinstance(made, BaseException):
-                raise made
-            yield from made
+        while (item := windows.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield from item
     finally:
         closed.set()
-        maker.join()
+        thread.join()
 
 
-def _put(windows: queue.Queue[list[Instance] | BaseException | None], item: object, closed: threading.Event) -> bool:
-    """Hands an item over unless nobody wants it any more."""
+def _put(windows: queue.Queue[Item], item: Item, closed: threading.Event) -> bool:
+    """Hands an item over. Returns False if the reader has gone."""
     while not closed.is_set():
         try:
-            windows.put(item, timeout=0.1)  # type: ignore[arg-type]
+            windows.put(item, timeout=0.1)
             return True
         except queue.Full:
             continue
@@ -67,41 +70,38 @@ def _put(windows: queue.Queue[list[Instance] | BaseException | None], item: obje
 
 
 def in_windows(instances: Iterable[Instance], window: int = WINDOW) -> Iterator[list[Instance]]:
-    """Consecutive instances of one request type, about `window` at a time, whole docs, fewer to begin with."""
+    """Consecutive instances of one request type, about `window` at a time, fewer at the beginning. Docs are never divided."""
     size = min(FIRST_WINDOW, window)
-    some: list[Instance] = []
+    group: list[Instance] = []
     for instance in instances:
-        if some and _parts(some[-1], instance, full=len(some) >= size):
-            yield some
-            some, size = [], min(2 * size, window)
-        some.append(instance)
-    if some:
-        yield some
+        if group:
+            last = group[-1]
+            same_doc = (last.task, last.doc_id) == (instance.task, instance.doc_id)
+            if last.request_type != instance.request_type or (len(group) >= size and not same_doc):
+                yield group
+                group, size = [], min(2 * size, window)
+        group.append(instance)
+    if group:
+        yield group
 
 
-def _parts(last: Instance, following: Instance, full: bool) -> bool:
-    if last.request_type != following.request_type:
-        return True
-    return full and (last.task, last.doc_id) != (following.task, following.doc_id)
+def by_cost(instances: Iterable[Instance]) -> list[Instance]:
+    """Sorts the instances: those with equal pictures together, then those with a common prefix, then equal prompts.
 
-
-def ordered(instances: Iterable[Instance]) -> list[Instance]:
-    """Questions on the same pictures together, then those whose prompts begin alike, then equal prompts.
-
-    Pictures keep the order in which they first appear, since their decoded pixels are kept for a short while. Prompts of
-    text are sorted by length where they share nothing, so that those of one batch need little padding.
+    Pictures keep the order in which they first appear, because their decoded pixels are kept for a short while. Text prompts
+    without a common prefix are sorted by length, so that the prompts of a batch need little padding.
     """
     rows = list(instances)
     pictures: dict[tuple[str, ...], int] = {}
-    texts = [row.context if isinstance(row.context, str) else flatten(row) for row in rows]
+    texts = [flatten(row) for row in rows]
     shortest: dict[tuple[int, str], int] = {}
     for place, (row, text) in enumerate(zip(rows, texts, strict=True)):
         group = pictures.setdefault(row.image_digests, place)
-        head = (group, text[:HEAD])
-        shortest[head] = min(shortest.get(head, len(text)), len(text))
+        prefix = (group, text[:PREFIX])
+        shortest[prefix] = min(shortest.get(prefix, len(text)), len(text))
 
     def cost(place: int) -> tuple[int, int, str, int, str, int]:
         group, text = pictures[rows[place].image_digests], texts[place]
-        return group, shortest[group, text[:HEAD]], text[:HEAD], len(text), text, place
+        return group, shortest[group, text[:PREFIX]], text[:PREFIX], len(text), text, place
 
     return [rows[place] for place in sorted(range(len(rows)), key=cost)]

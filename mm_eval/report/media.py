@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
+from mm_eval.files import write_atomic
 from mm_eval.report.safe import href
 
 PACKED = 32 * 2**20
@@ -73,7 +74,7 @@ class Media:
         """Adds a thumbnail that is not here yet."""
         line = json.dumps({"digest": digest, "jpeg": base64.b64encode(jpeg).decode()}).encode() + b"\n"
         if self._bytes + len(line) > PACKED:
-            _put(self._loose(digest), jpeg)
+            write_atomic(self._loose(digest), jpeg, durable=False)
             return
         if self._new is None:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -86,11 +87,3 @@ class Media:
 
     def _loose(self, digest: str) -> Path:
         return self._folder / digest[:2] / f"{digest}.jpg"
-
-
-def _put(path: Path, content: bytes) -> None:
-    """A whole file, or none."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside.write_bytes(content)
-    os.replace(beside, path)

@@ -13,7 +13,7 @@ from typing import Any
 
 from mm_eval.catalog.manager import Loaded
 from mm_eval.engine.model import Model
-from mm_eval.engine.order import planned
+from mm_eval.engine.order import in_cheapest_order
 from mm_eval.errors import ConfigError, MMEvalError, all_faults
 from mm_eval.prepare import Prepared, group_faults, prepare, prepare_without_model, without_sample
 from mm_eval.request import RunRequest, load_configs
@@ -231,7 +231,7 @@ def _answers(model: Model, instances: Iterator[Instance]) -> Outputs:
             else:
                 found[instance.slot] = instance.error
 
-    for kind, group in groupby(planned(instances), key=lambda instance: instance.request_type):
+    for kind, group in groupby(in_cheapest_order(instances), key=lambda instance: instance.request_type):
         for instance, answer in ways[kind](sound(group)):
             found[instance.slot] = answer if isinstance(answer, MMEvalError) else answer.output
     return found

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mm_eval import __version__
-from mm_eval.engine.ranks import processes
+from mm_eval.engine.launch import processes
 from mm_eval.metrics.intervals import combined
 from mm_eval.scorers.groups import GroupMetric, Member, aggregate_group, group_metrics
 from mm_eval.scorers.score_task import TaskScores

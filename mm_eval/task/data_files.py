@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from mm_eval.files import write_atomic
+
 SETTLED_NS = 2 * 10**9
 """A file that changed less than 2 s before it was read is read again next time, since its change time may be too coarse."""
 
@@ -69,11 +71,8 @@ def file_digest(path: Path) -> str:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         about = os.fstat(file.fileno())
     if _stamp(about) == stamp and time.time_ns() - about.st_ctime_ns > SETTLED_NS:
-        beside = known.with_suffix(f".{os.getpid()}.tmp")
-        with suppress(OSError):  # without the cache the file is only hashed again
-            known.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text(json.dumps({"path": str(path), "stamp": stamp, "digest": digest}), encoding="utf-8")
-            os.replace(beside, known)
+        with suppress(OSError):  # a cache that can't be written costs time alone
+            write_atomic(known, json.dumps({"path": str(path), "stamp": stamp, "digest": digest}), durable=False)
     return digest
 
 

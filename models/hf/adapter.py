@@ -29,9 +29,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import (
     Answers,
-    GenerationOptions,
     Model,
     ModelSettings,
     Preview,

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from mm_eval.engine.model import Answers, GenerationOptions
+from mm_eval.engine.generation import GenerationOptions
+from mm_eval.engine.model import Answers
 from mm_eval.errors import DataError, MMEvalError, ModelError
 from mm_eval.types import Answer, Instance
 

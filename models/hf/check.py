@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from mm_eval.engine.model import GenerationOptions
+from mm_eval.engine.generation import GenerationOptions
 from mm_eval.errors import ModelError
 from mm_eval.types import Instance, Message
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from mm_eval.errors import ConfigError, NotHereError
+from mm_eval.files import write_atomic
 
 from .arguments import WHERE, looks_like_a_path
 
@@ -213,16 +214,8 @@ class DigestCache:
         return found if isinstance(found, dict) else {}
 
     def _write(self) -> None:
-        temporary = None
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=self.path.parent, delete=False, encoding="utf-8") as file:
-                temporary = file.name
-                json.dump({**self._read(), **self.new}, file)
-            os.replace(temporary, self.path)
-        except OSError:
-            if temporary:
-                Path(temporary).unlink(missing_ok=True)
+        with suppress(OSError):
+            write_atomic(self.path, json.dumps({**self._read(), **self.new}), durable=False)
 
 
 def _joint(digests: dict[str, str]) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from transformers import LogitsProcessor, StoppingCriteria
 
-from mm_eval.engine.model import GenerationOptions
+from mm_eval.engine.generation import GenerationOptions
 from mm_eval.errors import ConfigError, ModelError, did_you_mean
 from mm_eval.types import Answer
 

@@ -29,7 +29,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies
 
-from mm_eval.engine.model import TOKEN_CAPS, Answers, GenerationOptions, Model, ModelSettings, question, register_model
+from mm_eval.engine.generation import TOKEN_CAPS, GenerationOptions
+from mm_eval.engine.model import Answers, Model, ModelSettings, question, register_model
 from mm_eval.errors import ConfigError, MMEvalError, ModelError, did_you_mean
 from mm_eval.task.decode import IN_FLIGHT, decoding
 from mm_eval.task.media import encoded

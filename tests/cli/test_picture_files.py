@@ -52,7 +52,7 @@ def test_another_picture_under_the_same_name_is_another_run(cli, asked: tuple[Pa
     assert cli(*command).code == 3  # c.png is missing
     picture(folder / "b.png", "green")
     for again in (cli(*command), cli("score", cli(*command).folder)):
-        assert again.code == 2 and "1 picture files are not those that were asked about: b.png" in again.err
+        assert again.code == 2 and "1 picture files have changed since the requests: b.png" in again.err
     picture(folder / "b.png", "blue")
     assert "2 answers were there, 0 were asked" in cli(*command).out
 

@@ -95,7 +95,7 @@ def test_a_changed_task_is_a_changed_spec(cli, tmp_path: Path) -> None:
     script = [sys.executable, "-m", "mm_eval", *map(str, arguments), "--output_path", str(tmp_path / "run")]
     (task / "utils.py").write_text("def text(doc):\n    return doc['question'] + '!'\n")
     changed = subprocess.run(script, capture_output=True, text=True)
-    assert changed.returncode == 2 and "tasks.colours: the prompts are others" in changed.stderr
+    assert changed.returncode == 2 and "tasks.colours: the prompts differ" in changed.stderr
 
 
 def test_answers_without_a_run_json_are_nobodys(cli, tmp_path: Path) -> None:

@@ -16,22 +16,20 @@ from mm_eval.engine.journal import (
     answer_record,
     decode,
     encode,
-    error_record,
     mend_torn_tails,
     read_journal,
     slots_record,
 )
 from mm_eval.errors import ModelError, StoreError
-from mm_eval.types import Answer, Instance, Slot
+from mm_eval.types import Answer, Slot
 
 
-def asked(doc_id: int, task: str = "t") -> Instance:
-    return Instance("generate_until", task, doc_id, {})
+def record(doc_id: int, text: str = "yes") -> dict:
+    return answer_record(Answer(text, key=f"key{doc_id}"), [Slot("t", doc_id)])
 
 
-def record(doc_id: int, text: str = "yes", key: str | None = None) -> dict:
-    instance = asked(doc_id)
-    return answer_record(key or f"key{doc_id}", [instance.slot], instance, Answer(text))
+def failure(doc_id: int, error: ModelError) -> dict:
+    return answer_record(Answer(None, key=f"key{doc_id}", error=error), [Slot("t", doc_id)])
 
 
 def write(folder: Path, *records: dict) -> Path:
@@ -51,8 +49,7 @@ def test_what_was_put_is_read_back(tmp_path: Path) -> None:
 
 
 def test_infinite_log_likelihood_survives_json(tmp_path: Path) -> None:
-    instance = Instance("loglikelihood", "t", 0, {})
-    write(tmp_path, answer_record("k", [instance.slot], instance, Answer((float("-inf"), False))))
+    write(tmp_path, answer_record(Answer((float("-inf"), False), key="k"), [Slot("t", 0)]))
     assert read_journal(tmp_path).answer(Slot("t", 0)).output == (float("-inf"), False)
 
 
@@ -96,19 +93,14 @@ def test_a_flipped_bit_costs_its_own_line_only(tmp_path: Path) -> None:
     assert {n for n in range(50) if state.answer(Slot("t", n)) is None} == set(hit)
 
 
-def test_an_error_never_replaces_an_answer_and_is_asked_again(tmp_path: Path) -> None:
-    failure = error_record("key0", [Slot("t", 0)], asked(0), ModelError("the server is down"))
-    write(
-        tmp_path,
-        record(0),
-        failure,
-        error_record("key1", [Slot("t", 1)], asked(1), ModelError("down", where="t doc 1")),
-    )
+def test_an_error_never_replaces_an_answer_and_is_requested_again(tmp_path: Path) -> None:
+    failed = failure(0, ModelError("the server is down"))
+    write(tmp_path, record(0), failed, failure(1, ModelError("down", where="t doc 1")))
     state = read_journal(tmp_path)
     assert state.answer(Slot("t", 0)).output == "yes"
     assert state.answer(Slot("t", 1)) is None
     assert state.slots[Slot("t", 1)].error.owner == "model"
-    assert "output" not in failure
+    assert "output" not in failed
 
 
 def test_a_slots_record_fills_more_slots_from_one_answer(tmp_path: Path) -> None:
@@ -162,12 +154,12 @@ WRITER = """
 import sys, time
 from pathlib import Path
 from mm_eval.engine.journal import Journal, answer_record
-from mm_eval.types import Instance, Answer
+from mm_eval.types import Answer, Slot
 journal = Journal(Path(sys.argv[1]))
 n = 0
 while True:
-    instance = Instance("generate_until", "t", n, {})
-    journal.put(answer_record(f"k{n}", [instance.slot], instance, Answer("x" * 2000)), lambda n=n: print(n, flush=True))
+    record = answer_record(Answer("x" * 2000, key=f"k{n}"), [Slot("t", n)])
+    journal.put(record, lambda n=n: print(n, flush=True))
     n += 1
     time.sleep(0.0003)
 """

@@ -4,7 +4,7 @@ import sys
 import time
 
 from mm_eval.cli import main
-from mm_eval.engine import distributed
+from mm_eval.engine import ranks
 from mm_eval.engine.model import Model, register_model
 from mm_eval.errors import ModelError
 
@@ -23,5 +23,5 @@ class Failing(Model):
             yield instance, ModelError("the server is down")
 
 
-distributed.BEAT = 0.1
+ranks.BEAT = 0.1
 sys.exit(main(sys.argv[2:]))

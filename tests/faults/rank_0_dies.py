@@ -8,7 +8,7 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-from mm_eval.engine import distributed
+from mm_eval.engine import launch, ranks
 from mm_eval.engine.model import Model
 
 evaluate = importlib.import_module("mm_eval.run")
@@ -19,7 +19,7 @@ def die(*_: object, **__: object) -> None:
 
 
 phase = sys.argv.pop(1)
-distributed.START = timedelta(seconds=5)
+launch.START = timedelta(seconds=5)
 if os.environ["RANK"] == "0":
     if phase == "meeting":
         evaluate.processes = die
@@ -28,7 +28,7 @@ if os.environ["RANK"] == "0":
     elif phase == "weights":
         Model.prepare = die
     elif phase == "claim":
-        distributed.clear_signs = die
+        ranks.clear_signs = die
     elif phase == "journal":
         evaluate._recorded = die
 runpy.run_path(str(Path(__file__).parent.parent / "cli" / "slow_model.py"), run_name="__main__")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from mm_eval.engine.cache import AnswerCache
+from mm_eval.engine.ask import AnswerCache
 from mm_eval.engine.journal import Journal, answer_record, decode, encode, read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
 from mm_eval.errors import ModelError
@@ -115,7 +116,7 @@ def test_a_cached_answer_to_a_cut_prompt_is_no_answer_under_fail(tmp_path: Path)
     cache = AnswerCache(tmp_path, cut)
     for row, response in cut.generate(rows):
         assert request_key(cut, row) == request_key(fail, row)
-        cache.put(answer_record(request_key(cut, row), [row.slot], row, response), row)
+        cache.put(replace(response, key=request_key(cut, row)), row)
     cache.close()
     known = AnswerCache(tmp_path, cut)
     assert [known.find(request_key(cut, row), row).cut for row in rows] == [False, True]
@@ -127,7 +128,7 @@ def test_a_cached_answer_to_a_cut_prompt_is_no_answer_under_fail(tmp_path: Path)
 
 def test_a_journal_without_the_field_is_read(tmp_path: Path) -> None:
     row = Instance("generate_until", "t", 0, {}, "q")
-    record = json.loads(json.dumps(answer_record("key", [row.slot], row, Answer("yes", cut=True))))
+    record = json.loads(json.dumps(answer_record(Answer("yes", key="key", cut=True), [row.slot])))
     journal = Journal(tmp_path)
     journal.put(record)
     del record["output"]["cut"]

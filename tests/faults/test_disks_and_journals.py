@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.engine import files as files_module
+from mm_eval import files as files_module
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import Model
 from mm_eval.errors import ConfigError
@@ -250,8 +250,8 @@ def test_thumbnails_have_a_progress_of_their_own(cli, monkeypatch) -> None:
 
 
 def test_an_interrupt_does_not_wait_for_pictures_of_questions_that_nobody_asks() -> None:
-    """The planner stops in the middle of a window."""
-    from mm_eval.engine.order import planned
+    """The thread that prepares the order stops in the middle of a window."""
+    from mm_eval.engine.order import in_cheapest_order
     from mm_eval.types import Instance
 
     made: list[int] = []
@@ -262,7 +262,7 @@ def test_an_interrupt_does_not_wait_for_pictures_of_questions_that_nobody_asks()
             time.sleep(0 if number < 64 else 0.05)
             yield Instance("generate_until", "t", number, {}, context="x")
 
-    source = planned(slow())
+    source = in_cheapest_order(slow())
     next(source)
     before = time.monotonic()
     source.close()

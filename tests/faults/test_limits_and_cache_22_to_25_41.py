@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.engine.ask import Asker
-from mm_eval.engine.cache import AnswerCache
+from mm_eval.engine.ask import AnswerCache, Asker
 from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
 from mm_eval.errors import ModelError
@@ -200,7 +199,7 @@ def test_25_answers_that_are_missing_doubled_or_reordered_are_never_shifted(tmp_
     state = read_journal(tmp_path)
     found = [state.answer(each.slot) for each in questions(10)]
     assert [each and each.output for each in found] == [None, None] + [f"echo question {n}" for n in range(2, 10)]
-    assert "was not asked" in str(outcome.stopped)
+    assert "was not made" in str(outcome.stopped)
 
 
 PICTURE = ("a" * 64, "b" * 64)

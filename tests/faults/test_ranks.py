@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.engine import distributed, meeting
-from mm_eval.engine.meeting import Meeting
-from mm_eval.engine.ranks import Processes, Signs, sign_file, wait_for_ranks
+from mm_eval.engine import launch
+from mm_eval.engine import ranks as ranks_module
+from mm_eval.engine.launch import Processes, Rendezvous
+from mm_eval.engine.ranks import Signs, sign_file, wait_for_ranks
 from mm_eval.errors import ConfigError
 
 HERE = Path(__file__).parent
@@ -85,38 +86,38 @@ class Store:
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setattr(meeting, "BEAT", 0.05)
-    monkeypatch.setattr(meeting, "SILENCE", 0.5)
+    monkeypatch.setattr(launch, "BEAT", 0.05)
+    monkeypatch.setattr(launch, "SILENCE", 0.5)
     return Store()
 
 
 def test_a_rank_that_takes_long_is_waited_for_and_a_dead_one_is_not(store: Store) -> None:
-    slow, waiting = Meeting(lambda: store, 0, 2), Meeting(lambda: store, 1, 2)
-    threading.Timer(1.5, lambda: slow.tell("launch", {"name": "x"})).start()
-    assert waiting.hear("launch", 0) == {"name": "x"}, "three times as long as a dead one is waited for"
+    slow, waiting = Rendezvous(lambda: store, 0, 2), Rendezvous(lambda: store, 1, 2)
+    threading.Timer(1.5, lambda: slow.publish("launch", {"name": "x"})).start()
+    assert waiting.wait_for("launch", 0) == {"name": "x"}, "three times as long as a dead one is waited for"
     slow._over.set()
     started = time.monotonic()
     with pytest.raises(ConfigError, match="rank 0 ended before the run began"):
-        waiting.hear("read", 0)
+        waiting.wait_for("read", 0)
     assert 0.4 < time.monotonic() - started < 5
     waiting._leave()
 
 
 def test_a_rank_that_leaves_with_an_error_is_noticed_at_once(store: Store) -> None:
-    first, second = Meeting(lambda: store, 0, 2), Meeting(lambda: store, 1, 2)
-    meeting.SILENCE = 60.0
+    first, second = Rendezvous(lambda: store, 0, 2), Rendezvous(lambda: store, 1, 2)
+    launch.SILENCE = 60.0
     second._leave()
     started = time.monotonic()
     with pytest.raises(ConfigError, match="rank 1 ended"):
-        first.hear_all("read") if first.tell("read", True) is None else None
+        first.wait_for_all("read") if first.publish("read", True) is None else None
     assert time.monotonic() - started < 5
     first._leave()
 
 
 def test_a_store_that_is_gone_is_a_message(store: Store) -> None:
-    own = Meeting(lambda: store, 1, 2)
+    own = Rendezvous(lambda: store, 1, 2)
     store.fails = True
-    for call in (lambda: own.hear("launch", 0), lambda: own.tell("read", True)):
+    for call in (lambda: own.wait_for("launch", 0), lambda: own.publish("read", True)):
         with pytest.raises(ConfigError, match="the connection is lost"):
             call()
     own._leave()
@@ -129,7 +130,7 @@ def break_folder(ranks: Path) -> None:
 
 
 def test_a_file_system_that_fails_for_a_while_kills_no_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distributed, "BEAT", 0.05)
+    monkeypatch.setattr(ranks_module, "BEAT", 0.05)
     ranks, over = tmp_path / "ranks", threading.Event()
 
     def other_rank() -> None:
@@ -149,7 +150,7 @@ def test_a_file_system_that_fails_for_a_while_kills_no_rank(tmp_path: Path, monk
 
 
 def test_the_last_sign_is_given_again_until_it_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distributed, "BEAT", 0.05)
+    monkeypatch.setattr(ranks_module, "BEAT", 0.05)
     ranks = tmp_path / "ranks"
     break_folder(ranks)
     threading.Timer(0.5, ranks.unlink).start()
@@ -159,7 +160,7 @@ def test_the_last_sign_is_given_again_until_it_can_be_written(tmp_path: Path, mo
 
 
 def test_a_rank_that_was_done_stays_done_though_its_file_is_removed(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(distributed, "BEAT", 0.02)
+    monkeypatch.setattr(ranks_module, "BEAT", 0.02)
     with Signs(tmp_path, "now", Processes(1, 2), lambda: COUNTS).given():
         pass
     signs = Signs(tmp_path, "now", Processes(0, 2), lambda: COUNTS)
@@ -179,8 +180,8 @@ def test_a_pause_of_all_processes_and_a_clock_that_jumps_back_kill_no_rank(tmp_p
     path.parent.mkdir()
     path.write_text(json.dumps({"done": False, "beat": 1, **COUNTS}))
     clock, looks = [0.0], []
-    monkeypatch.setattr(distributed.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(distributed.time, "time", lambda: -1e9)
+    monkeypatch.setattr(ranks_module.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(ranks_module.time, "time", lambda: -1e9)
 
     def stopped() -> bool:
         looks.append(1)

@@ -157,7 +157,7 @@ def well_formed(found: Answer | MMEvalError) -> None:
     if not isinstance(found, Answer):
         assert isinstance(found, ModelError)
         return
-    record = answer_record("k", [Slot("t", 0)], scored("q", "a")[0], found)
+    record = answer_record(found, [Slot("t", 0)])
     assert json.loads(encode(record)) and all(type(n) is int and 0 <= n <= 10**9 for n in record["usage"].values())
     if not isinstance(found.output, str):
         number, greedy = found.output
@@ -262,7 +262,7 @@ def test_a_token_count_that_is_none_is_left_out_and_the_answer_kept(tmp_path: Pa
     "usage", [{"prompt_tokens": 10**400}, {"prompt_tokens": -3}, {"prompt_tokens": "7"}, [1], 5, "x"]
 )
 def test_an_old_journal_with_such_a_count_is_read(tmp_path: Path, usage: Any) -> None:
-    record = answer_record("k", [Slot("t", 0)], questions(1)[0], Answer("Yes"))
+    record = answer_record(Answer("Yes", key="k"), [Slot("t", 0)])
     (tmp_path / "journal").mkdir()
     (tmp_path / "journal" / "old.jsonl").write_bytes(encode({**record, "usage": usage}))
     state = read_journal(tmp_path)

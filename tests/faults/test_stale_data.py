@@ -128,7 +128,7 @@ def test_an_old_run_is_refused_and_a_new_one_asks_about_the_new_rows(cli, tmp_pa
     assert cli(*command).code == 0
     replaced(file, "new", in_place)
     again = cli(*command)
-    assert again.code == 2 and "the data is other" in again.err
+    assert again.code == 2 and "the data differs" in again.err
     scored = cli("score", again.folder)
     assert scored.code == 2 and "is not what was asked about" in scored.err
     fresh = cli(*command, "--output_path", tmp_path / "other")
@@ -261,4 +261,4 @@ def test_changed_pictures_of_few_shot_examples_are_noticed(cli, tmp_path: Path, 
     assert first.code == 0, first.err
     Image.new("RGB", (4, 4), "blue").save(folder / "shot", "PNG")
     again = cli(*command)
-    assert again.code == 2 and "1 picture files are not those that were asked about: shot" in again.err
+    assert again.code == 2 and "1 picture files have changed since the requests: shot" in again.err

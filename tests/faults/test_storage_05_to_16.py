@@ -59,7 +59,7 @@ def test_05_a_tail_torn_at_any_byte_loses_that_record_only_and_is_asked_again(tm
     for cut in [start, *range(start + 1, len(whole), 23), len(whole) - 1]:
         path.write_bytes(whole[:cut])
         outcome = ask(tmp_path, 3)
-        assert (outcome.reused, outcome.asked) == (2, 1), cut
+        assert (outcome.reused, outcome.requested) == (2, 1), cut
         for other in (tmp_path / "journal").glob("*.jsonl"):
             if other != path:
                 other.unlink()
@@ -229,7 +229,7 @@ def ranks_that_die(folder: Path, count: int, ranks: int, dead: int) -> None:
     assert codes == [-signal.SIGKILL] * dead + [0] * (ranks - dead)
     safe = {int(line) for line in (folder / "acknowledged").read_text().splitlines()}
     outcome = ask(folder, count)
-    assert outcome.reused >= len(safe) and outcome.reused + outcome.asked == count and outcome.asked > 0
+    assert outcome.reused >= len(safe) and outcome.reused + outcome.requested == count and outcome.requested > 0
     state = read_journal(folder)
     assert [state.answer(Slot("t", n)).output for n in range(count)] == [f"echo question {n}" for n in range(count)]
     lines = b"".join(path.read_bytes() for path in (folder / "journal").glob("*.jsonl")).splitlines()

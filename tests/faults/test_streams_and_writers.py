@@ -14,20 +14,19 @@ from typing import Any
 import pytest
 
 from mm_eval.engine import journal as journal_module
-from mm_eval.engine.cache import AnswerCache
+from mm_eval.engine.ask import AnswerCache
 from mm_eval.engine.journal import Journal, answer_record, read_journal
 from mm_eval.engine.model import Model, ModelSettings
 from mm_eval.errors import StoreError
 from mm_eval.report.progress import Progress
-from mm_eval.types import Answer, Instance
+from mm_eval.types import Answer, Instance, Slot
 
 HERE = Path(__file__).parent
 TASKS = ("--tasks", "mme", "--sample", "--limit", "40")
 
 
 def record(doc_id: int) -> dict[str, Any]:
-    instance = Instance("generate_until", "t", doc_id, {})
-    return answer_record(f"key{doc_id}", [instance.slot], instance, Answer("yes"))
+    return answer_record(Answer("yes", key=f"key{doc_id}"), [Slot("t", doc_id)])
 
 
 def within(seconds: float, work: Callable[[], object]) -> BaseException | None:
@@ -116,20 +115,20 @@ def test_a_dead_writer_ends_the_command_with_exit_3(cli, monkeypatch) -> None:
 
 
 def test_a_cache_that_is_full_keeps_no_answer_and_ends_no_run(cli, tmp_path: Path, monkeypatch) -> None:
-    real = journal_module.write_whole
+    real = journal_module.write_all
 
     def refuse(fd: int, data: bytes) -> None:
         if "/shared/" in os.readlink(f"/proc/self/fd/{fd}"):
             raise OSError(errno.ENOSPC, "No space left on device")
         real(fd, data)
 
-    monkeypatch.setattr(journal_module, "write_whole", refuse)
+    monkeypatch.setattr(journal_module, "write_all", refuse)
     done = cli(*TASKS, "--model", "dummy", "--use_cache", tmp_path / "shared")
     assert done.code == 0, done.err
     cache = AnswerCache(tmp_path / "shared", Model({}, ModelSettings()))
     assert not cache._answers
     for doc_id in range(2):  # the second is put after the disk refused the first
-        cache.put(record(doc_id), Instance("generate_until", "t", doc_id, {}))
+        cache.put(Answer("yes", key=f"key{doc_id}"), Instance("generate_until", "t", doc_id, {}))
         with suppress(StoreError):
             cache._journal.drain()
     cache.close()

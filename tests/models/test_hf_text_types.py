@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from mm_eval.models.hf.families import TEXT_FAMILIES, UNKNOWN, family_of
 
-from mm_eval.engine.model import GenerationOptions
+from mm_eval.engine.generation import GenerationOptions
 from mm_eval.errors import ConfigError
 from tests.models.questions import instance, outputs
 

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import math
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm_eval.engine.journal import answer_record, decode, encode, error_record, read_journal
+from mm_eval.engine.journal import answer_record, decode, encode, read_journal
 from mm_eval.errors import ModelError
-from mm_eval.types import Answer, Instance, Slot
+from mm_eval.types import Answer, Slot
 
 texts = st.text(alphabet=st.characters(), max_size=40)
 lls = st.tuples(st.floats(max_value=0, allow_nan=False), st.booleans())
 responses = st.builds(Answer, output=texts | lls, truncated=st.booleans(), attempts=st.integers(0, 9))
 
 
-def record_of(number: int, response: Answer) -> dict:
-    instance = Instance("generate_until", "t", number, {})
-    return {
-        **answer_record(f"key{number}", [Slot("t", number)], instance, response),
-        "t": 0.0,
-    }  # no clock: lengths are equal
+def record_of(number: int, answer: Answer) -> dict:
+    record = answer_record(replace(answer, key=f"key{number}"), [Slot("t", number)])
+    return {**record, "t": 0.0}  # no clock: lengths are equal
 
 
 def written(lines: list[bytes]) -> Path:
@@ -72,8 +70,8 @@ def test_a_file_cut_anywhere_keeps_all_whole_records(answers: list[Answer], data
 
 @given(texts, texts, texts)
 def test_an_error_is_never_an_answer(what: str, where: str, hint: str) -> None:
-    instance = Instance("generate_until", "t", 0, {})
-    record = error_record("key", [Slot("t", 0)], instance, ModelError(what, where=where, hint=hint))
+    failure = Answer(None, key="key", error=ModelError(what, where=where, hint=hint))
+    record = answer_record(failure, [Slot("t", 0)])
     state = read_journal(written([encode(record)]))
     assert state.answer(Slot("t", 0)) is None and state.slots[Slot("t", 0)].error.what == what
 

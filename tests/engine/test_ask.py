@@ -13,16 +13,16 @@ from mm_eval.types import Answer, Instance
 
 
 class Scripted(Model):
-    """Answers by a function of the instances it sees, and remembers what it was asked."""
+    """Answers by a function of the instances it sees, and remembers the requests."""
 
     def __init__(self, answer: Callable[[list[Instance]], Iterable]) -> None:
         super().__init__({}, ModelSettings())
-        self.answer, self.asked = answer, []
+        self.answer, self.requests = answer, []
 
     def generate(self, instances):
         batch = []
         for instance in instances:
-            self.asked.append(instance)
+            self.requests.append(instance)
             batch.append(instance)
             if len(batch) == 4:
                 yield from self.answer(batch)
@@ -48,19 +48,19 @@ def ask(folder: Path, model: Model, instances: list[Instance], **kwargs) -> Outc
         journal.close()
 
 
-def test_every_answer_is_journalled_and_asked_only_once_over_runs(tmp_path: Path) -> None:
+def test_every_answer_is_journalled_and_requested_only_once_over_runs(tmp_path: Path) -> None:
     model = Scripted(echo)
     first = ask(tmp_path, model, questions(10))
     again = ask(tmp_path, model, questions(12))
-    assert (first.asked, first.answered, again.asked, again.reused) == (10, 10, 2, 10)
+    assert (first.requested, first.answered, again.requested, again.reused) == (10, 10, 2, 10)
     state = read_journal(tmp_path)
     assert all(state.answer(q.slot).output == f"answer to {q.context}" for q in questions(12))
 
 
-def test_equal_questions_are_asked_once_and_counted_in_each_place(tmp_path: Path) -> None:
+def test_equal_questions_are_requested_once_and_counted_in_each_place(tmp_path: Path) -> None:
     model = Scripted(echo)
     outcome = ask(tmp_path, model, questions(3, "a") + questions(6, "b"))
-    assert len(model.asked) == 6 and outcome.asked == 6
+    assert len(model.requests) == 6 and outcome.requested == 6
     state = read_journal(tmp_path)
     assert all(state.answer(q.slot) is not None for q in questions(3, "a") + questions(6, "b"))
     lines = b"".join(path.read_bytes() for path in (tmp_path / "journal").glob("*.jsonl"))
@@ -90,7 +90,7 @@ def test_a_broken_doc_never_reaches_the_model(tmp_path: Path) -> None:
     broken[1].error = DataError("a picture can't be decoded")
     model = Scripted(echo)
     outcome = ask(tmp_path, model, broken)
-    assert [i.doc_id for i in model.asked] == [0, 2] and outcome.failed == 1
+    assert [i.doc_id for i in model.requests] == [0, 2] and outcome.failed == 1
 
 
 def test_an_adapter_that_raises_keeps_what_was_answered(tmp_path: Path) -> None:
@@ -102,14 +102,14 @@ def test_an_adapter_that_raises_keeps_what_was_answered(tmp_path: Path) -> None:
     outcome = ask(tmp_path, Scripted(raises_late), questions(10))
     assert isinstance(outcome.stopped, ModelError) and "CUDA error" in str(outcome.stopped)
     assert len(read_journal(tmp_path).answers) == 4
-    assert ask(tmp_path, Scripted(echo), questions(10)).asked == 6, "the rest is asked on the second run"
+    assert ask(tmp_path, Scripted(echo), questions(10)).requested == 6, "the rest is requested on the second run"
 
 
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
         (lambda batch: list(echo(batch))[:-1], "gave no answer"),
-        (lambda batch: [*echo(batch), *list(echo(batch))[:1]], "was not asked"),
+        (lambda batch: [*echo(batch), *list(echo(batch))[:1]], "was not made"),
         (lambda batch: [(i, Answer(None)) for i in batch], "must be text"),
     ],
 )
@@ -118,8 +118,8 @@ def test_too_few_too_many_or_malformed_answers_are_model_errors_not_shifted_ones
 ) -> None:
     outcome = ask(tmp_path, Scripted(answer), questions(4))
     state = read_journal(tmp_path)
-    said = [str(found.error) for found in state.slots.values() if found.error] + [str(outcome.stopped)]
-    assert any(message in text for text in said)
+    errors = [str(found.error) for found in state.slots.values() if found.error] + [str(outcome.stopped)]
+    assert any(message in text for text in errors)
     right = [state.answer(q.slot) for q in questions(4)]
     assert all(found is None or found.output == f"answer to question {n}" for n, found in enumerate(right))
 
@@ -131,7 +131,7 @@ def test_a_nan_log_likelihood_is_a_failure(tmp_path: Path) -> None:
     assert (outcome.answered, outcome.failed) == (1, 1)
 
 
-def test_a_stop_signal_records_what_is_in_flight_and_asks_no_more(tmp_path: Path) -> None:
+def test_a_stop_signal_records_what_is_in_flight_and_requests_no_more(tmp_path: Path) -> None:
     stop = StopSignal()
 
     def stopping(batch):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mm_eval.engine.model import GenerationOptions
+from mm_eval.engine.generation import GenerationOptions
 from mm_eval.errors import ConfigError
 
 read = GenerationOptions.from_kwargs
@@ -22,22 +22,22 @@ read = GenerationOptions.from_kwargs
     ],
 )
 def test_when_an_answer_is_sampled(kwargs, samples, temperature):
-    found = read({**kwargs, "top_p": 0.9, "top_k": "5"})
-    assert (found.do_sample, found.temperature) == (samples, temperature)
-    assert (found.top_p, found.top_k) == ((0.9, 5) if samples else (None, None))
+    options = read({**kwargs, "top_p": 0.9, "top_k": "5"})
+    assert (options.do_sample, options.temperature) == (samples, temperature)
+    assert (options.top_p, options.top_k) == ((0.9, 5) if samples else (None, None))
 
 
 def test_the_fields_spellings_and_numbers_written_as_text():
-    found = read(
+    options = read(
         {"max_gen_toks": "12", "until": "\n", "min_new_tokens": "3", "cache_implementation": "static", "timeout": 5}
     )
-    assert (found.max_new_tokens, found.until) == (12, ("\n",))
-    assert found.extra == {"min_new_tokens": 3, "cache_implementation": "static"}
+    assert (options.max_new_tokens, options.until) == (12, ("\n",))
+    assert options.extra == {"min_new_tokens": 3, "cache_implementation": "static"}
     assert read({"until": ["", "\n\n"]}).until == ("\n\n",) and read({"until": None}).until == ()
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "said"),
+    ("kwargs", "message"),
     [
         ({"until": 5}, "until is 5; a text or a list"),
         ({"until": [1, 2]}, "until is"),
@@ -51,7 +51,7 @@ def test_the_fields_spellings_and_numbers_written_as_text():
         ({"max_gen_toks": 10**400}, "the token cap is 1000"),
         ({"max_gen_toks": True}, "the token cap is True"),
         ({"max_gen_toks": [5]}, "the token cap is"),
-        ({"temperature": "hot"}, "temperature is 'hot', which is no number"),
+        ({"temperature": "hot"}, "temperature is 'hot'; a number is needed"),
         ({"temperature": float("nan")}, "temperature is nan"),
         ({"temperature": -1, "do_sample": False}, "make no sense"),
         ({"temperature": 1, "top_p": 1.5}, "make no sense"),
@@ -60,6 +60,6 @@ def test_the_fields_spellings_and_numbers_written_as_text():
         ({"num_beams": "two"}, "num_beams is 'two'"),
     ],
 )
-def test_what_makes_no_sense_is_told(kwargs, said):
-    with pytest.raises(ConfigError, match=said):
+def test_invalid_values_are_reported(kwargs, message):
+    with pytest.raises(ConfigError, match=message):
         read(kwargs)

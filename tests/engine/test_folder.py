@@ -65,7 +65,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"], "no temporary file stays"
 
 
-def test_a_folder_that_cannot_be_written_is_told_before_anything_is_asked(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported_before_any_request(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="can't be written"), RunFolder(tmp_path / "file" / "run").locked():
         pass
@@ -73,11 +73,11 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_asked(tmp_pa
         pass
 
 
-def test_a_digest_that_differs_is_told_in_words() -> None:
+def test_a_digest_that_differs_is_explained_in_words() -> None:
     old = {"tasks": {"mme": {"asked": "0649f3", "docs": {"count": 60, "sha256": "ab"}}}}
     new = {"tasks": {"mme": {"asked": "5531aa", "docs": {"count": 5, "sha256": "cd"}}}}
     assert list(differences(old, new)) == [
-        "tasks.mme: the prompts are others",
+        "tasks.mme: the prompts differ",
         "tasks.mme.docs.count was 60 and is 5",
-        "tasks.mme.docs: other docs are asked",
+        "tasks.mme.docs: the docs differ",
     ]

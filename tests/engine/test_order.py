@@ -1,4 +1,4 @@
-"""The order of asking: pictures and prefixes together, nothing lost, memory bounded, made ahead of the model."""
+"""The order of requests: pictures and prefixes together, nothing lost, memory bounded, prepared ahead of the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mm_eval.engine.order import WINDOW, in_windows, ordered, planned
+from mm_eval.engine.order import WINDOW, by_cost, in_cheapest_order, in_windows
 from mm_eval.types import Instance
 
 
@@ -22,28 +22,28 @@ def test_every_instance_comes_exactly_once_whatever_the_window() -> None:
     draw = random.Random(0)
     rows = [question(n, f"question {draw.random()}", draw.choice(["", "a", "b", "c"])) for n in range(700)]
     for window in (1, 7, 64, WINDOW):
-        made = list(planned(iter(rows), window))
+        made = list(in_cheapest_order(iter(rows), window))
         assert sorted(row.doc_id for row in made) == list(range(700))
 
 
 def test_questions_on_a_picture_and_equal_prompts_come_together() -> None:
     rows = [question(n, f"is there a {n % 5}", f"picture {n % 7}") for n in range(35)]
-    made = ordered(rows)
+    made = by_cost(rows)
     shown = [row.image_digests for row in made]
     assert sum(a != b for a, b in zip(shown, shown[1:], strict=False)) == 6
     assert shown[0] == rows[0].image_digests
     rows = [question(n, "shared " * 60 + str(n), continuation=f" {c}", choice=c) for c in range(4) for n in range(9)]
-    contexts = [row.context for row in ordered(rows)]
+    contexts = [row.context for row in by_cost(rows)]
     assert sum(a != b for a, b in zip(contexts, contexts[1:], strict=False)) == 8
 
 
 def test_prompts_with_one_beginning_stay_together_and_others_are_sorted_by_length() -> None:
     few, many = "an example. " * 40, "another example. " * 40
     rows = [question(n, (few if n % 2 else many) + "x" * (n * 37 % 11)) for n in range(20)]
-    begins = [row.context.startswith(few) for row in ordered(rows)]  # type: ignore[union-attr]
+    begins = [row.context.startswith(few) for row in by_cost(rows)]  # type: ignore[union-attr]
     assert sum(a != b for a, b in zip(begins, begins[1:], strict=False)) == 1
     rows = [question(n, f"{n} " + "x" * (n * 37 % 101)) for n in range(50)]
-    lengths = [len(row.context) for row in ordered(rows)]
+    lengths = [len(row.context) for row in by_cost(rows)]
     assert lengths == sorted(lengths)
 
 
@@ -68,12 +68,12 @@ def test_only_a_few_windows_are_made_ahead() -> None:
             yield question(n, f"q{n}")
             n += 1
 
-    asked = planned(endless(), 32)
+    requests = in_cheapest_order(endless(), 32)
     for _ in range(100):
-        next(asked)
+        next(requests)
     assert len(made) <= 100 + 4 * 32
-    asked.close()  # type: ignore[attr-defined]
-    assert not [thread for thread in threading.enumerate() if thread.name == "planner"]
+    requests.close()  # type: ignore[attr-defined]
+    assert not [thread for thread in threading.enumerate() if thread.name == "order"]
 
 
 def test_an_error_comes_after_what_was_made_before_it() -> None:
@@ -84,6 +84,6 @@ def test_an_error_comes_after_what_was_made_before_it() -> None:
 
     taken = []
     with pytest.raises(ValueError, match="ends here"):
-        for row in planned(breaks(), 64):
+        for row in in_cheapest_order(breaks(), 64):
             taken.append(row.doc_id)
     assert sorted(taken) == list(range(64))

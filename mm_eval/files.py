@@ -1,0 +1,77 @@
+"""Reading and writing files safely: whole files put in place in one step, complete writes, syncs, regular files only.
+
+Standard library only, so that every folder may import it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+
+def write_atomic(path: Path, content: str | bytes | Iterable[str], *, durable: bool = True) -> None:
+    """Puts a whole file in place, or leaves the old one: written beside it, synced, renamed. Makes missing folders.
+
+    content: all of it, or its parts in order. Text is written as UTF-8, unpaired surrogates as backslash escapes.
+    durable: when the call returns the file survives a power failure. False for files that can be made again: no sync.
+    Errors: OSError, and whatever iterating over the parts raises; the temporary file is removed in both cases.
+    """
+    # The last part but one is the pid, by which RunFolder finds what killed processes left; the random part keeps threads and
+    # other hosts apart.
+    beside = path.with_name(f".{path.name}.{os.urandom(3).hex()}.{os.getpid()}.tmp")
+    parts = [content] if isinstance(content, (str, bytes)) else content
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("wb") as file:
+            for part in parts:
+                file.write(part.encode("utf-8", "backslashreplace") if isinstance(part, str) else part)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(beside, path)
+        if durable:
+            sync_folder(path.parent)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Writes all bytes, however few `os.write` takes at a time."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def read_regular(path: Path) -> bytes:
+    """The content of a regular file. OSError for anything else: reading a pipe could block for ever."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        with open(fd, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(fd)
+
+
+def sync(fd: int) -> None:
+    """Puts the content of a file on the disk. macOS has no fdatasync."""
+    if hasattr(os, "fdatasync"):
+        os.fdatasync(fd)
+    else:
+        os.fsync(fd)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes new and renamed entries of a folder durable."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,33 @@
+"""Atomic writes: a whole file or the old one, and no temporary file left."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mm_eval.files import write_atomic
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_content_of_any_kind_makes_missing_folders(tmp_path: Path, durable: bool) -> None:
+    path = tmp_path / "a" / "b.txt"
+    for content, written in [
+        ("é\ud800\n", b"\xc3\xa9\\ud800\n"),
+        (b"\x00", b"\x00"),
+        (iter(["x\n", "y\n"]), b"x\ny\n"),
+    ]:
+        write_atomic(path, content, durable=durable)
+        assert path.read_bytes() == written and os.listdir(path.parent) == ["b.txt"]
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "b.txt"
+    path.write_text("old")
+
+    def parts():
+        yield "new"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_atomic(path, parts())
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["b.txt"]
