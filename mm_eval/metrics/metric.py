@@ -131,8 +131,14 @@ class Metric(Generic[T, K]):
         )
 
     def compute(self, *args: Any, **kwargs: Any) -> Any:
-        """The score of one doc. Of the keyword arguments, those that the function takes are passed on."""
-        return self.fn(*args, **filter_kwargs(self.fn, {**self.kwargs, **kwargs}))
+        """The score of one doc. Of the keyword arguments, those that the function takes are passed on.
+
+        args: references, predictions. A function that has these names gets them by name, in whatever order it has them.
+        """
+        given = filter_kwargs(self.fn, {**self.kwargs, **kwargs})
+        if len(args) == len(_ARGUMENTS) and _parameters(self.fn).issuperset(_ARGUMENTS):
+            return self.fn(**dict(zip(_ARGUMENTS, args, strict=True)), **given)
+        return self.fn(*args, **given)
 
     def aggregate(self, values: Sequence[Any]) -> float:
         """The number for the values of all docs."""
@@ -225,6 +231,9 @@ def reduction_named(name: str | Callable[..., Any]) -> Callable[..., Any]:
     if at and tail.isdigit() and f"{head}@k" in REDUCTIONS:
         return partial(REDUCTIONS.get(f"{head}@k"), k=int(tail))
     return REDUCTIONS.get(name)
+
+
+_ARGUMENTS = ("references", "predictions")
 
 
 def filter_kwargs(fn: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

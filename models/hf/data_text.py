@@ -62,11 +62,14 @@ class DataText:
         self._placeholder_id = self._added(self._placeholder)
 
     def _added(self, token: str) -> int | None:
-        """The id of a token that is added to the tokenizer, no part of any data; None where a tokenizer takes none."""
+        """The id of a token that is added to the tokenizer, no part of any data; None where a tokenizer takes none.
+
+        It is a special one, so that a model with more rows than its tokenizer has tokens does not write it into an answer.
+        """
         from transformers import AddedToken
 
         try:
-            self.tokenizer.add_tokens([AddedToken(token, normalized=False, special=False)])
+            self.tokenizer.add_tokens([AddedToken(token, normalized=False, special=True)])
         except (NotImplementedError, AttributeError, ValueError, TypeError):
             return None
         return int(self.tokenizer.convert_tokens_to_ids(token))
@@ -127,7 +130,9 @@ class DataText:
 
         stored = json.loads(backend.to_str())
         for token in stored["added_tokens"]:
-            token["special"] = token["special"] or token["content"] in self._marks
+            token["special"] = token["content"] != self._placeholder and (
+                token["special"] or token["content"] in self._marks
+            )
         copy = Tokenizer.from_str(json.dumps({**stored, "truncation": None, "padding": None}))
         copy.encode_special_tokens = True
         return copy

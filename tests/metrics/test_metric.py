@@ -221,6 +221,23 @@ def test_only_the_arguments_that_a_function_takes_are_passed():
     assert filter_kwargs(lambda **kwargs: 0, {"c": 3}) == {"c": 3}
 
 
+def test_a_function_gets_references_and_predictions_by_name_where_it_has_the_names():
+    """lm-eval's super_glue-cb-t5-prompt has `mean_3class_f1(predictions, references)`; the other order would swap them."""
+
+    def turned(predictions, references):
+        return f"{predictions} for {references}"
+
+    def named(*, references, predictions, more=""):
+        return f"{predictions} for {references}{more}"
+
+    def unnamed(gold, said):
+        return f"{said} for {gold}"
+
+    for fn in (turned, named, unnamed):
+        assert Metric("m", fn).compute("gold", "said") == "said for gold"
+    assert Metric("m", named, kwargs={"more": "!"}).compute("gold", "said") == "said for gold!"
+
+
 def test_aggregations():
     assert mean([1, 0, 1, 1]) == 0.75
     assert median([4, 1, 3]) == 3 and median([4, 1, 3, 2]) == 2.5

@@ -53,6 +53,17 @@ def judge(run: str, task: str, mine: recorded.Recorded, theirs: recorded.Recorde
     return verdict
 
 
+def judge_all(run: str, mine: dict[str, recorded.Recorded], theirs: dict[str, recorded.Recorded]) -> list[Verdict]:
+    """A verdict for each task and group; one that a suite does not have is different."""
+    found = []
+    for task in sorted(mine.keys() | theirs.keys()):
+        if task in mine and task in theirs:
+            found.append(judge(run, task, mine[task], theirs[task]))
+        else:
+            found.append(Verdict(run, task, wrong=[recorded.Unequal("loads", task, task in mine, task in theirs)]))
+    return found
+
+
 def compare(run: suites.Run, scratch: Path, reuse: bool = False) -> list[Verdict]:
     """Runs both suites; a verdict for each task and group."""
     python = environment(PEERS[run.peer])
@@ -65,7 +76,7 @@ def compare(run: suites.Run, scratch: Path, reuse: bool = False) -> list[Verdict
     theirs = recorded.peers(result)
     folder = suites.run_ours(run, python, checkpoint, data, out, run.tasks)
     mine = recorded.ours(folder)
-    return [judge(run.name, task, mine[task], theirs[task]) for task in sorted(mine.keys() & theirs.keys())]
+    return judge_all(run.name, mine, theirs)
 
 
 def shown(verdicts: list[Verdict], examples: int) -> str:

@@ -120,6 +120,6 @@ DIFFERENCES = [
         "Our seedbench finds the letter by mcq_letter, from an option's text too; lmms-eval takes the first character.",
         fields=("filtered", "score", "number", "stderr"),
         tasks=("seedbench",),
-        runs=("own-pictures",),
+        runs=("own-qwen2-vl",),
     ),
 ]

@@ -60,7 +60,7 @@ PICTURES = named(
 
 PEER_OF = {
     **dict.fromkeys(("bos", "no-bos", "made-bos", "made-no-bos", "first-n", "few-shot", "chat", "own"), LM_EVAL),
-    **dict.fromkeys(("tiny-llava", "tiny-qwen2-vl", "own-pictures"), LMMS_EVAL),
+    **dict.fromkeys(("tiny-llava", "tiny-qwen2-vl", "own-pictures", "own-qwen2-vl"), LMMS_EVAL),
 }
 """The runs, and the peer of each."""
 
@@ -133,4 +133,5 @@ def _of_pictures(scratch: Path) -> Iterator[Run]:
     yield Run("tiny-llava", "lmms-eval", "tiny-llava", PICTURES, theirs, llava, default)
     own = ["mme", "seedbench"]
     yield Run("own-pictures", "lmms-eval", "tiny-llava", own, None, llava, default)
+    yield Run("own-qwen2-vl", "lmms-eval", "tiny-qwen2-vl", own, None, qwen, default)
     yield Run("tiny-qwen2-vl", "lmms-eval", "tiny-qwen2-vl", PICTURES, theirs, qwen, default)

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,8 +91,3 @@ def _call(
     if done.returncode not in accepted:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
         raise Failed(f"exit {done.returncode}: {' '.join(command)[:300]}\n{tail}\n(all of it: {log})")
-
-
-def own_python() -> Path:
-    """This Python, which makes the checkpoints and the data."""
-    return Path(sys.executable)

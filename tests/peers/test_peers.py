@@ -69,6 +69,12 @@ def test_each_kind_of_value_that_differs_is_found(tmp_path: Path, changes: dict[
     assert field in {unequal.field for unequal in found.wrong}
 
 
+def test_a_task_that_one_suite_lacks_is_different(tmp_path: Path) -> None:
+    theirs = recorded.peers(peer_said(tmp_path / "peer.json"))
+    [found] = compare.judge_all("made-up", {}, theirs)
+    assert found.task == "t" and found.wrong
+
+
 def test_a_difference_explains_only_its_own_fields_tasks_and_metrics() -> None:
     meant = Difference("d", "because", ("stderr", "answer"), tasks=("t*",), runs=("bos",), metrics=("f1,*",))
     assert meant.explains("bos", "task", "stderr", "f1,none") and meant.explains("bos", "task", "answer", (0, 1))
