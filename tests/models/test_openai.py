@@ -274,7 +274,7 @@ def test_without_httpx_there_is_one_clear_sentence(monkeypatch: pytest.MonkeyPat
             raise ImportError("No module named 'httpx'")
         return real(name, *rest)
 
-    for name in [name for name in sys.modules if name.startswith("mm_eval.models.openai_")]:
+    for name in [name for name in sys.modules if name.startswith("mm_eval.models.openai.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(ConfigError, match=r"pip install 'mm-eval\[openai\]'"):
