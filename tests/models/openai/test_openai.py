@@ -167,7 +167,7 @@ def test_sglang_gives_chat_options_of_one_token_a_number_and_refuses_longer_ones
         (-0.5, True),
         (-1.5, False),
     ]
-    with pytest.raises(MMEvalError, match="no log-probabilities of the prompt.*SGLang for prompts of text alone"):
+    with pytest.raises(MMEvalError, match="no log-probabilities of the prompt.*SGLang for prompts of text only"):
         list(server.model().loglikelihood(scored(CHAT, " red house")))
 
 
