@@ -26,8 +26,8 @@ from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Instance
 
 from .arguments import WHERE, Arguments
-from .data_text import DataText
 from .families import Family
+from .processor import DataText
 
 _PER_TOKEN = ("mm_token_type_ids", "token_type_ids", "image_embeds_position_mask")
 

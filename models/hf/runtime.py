@@ -14,7 +14,7 @@ from mm_eval.errors import ConfigError, MMEvalError, ModelError
 
 from .arguments import WHERE, Arguments
 from .families import Family
-from .features import FeatureCache, on_device, side_by_side, supported
+from .pictures import FeatureCache, on_device, side_by_side, supported
 from .processor import naming, quiet
 from .prompt import Picture, Prompt
 
@@ -264,6 +264,20 @@ def not_finite(what: str) -> ModelError:
         f"The model gave {what} that are not finite (NaN or infinity).",
         hint="The weights are damaged, or the dtype overflows: try dtype=bfloat16 or dtype=float32.",
     )
+
+
+def windows(ids: Sequence[int], start_token: int, max_length: int) -> list[tuple[list[int], list[int]]]:
+    """A long text as (context, scored) pieces of at most max_length input tokens; every token is scored exactly once.
+
+    The first piece has start_token as context, each later one the token before it, and the shorter last one as many tokens
+    as fit (the scheme of lm-evaluation-harness).
+    """
+    tokens, pieces = list(ids), []
+    for start in range(0, len(tokens), max_length):
+        scored = tokens[start : start + max_length]
+        context = tokens[max(0, start + len(scored) - max_length - 1) : start] if start else [start_token]
+        pieces.append((context, scored))
+    return pieces
 
 
 def token_budget(config: Any, itemsize: int, free: int) -> int:

@@ -1,23 +1,69 @@
-"""What the vision tower makes of pictures, computed once a picture and kept for a while.
+"""Pictures cost the most time, so their work is done ahead and done once.
 
-transformers' models take features that are there already as `mm_encoder_outputs`. The pictures of a batch that are new run
-together where the tower's output can be told apart again, picture by picture, and alone where it can't.
+`written_ahead` writes prompts with pictures in threads while the model computes. `FeatureCache` keeps the output of the vision
+tower for the last pictures; transformers' models accept it as `mm_encoder_outputs`. New pictures of a batch run together if
+the output can be divided by picture, and else one by one.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from typing import Any
+import os
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import torch
 
+from mm_eval.errors import DataError, ModelError
+
 from .prompt import Picture
 
+Item = TypeVar("Item")
+Written = TypeVar("Written")
+
+AHEAD = 16
+"""Prompts with pictures that are ready or being written: two batches of eight."""
 MOST_BYTES = 512 * 2**20
 """Features that are kept: about a hundred pictures of LLaVA-1.5-7B in half precision, 576 x 4096 each."""
+
+
+def written_ahead(
+    items: Iterable[Item],
+    write: Callable[[Item], Written],
+    has_pictures: Callable[[Item], bool],
+    most: int = AHEAD,
+) -> Iterator[tuple[Item, Written | DataError | ModelError]]:
+    """Yields each item with the result of `write`, in order. A DataError or ModelError of an item is its result."""
+    waiting: deque[tuple[Item, Future[Written | DataError | ModelError]]] = deque()
+
+    def attempt(item: Item) -> Written | DataError | ModelError:
+        try:
+            return write(item)
+        except (DataError, ModelError) as error:
+            return error
+
+    def finished(left: int) -> Iterator[tuple[Item, Written | DataError | ModelError]]:
+        """Waits for the first items until `left` are in the queue."""
+        while len(waiting) > left:
+            item, made = waiting.popleft()
+            yield item, made.result()
+
+    workers = max(1, min(4, (os.cpu_count() or 2) // 2))
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="pictures")
+    try:
+        for item in items:
+            if has_pictures(item):
+                waiting.append((item, pool.submit(attempt, item)))
+                yield from finished(most)
+            else:
+                yield from finished(0)
+                yield item, attempt(item)
+        yield from finished(0)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 class FeatureCache:
