@@ -81,19 +81,19 @@ class Asking:
             try:
                 if isinstance(written, MMEvalError):
                     raise written
-                asked = self._question(instance, written, options)
+                row = self._generation_row(instance, written, options)
             except (DataError, ModelError) as error:
                 yield instance, _located(error, instance)
                 continue
-            runs = self.runs(asked.length)
+            runs = self.runs(row.length)
             if runs is not self.runtime:
-                yield from self._generated(runs, [asked], options)
+                yield from self._generated(runs, [row], options)
                 continue
-            if questions and self._is_full(questions, asked):
+            if questions and self._is_full(questions, row):
                 yield from self._generated(self.runtime, questions, options)
                 questions.clear()
-            questions.append(asked)
-            if options.do_sample or self._is_full(questions, asked):
+            questions.append(row)
+            if options.do_sample or self._is_full(questions, row):
                 yield from self._generated(self.runtime, questions, options)
                 questions.clear()
         for options, questions in pending.values():
@@ -150,7 +150,7 @@ class Asking:
             usage = {"prompt_tokens": len(ids)}
             yield instance, _located(failure, instance) if failure else Answer((total, greedy), usage=usage)
 
-    def _question(self, instance: Instance, prompt: Prompt, options: GenerationOptions) -> GenerationRow:
+    def _generation_row(self, instance: Instance, prompt: Prompt, options: GenerationOptions) -> GenerationRow:
         if not prompt.ids:
             prompt = Prompt([self.writer.start_token])
         prompt, cap = fitted(prompt, options.max_new_tokens, self.max_length)
@@ -165,8 +165,8 @@ class Asking:
 
     def _generated(self, runtime: Runtime, questions: list[GenerationRow], options: GenerationOptions) -> Answers:
         run = partial(generate, runtime, options=options)
-        for asked, answer in runtime.answered(list(questions), run):
-            yield asked.instance, _located(answer, asked.instance)
+        for row, answer in runtime.answered(list(questions), run):
+            yield row.instance, _located(answer, row.instance)
 
     def _continuations(
         self, group: list[Instance], written: Prompt | MMEvalError

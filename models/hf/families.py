@@ -28,16 +28,16 @@ class Family:
     """How prompts are written for a model type, and which short cuts give the same numbers.
 
     prompt_keys: keys of `model_specific_prompt_kwargs` from most to least specific.
-    placeholder: what stands for one picture in a plain-text prompt; None for the processor's own image token, empty where
-        the processor writes it.
-    mrope: rotary positions in three dimensions; the shift that pictures cause is kept by the model as `rope_deltas`.
+    placeholder: the text for one picture in a plain-text prompt; None: the processor's image token; empty: the processor
+        writes it.
+    mrope: rotary positions have three dimensions; the model keeps the shift that pictures cause as `rope_deltas`.
     batched: prompts with 0, 1 and several pictures of different sizes may share a left-padded batch.
     prefix_cache: a continuation may be run on the cached keys and values of its prompt.
-    holes: masked places may stand between tokens; sliding windows and recurrent layers, which forbid it, are seen without it.
-    features: the vision tower's output may be computed before and handed over.
+    holes: masked places may stand between tokens. Sliding windows and recurrent layers forbid it and are detected without it.
+    features: the vision tower's output may be computed in advance and passed in.
     heads: pictures may follow on cached keys and values, so that few-shot examples with pictures run once.
-    chats: whether checkpoints of this type are asked in chat turns, so that one without a chat template lacks something.
-    answer_type: what `token_type_ids` are for the tokens of an answer; paligemma reads a prompt both ways, an answer one way.
+    chats: checkpoints of this type expect chat turns, so that a missing chat template is an error.
+    answer_type: `token_type_ids` of an answer's tokens; paligemma reads a prompt in both directions, an answer in one.
     """
 
     prompt_keys: tuple[str, ...] = ()
@@ -60,12 +60,12 @@ def _qwen(*keys: str) -> Family:
 
 
 def _plainest(*keys: str, placeholder: str | None = None, features: bool = False, answer_type: int = 0) -> Family:
-    """One prompt at a time and one whole forward a continuation: nothing quicker gives the same numbers."""
+    """One prompt at a time and one whole forward a continuation: no short cut gives the same numbers."""
     return Family(keys, placeholder, batched=False, prefix_cache=False, features=features, answer_type=answer_type)
 
 
 def _without_chat(*keys: str) -> Family:
-    """A type of before the time of chat templates: its processor writes the pictures' tokens itself, and takes no turns."""
+    """A type older than chat templates: its processor writes the pictures' tokens, and it has no turns."""
     return replace(_plainest(*keys, placeholder=""), chats=False)
 
 
@@ -109,18 +109,18 @@ TEXT_FAMILIES: dict[str, Family] = {
     "modernbert-decoder", "mpt", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "opt", "persimmon", "phi", "phi3", "qwen2",
     "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2", "vaultgemma", "xglm",
 ), TEXT),
-    "doge": _plainest(),  # the tokens that its mask drops are others with a cache, and others with padding
-    "gpt_neo": Family(holes=False),  # its windows count places of the cache, masked ones too
-    "llama4_text": _plainest(),  # it scales its attention by the place in the batch, padding among it
+    "doge": _plainest(),  # its mask drops other tokens with a cache or with padding
+    "gpt_neo": Family(holes=False),  # its windows count masked places of the cache too
+    "llama4_text": _plainest(),  # it scales its attention by the position in the batch, padding included
 }  # fmt: skip
-"""Types of text models; each is held against whole forwards by tests/models/hf/test_text_types.py."""
+"""Types of text models; each is compared with whole forwards by tests/models/hf/test_text_types.py."""
 
 UNKNOWN = Family(batched=False, prefix_cache=False, features=False)
-"""Types that nobody has checked."""
+"""Types that are not tested."""
 
 
 def family_of(model_type: str, image_text: bool) -> Family:
-    """The family of a model type, UNKNOWN where nobody has checked it."""
+    """The family of a model type; UNKNOWN if it is not listed."""
     return (FAMILIES if image_text else {**TEXT_FAMILIES, **FAMILIES}).get(model_type, UNKNOWN)
 
 
