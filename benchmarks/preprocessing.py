@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from measure import SCRATCH
-from mm_eval.models import hf_asking
+from mm_eval.models.hf import asking
 from PIL import Image
 from reference_model import build
 from workloads import read
@@ -78,8 +78,8 @@ def main(count: int) -> None:
     model.prepare()
     list(model.generate(questions(0, 2)))
     idle, whole = waiting(model, questions(100, count))
-    ahead = hf_asking.written_ahead
-    hf_asking.written_ahead = lambda items, write, has_pictures: ahead(items, write, lambda item: False)
+    ahead = asking.written_ahead
+    asking.written_ahead = lambda items, write, has_pictures: ahead(items, write, lambda item: False)
     plain_idle, plain_whole = waiting(model, questions(500, count))
     print(
         json.dumps(

@@ -1,21 +1,6 @@
-"""The transformers adapter: one class for image-text and text models, families as data (hf_families.py).
+"""The transformers adapter: one class for image-text and text models. The package's docstring lists its files.
 
-    hf_arguments    --model_args, checked
-    hf_checkpoint   where the files are, and their digests
-    hf_processor    tokenizer and processor
-    hf_prompt       instance -> token ids and pictures
-    hf_data_text    special tokens in the data of a chat, kept as text
-    hf_asking       instances in, answers out
-    hf_runtime      weights, batches, running out of memory
-    hf_ahead        prompts written by threads while the model computes
-    hf_features     what the vision tower makes of a picture, once a picture
-    hf_prefix       prompts -> caches
-    hf_sharing      which prompts share what they begin with
-    hf_generate     batches -> text (hf_decode: the greedy loop)
-    hf_score        prompts and continuations -> log-likelihoods
-    hf_check        which short cuts an unknown model type may take
-
-Nothing here imports torch or transformers until a prompt or an answer is asked for.
+Nothing is imported from torch or transformers until a prompt or an answer is needed.
 """
 
 from __future__ import annotations
@@ -24,6 +9,7 @@ import hashlib
 import importlib.util
 import json
 import logging
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -44,7 +30,7 @@ from mm_eval.types import Instance
 
 from .arguments import WHERE, Arguments
 from .checkpoint import Checkpoint
-from .families import FAMILIES, TEXT_FAMILIES, UNKNOWN, Family, family_of
+from .families import FAMILIES, TEXT_FAMILIES, UNKNOWN, Family, family_of, most_shared, quickest
 from .prompt import PromptWriter
 
 if TYPE_CHECKING:
@@ -54,15 +40,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 ADAPTER_VERSION = 2
-"""Goes up when a change here changes answers, so that earlier ones are not taken for them."""
+"""Raised when a change here changes answers, so that older answers are not reused."""
 
 
 @register_model("hf")
 class HuggingFace(Model):
     """Any image-text or text checkpoint of transformers: pretrained=FOLDER_OR_HUB_ID.
 
-    bundled_stand_in: the bundled model that `show` uses where no `pretrained` is given.
-    own_key: the prompt key that this name of the adapter fixes, whatever the checkpoint.
+    bundled_stand_in: the bundled model that `show` uses if no `pretrained` is given.
+    own_key: the prompt key of this adapter name, whatever the checkpoint.
     """
 
     bundled_stand_in: ClassVar[str | None] = "tiny-llava"
@@ -85,8 +71,8 @@ class HuggingFace(Model):
                 hint="Leave it out, or give chat_template=FILE in --model_args.",
             )
         kind = self.checkpoint.model_type
-        asks_in_turns = known.chats if known else kind not in TEXT_FAMILIES
-        if settings.chat_template is None and not self.chat and asks_in_turns and self._image_text:
+        needs_chat = known.chats if known else kind not in TEXT_FAMILIES
+        if settings.chat_template is None and not self.chat and needs_chat and self._image_text:
             raise ConfigError(
                 f"{self.arguments.pretrained!r} is a vision-language model ({kind}) without a chat template.",
                 where=WHERE,
@@ -107,7 +93,7 @@ class HuggingFace(Model):
 
     @cached_property
     def writer(self) -> PromptWriter:
-        """What writes prompts; loads the tokenizer or the processor."""
+        """Writes prompts. Loads the tokenizer or the processor on first use."""
         from .processor import load_processor, load_tokenizer
 
         folder, processor = self.checkpoint.folder, None
@@ -148,7 +134,7 @@ class HuggingFace(Model):
 
     @property
     def asking(self) -> Asking:
-        """The loaded model, ready to be asked."""
+        """The loaded model, ready to answer. Loads it on first use."""
         if self._asking is None:
             self.prepare()
         assert self._asking is not None
@@ -160,10 +146,8 @@ class HuggingFace(Model):
         return self.asking.runtime
 
     def prepare(self) -> None:
-        """Loads the weights; ConfigError where they are missing or do not fit the config."""
-        from .asking import Asking
-        from .check import most_shared
-        from .runtime import Runtime, load_model
+        """Loads the weights. Raises ConfigError if they are missing or do not fit the config."""
+        from .runtime import load_model
 
         if self._asking is not None:
             return
@@ -174,37 +158,40 @@ class HuggingFace(Model):
             raise ConfigError(
                 f"{self.arguments.pretrained!r} ({self.checkpoint.model_type}) is an encoder-decoder.",
                 where=WHERE,
-                hint="This adapter asks models that read prompt and answer as one sequence.",
+                hint="This adapter runs models that read prompt and answer as one sequence.",
             )
-        family, tokenizer = self.writer.family, self.writer.tokenizer
-        if family is UNKNOWN:
-            family = self._self_checked(model)
-        runtime = Runtime(model, family, tokenizer, self.settings.batch_size)
-        max_length = self.arguments.max_length or runtime.max_length
-        self._asking = Asking(
-            self.writer,
-            runtime,
-            max_length,
-            lambda instance: int(request_key(self, instance)[:15], 16),
-            cuts=self.settings.on_long_prompt == "cut",
-        )
-        if shared := most_shared(model.config, max_length):
-            plainest = replace(family, batched=False, prefix_cache=False)
-            self._asking.alone = shared, Runtime(model, plainest, tokenizer, 1)
-            logger.info("Sequences of more than %d tokens run alone: their rotary positions are scaled.", shared)
+        self._asking = self._with_short_cuts(model)
         logger.info("%s: %s on %s.", self.arguments.pretrained, dtype, device)
 
-    def _self_checked(self, model: Any) -> Family:
-        """The short cuts that a type outside the table may take; said in one line of the log."""
-        from .check import quickest
+    def _with_short_cuts(self, model: Any) -> Asking:
+        """The loaded model with the batches and caches of its family. A type outside the table checks itself first."""
+        from .asking import Asking
+        from .runtime import Runtime
 
-        family, reason = quickest(model, self.writer, self.chat)
-        kind = self.checkpoint.model_type
+        def seed_of(instance: Instance) -> int:
+            return int(request_key(self, instance)[:15], 16)
+
+        def answering(family: Family, batch_size: int) -> Asking:
+            return Asking(self.writer, Runtime(model, family, tokenizer, batch_size), sys.maxsize, seed_of)
+
+        family, tokenizer, kind = self.writer.family, self.writer.tokenizer, self.checkpoint.model_type
         if family is UNKNOWN:
-            logger.warning("Model type %r runs one prompt at a time, without short cuts: %s.", kind, reason)
-        else:
-            logger.info("Model type %r is not in the table; its batches and caches agree with whole forwards.", kind)
-        return family
+            family, reason = quickest(model, answering, pictured=self.writer.processor is not None, chat=self.chat)
+            if family is UNKNOWN:
+                logger.warning("Model type %r runs one prompt at a time, without short cuts: %s.", kind, reason)
+            else:
+                logger.info(
+                    "Model type %r is not in the table; its batches and caches agree with whole forwards.", kind
+                )
+        runtime = Runtime(model, family, tokenizer, self.settings.batch_size)
+        max_length = self.arguments.max_length or runtime.max_length
+        alone = None
+        if shared := most_shared(model.config, max_length):
+            plainest = replace(family, batched=False, prefix_cache=False)
+            alone = shared, Runtime(model, plainest, tokenizer, 1)
+            logger.info("Sequences of more than %d tokens run alone: their rotary positions are scaled.", shared)
+        cuts = self.settings.on_long_prompt == "cut"
+        return Asking(self.writer, runtime, max_length, seed_of, alone, cuts)
 
     def check_generation(self, kwargs: Mapping[str, Any]) -> None:
         from .generate import check_options
@@ -213,7 +200,7 @@ class HuggingFace(Model):
 
     @cached_property
     def _constants(self) -> dict[str, Any]:
-        """All that decides an answer and is the same for every question. The device and the batch are not in it."""
+        """Everything that decides an answer and is the same for every question. The device and the batch size are not part."""
         chosen = self.arguments
         template = self.template or self.settings.chat_template
         return {
@@ -231,7 +218,7 @@ class HuggingFace(Model):
 
     @cached_property
     def fingerprint(self) -> str:
-        """sha256 of all that decides this model's answers apart from the question."""
+        """sha256 of everything that decides this model's answers apart from the question."""
         return hashlib.sha256(json.dumps(self._constants, sort_keys=True).encode()).hexdigest()
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:

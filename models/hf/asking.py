@@ -1,37 +1,61 @@
-"""Instances in, answers out: prompts are written ahead, put into batches, and each answer goes as soon as its batch has run."""
+"""Instances in, answers out: prompts are written ahead and batched, and each answer is yielded as soon as its batch has run.
+
+A log-likelihood runs each prompt once (what prompts share runs once for all of them). The first token of every continuation is
+scored by the prompt's own logits; the others run on its cached keys and values, right-padded and at stated positions.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
-import os
-from collections import deque
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from itertools import groupby
+from typing import Any
+
+import torch
 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers
 from mm_eval.errors import DataError, MMEvalError, ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.types import Answer, Instance, LLOutput
 
-from .generate import Question, check_options, fitted, generate
+from .generate import GenerationRow, check_options, generate
+from .pictures import written_ahead
 from .prompt import Prompt, PromptWriter
-from .runtime import Runtime
-from .score import Continuation, boundary, score, windows
+from .runtime import Runtime, not_finite, windows
+from .sharing import Prefix, prefixes, run_on
 
 logger = logging.getLogger(__name__)
+
+EXTENDED_ROWS = 8
+"""Minimum of continuations in one forward, whatever the batch size. Each holds a copy of its prompt's cache, so that the token
+budget decides how many more.
+"""
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """Token ids to score after a prompt. Rows that share the prompt *object* share its run."""
+
+    instance: Instance
+    prompt: Prompt
+    ids: list[int]
+
+    @property
+    def length(self) -> int:
+        return len(self.prompt.ids) + len(self.ids)
 
 
 @dataclass
 class Asking:
-    """A loaded model and what writes its prompts.
+    """Answers instances with a loaded model.
 
-    max_length: tokens of a prompt and its answer at most. seed_of: the seed of an instance's sampling.
-    alone: sequences of more tokens than the number run by themselves, on the runtime beside it; None where there are none.
-    cuts: whether a prompt of text that is too long is cut from the left; else it fails.
+    max_length: maximum tokens of a prompt and its answer. seed_of: the sampling seed of an instance.
+    alone: sequences of more tokens than this run alone, on this runtime; None if there are none.
+    cuts: whether a text prompt that is too long is cut from the left; otherwise it fails.
     """
 
     writer: PromptWriter
@@ -42,10 +66,15 @@ class Asking:
     cuts: bool = True
     _warned: bool = False
 
+    @property
+    def caches(self) -> bool:
+        """Whether continuations run on the cache of their prompt."""
+        return self.runtime.prefix_cache
+
     def generate(self, instances: Iterable[Instance]) -> Answers:
-        """Text; questions with equal options share batches."""
-        pending: dict[str, tuple[GenerationOptions, list[Question]]] = {}
-        for instance, written in written_ahead(instances, self.writer.write, _has_pictures):
+        """Generated text. Instances with equal options share batches."""
+        pending: dict[str, tuple[GenerationOptions, list[GenerationRow]]] = {}
+        for instance, written in written_ahead(instances, self.writer.write, lambda each: each.images is not None):
             key = json.dumps(instance.generation_kwargs, sort_keys=True, default=repr)
             if key not in pending:
                 pending[key] = check_options(GenerationOptions.from_kwargs(instance.generation_kwargs)), []
@@ -53,19 +82,19 @@ class Asking:
             try:
                 if isinstance(written, MMEvalError):
                     raise written
-                asked = self._question(instance, written, options)
+                row = self._generation_row(instance, written, options)
             except (DataError, ModelError) as error:
                 yield instance, _located(error, instance)
                 continue
-            runs = self.runs(asked.length)
+            runs = self.runs(row.length)
             if runs is not self.runtime:
-                yield from self._generated(runs, [asked], options)
+                yield from self._generated(runs, [row], options)
                 continue
-            if questions and self._is_full(questions, asked):
+            if questions and self._is_full(questions, row):
                 yield from self._generated(self.runtime, questions, options)
                 questions.clear()
-            questions.append(asked)
-            if options.do_sample or self._is_full(questions, asked):
+            questions.append(row)
+            if options.do_sample or self._is_full(questions, row):
                 yield from self._generated(self.runtime, questions, options)
                 questions.clear()
         for options, questions in pending.values():
@@ -73,12 +102,12 @@ class Asking:
                 yield from self._generated(self.runtime, questions, options)
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
-        """Log-likelihoods; the choices of a question stay in one batch."""
+        """Log-likelihoods. The choices of a question stay in one batch."""
         rows: list[Continuation] = []
         groups = written_ahead(
-            _sharing_a_prompt(instances),
+            (list(group) for _, group in groupby(instances, _prompt_parts)),
             lambda group: self.writer.write(group[0]),
-            lambda group: _has_pictures(group[0]),
+            lambda group: group[0].images is not None,
         )
         for group, written in groups:
             for instance, made in self._continuations(group, written):
@@ -100,10 +129,13 @@ class Asking:
             yield from self._scored(self.runtime, rows)
 
     def rolling(self, instances: Iterable[Instance]) -> Answers:
-        """Log-likelihoods of whole texts, in windows where they are longer than max_length."""
+        """Log-likelihoods of whole texts, in windows if they are longer than max_length."""
         for instance in instances:
             if instance.images is not None:
-                yield instance, _located(ModelError("Rolling log-likelihoods are of text alone."), instance)
+                yield (
+                    instance,
+                    _located(ModelError("Rolling log-likelihoods need a prompt without pictures."), instance),
+                )
                 continue
             ids = self.writer.encode_text(instance.continuation or "")
             pieces = windows(ids, self.writer.start_token, self.max_length)
@@ -119,28 +151,28 @@ class Asking:
             usage = {"prompt_tokens": len(ids)}
             yield instance, _located(failure, instance) if failure else Answer((total, greedy), usage=usage)
 
-    def _question(self, instance: Instance, prompt: Prompt, options: GenerationOptions) -> Question:
+    def _generation_row(self, instance: Instance, prompt: Prompt, options: GenerationOptions) -> GenerationRow:
         if not prompt.ids:
             prompt = Prompt([self.writer.start_token])
         prompt, cap = fitted(prompt, options.max_new_tokens, self.max_length)
         self._check_cut(prompt, instance)
         seed = self.seed_of(instance) if options.do_sample else 0
-        return Question(instance, prompt, cap, seed)
+        return GenerationRow(instance, prompt, cap, seed)
 
-    def _is_full(self, rows: Sequence[Question | Continuation], following: Question | Continuation) -> bool:
-        """Whether the prompts of some rows are a batch already, or would be too much with the following one beside them."""
+    def _is_full(self, rows: Sequence[GenerationRow | Continuation], following: GenerationRow | Continuation) -> bool:
+        """Whether a batch of these rows is full, or has no room for the following one."""
         longest = max(row.length for row in [*rows, following])
         return self.runtime.is_full(len({id(row.prompt) for row in rows}), longest)
 
-    def _generated(self, runtime: Runtime, questions: list[Question], options: GenerationOptions) -> Answers:
+    def _generated(self, runtime: Runtime, questions: list[GenerationRow], options: GenerationOptions) -> Answers:
         run = partial(generate, runtime, options=options)
-        for asked, answer in runtime.answered(list(questions), run):
-            yield asked.instance, _located(answer, asked.instance)
+        for row, answer in runtime.answered(list(questions), run):
+            yield row.instance, _located(answer, row.instance)
 
     def _continuations(
         self, group: list[Instance], written: Prompt | MMEvalError
     ) -> Iterator[tuple[Instance, Continuation | MMEvalError]]:
-        """One row an instance of a group with one context; equal prompts are one object, so that they run once."""
+        """One row per instance of a group with one context. Equal prompts become one object, so that they run once."""
         if isinstance(written, MMEvalError):
             yield from ((instance, _located(written, instance)) for instance in group)
             return
@@ -165,12 +197,12 @@ class Asking:
                 yield row.instance, Answer(answer, usage=usage, cut=row.prompt.dropped > 0)
 
     def _check_cut(self, prompt: Prompt, instance: Instance) -> None:
-        """Warns of the first prompt that was cut. ModelError for each one under `--on_long_prompt fail`."""
+        """Logs the first prompt that was cut. Raises ModelError for each one under `--on_long_prompt fail`."""
         whole, kept = prompt.dropped + len(prompt.ids), len(prompt.ids)
         if prompt.dropped and not self.cuts:
             raise ModelError(
-                f"The prompt has {whole} tokens; beside the answer only {kept} fit (max_length is {self.max_length}).",
-                hint="Use fewer few-shot examples, raise max_length, or ask with --on_long_prompt cut.",
+                f"The prompt has {whole} tokens; with the answer only {kept} fit (max_length is {self.max_length}).",
+                hint="Use fewer few-shot examples, raise max_length, or use --on_long_prompt cut.",
             )
         if prompt.dropped and not self._warned:
             self._warned = True
@@ -180,34 +212,17 @@ class Asking:
             )
 
     def runs(self, tokens: int) -> Runtime:
-        """What runs a sequence of so many tokens."""
+        """The runtime for a sequence of so many tokens."""
         return self.alone[1] if self.alone and tokens > self.alone[0] else self.runtime
 
 
-def _has_pictures(instance: Instance) -> bool:
-    return instance.images is not None
-
-
-def _sharing_a_prompt(instances: Iterable[Instance]) -> Iterator[list[Instance]]:
-    """Consecutive instances with equal context and pictures, together."""
-    group: list[Instance] = []
-    for instance in instances:
-        if group and not _same_prompt(group[0], instance):
-            yield group
-            group = []
-        group.append(instance)
-    if group:
-        yield group
-
-
-def _same_prompt(one: Instance, other: Instance) -> bool:
-    if one.context != other.context or one.image_digests != other.image_digests:
-        return False
-    return bool(one.image_digests) or one.images is other.images
+def _prompt_parts(instance: Instance) -> tuple[object, ...]:
+    """Equal for instances with equal prompts."""
+    return instance.context, instance.image_digests, None if instance.image_digests else id(instance.images)
 
 
 def _batches(rows: list[Continuation], runtime: Runtime) -> Iterator[list[Continuation]]:
-    """Rows in batches as large as the runtime takes."""
+    """Rows in batches as large as the runtime allows."""
     batch: list[Continuation] = []
     for row in rows:
         batch.append(row)
@@ -219,48 +234,113 @@ def _batches(rows: list[Continuation], runtime: Runtime) -> Iterator[list[Contin
 
 
 def _located(answer: Any, instance: Instance) -> Any:
-    """An error with the question it belongs to; anything else as it is."""
+    """An error with the task and doc of its instance; an answer unchanged."""
     return answer.located(f"{instance.task}, doc {instance.doc_id}") if isinstance(answer, MMEvalError) else answer
 
 
-Item = TypeVar("Item")
-Written = TypeVar("Written")
+def fitted(prompt: Prompt, cap: int, max_length: int) -> tuple[Prompt, int]:
+    """A prompt and a token cap that fit into max_length together.
 
-AHEAD = 16
-"""Prompts with pictures that are ready or being written: two batches of eight."""
+    A text prompt is cut from the left to leave room for the answer (at most half of max_length). A prompt with pictures
+    is never cut: the cap shrinks instead. Raises ModelError if there is no room at all.
+    """
+    length = len(prompt.ids)
+    if length + cap <= max_length:
+        return prompt, cap
+    if not prompt.pictures:
+        room = max_length - min(cap, max_length // 2)
+        prompt = prompt if length <= room else prompt.last(room)
+    elif length >= max_length:
+        raise ModelError(
+            f"The prompt has {length} tokens, {prompt.image_tokens} of them for pictures; max_length is {max_length}.",
+            hint="Lower max_pixels or the number of pictures. A prompt with pictures is never cut.",
+        )
+    return prompt, min(cap, max_length - len(prompt.ids))
 
 
-def written_ahead(
-    items: Iterable[Item],
-    write: Callable[[Item], Written],
-    has_pictures: Callable[[Item], bool],
-    most: int = AHEAD,
-) -> Iterator[tuple[Item, Written | DataError | ModelError]]:
-    """Each item with what `write` makes of it, in order; an error of the item's own in its place."""
-    waiting: deque[tuple[Item, Future[Written | DataError | ModelError]]] = deque()
+def boundary(prompt: Prompt, ids: list[int], start_token: int, max_length: int) -> Prompt:
+    """The prompt before a continuation: at least one token, and with the continuation at most max_length.
 
-    def attempt(item: Item) -> Written | DataError | ModelError:
-        try:
-            return write(item)
-        except (DataError, ModelError) as error:
-            return error
+    A text prompt is cut from the left. Raises ModelError for a prompt with pictures, which is never cut.
+    """
+    prompt = prompt if prompt.ids else Prompt([start_token])
+    room = max_length + 1 - len(ids)
+    if len(prompt.ids) <= room:
+        return prompt
+    if prompt.pictures:
+        raise ModelError(
+            f"Prompt and continuation have {len(prompt.ids) + len(ids)} tokens; max_length is {max_length}.",
+            hint="Lower max_pixels or the number of pictures. A prompt with pictures is never cut.",
+        )
+    if room < 1:
+        raise ModelError(
+            f"The continuation has {len(ids)} tokens; max_length is {max_length}.", hint="Raise max_length."
+        )
+    return prompt.last(room)
 
-    workers = max(1, min(4, (os.cpu_count() or 2) // 2))
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="pictures")
-    try:
-        for item in items:
-            if has_pictures(item):
-                waiting.append((item, pool.submit(attempt, item)))
-                while len(waiting) > most:
-                    first, made = waiting.popleft()
-                    yield first, made.result()
-                continue
-            while waiting:
-                first, made = waiting.popleft()
-                yield first, made.result()
-            yield item, attempt(item)
-        while waiting:
-            first, made = waiting.popleft()
-            yield first, made.result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+
+def score(runtime: Runtime, rows: Sequence[Continuation]) -> list[LLOutput | ModelError]:
+    """For each row the sum of token log-probabilities in nats, and whether each token is the likeliest.
+
+    A sum that is not finite is a ModelError.
+    """
+    with torch.inference_mode():
+        found = _on_prefixes(runtime, rows) if runtime.prefix_cache else [_whole(runtime, row) for row in rows]
+    return [answer if math.isfinite(answer[0]) else not_finite("log-likelihoods") for answer in found]
+
+
+def _on_prefixes(runtime: Runtime, rows: Sequence[Continuation]) -> list[LLOutput]:
+    """Scores of rows; those with one prompt object run on one prefix."""
+    by_prompt: dict[int, list[int]] = {}
+    for number, row in enumerate(rows):
+        by_prompt.setdefault(id(row.prompt), []).append(number)
+    groups = list(by_prompt.values())
+    answers: dict[int, LLOutput] = {}
+    for places, prefix in prefixes(runtime, [rows[numbers[0]].prompt for numbers in groups]):
+        numbers = [(number, line) for line, place in enumerate(places) for number in groups[place]]
+        scored = _continued(runtime, prefix, [line for _, line in numbers], [rows[n].ids for n, _ in numbers])
+        answers.update(zip((number for number, _ in numbers), scored, strict=True))
+    return [answers[number] for number in range(len(rows))]
+
+
+def _continued(runtime: Runtime, prefix: Prefix, sources: list[int], ids: list[list[int]]) -> list[LLOutput]:
+    """Scores of continuations, each after row `sources[i]` of a prefix. The first token needs no forward."""
+    tokens = torch.tensor([row[0] for row in ids], device=runtime.device)
+    first = prefix.first[sources]
+    totals = first.gather(1, tokens[:, None])[:, 0].tolist()
+    greedy = (first.argmax(-1) == tokens).tolist()
+    longer = [i for i, row in enumerate(ids) if len(row) > 1]
+    held = prefix.mask.shape[1] + max(map(len, ids))
+    size = max(EXTENDED_ROWS, runtime.limit or runtime.budget // held)
+    for start in range(0, len(longer), size):
+        some = longer[start : start + size]
+        rest = extend(runtime, prefix, [sources[i] for i in some], [ids[i] for i in some])
+        for i, (total, is_greedy) in zip(some, rest, strict=True):
+            totals[i] += total
+            greedy[i] = greedy[i] and is_greedy
+    return list(zip(totals, greedy, strict=True))
+
+
+def extend(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]]) -> list[LLOutput]:
+    """Scores of the tokens after the first one, each on the cache of row `sources[i]`."""
+    output, _, _ = run_on(runtime, prefix, sources, [row[:-1] for row in ids])
+    return [_total(output.logits[i, : len(row) - 1], row[1:]) for i, row in enumerate(ids)]
+
+
+def _whole(runtime: Runtime, row: Continuation) -> LLOutput:
+    """One whole forward for one continuation; the model sets the positions. Right for every causal model."""
+    ids = row.prompt.ids + row.ids[:-1]
+    answer = {"token_type_ids": runtime.family.answer_type}
+    types = {name: values + [answer.get(name, 0)] * (len(row.ids) - 1) for name, values in row.prompt.types.items()}
+    batch = runtime.collate([Prompt(ids, types=types, pictures=row.prompt.pictures)])
+    keep = {"logits_to_keep": len(row.ids)} if runtime.keeps_logits else {}
+    logits = runtime.model(**batch, use_cache=False, **keep).logits[0]
+    return _total(logits[-len(row.ids) :], row.ids)
+
+
+def _total(logits: Any, ids: list[int]) -> LLOutput:
+    """Sum of log-probabilities of ids under logits of shape (len(ids), vocabulary), and whether ids are the argmax."""
+    chosen = torch.tensor(ids, device=logits.device)
+    probabilities = torch.log_softmax(logits.float(), -1)
+    total = sum(probabilities.gather(1, chosen[:, None])[:, 0].tolist())
+    return total, bool((probabilities.argmax(-1) == chosen).all())

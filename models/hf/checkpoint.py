@@ -1,7 +1,7 @@
-"""A checkpoint as files: where it lies, what its config says, and a digest of all that decides an answer.
+"""A checkpoint as files: its folder, its config, and digests of everything that decides an answer.
 
-A hub id is turned into the folder of its snapshot at once; from there on a local and a downloaded checkpoint are read
-by the same code, so that equal files give equal fingerprints wherever they came from.
+A hub id is resolved to the folder of its snapshot at once. Local and downloaded checkpoints are then read by the same code, so
+that equal files give equal fingerprints wherever they come from.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class Checkpoint:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """config.json as it stands."""
+        """The content of config.json."""
         return self.read("config.json")
 
     def read(self, name: str) -> dict[str, Any]:
-        """A JSON file of the checkpoint, {} if there is none; ConfigError when it is no JSON object."""
+        """A JSON file of the checkpoint, {} if it is missing. Raises ConfigError if it is not a JSON object."""
         path = self.folder / name
         if not path.is_file():
             return {}
@@ -77,11 +77,11 @@ class Checkpoint:
         except (OSError, ValueError, RecursionError) as error:
             raise ConfigError(f"can't be read as JSON: {error}.", where=str(path), hint="Fetch it again.") from error
         if not isinstance(found, dict):
-            raise ConfigError("is no JSON object.", where=str(path), hint="Fetch it again.")
+            raise ConfigError("is not a JSON object.", where=str(path), hint="Fetch it again.")
         return found
 
     def check_json(self) -> None:
-        """ConfigError for a small JSON file that can't be read, which transformers passes over or does not name."""
+        """Raises ConfigError for an unreadable small JSON file. transformers ignores it or does not name it."""
         for name in _SMALL_JSON:
             self.read(name)
 
@@ -91,7 +91,7 @@ class Checkpoint:
 
     @property
     def has_chat_template(self) -> bool:
-        """Whether any file of the checkpoint brings a chat template. Imports nothing."""
+        """Whether any file of the checkpoint contains a chat template. Imports nothing."""
         files = [self.folder / "chat_template.jinja", *self.folder.glob("additional_chat_templates/*.jinja")]
         configs = ("tokenizer_config.json", "processor_config.json", "chat_template.json")
         return any(path.is_file() and path.stat().st_size for path in files) or any(
@@ -124,7 +124,7 @@ class Checkpoint:
         )
 
     def _shards(self, index: str) -> list[str]:
-        """The names of the weight files that an index lists; ConfigError where it lists anything else."""
+        """The names of the weight files in an index. Raises ConfigError if it lists anything else."""
         listed = self.read(index).get("weight_map", {})
         names = set(listed.values() if isinstance(listed, dict) else [None])
         if not all(isinstance(name, str) and Path(name).name == name for name in names):
@@ -136,7 +136,7 @@ class Checkpoint:
         return sorted(names)
 
     def digests(self) -> dict[str, str]:
-        """One sha256 a role (weights, config, processor, tokenizer, template, code) over names and contents."""
+        """One sha256 per role (weights, config, processor, tokenizer, template, code) over names and contents."""
         files = {role: [p for pattern in globs for p in self.folder.glob(pattern)] for role, globs in _ROLES.items()}
         files["weights"] = self.weights()
         with DigestCache() as cache:
@@ -174,10 +174,10 @@ class Checkpoint:
 
 
 class DigestCache:
-    """sha256 of files, remembered by path, size and time of change in a small file of the user's cache folder.
+    """sha256 of files, cached by path, size and time of change in a small file of the user's cache folder.
 
-    A digest of 15 GB takes ten seconds or more and is needed at each start. A cache that can't be read or written costs
-    time, never an answer.
+    A digest of 15 GB takes ten seconds or more and is needed at each start. If the cache is unreadable or can't be written,
+    digests are computed again.
     """
 
     def __init__(self) -> None:
@@ -224,18 +224,18 @@ def _joint(digests: dict[str, str]) -> str:
 
 
 LARGEST_HEADER = 100_000_000
-"""Bytes; the format allows no longer header."""
+"""Bytes; the format's limit for the header."""
 
 
 def check_whole(files: Sequence[Path]) -> None:
-    """ConfigError that names the first .safetensors file that is cut, or is something else (a git-lfs pointer, a web page)."""
+    """Raises ConfigError for a .safetensors file that is cut, or is something else (a git-lfs pointer, a web page)."""
     for path in files:
         if path.suffix == ".safetensors" and (flaw := _flaw(path)):
             raise ConfigError(f"the weights can't be read: {flaw}.", where=str(path), hint="Fetch the file again.")
 
 
 def _flaw(path: Path) -> str:
-    """What is wrong with a file of 8 bytes (the header's length), the header in JSON, and the tensors it lists."""
+    """The fault of a file, or "". It must hold 8 bytes (the header's length), a JSON header, and the tensors listed there."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:

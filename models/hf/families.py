@@ -1,16 +1,26 @@
-"""What the families of transformers models differ in, as data; the key is `model_type` of config.json.
+"""The differences between families of transformers models, as data. The key is `model_type` of config.json.
 
-What a cache can tell by itself is not in the table: with sliding windows (gemma3, aya_vision) or recurrent layers (qwen3_5)
-no masked place may stand between tokens, so that prompts on one picture are shared where they are equally long.
+A new family is one entry in FAMILIES. It is listed once its tests pass: a batch gives the same as single prompts, a prefix the
+same as a whole forward, and the pictures affect the answer. A type that is not listed checks itself at start-up (`quickest`).
+If that fails, it runs one prompt at a time and one whole forward a continuation, which is right for every causal model.
 
-A family is listed once its tests pass: batch = single, prefix = full forward, and pictures that really condition the
-answer. A type that is not listed checks itself at start-up (hf_check); if that fails it runs by the plain way, which is
-right for every causal model: one prompt at a time, one whole forward a continuation.
+The table does not list what a cache shows by itself: with sliding windows (gemma3, aya_vision) or recurrent layers (qwen3_5) no
+masked place may stand between tokens, so that prompts on one picture are shared only if they are equally long.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mm_eval.engine.model import Answers
+from mm_eval.errors import MMEvalError
+from mm_eval.types import Instance, Message
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 
 @dataclass(frozen=True)
@@ -18,16 +28,16 @@ class Family:
     """How prompts are written for a model type, and which short cuts give the same numbers.
 
     prompt_keys: keys of `model_specific_prompt_kwargs` from most to least specific.
-    placeholder: what stands for one picture in a plain-text prompt; None for the processor's own image token, empty where
-        the processor writes it.
-    mrope: rotary positions in three dimensions; the shift that pictures cause is kept by the model as `rope_deltas`.
+    placeholder: the text for one picture in a plain-text prompt; None: the processor's image token; empty: the processor
+        writes it.
+    mrope: rotary positions have three dimensions; the model keeps the shift that pictures cause as `rope_deltas`.
     batched: prompts with 0, 1 and several pictures of different sizes may share a left-padded batch.
     prefix_cache: a continuation may be run on the cached keys and values of its prompt.
-    holes: masked places may stand between tokens; sliding windows and recurrent layers, which forbid it, are seen without it.
-    features: the vision tower's output may be computed before and handed over.
+    holes: masked places may stand between tokens. Sliding windows and recurrent layers forbid it and are detected without it.
+    features: the vision tower's output may be computed in advance and passed in.
     heads: pictures may follow on cached keys and values, so that few-shot examples with pictures run once.
-    chats: whether checkpoints of this type are asked in chat turns, so that one without a chat template lacks something.
-    answer_type: what `token_type_ids` are for the tokens of an answer; paligemma reads a prompt both ways, an answer one way.
+    chats: checkpoints of this type expect chat turns, so that a missing chat template is an error.
+    answer_type: `token_type_ids` of an answer's tokens; paligemma reads a prompt in both directions, an answer in one.
     """
 
     prompt_keys: tuple[str, ...] = ()
@@ -50,12 +60,12 @@ def _qwen(*keys: str) -> Family:
 
 
 def _plainest(*keys: str, placeholder: str | None = None, features: bool = False, answer_type: int = 0) -> Family:
-    """One prompt at a time and one whole forward a continuation: nothing quicker gives the same numbers."""
+    """One prompt at a time and one whole forward a continuation: no short cut gives the same numbers."""
     return Family(keys, placeholder, batched=False, prefix_cache=False, features=features, answer_type=answer_type)
 
 
 def _without_chat(*keys: str) -> Family:
-    """A type of before the time of chat templates: its processor writes the pictures' tokens itself, and takes no turns."""
+    """A type older than chat templates: its processor writes the pictures' tokens, and it has no turns."""
     return replace(_plainest(*keys, placeholder=""), chats=False)
 
 
@@ -99,16 +109,119 @@ TEXT_FAMILIES: dict[str, Family] = {
     "modernbert-decoder", "mpt", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "opt", "persimmon", "phi", "phi3", "qwen2",
     "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2", "vaultgemma", "xglm",
 ), TEXT),
-    "doge": _plainest(),  # the tokens that its mask drops are others with a cache, and others with padding
-    "gpt_neo": Family(holes=False),  # its windows count places of the cache, masked ones too
-    "llama4_text": _plainest(),  # it scales its attention by the place in the batch, padding among it
+    "doge": _plainest(),  # its mask drops other tokens with a cache or with padding
+    "gpt_neo": Family(holes=False),  # its windows count masked places of the cache too
+    "llama4_text": _plainest(),  # it scales its attention by the position in the batch, padding included
 }  # fmt: skip
-"""Types of text models; each is held against whole forwards by tests/models/test_hf_text_types.py."""
+"""Types of text models; each is compared with whole forwards by tests/models/hf/test_text_types.py."""
 
 UNKNOWN = Family(batched=False, prefix_cache=False, features=False)
-"""Types that nobody has checked."""
+"""Types that are not tested."""
 
 
 def family_of(model_type: str, image_text: bool) -> Family:
-    """The family of a model type, UNKNOWN where nobody has checked it."""
+    """The family of a model type; UNKNOWN if it is not listed."""
     return (FAMILIES if image_text else {**TEXT_FAMILIES, **FAMILIES}).get(model_type, UNKNOWN)
+
+
+TOLERANCE = 1e-4
+"""Nats by which log-likelihoods of the self-check may differ."""
+_SIZES = ((224, 160), (120, 200))
+_BEGINNINGS = (
+    "The quick brown fox jumps over the lazy dog. " * 8,
+    "Question: is one and one two? Answer: yes.\n\n" * 6,
+)
+_QUESTIONS = ("What is shown in the picture?", "Is there a dog?")
+_CONTINUATIONS = (" yes", " a red car on the street")
+_OPTIONS = {"max_new_tokens": 4, "min_new_tokens": 4}
+
+
+class Answering(Protocol):
+    """A loaded model that answers instances (`asking.Asking`)."""
+
+    def generate(self, instances: Iterable[Instance]) -> Answers: ...
+
+    def loglikelihood(self, instances: Iterable[Instance]) -> Answers: ...
+
+    @property
+    def caches(self) -> bool: ...
+
+
+def quickest(
+    model: Any, answering: Callable[[Family, int], Answering], *, pictured: bool, chat: bool
+) -> tuple[Family, str]:
+    """The self-check of an unlisted type: the family with the short cuts that pass, or UNKNOWN and the reason.
+
+    answering: the model run as a family with a batch size. pictured: whether it reads pictures. chat: whether it has a template.
+
+    Two pictures of different sizes (for a text model: two beginnings), two questions on each, two continuations a question: once
+    one prompt at a time with a whole forward a continuation, and once with everything shared that can be. Log-likelihoods must
+    agree within TOLERANCE and generated tokens must be equal. Half precision is too coarse for that.
+    """
+    if str(model.dtype) != "torch.float32":
+        return UNKNOWN, f"{model.dtype} is too coarse to compare; dtype=float32 lets it check itself"
+    text = str(model.config.get_text_config().model_type)
+    if TEXT_FAMILIES.get(text, TEXT) is not TEXT:
+        return UNKNOWN, f"its text part is of the type {text!r}"
+    shifts = hasattr(getattr(model, "model", None), "rope_deltas")
+    family = replace(UNKNOWN, batched=True, prefix_cache=True, features=True, heads=False, mrope=shifts)
+    questions = list(_questions(pictured, chat))
+    rows = [replace(each, continuation=text) for each in questions for text in _CONTINUATIONS]
+    try:
+        plain, quick = answering(UNKNOWN, 1), answering(family, len(rows))
+        if not quick.caches:
+            return UNKNOWN, "its forward can't go on from a cache"
+        expected, found = (_outputs(each.loglikelihood(rows), rows) for each in (plain, quick))
+        worst = max(abs(a[0] - b[0]) for a, b in zip(expected, found, strict=True))
+        alone, together = (_outputs(each.generate(questions), questions) for each in (plain, quick))
+    except Exception as error:  # the model's own code, in a combination that nobody has tested
+        return UNKNOWN, f"{type(error).__name__}: {error}".splitlines()[0]
+    if not worst <= TOLERANCE:
+        return UNKNOWN, f"log-likelihoods differ by {worst:.1e}"
+    return (family, "") if alone == together else (UNKNOWN, "generated tokens differ")
+
+
+def _outputs(answers: Answers, instances: list[Instance]) -> list[Any]:
+    """The outputs in the order of the instances. Raises the first failure."""
+    outputs = {}
+    for instance, answer in answers:
+        if isinstance(answer, MMEvalError):
+            raise answer
+        outputs[id(instance)] = answer.output
+    return [outputs[id(instance)] for instance in instances]
+
+
+def _questions(pictured: bool, chat: bool) -> Iterator[Instance]:
+    for number, (size, beginning) in enumerate(zip(_SIZES, _BEGINNINGS, strict=True)):
+        shown: dict[str, Any] = {}
+        if pictured:
+            shown = {"images": partial(_pictures, number, size), "image_digests": (str(number),)}
+        for question in _QUESTIONS:
+            text = question if pictured else beginning + question
+            parts = [*([{"type": "image"}] if pictured else []), {"type": "text", "text": text}]
+            messages: list[Message] = [{"role": "user", "content": parts}]
+            context = messages if chat else text
+            yield Instance("generate_until", "self-check", number, {}, context, generation_kwargs=_OPTIONS, **shown)
+
+
+def _pictures(number: int, size: tuple[int, int]) -> list[Image]:
+    from PIL.Image import linear_gradient
+
+    return [linear_gradient("L").resize(size).convert("RGB").rotate(90 * number)]
+
+
+def most_shared(config: Any, max_length: int) -> int | None:
+    """Tokens above which a sequence must run alone; None if max_length is not above that.
+
+    With two kinds of RoPE (longrope of Phi-3 and Phi-4, and dynamic) the frequencies follow the longest sequence of a forward.
+    A long prompt would change the answers beside it, and a continuation would run on keys of other frequencies than its own.
+    """
+    text = config.get_text_config()
+    stated = getattr(text, "rope_parameters", None) or {}
+    for rope in [stated, *(each for each in stated.values() if isinstance(each, dict))]:
+        kind = str(rope.get("rope_type"))
+        if kind == "longrope" or "dynamic" in kind:
+            own = rope.get("original_max_position_embeddings") if kind == "longrope" else None
+            shared = int(own or text.max_position_embeddings)
+            return shared if max_length > shared else None
+    return None

@@ -1,11 +1,12 @@
-"""Generation: what options mean, where an answer ends, sampling that no batch can change.
+"""Generation: the meaning of options, the end of an answer, and sampling that does not depend on the batch.
 
-Greedy rows share batches and run in hf_decode. Sampled rows are run one at a time by transformers' `generate`, each with a
-generator seeded from its request key, so that an answer is the same alone, in any batch and on a repeated run; the price is
-that sampling does not batch. Beams and penalties run there too.
+Greedy questions share batches and run on the prefixes of their prompts (`_greedy`): finished rows leave the batch, and a stop
+string ends its row at once. Sampled questions run one at a time in transformers' `generate`, each with a generator seeded from
+its request key, so that an answer is the same alone, in any batch and in a repeated run. The price is that sampling does not
+batch. Beams and penalties run there too, and so do families whose caches can't be shared.
 
-Penalties that the checkpoint's generation_config.json names (repetition_penalty) hold as in transformers. Temperature,
-top_p and top_k come from the task alone: what it does not state is off.
+Penalties in the checkpoint's generation_config.json (repetition_penalty) apply as in transformers. Temperature, top_p and top_k
+come from the task only: if it does not state them, they are off.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -21,31 +22,229 @@ from transformers import LogitsProcessor, StoppingCriteria
 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.errors import ConfigError, ModelError, did_you_mean
-from mm_eval.types import Answer
+from mm_eval.types import Answer, Instance
 
-from .decode import Question, StopText, decode, is_plain
 from .processor import quiet
 from .prompt import Prompt
 from .runtime import Runtime, not_finite
-
-__all__ = ["Question", "check_options", "fitted", "generate"]
+from .sharing import Prefix, grown, prefixes
 
 NOT_FOR_TRANSFORMERS = frozenset({"image_aspect_ratio"})
-"""Options of other adapters that tasks in the field carry along; they have no meaning here."""
-SAID_ELSEWHERE = {"eos_token_id": "until", "stop_strings": "until", "num_return_sequences": "repeats"}
-"""Options of transformers that would change what an answer is behind the adapter's back, and what a task says instead."""
+"""Options of other adapters in published tasks; ignored here."""
+STATED_ELSEWHERE = {"eos_token_id": "until", "stop_strings": "until", "num_return_sequences": "repeats"}
+"""Options of transformers that would change answers without the adapter's knowledge, and the task's option to use instead."""
 NUMBERS = frozenset({
     "repetition_penalty", "length_penalty", "no_repeat_ngram_size", "min_new_tokens", "min_length", "min_p", "typical_p", "top_h",
     "epsilon_cutoff", "eta_cutoff", "diversity_penalty", "encoder_repetition_penalty", "encoder_no_repeat_ngram_size",
     "guidance_scale", "max_time", "num_beam_groups", "penalty_alpha",
 })  # fmt: skip
-"""Options of transformers that are numbers."""
+"""Options of transformers that must be numbers."""
 BLIND_TO_PADDING = ("do_sample", "num_beams", "repetition_penalty")
-"""Options under which rows of different lengths may share a batch. The others count padding as text of the prompt."""
+"""Options with which rows of different lengths may share a batch. The others count padding as text of the prompt."""
+_NEUTRAL: dict[str, tuple[Any, ...]] = {
+    "num_beams": (1, None), "do_sample": (False, None), "repetition_penalty": (1.0, None), "no_repeat_ngram_size": (0, None),
+    "encoder_repetition_penalty": (1.0, None), "encoder_no_repeat_ngram_size": (0, None), "bad_words_ids": (None,),
+    "suppress_tokens": (None, []), "begin_suppress_tokens": (None, []), "forced_bos_token_id": (None,),
+    "forced_eos_token_id": (None,), "sequence_bias": (None,), "guidance_scale": (None, 1, 1.0), "min_length": (None, 0),
+    "exponential_decay_length_penalty": (None,), "remove_invalid_values": (None, False), "watermarking_config": (None,),
+    "penalty_alpha": (None,), "dola_layers": (None,), "prompt_lookup_num_tokens": (None,), "stop_strings": (None,),
+    "constraints": (None,), "force_words_ids": (None,), "max_time": (None,), "renormalize_logits": (None, False),
+    "num_beam_groups": (None, 1), "token_healing": (None, False),
+}  # fmt: skip
+"""Options of a generation config, and the values with which each next token is simply the likeliest one."""
+BROKEN = -1
+"""In place of a token if the logits are not finite."""
+
+
+@dataclass(frozen=True)
+class GenerationRow:
+    """A prompt to answer with at most `cap` tokens. seed: for sampling."""
+
+    instance: Instance
+    prompt: Prompt
+    cap: int
+    seed: int
+
+    @property
+    def length(self) -> int:
+        """Tokens of the prompt and its longest possible answer."""
+        return len(self.prompt.ids) + self.cap
+
+
+def generate(
+    runtime: Runtime, questions: Sequence[GenerationRow], options: GenerationOptions
+) -> list[Answer | ModelError]:
+    """The answers of one batch in order. An answer with logits that are not finite is a ModelError."""
+    stop_tokens, stops = _stop_tokens(runtime, options.until)
+    config = _generation_config(runtime, options, stop_tokens)
+    with torch.inference_mode():
+        if runtime.prefix_cache and _is_greedy(config):
+            rows = _greedy(runtime, questions, stop_tokens, stops, config.min_new_tokens or 0)
+        else:
+            rows = _by_transformers(runtime, questions, options, config, stops)
+    ends = set(stop_tokens)
+    return [
+        not_finite("logits") if row is None else _answer(runtime, question, row, ends, stops)
+        for question, row in zip(questions, rows, strict=True)
+    ]
+
+
+def check_options(options: GenerationOptions) -> GenerationOptions:
+    """The options without those of other adapters. Raises ConfigError for an unknown or invalid one."""
+    from transformers import GenerationConfig
+
+    extra = {name: value for name, value in options.extra.items() if name not in NOT_FOR_TRANSFORMERS}
+    known = {name for name in GenerationConfig().to_dict() if not name.startswith("_")}
+    known -= {"transformers_version", "return_dict_in_generate", *STATED_ELSEWHERE}
+    for name in extra:
+        if name in STATED_ELSEWHERE:
+            raise ConfigError(
+                f"The generation option {name!r} is not allowed.",
+                where="generation_kwargs",
+                hint=f"Write {STATED_ELSEWHERE[name]!r}.",
+            )
+        if name not in known:
+            raise ConfigError(
+                f"Unknown generation option {name!r}.", where="generation_kwargs", hint=did_you_mean(name, known)
+            )
+        value = extra[name]
+        if name in NUMBERS and value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise ConfigError(f"{name} is {value!r}; a number is needed.", where="generation_kwargs")
+    try:
+        with quiet():
+            GenerationConfig(do_sample=options.do_sample, num_beams=options.num_beams, **extra).validate()
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ConfigError(str(error).strip().split("\n")[0], where="generation_kwargs") from error
+    return replace(options, extra=extra)
+
+
+@dataclass
+class _Row:
+    question: GenerationRow
+    index: int
+    tokens: list[int] = field(default_factory=list)
+    broken: bool = False
+
+
+def _greedy(
+    runtime: Runtime, questions: Sequence[GenerationRow], ends: Sequence[int], stops: Sequence[str], least: int = 0
+) -> list[list[int] | None]:
+    """The likeliest tokens after each question, including the one that ended it; None if logits are not finite.
+
+    least: minimum of tokens before an end token counts.
+    """
+    answers: dict[int, list[int] | None] = {}
+    ended = StopText(runtime.tokenizer, stops)
+    for places, prefix in prefixes(runtime, [question.prompt for question in questions]):
+        rows = [_Row(questions[place], place) for place in places]
+        _finish(runtime, rows, prefix, list(ends), ended, least)
+        answers.update((row.index, None if row.broken else row.tokens) for row in rows)
+    return [answers[place] for place in range(len(questions))]
+
+
+def _finish(runtime: Runtime, rows: list[_Row], prefix: Prefix, ends: list[int], ended: StopText, least: int) -> None:
+    """Decodes until every row has ended. Row i of the prefix belongs to rows[i]."""
+    active, last = list(rows), set(ends)
+    while True:
+        logits = prefix.logits
+        if ends and len(active[0].tokens) < least:
+            logits = logits.clone()
+            logits[:, ends] = -float("inf")
+        for row, token in zip(active, _likeliest(logits).tolist(), strict=True):
+            row.broken = token == BROKEN
+            row.tokens.append(token)
+        whole = [(place, row) for place, row in enumerate(active) if not row.broken]
+        stopped = ended([row.tokens for _, row in whole])
+        going = [
+            place
+            for (place, row), stop in zip(whole, stopped, strict=True)
+            if not (stop or row.tokens[-1] in last or len(row.tokens) >= row.question.cap)
+        ]
+        if not going:
+            return
+        active = [active[place] for place in going]
+        prefix = grown(runtime, prefix, going, [row.tokens[-1:] for row in active], last_use=True)
+
+
+def _is_greedy(config: Any, besides: Sequence[str] = ()) -> bool:
+    """Whether a generation config means the likeliest token at each step, with at most a minimum of tokens.
+
+    besides: options that are not checked.
+    """
+    given = config.to_dict()
+    return all(given[name] in neutral for name, neutral in _NEUTRAL.items() if name in given and name not in besides)
+
+
+def _likeliest(logits: Any) -> Any:
+    """The likeliest token of each row of logits (rows, vocabulary); BROKEN where a logit is NaN or +inf, or all are -inf.
+
+    argmax treats NaN as the greatest value, so checking the logit that it picks is enough. Some logits may be -inf.
+    """
+    tokens = logits.argmax(-1)
+    return torch.where(logits.gather(-1, tokens[:, None])[:, 0].isfinite(), tokens, BROKEN)
+
+
+class StopText:
+    """Which rows of new tokens contain one of the stop strings in their text.
+
+    Only a tail of tokens is decoded: a stop string of n bytes can't span more than n tokens.
+    """
+
+    def __init__(self, tokenizer: Any, stops: Sequence[str]) -> None:
+        self.tokenizer, self.stops = tokenizer, tuple(stops)
+        self.window = max((len(stop.encode()) for stop in stops), default=0) + 4
+
+    def __call__(self, rows: Sequence[Sequence[int]]) -> list[bool]:
+        if not self.stops or not rows:
+            return [False] * len(rows)
+        texts = self.tokenizer.batch_decode([list(row[-self.window :]) for row in rows], skip_special_tokens=True)
+        return [any(stop in text for stop in self.stops) for text in texts]
+
+
+def _by_transformers(
+    runtime: Runtime, questions: Sequence[GenerationRow], options: GenerationOptions, config: Any, stops: Sequence[str]
+) -> list[list[int] | None]:
+    """New tokens by transformers' own loop: sampling, beams, penalties, and families whose caches can't be shared.
+
+    Rows run together if they have the same cap, since beams weigh answers by length. If an option counts the tokens of a prompt
+    (min_length, no_repeat_ngram_size), their prompts must also have the same length.
+    """
+    padded = _is_greedy(config, besides=BLIND_TO_PADDING)
+    alike: dict[tuple[int, int], list[int]] = {}
+    for place, question in enumerate(questions):
+        alike.setdefault((question.cap, 0 if padded else len(question.prompt.ids)), []).append(place)
+    answers: dict[int, list[int] | None] = {}
+    for (cap, _), places in alike.items():
+        config.max_new_tokens = cap
+        rows = _run(runtime, [questions[place] for place in places], options, config, stops)
+        answers.update(zip(places, rows, strict=True))
+    return [answers[place] for place in range(len(questions))]
+
+
+def _run(
+    runtime: Runtime, questions: Sequence[GenerationRow], options: GenerationOptions, config: Any, stops: Sequence[str]
+) -> list[list[int] | None]:
+    batch = runtime.collate([question.prompt for question in questions])
+    ids = batch["input_ids"]
+    # The padding token may be one that ends answers, and not every transformers leaves padding out of repetition_penalty.
+    batch["input_ids"] = torch.where(batch["attention_mask"].bool(), ids, ids[:, -1:])
+    length = ids.shape[1]
+    finite = Finite()
+    criteria = [StopStrings(runtime.tokenizer, stops, length)] if stops else []
+    if config.num_beams == 1:
+        criteria.append(Broken(finite))
+    seed = questions[0].seed if options.do_sample else None
+    with _seeded(runtime, seed):
+        output = runtime.model.generate(
+            **batch, generation_config=config, stopping_criteria=criteria, logits_processor=[finite]
+        )
+    # Beams of different lengths are padded with -1 if a checkpoint has neither a padding nor an end token.
+    rows = [[token for token in row if token >= 0] for row in output[:, length:].tolist()]
+    return [None if broken else row for row, broken in zip(rows, finite.of_rows(len(rows)), strict=True)]
 
 
 class StopStrings(StoppingCriteria):  # type: ignore[misc]
-    """Ends a row as soon as its new text holds one of the stop strings."""
+    """Ends a row as soon as its new text contains one of the stop strings."""
 
     def __init__(self, tokenizer: Any, stops: Sequence[str], prompt_length: int) -> None:
         self.ended, self.prompt_length = StopText(tokenizer, stops), prompt_length
@@ -56,7 +255,7 @@ class StopStrings(StoppingCriteria):  # type: ignore[misc]
 
 
 class Finite(LogitsProcessor):  # type: ignore[misc]
-    """Notes the rows whose logits are not finite, and puts finite ones in their place.
+    """Records the rows with logits that are not finite, and replaces these by finite ones.
 
     Sampling from NaN raises for the whole batch, and on a CUDA device it makes every later request fail as well.
     """
@@ -75,7 +274,7 @@ class Finite(LogitsProcessor):  # type: ignore[misc]
 
 
 class Broken(StoppingCriteria):  # type: ignore[misc]
-    """Ends rows whose logits are not finite."""
+    """Ends rows with logits that are not finite."""
 
     def __init__(self, finite: Finite) -> None:
         self.finite = finite
@@ -84,116 +283,9 @@ class Broken(StoppingCriteria):  # type: ignore[misc]
         return self.finite.broken
 
 
-def fitted(prompt: Prompt, cap: int, max_length: int) -> tuple[Prompt, int]:
-    """A prompt and a token cap that fit into max_length together.
-
-    A text prompt is cut from the left to leave room for the answer (at most half of max_length). A prompt with pictures
-    is never cut: where it leaves less room than `cap` the cap shrinks, and where it leaves none it is a ModelError.
-    """
-    length = len(prompt.ids)
-    if length + cap <= max_length:
-        return prompt, cap
-    if not prompt.pictures:
-        room = max_length - min(cap, max_length // 2)
-        prompt = prompt if length <= room else prompt.last(room)
-    elif length >= max_length:
-        raise ModelError(
-            f"The prompt has {length} tokens, {prompt.image_tokens} of them for pictures; max_length is {max_length}.",
-            hint="Lower max_pixels or the number of pictures. A prompt with pictures is never cut.",
-        )
-    return prompt, min(cap, max_length - len(prompt.ids))
-
-
-def generate(runtime: Runtime, questions: Sequence[Question], options: GenerationOptions) -> list[Answer | ModelError]:
-    """Answers of one batch, in its order; a ModelError in the place of one whose logits are not finite."""
-    stop_tokens, stops = _stop_tokens(runtime, options.until)
-    config = _generation_config(runtime, options, stop_tokens)
-    with torch.inference_mode():
-        if runtime.prefix_cache and is_plain(config):
-            rows = decode(runtime, questions, stop_tokens, stops, config.min_new_tokens or 0)
-        else:
-            rows = _by_transformers(runtime, questions, options, config, stops)
-    ends = set(stop_tokens)
-    return [
-        not_finite("logits") if row is None else _response(runtime, question, row, ends, stops)
-        for question, row in zip(questions, rows, strict=True)
-    ]
-
-
-def _by_transformers(
-    runtime: Runtime, questions: Sequence[Question], options: GenerationOptions, config: Any, stops: Sequence[str]
-) -> list[list[int] | None]:
-    """New tokens by transformers' own loop: sampling, beams, penalties, and families whose caches can't be shared.
-
-    Rows run beside rows with the same cap, since beams weigh answers by their length, and where an option counts the tokens
-    of a prompt (min_length, no_repeat_ngram_size) beside prompts of the same length.
-    """
-    padded = is_plain(config, besides=BLIND_TO_PADDING)
-    alike: dict[tuple[int, int], list[int]] = {}
-    for place, question in enumerate(questions):
-        alike.setdefault((question.cap, 0 if padded else len(question.prompt.ids)), []).append(place)
-    answers: dict[int, list[int] | None] = {}
-    for (cap, _), places in alike.items():
-        config.max_new_tokens = cap
-        rows = _run(runtime, [questions[place] for place in places], options, config, stops)
-        answers.update(zip(places, rows, strict=True))
-    return [answers[place] for place in range(len(questions))]
-
-
-def _run(
-    runtime: Runtime, questions: Sequence[Question], options: GenerationOptions, config: Any, stops: Sequence[str]
-) -> list[list[int] | None]:
-    batch = runtime.collate([question.prompt for question in questions])
-    ids = batch["input_ids"]
-    # The padding token may be one that ends answers, and not every transformers leaves padding out of repetition_penalty.
-    batch["input_ids"] = torch.where(batch["attention_mask"].bool(), ids, ids[:, -1:])
-    length = ids.shape[1]
-    finite = Finite()
-    criteria = [StopStrings(runtime.tokenizer, stops, length)] if stops else []
-    if config.num_beams == 1:
-        criteria.append(Broken(finite))
-    seed = questions[0].seed if options.do_sample else None
-    with _seeded(runtime, seed):
-        output = runtime.model.generate(
-            **batch, generation_config=config, stopping_criteria=criteria, logits_processor=[finite]
-        )
-    # Beams of different lengths are filled up with -1 where a checkpoint has neither a padding nor an end token.
-    rows = [[token for token in row if token >= 0] for row in output[:, length:].tolist()]
-    return [None if broken else row for row, broken in zip(rows, finite.of_rows(len(rows)), strict=True)]
-
-
-def check_options(options: GenerationOptions) -> GenerationOptions:
-    """The options without those of other adapters; ConfigError for one that transformers does not know or can't use."""
-    from transformers import GenerationConfig
-
-    extra = {name: value for name, value in options.extra.items() if name not in NOT_FOR_TRANSFORMERS}
-    known = {name for name in GenerationConfig().to_dict() if not name.startswith("_")}
-    known -= {"transformers_version", "return_dict_in_generate", *SAID_ELSEWHERE}
-    for name in extra:
-        if name in SAID_ELSEWHERE:
-            raise ConfigError(
-                f"The generation option {name!r} is not taken.",
-                where="generation_kwargs",
-                hint=f"Write {SAID_ELSEWHERE[name]!r}.",
-            )
-        if name not in known:
-            raise ConfigError(
-                f"Unknown generation option {name!r}.", where="generation_kwargs", hint=did_you_mean(name, known)
-            )
-        value = extra[name]
-        if name in NUMBERS and value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-            raise ConfigError(f"{name} is {value!r}; a number is needed.", where="generation_kwargs")
-    try:
-        with quiet():
-            GenerationConfig(do_sample=options.do_sample, num_beams=options.num_beams, **extra).validate()
-    except (TypeError, ValueError, AttributeError) as error:
-        raise ConfigError(str(error).strip().split("\n")[0], where="generation_kwargs") from error
-    return replace(options, extra=extra)
-
-
 @contextlib.contextmanager
 def _seeded(runtime: Runtime, seed: int | None) -> Iterator[None]:
-    """Random numbers from a seed (None: none are drawn), and the process's own state untouched."""
+    """Random numbers from a seed (None: none are drawn), without a change of the process's random state."""
     devices = [runtime.device] if runtime.device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices, enabled=seed is not None):
         if seed is not None:
@@ -216,7 +308,7 @@ def _generation_config(runtime: Runtime, options: GenerationOptions, stop_tokens
 def _stop_tokens(runtime: Runtime, until: Sequence[str]) -> tuple[list[int], list[str]]:
     """Token ids that end an answer, and the stop strings that are text.
 
-    A stop string that is a special token ("<|im_end|>") never shows in decoded text, so it ends the answer as a token.
+    A stop string that is a special token ("<|im_end|>") is not in decoded text, so it ends the answer as a token.
     """
     own = runtime.model.generation_config.eos_token_id
     ends = set(own if isinstance(own, list) else [own]) | {runtime.tokenizer.eos_token_id}
@@ -225,8 +317,8 @@ def _stop_tokens(runtime: Runtime, until: Sequence[str]) -> tuple[list[int], lis
     return sorted(int(end) for end in ends if end is not None), [stop for stop in until if stop and stop not in special]
 
 
-def _response(runtime: Runtime, question: Question, row: list[int], ends: set[int], stops: Sequence[str]) -> Answer:
-    """The text before the first stop string; leading space is left as the tokenizer decodes it."""
+def _answer(runtime: Runtime, question: GenerationRow, row: list[int], ends: set[int], stops: Sequence[str]) -> Answer:
+    """The answer: the text before the first stop string, with leading space as the tokenizer decodes it."""
     row = row[: question.cap]
     length = next((i for i, token in enumerate(row) if token in ends), len(row))
     text = runtime.tokenizer.decode(row[:length], skip_special_tokens=True)

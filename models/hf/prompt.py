@@ -1,17 +1,15 @@
 """From an instance to token ids: chat template, picture placeholders, and the boundary before a continuation.
 
-The rules, since they decide the numbers:
+These rules decide the numbers:
 
-- Chat messages are written by the checkpoint's chat template; if the last turn is the assistant's, the answer goes on
-  from it.
-- Special tokens in the data of a chat are text (hf_data_text); in a plain context they are what the tokenizer makes of them.
-- A plain context with pictures gets one placeholder a picture in front, each followed by a newline, unless it holds
-  placeholders itself. There must be as many as pictures.
-- Special tokens (BOS) are added as the tokenizer does it, unless the text begins with BOS. A text model's tokenizer
-  adds none to a chat, whose template writes them. An EOS that a tokenizer appends is taken off: the model shall go on.
-- Context and continuation are tokenised together. Trailing spaces of the context belong to the continuation, and so do
-  tokens at the end of the context that come out differently when the continuation follows: what is scored always begins
-  where the two token sequences part.
+- The checkpoint's chat template writes chat messages. If the last turn is the assistant's, the answer continues it.
+- Special tokens in the data of a chat are text (`DataText`). In a plain context the tokenizer treats them as usual.
+- A plain context with pictures gets one placeholder per picture at the beginning, each followed by a newline, unless it
+  contains placeholders. Their number must equal the number of pictures.
+- Special tokens (BOS) are added as by the tokenizer, unless the text begins with BOS. For a text model's chat none are added,
+  since the template writes them. An EOS that a tokenizer appends is removed, so that the model continues.
+- Context and continuation are tokenised together. Trailing spaces of the context belong to the continuation, and so do tokens
+  at the end of the context that change when the continuation follows: scoring begins where the two token sequences differ.
 """
 
 from __future__ import annotations
@@ -26,17 +24,17 @@ from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Instance
 
 from .arguments import WHERE, Arguments
-from .data_text import DataText
 from .families import Family
+from .processor import DataText
 
 _PER_TOKEN = ("mm_token_type_ids", "token_type_ids", "image_embeds_position_mask")
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture as the processor gives it (pixel_values, image_grid_thw, ...), or all of a prompt where they can't be divided.
+    """The processor's output for a picture (pixel_values, image_grid_thw, ...), or for all of a prompt if it can't be divided.
 
-    digests: of the pictures it is of, empty where they are not known.
+    digests: of its pictures; empty if unknown.
     """
 
     digests: tuple[str, ...]
@@ -45,14 +43,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt as the model gets it.
+    """A prompt as the model receives it.
 
     ids: token ids with every picture expanded to its image tokens.
-    types: other values a token ("mm_token_type_ids"), as long as ids.
-    text: before expansion; special: whether special tokens were added to it; chat: whether the chat template wrote it, with
-        marks in place of special tokens from data.
-    image_places: where the image tokens stand in ids.
-    dropped: how many tokens were cut off at the beginning, since the prompt was too long.
+    types: further values per token ("mm_token_type_ids"), as long as ids.
+    text: before expansion. special: special tokens were added to it. chat: the chat template wrote it, with marks in place of
+        special tokens from data.
+    image_places: positions of the image tokens in ids.
+    dropped: how many tokens were cut from the beginning because the prompt was too long.
     """
 
     ids: list[int]
@@ -66,7 +64,7 @@ class Prompt:
 
     @property
     def picture_key(self) -> tuple[tuple[str, ...], ...]:
-        """The digests of the pictures; empty where one is not known."""
+        """The digests of the pictures; empty if one is unknown."""
         key = tuple(picture.digests for picture in self.pictures)
         return key if all(key) else ()
 
@@ -76,7 +74,7 @@ class Prompt:
 
     @property
     def picture_end(self) -> int:
-        """How many tokens there are up to the last image token."""
+        """The number of tokens up to and including the last image token."""
         return self.image_places[-1] + 1 if self.image_places else len(self.ids)
 
     def cut(self, keep: int) -> Prompt:
@@ -86,7 +84,7 @@ class Prompt:
         return replace(self, ids=self.ids[:keep], types=types, image_places=places)
 
     def head(self, keep: int, pictures: int) -> Prompt:
-        """The first `keep` tokens, which show the first so many pictures."""
+        """The first `keep` tokens with the first pictures, which they contain."""
         return replace(self.cut(keep), pictures=self.pictures[:pictures])
 
     def last(self, keep: int) -> Prompt:
@@ -101,7 +99,7 @@ class PromptWriter:
 
     processor: None for a model of text.
     template: Jinja source, or None for the checkpoint's own. template_name: which of those, where there are several.
-    image_token_id: the token that the model replaces by a picture's features; the processor's where config.json has none.
+    image_token_id: the token that the model replaces by a picture's features; None: the processor's.
     """
 
     def __init__(
@@ -132,14 +130,14 @@ class PromptWriter:
 
     @property
     def start_token(self) -> int:
-        """What a text is conditioned on that has nothing before it: BOS, else EOS."""
+        """The context of a text without any: BOS, else EOS."""
         for token in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.pad_token_id):
             if token is not None:
                 return int(token)
         return 0
 
     def write(self, instance: Instance) -> Prompt:
-        """The prompt of an instance; DataError for a bad picture, ModelError where the model can't take the prompt."""
+        """The prompt of an instance. Raises DataError for a bad picture, ModelError if the model can't process the prompt."""
         with IN_FLIGHT.held(instance.pixels):
             return self._written(instance)
 
@@ -157,7 +155,7 @@ class PromptWriter:
 
     @property
     def template(self) -> str:
-        """The Jinja source of the chat template; ConfigError where there is none, or none of the name."""
+        """The Jinja source of the chat template. Raises ConfigError if there is none, or none of the name."""
         if self._given is not None:
             return self._given
         if not self._known:
@@ -174,9 +172,9 @@ class PromptWriter:
         return str(self._known[self._name])
 
     def check_template(self) -> None:
-        """ConfigError where there is no chat template, or it can't write an image-text message.
+        """Raises ConfigError if there is no chat template, or it can't write an image-text message.
 
-        A tokenizer's own template often takes text alone, and writes the parts of an image-text message as Python shows them.
+        A tokenizer's own template often supports text only, and writes the Python form of an image-text message's parts.
         """
         if self.processor is None:
             _ = self.template
@@ -186,7 +184,7 @@ class PromptWriter:
         try:
             written = self._rendered([message])
         except ModelError:
-            return  # it may want other turns than this one
+            return  # it may require other turns than this one
         if text not in written or repr(text) in written:
             raise ConfigError(
                 f"The chat template of {self.name!r} does not write the text of a message with parts: {written!r}.",
@@ -195,7 +193,7 @@ class PromptWriter:
             )
 
     def encode_text(self, text: str) -> list[int]:
-        """Token ids of a text alone, without special tokens."""
+        """Token ids of a text without special tokens."""
         return self._tokens(text, special=False)
 
     def split(self, prompt: Prompt, continuation: str) -> tuple[Prompt, list[int]]:
@@ -246,7 +244,7 @@ class PromptWriter:
         return self._rendered(messages)
 
     def _rendered(self, messages: list[dict[str, Any]]) -> str:
-        """What the chat template makes of messages."""
+        """Messages written by the chat template."""
         from jinja2 import TemplateError
 
         for message in messages:
@@ -307,7 +305,7 @@ class PromptWriter:
         return self._started(prompt.cut(len(ids) - self.suffix) if blank.special and self.suffix else prompt)
 
     def _started(self, prompt: Prompt) -> Prompt:
-        """The prompt with BOS in front where add_bos_token=true asks for it and the tokenizer added none."""
+        """The prompt with BOS at the beginning if add_bos_token=true requires it and the tokenizer added none."""
         bos = self.tokenizer.bos_token_id
         if not self.add_bos or bos is None or prompt.ids[:1] == [bos]:
             return prompt
@@ -317,7 +315,7 @@ class PromptWriter:
 
 
 def divided(tensors: dict[str, Any], count: int, digests: tuple[str, ...]) -> tuple[Picture, ...]:
-    """The pictures of a prompt one by one, where each tensor has a row for each or a row for each of their patches."""
+    """The pictures of a prompt one by one, if each tensor has one row per picture or one row per patch."""
     known = len(digests) == count
     patches = tensors["image_grid_thw"].prod(-1).tolist() if "image_grid_thw" in tensors else []
     parts: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The loaded model, and batches for it: weights, padding, positions, and what happens when memory runs out."""
+"""The loaded model and its batches: loading weights, padding, batch sizes, and running out of memory."""
 
 from __future__ import annotations
 
@@ -14,58 +14,60 @@ from mm_eval.errors import ConfigError, MMEvalError, ModelError
 
 from .arguments import WHERE, Arguments
 from .families import Family
-from .features import FeatureCache, on_device, side_by_side, supported
+from .pictures import FeatureCache, on_device, side_by_side, supported
 from .processor import naming, quiet
 from .prompt import Picture, Prompt
 
 logger = logging.getLogger(__name__)
 
 
-class _Asked(Protocol):
-    """A question or a continuation: something with a prompt."""
+class _WithPrompt(Protocol):
+    """A row of a batch: a generation or a continuation."""
 
     @property
     def prompt(self) -> Prompt: ...
 
 
-Row = TypeVar("Row", bound=_Asked)
+Row = TypeVar("Row", bound=_WithPrompt)
 Answer = TypeVar("Answer")
 
 TOKENS, MOST_TOKENS = 4096, 65536
-"""`--batch_size auto`: padded tokens of a batch, and at most where a device has the memory for more."""
+"""`--batch_size auto`: padded tokens of a batch: the minimum, and the maximum on a device with much memory."""
 ROWS, MOST_ROWS = 64, 256
-"""Rows of a batch at most, on a CPU and on a device."""
+"""Maximum rows of a batch, on a CPU and on an accelerator."""
 _OWN_SAMPLING = (
     "temperature", "top_p", "top_k", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h", "max_length", "min_length",
     "max_new_tokens", "min_new_tokens", "num_beams", "num_return_sequences",
 )  # fmt: skip
 
 
-def choose_device(arguments: Arguments, asked: str | None) -> str:
-    """The device of `--model_args`, of `--device`, or the best there is."""
-    chosen = arguments.device or asked
+def choose_device(arguments: Arguments, requested: str | None) -> str:
+    """The device of `--model_args`, else of `--device`, else the best one available."""
+    chosen = arguments.device or requested
     if chosen is None:
         chosen = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
         kind = torch.device(chosen).type
     except RuntimeError as error:
-        raise ConfigError(f"device={chosen!r} is no device.", where=WHERE, hint="Write cpu, cuda or cuda:1.") from error
+        raise ConfigError(
+            f"device={chosen!r} is not a device.", where=WHERE, hint="Write cpu, cuda or cuda:1."
+        ) from error
     if kind == "cuda" and not torch.cuda.is_available():
         raise ConfigError(f"device={chosen!r}: there is no CUDA device here.", where=WHERE, hint="Write device=cpu.")
     return str(chosen)
 
 
 def choose_dtype(arguments: Arguments, device: str, config: Any) -> str:
-    """The name of the dtype the weights will have ("float32")."""
-    asked = arguments.dtype or ("float32" if device == "cpu" else "auto")
-    if asked != "auto":
-        return asked
+    """The name of the dtype for the weights ("float32")."""
+    requested = arguments.dtype or ("float32" if device == "cpu" else "auto")
+    if requested != "auto":
+        return requested
     own = getattr(config, "dtype", None) or getattr(config.get_text_config(), "dtype", None)
     return str(own or "float32").removeprefix("torch.")
 
 
 def load_model(folder: Path, arguments: Arguments, image_text: bool, device: str, dtype: str) -> Any:
-    """The model with its weights, ready to answer; ConfigError when a weight is missing, since it would be random."""
+    """The model with its weights. Raises ConfigError if a weight is missing, since it would be random."""
     from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
 
     loader = AutoModelForImageTextToText if image_text else AutoModelForCausalLM
@@ -94,9 +96,9 @@ class Runtime:
     batched: whether prompts of different lengths may share a batch.
     prefix_cache: whether continuations may run on the cache of their prompt.
     holes: whether masked places may stand between real tokens; not with sliding windows or recurrent layers.
-    limit: prompts a batch; None where budget, its padded tokens, decides. What decides is lowered when memory runs out.
-    kept: the last prompt that ran alone or for several, with its prefix, since the next ones often begin alike.
-    keeps: whether there is the memory for it.
+    limit: prompts per batch; None: `budget`, in padded tokens, decides. Either is lowered when memory runs out.
+    kept: the last prompt that ran alone or for several, with its prefix: the next ones often begin alike.
+    keeps: whether the memory suffices for that.
     """
 
     def __init__(self, model: Any, family: Family, tokenizer: Any, batch_size: int | str) -> None:
@@ -138,13 +140,13 @@ class Runtime:
         return longest if longest < 10**9 else 2048
 
     def is_full(self, prompts: int, longest: int) -> bool:
-        """Whether a batch of so many prompts takes no more; longest: tokens of the longest row."""
+        """Whether a batch of so many prompts is full. longest: tokens of the longest row."""
         if self.limit is not None:
             return prompts >= self.limit
         return prompts >= self.most_rows or (prompts + 1) * longest > self.budget
 
     def collate(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
-        """One left-padded batch: per-token values as (rows, longest), pictures of all rows one after another."""
+        """One left-padded batch: per-token values of shape (rows, longest), and the pictures of all rows in order."""
         batch = self.tokens(prompts)
         batch.update(self.shown([picture for prompt in prompts for picture in prompt.pictures]))
         if "cross_attention_mask" in batch:
@@ -166,7 +168,7 @@ class Runtime:
         return batch
 
     def shown(self, pictures: Sequence[Picture]) -> dict[str, Any]:
-        """What the model gets of pictures: their features where they can be computed before, else pixels."""
+        """The model's inputs for pictures: their features if those can be computed in advance, else pixels."""
         names = sorted({name for picture in pictures for name in picture.tensors})
         if self.features is not None:
             names = [name for name in names if not name.startswith("pixel_") and name in self._takes]
@@ -180,9 +182,9 @@ class Runtime:
     def answered(
         self, rows: Sequence[Row], run: Callable[[Sequence[Row]], Sequence[Answer | ModelError]]
     ) -> Iterator[tuple[Row, Answer | MMEvalError]]:
-        """The rows with their answers; a batch that fails is run in halves, a row failing alone gets a ModelError.
+        """The rows with their answers. A failed batch runs again in halves; a row that fails alone gets a ModelError.
 
-        run: gives an answer or a ModelError a row.
+        run: returns an answer or a ModelError per row.
         """
         half = (len(rows) + 1) // 2
         if self._is_too_large([row.prompt for row in rows]):
@@ -203,7 +205,7 @@ class Runtime:
             self._forget()
         if len(rows) == 1 and out_of_memory and self.keeps:
             self.keeps = False
-            logger.warning("Out of memory with one row: going on without keeping what prompts begin with.")
+            logger.warning("Out of memory with one row: the beginnings of prompts are no longer kept.")
             yield from self.answered(rows, run)
             return
         if len(rows) == 1:
@@ -211,7 +213,7 @@ class Runtime:
             yield rows[0], ModelError(f"The model failed on this request ({failure}).", hint=advice)
             return
         if out_of_memory:
-            self._ask_less([row.prompt for row in rows])
+            self._shrink([row.prompt for row in rows])
         yield from self.answered(rows[:half], run)
         yield from self.answered(rows[half:], run)
 
@@ -220,7 +222,7 @@ class Runtime:
         answered: Sequence[tuple[Row, Answer | ModelError]],
         run: Callable[[Sequence[Row]], Sequence[Answer | ModelError]],
     ) -> Iterator[tuple[Row, Answer | MMEvalError]]:
-        """The answers of a batch; a row that failed in it is run alone, since padding or another row may be the cause."""
+        """The answers of a batch. A row that failed in it runs again alone, since padding or another row may be the cause."""
         alone = len(answered) == 1
         failed = [row for row, answer in answered if isinstance(answer, ModelError)]
         yield from (pair for pair in answered if alone or not isinstance(pair[1], ModelError))
@@ -230,24 +232,24 @@ class Runtime:
                 yield from self.answered([row], run)
 
     def _is_too_large(self, prompts: Sequence[Prompt]) -> bool:
-        """Whether a batch is more than the memory was seen to take since it was made."""
+        """Whether a batch exceeds a limit that was lowered after the batch was made."""
         count = len({id(prompt) for prompt in prompts})
         longest = max(len(prompt.ids) for prompt in prompts)
         return count > 1 and (count * longest > self.budget if self.limit is None else count > self.limit)
 
-    def _ask_less(self, prompts: Sequence[Prompt]) -> None:
-        """Halves what a batch may hold, after one with these prompts was too large; one prompt is there for several rows."""
+    def _shrink(self, prompts: Sequence[Prompt]) -> None:
+        """Halves the limit of a batch after one with these prompts was too large. Several rows may share a prompt."""
         count = len({id(prompt) for prompt in prompts})
         half = (count + 1) // 2
         if self.limit is None:
             self.budget = min(self.budget, half * max(len(prompt.ids) for prompt in prompts))
-            logger.warning("Out of memory with %d prompts: going on with %d tokens a batch.", count, self.budget)
+            logger.warning("Out of memory with %d prompts: continuing with %d tokens per batch.", count, self.budget)
         else:
             self.limit = min(self.limit, half)
-            logger.warning("Out of memory with %d prompts: going on with %d a batch.", count, self.limit)
+            logger.warning("Out of memory with %d prompts: continuing with %d per batch.", count, self.limit)
 
     def _forget(self) -> None:
-        """Gives back the memory of what was only kept to be quick."""
+        """Frees the memory of everything that is kept for speed only."""
         self.kept = None
         if self.features is not None:
             self.features.clear()
@@ -259,17 +261,31 @@ class Runtime:
 
 
 def not_finite(what: str) -> ModelError:
-    """The failure of a request whose numbers are NaN or infinite."""
+    """The error of a request whose numbers are NaN or infinite."""
     return ModelError(
         f"The model gave {what} that are not finite (NaN or infinity).",
         hint="The weights are damaged, or the dtype overflows: try dtype=bfloat16 or dtype=float32.",
     )
 
 
-def token_budget(config: Any, itemsize: int, free: int) -> int:
-    """Padded tokens of a batch by `--batch_size auto`, half of a device's free bytes for them (0 on a CPU).
+def windows(ids: Sequence[int], start_token: int, max_length: int) -> list[tuple[list[int], list[int]]]:
+    """A long text as (context, scored) pieces of at most max_length input tokens; every token is scored exactly once.
 
-    A token takes its keys and values twice, since rows copy those of their prefix, and what one layer holds at once.
+    The first piece has start_token as context, each later one the token before it, and the shorter last one as many tokens
+    as fit (the scheme of lm-evaluation-harness).
+    """
+    tokens, pieces = list(ids), []
+    for start in range(0, len(tokens), max_length):
+        scored = tokens[start : start + max_length]
+        context = tokens[max(0, start + len(scored) - max_length - 1) : start] if start else [start_token]
+        pieces.append((context, scored))
+    return pieces
+
+
+def token_budget(config: Any, itemsize: int, free: int) -> int:
+    """Padded tokens of a batch for `--batch_size auto`, from half of a device's free bytes (0 on a CPU).
+
+    A token needs its keys and values twice, since rows copy those of their prefix, and the activations of one layer.
     """
     text = config.get_text_config()
     queries = getattr(text, "num_attention_heads", None) or 1
@@ -289,10 +305,10 @@ def _full_attention(config: Any) -> bool:
 
 
 def _without_own_sampling(config: Any) -> None:
-    """Takes a checkpoint's sampling defaults and lengths out of its generation config.
+    """Removes a checkpoint's sampling defaults and lengths from its generation config.
 
-    transformers fills each value that a call leaves open from there, so that Qwen2-VL's top_k=1 would make every sampled
-    answer greedy. Penalties stay.
+    transformers uses them for every value that a call does not set: Qwen2-VL's top_k=1 would make every sampled answer
+    greedy. Penalties stay.
     """
     for name in _OWN_SAMPLING:
         if hasattr(config, name):
@@ -301,13 +317,13 @@ def _without_own_sampling(config: Any) -> None:
 
 
 def _as_long(mask: Any, length: int) -> Any:
-    """Which pictures a token sees, for `length` tokens: what follows the prompt sees what its last token saw (mllama)."""
+    """mllama's mask of pictures per token, for `length` tokens. Tokens after the prompt see what its last token sees."""
     missing = max(0, length - mask.shape[1])
     return torch.cat([mask[:, :length], mask[:, -1:].expand(-1, missing, -1, -1)], 1)
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """Tensors one after another; where later dimensions differ (tiles of a picture) they are filled up with zeros."""
+    """Concatenated tensors. If later dimensions differ (tiles of a picture), they are padded with zeros."""
     shape = [max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True)]
     filled = []
     for part in parts:

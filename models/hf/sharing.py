@@ -1,11 +1,12 @@
-"""Prompts run once: prefixes in a cache, and tokens run on top of them (hf_sharing: which prompts share theirs).
+"""Prompts that begin alike run once: which ones share their beginning, and prefixes in a cache to go on from.
 
+    prefixes   prompts -> their prefixes; what they share runs once, on top of what is kept from earlier batches
     prefill    left-padded prompts -> logits after each, keys and values
     grown      right-padded tokens on top of rows of a prefix -> a longer prefix
-    completed  the rest of prompts, pictures too, on top of what they all begin with -> their prefixes
+    completed  the rest of prompts, pictures included, on top of their common beginning -> their prefixes
 
-Positions are always stated, and the M-RoPE shift is read right after the prefill, because the model keeps it as state:
-a second prefill would silently change the positions of what follows the first.
+Positions are always explicit. The M-RoPE shift is read right after the prefill, because the model keeps it as state: a second
+prefill would silently change the positions of what follows the first.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prefix:
-    """What has run so far, row by row.
+    """Rows of tokens that have run.
 
     logits: after the last token of each row, float32. mask: which cached tokens are real. shift: of M-RoPE positions (0
     without pictures).
@@ -44,7 +45,7 @@ class Prefix:
 
 
 def prefill(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
-    """Runs prompts, each once, and keeps what continuations need."""
+    """Runs prompts and keeps what continuations need."""
     from transformers import DynamicCache
 
     batch = runtime.collate(prompts)
@@ -63,7 +64,7 @@ def prefill(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
 def run_on(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]], **options: Any) -> Any:
     """One forward of right-padded tokens, row i on top of row `sources[i]`; returns (output, mask, row index).
 
-    The prefix stays as it is, unless its rows are all used in order and `last_use` is among the options.
+    The prefix is unchanged, unless its rows are all used in order and `last_use` is among the options.
     """
     index = torch.tensor(sources, device=runtime.device)
     longest = max(map(len, ids))
@@ -87,9 +88,9 @@ def run_on(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequen
 
 
 def grown(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]], **options: Any) -> Prefix:
-    """The prefixes that tokens lead to, row i on top of row `sources[i]`. Rows of different lengths leave holes in the mask.
+    """The prefixes after more tokens, row i on top of row `sources[i]`. Rows of different lengths leave holes in the mask.
 
-    options: of `run_on`.
+    options: passed to `run_on`.
     """
     last = [len(row) - 1 for row in ids]
     kept = sorted(set(last))
@@ -102,7 +103,7 @@ def grown(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequenc
 
 
 def completed(runtime: Runtime, head: Prefix, length: int, pictures: int, prompts: Sequence[Prompt]) -> Prefix:
-    """The prefixes of prompts that all begin with the `length` tokens and so many pictures of a prefix of one row."""
+    """The prefixes of prompts that all begin with the `length` tokens and the pictures of a prefix of one row."""
     tails = [prompt.ids[length:] for prompt in prompts]
     options = runtime.shown([picture for prompt in prompts for picture in prompt.pictures[pictures:]])
     shift = None
@@ -128,9 +129,9 @@ def _positions_from(runtime: Runtime, prompts: Sequence[Prompt], start: int) -> 
 
 
 def snapshot(prefix: Prefix, length: int | None = None) -> Prefix:
-    """A prefix that stays as it is when this one grows; with a length only its first tokens, and no logits.
+    """A copy that does not change when this prefix grows. With a length: only its first tokens, without valid logits.
 
-    Only a prefix of one row without masked places has first tokens, and only caches of full attention can be cut.
+    Only a prefix of one row without masked places can be cut, and only in caches of full attention.
     """
     cache = _copied(prefix.cache)
     if length is None:
@@ -141,14 +142,14 @@ def snapshot(prefix: Prefix, length: int | None = None) -> Prefix:
 
 
 def _rows_of(cache: Any, index: Any) -> Any:
-    """A cache of the given rows. The original stays as it is."""
+    """A cache of the given rows. The original is unchanged."""
     chosen = _copied(cache)
     chosen.reorder_cache(index)
     return chosen
 
 
 def _copied(cache: Any) -> Any:
-    """Another cache with the same keys and values, which layers replace and never write into, and states of its own."""
+    """A cache with the same keys and values, which layers replace and never write into, and copied states."""
     other = copy.copy(cache)
     other.layers = [copy.copy(layer) for layer in cache.layers]
     for layer in other.layers:
@@ -159,7 +160,7 @@ def _copied(cache: Any) -> Any:
 
 
 def merged(parts: Sequence[Prefix]) -> Prefix:
-    """Prefixes side by side: shorter ones get masked places at the end. Only for caches of full attention."""
+    """Joins prefixes. Shorter ones get masked places at the end. Only for caches of full attention."""
     if len(parts) == 1:
         return parts[0]
     longest = max(part.mask.shape[1] for part in parts)
@@ -179,11 +180,11 @@ def _padded(values: Any, length: int, dimension: int) -> Any:
 
 
 LEAST_SHARED = 32
-"""Tokens of text that prompts must have in common for a pass of their own to pay."""
+"""Minimum of common text tokens for which a separate forward pays."""
 
 
 def prefixes(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[list[int], Prefix]]:
-    """The prefixes of prompts, a part at a time: (indices of the prompts, their prefix, row for row)."""
+    """Yields the prefixes of prompts in parts: (indices of the prompts, their prefix with a row for each)."""
     groups = list(sharing(prompts))
     alone = [place for length, places in groups if not length for place in places]
     shared = [(prompts[places[0]].cut(length), places) for length, places in groups if length]
@@ -207,9 +208,9 @@ def prefixes(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[list
 
 
 def sharing(prompts: Sequence[Prompt]) -> Iterator[tuple[int, list[int]]]:
-    """Consecutive prompts that begin alike: (how many tokens they share, their indices); 0 for those that share nothing.
+    """Consecutive prompts that begin alike: (number of shared tokens, their indices); 0 if they share nothing.
 
-    Prompts with pictures share them all or nothing: the picture's tokens and those before must be among what they share.
+    Prompts with pictures share all of them or nothing: the shared tokens must include all picture tokens.
     """
     start = 0
     while start < len(prompts):
@@ -229,7 +230,7 @@ def _least(prompt: Prompt) -> int:
 
 
 def _common(one: Prompt, other: Prompt) -> int:
-    """How many tokens can run for both at once; at least one is left to each."""
+    """How many tokens can run once for both. At least one is left for each."""
     if not _shows_alike(one, other):
         return 0
     return min(_alike(one, other), len(one.ids) - 1, len(other.ids) - 1)
@@ -249,7 +250,7 @@ def _alike(one: Prompt, other: Prompt) -> int:
 
 
 def _started(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
-    """The prefixes of prompts, on top of what is kept where all of them begin like it."""
+    """The prefixes of prompts, on top of the kept one if all of them begin like it."""
     last = prompts[-1]
     made = None
     if runtime.kept is not None:
@@ -268,8 +269,8 @@ def _started(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
 
 
 def _keep_head(runtime: Runtime, prompts: Sequence[Prompt]) -> None:
-    """Runs what all these prompts begin with, unless its pictures are in what is kept."""
-    if len(prompts) < 2 or not prompts[0].pictures or not runtime.keeps:  # text that is worth it is a root already
+    """Runs the common beginning of prompts and keeps it, unless its pictures are kept already."""
+    if len(prompts) < 2 or not prompts[0].pictures or not runtime.keeps:  # a long common text is a root already
         return
     beginning = _beginning(runtime, prompts[0], prompts)
     known = _beginning(runtime, runtime.kept[0], prompts) if beginning and runtime.kept else None
@@ -280,9 +281,9 @@ def _keep_head(runtime: Runtime, prompts: Sequence[Prompt]) -> None:
 
 
 def _beginning(runtime: Runtime, known: Prompt, prompts: Sequence[Prompt]) -> tuple[int, int] | None:
-    """How many tokens and pictures all prompts begin with as another one does; None where it is too little.
+    """(tokens, pictures) of the beginning that all prompts share with a known one; None if it is too short.
 
-    The pictures that follow them must be able to run on a cache. At least one token is left to each prompt.
+    The pictures after them must be able to run on a cache. At least one token is left for each prompt.
     """
     if not runtime.holes:
         return None
@@ -300,7 +301,7 @@ def _beginning(runtime: Runtime, known: Prompt, prompts: Sequence[Prompt]) -> tu
     count = sum(known.image_places[end - 1] < length for end in ends)
     if count == 0:
         return None
-    if ends[count - 1] < len(known.image_places):  # the next picture is another one, however alike its tokens are
+    if ends[count - 1] < len(known.image_places):  # the next picture differs, even if its tokens are equal
         length = min(length, known.image_places[ends[count - 1]])
     return length, count
 

@@ -1,18 +1,8 @@
-"""Any server that speaks OpenAI's protocol: vLLM, SGLang, llama.cpp, OpenAI itself, one URL or a fleet.
+"""Any server with OpenAI's protocol (vLLM, SGLang, llama.cpp, OpenAI itself): one URL, or a fleet of them.
 
     mm-eval --tasks mme --model openai --model_args base_url=http://localhost:8000/v1,model=Qwen/Qwen2.5-VL-7B-Instruct
 
-    openai_http     attempts, waits, deadlines, adaptive concurrency
-    openai_fleet    which server is asked, and the pause while none can be reached
-    openai_status   what an HTTP status means
-    openai_lanes    connections
-    openai_body     replies within bounds
-    openai_flight   many questions at once
-    openai_replies  what a reply says
-    openai_scores   log-likelihoods
-    openai_secrets  keys and passwords are taken out of what is recorded
-
-The key comes from the environment (OPENAI_API_KEY, or the variable that api_key_env names) and goes nowhere but into requests.
+The key is read from the environment (OPENAI_API_KEY, or the variable named by api_key_env) and is used in requests only.
 """
 
 from __future__ import annotations
@@ -24,6 +14,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -50,7 +41,7 @@ KNOWN_OPTIONS = (
     "presence_penalty", "frequency_penalty", "min_tokens", "stop_token_ids", "ignore_eos", "logit_bias", "length_penalty",
     "best_of", "seed", "skip_special_tokens", "reasoning_effort", "max_completion_tokens",
 )  # fmt: skip
-"""Generation options in the field; one that is almost called like one of them is misspelt."""
+"""Generation options of known servers. An option with a name close to one of these is a typo."""
 Pair = tuple[Instance, Answer | MMEvalError]
 
 
@@ -64,7 +55,7 @@ class OpenAI(Model):
         super().__init__(args, settings)
         self.urls = check(self.args)
         if settings.offline:
-            raise ConfigError("--offline opens no connection, and a server is one.", where="--model openai")
+            raise ConfigError("--offline allows no connection, and this model is a server.", where="--model openai")
         self.model = str(self.args["model"])
         self.extra_body = json_object(self.args.get("extra_body", {}))
         self.max_tokens_name = str(self.args.get("max_tokens_name", "max_tokens"))
@@ -74,11 +65,11 @@ class OpenAI(Model):
 
     @property
     def prices(self) -> tuple[float, float]:
-        """Dollars a million prompt and completion tokens, 0 where not given."""
+        """Dollars per million prompt and completion tokens, 0 if not given."""
         return number(self.args, "input_price", 0.0), number(self.args, "output_price", 0.0)
 
     def prepare(self) -> None:
-        """Checks all that is needed to ask. ConfigError before the first request."""
+        """Checks arguments, key and proxy. Raises ConfigError before the first request."""
         limits_of(self.args, self.urls)
         secrets_of(self.args)
         _ = self.prices
@@ -86,7 +77,7 @@ class OpenAI(Model):
 
         try:
             self.new_transport()
-        except (ImportError, ValueError, InvalidURL) as error:  # the message may hold the proxy's password
+        except (ImportError, ValueError, InvalidURL) as error:  # its message may contain the proxy's password
             hint = "Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY; SOCKS needs pip install 'httpx[socks]'."
             raise ConfigError(f"the proxy can't be used ({type(error).__name__}).", hint=hint) from None
 
@@ -100,7 +91,7 @@ class OpenAI(Model):
         return described
 
     def shares(self, instance: Instance) -> bool:
-        """A server draws anew each time, so a sampled answer belongs to its slot only."""
+        """False for sampled answers: a server samples anew each time."""
         sampled = (
             instance.request_type == "generate_until"
             and GenerationOptions.from_kwargs(instance.generation_kwargs).do_sample
@@ -110,16 +101,16 @@ class OpenAI(Model):
     def check_generation(self, kwargs: Mapping[str, Any]) -> None:
         options = GenerationOptions.from_kwargs(kwargs)
         if options.num_beams > 1:
-            raise ConfigError("num_beams is above 1, which servers do not offer.", hint="Set num_beams=1.")
-        for name in options.extra:  # a server may have options of its own, and passes over those that it does not know
+            raise ConfigError("num_beams is above 1, which servers do not support.", hint="Set num_beams=1.")
+        for name in options.extra:  # unknown options are allowed: servers have their own
             if name not in KNOWN_OPTIONS and get_close_matches(name, KNOWN_OPTIONS, cutoff=0.8):
                 raise ConfigError(f"Unknown generation option {name!r}.", hint=did_you_mean(name, KNOWN_OPTIONS))
 
     def account(self, usage: Mapping[str, int]) -> str:
-        asked, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
-        said = f"{asked:,} prompt and {written:,} completion tokens"
-        dollars = sum(tokens * price for tokens, price in zip((asked, written), self.prices, strict=True)) / 1e6
-        return f"{said}, ${dollars:,.4f} at the given prices" if any(self.prices) else said
+        prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+        tokens = f"{prompt:,} prompt and {completion:,} completion tokens"
+        dollars = (prompt * self.prices[0] + completion * self.prices[1]) / 1e6
+        return f"{tokens}, ${dollars:,.4f} at the given prices" if any(self.prices) else tokens
 
     def stop_soon(self) -> None:
         self._stop_soon()
@@ -128,23 +119,24 @@ class OpenAI(Model):
         async def one(client: Client, group: list[Instance]) -> list[Pair]:
             return [(instance, await self._generate_one(client, instance)) for instance in group]
 
-        yield from self._fly(([instance] for instance in instances), one)
+        yield from self._run(([instance] for instance in instances), one)
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         from .scores import Scores
 
-        scores = Scores(self)
+        scores = Scores(self.way, self.max_tokens_name, self.body)
         groups = (
             list(group) for _, group in groupby(instances, key=lambda i: (str(i.context), i.image_digests, i.doc_id))
         )
-        yield from self._fly(groups, scores.of_group)
+        yield from self._run(groups, scores.of_group)
 
-    def _fly(
+    def _run(
         self, groups: Iterator[list[Instance]], work: Callable[[Client, list[Instance]], Awaitable[list[Pair]]]
     ) -> Answers:
-        """Asks groups of instances, many at a time; a Fatal reply is raised when what was in flight has ended."""
+        """Requests groups of instances, many at a time. Fatal is raised when all requests in flight have ended."""
         from .fleet import Flight
-        from .http import Client, Fatal
+        from .http import Client
+        from .replies import Fatal
 
         limits, key = limits_of(self.args, self.urls), key_of(self.args)
         loop = self.new_loop()
@@ -176,33 +168,30 @@ class OpenAI(Model):
             loop.close()
 
     def new_loop(self) -> asyncio.AbstractEventLoop:
-        """Where the requests run; tests put a clock of their own here."""
+        """The event loop of the requests; tests replace it with one that has its own clock."""
         return asyncio.new_event_loop()
 
     def new_transport(self) -> httpx.AsyncBaseTransport:
-        """The connections; deadlines are held by `Client`, so that they cover a whole attempt."""
-        from .body import MEGABYTE
-        from .lanes import CONNECT_TIMEOUT, Lanes, Proxied
+        """The connections. `Client` holds the deadlines, so that they cover a whole attempt."""
+        from .transport import CONNECT_TIMEOUT, MEGABYTE, Lanes, Proxied
 
         limits = limits_of(self.args, self.urls)
         most, connecting = int(limits.max_reply_mb * MEGABYTE), min(CONNECT_TIMEOUT, limits.timeout / 2)
         return Proxied(most, connecting) if getproxies() else Lanes(most, connecting)
 
     async def _generate_one(self, client: Client, instance: Instance) -> Answer | MMEvalError:
-        from .replies import read_text
+        from .replies import Fatal, read_text
 
         options = GenerationOptions.from_kwargs(instance.generation_kwargs)
         path, body = self.body(instance, self._sampling(instance, options))
         try:
             clean = client.redactor.answer
             found, attempts = await client.ask(path, body, lambda reply: read_text(reply, options.until, clean))
+        except Fatal:
+            raise
         except ModelError as error:
-            from .http import Fatal
-
-            if isinstance(error, Fatal):
-                raise
             return error
-        return Answer(found.output, found.truncated, found.usage, attempts)
+        return replace(found, attempts=attempts)
 
     def _sampling(self, instance: Instance, options: GenerationOptions) -> dict[str, Any]:
         fields: dict[str, Any] = {
@@ -212,7 +201,7 @@ class OpenAI(Model):
             **options.extra,
         }
         if options.until:
-            fields["stop"] = list(options.until[:4])  # OpenAI takes four; the answer is cut at all of them here
+            fields["stop"] = list(options.until[:4])  # OpenAI accepts four; `read_text` cuts at all of them
         if options.top_p is not None:
             fields["top_p"] = options.top_p
         if options.top_k is not None:
@@ -222,9 +211,9 @@ class OpenAI(Model):
     def body(
         self, instance: Instance, fields: Mapping[str, Any], prefill: str | None = None
     ) -> tuple[str, Callable[[], Awaitable[bytes]]]:
-        """(path, what makes the request's body). Pictures are encoded in a thread, when the request is about to go.
+        """(path, a function that makes the body). Pictures are encoded in a thread, just before the request is sent.
 
-        prefill: what the model's turn begins with.
+        prefill: the beginning of the model's turn.
         """
         common = {"model": self.model, **fields, **self.extra_body}
         if isinstance(instance.context, str):
@@ -241,7 +230,7 @@ class OpenAI(Model):
             with IN_FLIGHT.held(instance.pixels), decoding(f"{instance.task} doc {instance.doc_id}"):
                 messages = chat_messages(instance)
             if prefill is not None:
-                if messages and messages[-1]["role"] == "assistant":  # a prefix of the answer is there already
+                if messages and messages[-1]["role"] == "assistant":  # the context ends in the beginning of an answer
                     messages = [*messages[:-1], {**messages[-1], "content": _text(messages[-1]) + prefill}]
                 else:
                     messages.append({"role": "assistant", "content": prefill})
@@ -257,7 +246,7 @@ class OpenAI(Model):
 
 
 def chat_messages(instance: Instance) -> list[Message]:
-    """The context as the protocol wants it, each picture a data URL in its place."""
+    """The context in the protocol's form, with each picture as a data URL in its place."""
     assert not isinstance(instance.context, str)
     pictures = iter(zip(instance.images() if instance.images else [], instance.image_digests, strict=True))
     messages = []
@@ -287,7 +276,7 @@ def _text(message: Message) -> str:
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Keeps httpx and httpcore from logging what they send and receive: a server may echo the key in a header."""
+    """Stops httpx and httpcore from logging requests and replies: a server may echo the key in a header."""
     loggers = [logging.getLogger(name) for name in ("httpcore", "httpx")]
     before = [logger.level for logger in loggers]
     for logger in loggers:

@@ -1,9 +1,12 @@
-"""Which server the next attempt goes to, and the pause of all questions while none can be reached.
+"""How many questions are in flight, and which server each attempt goes to.
 
-A server that nobody has heard from is asked one question first; the others follow when it replies, or after a moment in which
-it did not fail. A server that refuses connections, or is still loading, is asked one question at a time (a probe), at growing
-intervals, and by another question each time, so that an outage costs no question its retries. Other servers of the fleet take
-over meanwhile. An outage of all servers that lasts ends the run.
+`Flight` runs many questions at once on an event loop. `Gate` limits the attempts in flight; only a 429 lowers the limit, since
+slow replies and 5xx say nothing about a server's capacity. `Fleet` chooses the server of an attempt.
+
+A new server gets one question first. The others follow when it replies, or after a short time without a failure. A server that
+refuses connections or is still loading gets one question at a time (a probe), at growing intervals, and each time another
+question, so that an outage uses up no question's retries. Meanwhile the other servers take over. If no server can be reached,
+all questions wait; an outage that lasts too long ends the run.
 """
 
 from __future__ import annotations
@@ -12,26 +15,27 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
-from .status import Closed, Fatal
+from .replies import Closed, Fatal
 
 log = logging.getLogger(__name__)
 
 FIRST_OUTAGE, LATER_OUTAGE = 10.0, 300.0
-"""Seconds until an outage ends the run: where nothing was ever heard from a server, and where something was."""
+"""Seconds after which an outage ends the run: if no server has ever replied, and if one has."""
 FIRST_PROBE, SLOWEST_PROBE = 0.5, 10.0
 """Seconds between probes: doubled after each failure."""
 FIRST_GRACE, LATER_GRACE = 0.2, 2.0
-"""Seconds without a failure after which the others follow a first question, and a probe during an outage."""
+"""Seconds without a failure after which more questions follow the first one of a server, and a probe in an outage."""
 
 
 @dataclass(eq=False)
 class Server:
-    """One URL. open: any question may go there. due: where it is not open, a question may probe it; probed: one does.
+    """The state of one server.
 
-    heard_at: the time of its last reply. down_since: the time of the first failure after it.
+    open: questions may be sent to it. due: if it is not open, it may be probed. probed: a probe is in flight.
+    heard_at: time of its last reply. down_since: time of the first failure after that reply.
     """
 
     url: str
@@ -44,11 +48,11 @@ class Server:
 
 
 class Fleet:
-    """The servers of a run, in turns.
+    """The servers of a run, used in turn.
 
-    longest: seconds of an outage that end the run; None: the two defaults.
-    deadline: no outage may last longer than a question.
-    asking: questions that are not answered yet and that were begun. paused: seconds of outages so far.
+    longest: seconds of outage after which the run ends; None: the two defaults.
+    deadline: seconds for a question; an outage ends the run after this time at the latest.
+    asking: questions that were started and are not answered. paused: seconds of outages so far.
     """
 
     def __init__(self, urls: Sequence[str], longest: float | None = None, deadline: float = float("inf")) -> None:
@@ -62,7 +66,7 @@ class Fleet:
         self.paused = 0.0
 
     async def choose(self) -> tuple[Server, bool]:
-        """The server of the next attempt, and whether the attempt is its probe. Waits during an outage."""
+        """The server for the next attempt, and whether the attempt is a probe. Waits during an outage."""
         loop = asyncio.get_running_loop()
         while not self._closed:
             for server in self._servers:
@@ -81,7 +85,7 @@ class Fleet:
         raise Closed
 
     def heard(self, server: Server) -> None:
-        """The server replied."""
+        """Records that the server replied."""
         if server.down_since is not None:
             log.warning("%s replies again.", server.url)
         server.heard_at = asyncio.get_running_loop().time()
@@ -89,22 +93,22 @@ class Fleet:
         self._open(server)
 
     def released(self, server: Server) -> None:
-        """A probe ended without saying anything about the server: another question may probe it."""
+        """Records that a probe ended without a result. Another question may probe the server."""
         server.probed = False
         if not server.open:
-            self._wake(1)
+            _wake(self._waiting, 1)
 
     def failed(self, server: Server, what: str, probe: bool, alive: bool, wait: float | None = None) -> Fatal | None:
-        """The server can't be reached, or can't answer yet. Returns the end of the run once that has lasted too long.
+        """Records that the server is unreachable or still loading. Returns Fatal once that has lasted too long.
 
-        alive: something replied in its place (HTTP 503). wait: seconds that it asked for.
+        alive: a gateway replied in its place (HTTP 503). wait: seconds that it requested.
         """
         loop = asyncio.get_running_loop()
         now = loop.time()
         if server.down_since is None:
             server.down_since = now
-            log.warning("%s can't be asked (%s); what is to be asked there waits.", server.url, what)
-        if server.open or probe:  # and not for each attempt that was under way
+            log.warning("%s can't be reached (%s); its questions wait.", server.url, what)
+        if server.open or probe:  # once, not for each attempt that was in flight
             server.failures += 1
             limit = self._limit(alive)
             pause = min(SLOWEST_PROBE, FIRST_PROBE * 2.0 ** (server.failures - 1)) if wait is None else wait
@@ -116,9 +120,9 @@ class Fleet:
         return self._outage(now, what, alive)
 
     def close(self) -> None:
-        """Nobody is sent anywhere any more."""
+        """Ends all waits; no further attempt gets a server."""
         self._closed = True
-        self._wake(len(self._waiting))
+        _wake(self._waiting, len(self._waiting))
 
     def _outage(self, now: float, what: str, alive: bool) -> Fatal | None:
         if any(server.open for server in self._servers):
@@ -130,8 +134,8 @@ class Fleet:
             return None
         urls = " | ".join(server.url for server in self._servers)
         return Fatal(
-            f"{urls} could not be asked for {lasted:.0f} s: {what}.",
-            hint="Start the server or check base_url; the same command goes on. max_outage=SECONDS waits longer.",
+            f"{urls} could not be reached for {lasted:.0f} s: {what}.",
+            hint="Start the server or check base_url, then run the same command to continue. max_outage=SECONDS waits longer.",
         )
 
     def _limit(self, alive: bool) -> float:
@@ -142,10 +146,10 @@ class Fleet:
     def _let_probe(self, server: Server, failures: int) -> None:
         if server.failures == failures:
             server.due = True
-            self._wake(1)
+            _wake(self._waiting, 1)
 
     def _presume(self, server: Server, failures: int) -> None:
-        """The probe has not failed for a moment: an answer takes longer than a refusal, so the others follow."""
+        """Opens the server if its probe has not failed by now: an answer takes longer than a refusal."""
         if server.probed and server.failures == failures:
             self._open(server)
 
@@ -154,25 +158,87 @@ class Fleet:
         if self._dark_since is not None:
             self.paused += asyncio.get_running_loop().time() - self._dark_since
             self._dark_since = None
-        self._wake(len(self._waiting))
+        _wake(self._waiting, len(self._waiting))
 
-    def _wake(self, count: int) -> None:
-        while count > 0 and self._waiting:
-            place = self._waiting.popleft()
-            if not place.done():
-                place.set_result(None)
-                count -= 1
+
+@dataclass
+class Gate:
+    """Limits the attempts in flight.
+
+    A 429 halves the limit, at most once for the attempts that were sent before. A round of successes raises it by one.
+    """
+
+    most: int
+    allowed: float = field(init=False)
+    active: int = 0
+    closed: bool = False
+    _ended: asyncio.Event = field(default_factory=asyncio.Event)
+    _resume_at: float = 0.0
+    _cut_at: float = float("-inf")
+    _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        self.allowed = float(self.most)
+
+    async def enter(self) -> float:
+        """Waits for a free place and returns the time. Raises Closed when the run ends."""
+        loop = asyncio.get_running_loop()
+        while True:
+            if self.closed:
+                raise Closed
+            if (pause := self._resume_at - loop.time()) > 0:
+                await self.rest(pause)
+            elif self.active < int(self.allowed):
+                self.active += 1
+                return loop.time()
+            else:
+                place: asyncio.Future[None] = loop.create_future()
+                self._waiting.append(place)
+                await place
+
+    def leave(self) -> None:
+        """Frees the place."""
+        self.active -= 1
+        _wake(self._waiting, 1)
+
+    def close(self) -> None:
+        """Ends the run: nothing enters any more, and all waits end with Closed."""
+        self.closed = True
+        self._ended.set()
+        _wake(self._waiting, len(self._waiting))
+
+    async def rest(self, seconds: float) -> None:
+        """Waits. Raises Closed as soon as the run ends."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+        except TimeoutError:
+            return
+        raise Closed
+
+    def succeeded(self) -> None:
+        """Records an answer and raises the limit a little."""
+        before = int(self.allowed)
+        self.allowed = min(float(self.most), self.allowed + 1 / self.allowed)
+        _wake(self._waiting, int(self.allowed) - before)
+
+    def throttled(self, sent_at: float, wait: float) -> None:
+        """Records a 429: halves the limit and lets nothing in for `wait` seconds."""
+        now = asyncio.get_running_loop().time()
+        if sent_at > self._cut_at:
+            self.allowed, self._cut_at = max(1.0, self.allowed / 2), now
+        self._resume_at = max(self._resume_at, now + wait)
 
 
 Unit = TypeVar("Unit")
 Result = TypeVar("Result")
 
 GRACE = 4.0
-"""Seconds that what is in flight gets after an interrupt."""
+"""Seconds that requests in flight may take after an interrupt."""
 
 
 class Flight:
-    """Runs at most `window` units of work at a time on an event loop. `stop_soon` may be called from a signal handler."""
+    """Runs at most `window` units of work at a time on an event loop. A signal handler may call `stop_soon`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, window: int) -> None:
         self._loop, self._window = loop, window
@@ -180,7 +246,7 @@ class Flight:
         self._pending = asyncio.Event()
 
     def stop_soon(self) -> None:
-        """Gives what is in flight a few seconds, then cancels it."""
+        """Cancels what is in flight after a few seconds."""
         self._loop.call_soon_threadsafe(lambda: self._loop.call_later(GRACE, self._cancel))
 
     def run(
@@ -189,9 +255,9 @@ class Flight:
         work: Callable[[Unit], Awaitable[Result]],
         over: Callable[[], bool] = lambda: False,
     ) -> Iterator[Result]:
-        """What `work` gives for each unit, in the order of completion. Cancelled and closed ones give nothing.
+        """Yields the result of `work` for each unit as it completes. Cancelled and closed units yield nothing.
 
-        What `work` raises is raised when all that was in flight has ended. No further unit is begun once `over` is true.
+        An exception of `work` is raised when all units in flight have ended. No unit is started once `over` is true.
         """
         done: deque[Result] = deque()
         failures: list[BaseException] = []
@@ -218,7 +284,7 @@ class Flight:
                 task = self._loop.create_task(one(unit))
                 self._running.add(task)
                 task.add_done_callback(ended)
-                self._loop.run_until_complete(asyncio.sleep(0))  # what is in flight goes on while more is prepared
+                self._loop.run_until_complete(asyncio.sleep(0))  # units in flight go on while more are prepared
                 if done:
                     break
             more = more and not failures and not over()
@@ -235,7 +301,16 @@ class Flight:
             task.cancel()
 
     def close(self) -> None:
-        """Cancels what still runs and waits until it is gone."""
+        """Cancels what still runs and waits for it to end."""
         self._cancel()
         if self._running:
             self._loop.run_until_complete(asyncio.wait(self._running, timeout=1))
+
+
+def _wake(waiting: deque[asyncio.Future[None]], count: int) -> None:
+    """Lets up to `count` waiting tasks go on, the longest waiting first."""
+    while count > 0 and waiting:
+        place = waiting.popleft()
+        if not place.done():
+            place.set_result(None)
+            count -= 1

@@ -1,7 +1,6 @@
-"""One question to an OpenAI-compatible server: attempts, waits, deadlines, and how many at a time.
+"""One question to an OpenAI-compatible server: attempts, waits and deadlines.
 
-A reply is an answer, an error of this question (ModelError), something that may pass (Passing), or the end of the run (Fatal).
-Only a 429 lowers the number of attempts under way: slowness and 5xx say nothing about how much a server takes.
+A reply is an answer, an error of this question (ModelError), a transient error (Passing), or the end of the run (Fatal).
 """
 
 from __future__ import annotations
@@ -11,50 +10,49 @@ import json
 import random
 import re
 import ssl
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
 from mm_eval.errors import ModelError
 
 from .arguments import Redactor
-from .body import MEGABYTE, too_large
-from .fleet import Fleet, Server
-from .status import (
+from .fleet import Fleet, Gate, Server
+from .replies import Closed, Fatal, Passing, as_text, shortened
+from .transport import (
     FATAL,
     LOADING,
+    MEGABYTE,
     PASSING,
     QUOTA,
     UNKNOWN_MODEL,
-    Closed,
-    Fatal,
-    Passing,
     Refusals,
-    as_text,
     retry_after,
-    shortened,
     stated_status,
+    too_large,
 )
 
-__all__ = ["Client", "Closed", "Fatal", "Limits", "Passing", "retry_after", "shortened"]
+__all__ = ["Client", "Closed", "Fatal", "Limits", "Passing"]
 
 TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|(maximum|available|model's) context (length|size)|maximum model length"
     r"|(prompt|input) is too long|`?max_new_tokens`? must be <=|exceeds the maximum number of tokens",
     re.IGNORECASE,
 )
-"""How OpenAI, vLLM, SGLang, TGI, llama.cpp and others say that a prompt does not fit into the model's length."""
+"""Messages of OpenAI, vLLM, SGLang, TGI, llama.cpp and others for a prompt that exceeds the model's length."""
 MAY_BE_TOO_LONG = (200, 400, 413, 422, 500)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """timeout: seconds an attempt; deadline: seconds a question with all its attempts; retries: beyond the first attempt,
-    429s not counted (only the deadline ends those). base_wait, max_wait: of the full jitter between attempts.
-    max_outage: seconds that no server can be reached until the run ends; None: the defaults of openai_fleet.
+    """Limits on attempts, waits and replies.
+
+    timeout: seconds for one attempt. deadline: seconds for a question with all its attempts.
+    max_retries: attempts after the first. A 429 is not counted; only the deadline ends those.
+    base_wait, max_wait: bounds of the full jitter between attempts, in seconds.
+    max_outage: seconds without any reachable server after which the run ends; None: the defaults in fleet.py.
     """
 
     num_concurrent: int = 32
@@ -67,88 +65,17 @@ class Limits:
     max_reply_mb: float = 32.0
 
 
-@dataclass
-class Gate:
-    """Attempts under way: halved by a 429 at most once for those sent before it, one more after a round of successes."""
-
-    most: int
-    allowed: float = field(init=False)
-    active: int = 0
-    closed: bool = False
-    _ended: asyncio.Event = field(default_factory=asyncio.Event)
-    _resume_at: float = 0.0
-    _cut_at: float = float("-inf")
-    _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
-
-    def __post_init__(self) -> None:
-        self.allowed = float(self.most)
-
-    async def enter(self) -> float:
-        """Waits for a place; returns the time at which it was given. Closed when none will be given any more."""
-        loop = asyncio.get_running_loop()
-        while True:
-            if self.closed:
-                raise Closed
-            if (pause := self._resume_at - loop.time()) > 0:
-                await self.rest(pause)
-            elif self.active < int(self.allowed):
-                self.active += 1
-                return loop.time()
-            else:
-                place: asyncio.Future[None] = loop.create_future()
-                self._waiting.append(place)
-                await place
-
-    def leave(self) -> None:
-        """Gives the place back."""
-        self.active -= 1
-        self._wake(1)
-
-    def close(self) -> None:
-        """Nobody enters any more, and nobody waits for another try."""
-        self.closed = True
-        self._ended.set()
-        self._wake(len(self._waiting))
-
-    async def rest(self, seconds: float) -> None:
-        """Waits; Closed as soon as the run ends."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._ended.wait()
-        except TimeoutError:
-            return
-        raise Closed
-
-    def succeeded(self) -> None:
-        before = int(self.allowed)
-        self.allowed = min(float(self.most), self.allowed + 1 / self.allowed)
-        self._wake(int(self.allowed) - before)
-
-    def throttled(self, sent_at: float, wait: float) -> None:
-        """A 429: half as many from now on, and none before `wait` seconds are over."""
-        now = asyncio.get_running_loop().time()
-        if sent_at > self._cut_at:
-            self.allowed, self._cut_at = max(1.0, self.allowed / 2), now
-        self._resume_at = max(self._resume_at, now + wait)
-
-    def _wake(self, count: int) -> None:
-        while count > 0 and self._waiting:
-            place = self._waiting.popleft()
-            if not place.done():
-                place.set_result(None)
-                count -= 1
-
-
 Body = Callable[[], Awaitable[bytes]]
+Value = TypeVar("Value")
 MISREAD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
-"""What reading a reply of an unforeseen form can raise."""
+"""Exceptions that reading a reply of an unexpected form can raise."""
 
 
 @dataclass
 class Tries:
-    """What one question has cost: failures and 429s, without the attempts of an outage.
+    """Failed attempts of one question and its 429s. Attempts during an outage are not counted.
 
-    started: when it was first sent; paused: seconds of outages before that. sent_at: when it was last sent.
+    started: time of the first attempt. paused: seconds of outages before it. sent_at: time of the last attempt.
     """
 
     failures: int = 0
@@ -162,7 +89,7 @@ class Tries:
         return self.failures + self.throttles
 
     def begin(self, now: float, paused: float) -> None:
-        """An attempt is sent."""
+        """Records that an attempt is sent now."""
         self.sent_at = now
         if self.started is None:
             self.started, self.paused = now, paused
@@ -170,7 +97,11 @@ class Tries:
 
 @dataclass
 class Client:
-    """Asks servers and says what their replies mean. secrets: texts that no error and, where long, no answer may carry."""
+    """Sends questions to servers and interprets their replies.
+
+    secrets: removed from every error, and from answers if they are long.
+    fatal: the error that ended the run, or None.
+    """
 
     transport: httpx.AsyncBaseTransport
     urls: tuple[str, ...]
@@ -187,15 +118,15 @@ class Client:
         self.redactor = Redactor(self.secrets)
         self._refusals = Refusals()
 
-    async def ask(self, path: str, body: Body, read: Callable[[dict[str, Any]], Any]) -> tuple[Any, int]:
-        """(what `read` makes of the reply, attempts). ModelError (with its attempts), Fatal or Closed when there is none."""
+    async def ask(self, path: str, body: Body, read: Callable[[dict[str, Any]], Value]) -> tuple[Value, int]:
+        """Returns (the result of `read`, attempts). Raises ModelError (with its attempts), Fatal or Closed."""
         self.fleet.asking += 1
         try:
             return await self._ask(path, body, read)
         finally:
             self.fleet.asking -= 1
 
-    async def _ask(self, path: str, body: Body, read: Callable[[dict[str, Any]], Any]) -> tuple[Any, int]:
+    async def _ask(self, path: str, body: Body, read: Callable[[dict[str, Any]], Value]) -> tuple[Value, int]:
         content, tries = b"", Tries()
         while True:
             await self.gate.enter()
@@ -211,7 +142,7 @@ class Client:
                     continue
                 tries.throttles += error.throttled
                 tries.failures += not error.throttled
-                what = self._told(error)
+                what = self._message(error)
                 wait = self._jitter(tries.attempts) if error.wait is None else error.wait
                 if error.throttled:
                     self.gate.throttled(tries.sent_at, wait)
@@ -234,15 +165,15 @@ class Client:
         self.fleet.close()
 
     def _until(self, tries: Tries) -> float:
-        """The end of a question's deadline, which stands still during an outage."""
+        """The time at which a question's deadline ends. Outages do not count."""
         begun = asyncio.get_running_loop().time() if tries.started is None else tries.started
         return begun + self.limits.deadline + self.fleet.paused - tries.paused
 
     def _jitter(self, tries: int) -> float:
-        """Full jitter: anything up to the capped exponential, so that a crowd does not come back together."""
+        """Full jitter: a random wait up to the capped exponential, so that clients do not retry all at once."""
         return self.draw.uniform(0, min(self.limits.max_wait, self.limits.base_wait * 2.0 ** min(tries - 1, 60)))
 
-    async def _attempt(self, path: str, content: bytes, read: Callable[[dict[str, Any]], Any], tries: Tries) -> Any:
+    async def _attempt(self, path: str, content: bytes, read: Callable[[dict[str, Any]], Value], tries: Tries) -> Value:
         server, probe = await self.fleet.choose()
         tries.begin(asyncio.get_running_loop().time(), self.fleet.paused)
         try:
@@ -256,7 +187,7 @@ class Client:
             raise Passing("the reply has an unknown form", said=f"{type(error).__name__}: {error}") from error
 
     async def _send(self, server: Server, path: str, content: bytes, tries: Tries, probe: bool) -> httpx.Response:
-        """A reply of any status but those of a server that is not there yet. What keeps it from coming is Passing."""
+        """The reply, unless its status says that the server is still loading. Raises Passing if there is no reply."""
         loop = asyncio.get_running_loop()
         request = httpx.Request("POST", self._target(server, path), headers=self.headers, content=content)
         try:
@@ -267,7 +198,7 @@ class Client:
             raise Passing(f"no reply within {min(self.limits.timeout, self.limits.deadline):g} s") from error
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             raise self._unreachable(server, error, probe) from error
-        except Exception as error:  # a transport is foreign code, and this is its one boundary
+        except Exception as error:  # transports are third-party code; this is the only call
             passing = Passing(type(error).__name__, said=str(error))
             if isinstance(error, httpx.TransportError) and not _spoke(error):
                 raise self._absent(server, passing, tries, probe, alive=False) from error
@@ -280,18 +211,20 @@ class Client:
         return reply
 
     def _unreachable(self, server: Server, error: httpx.TransportError, probe: bool) -> Passing | Fatal:
-        """A connection that was not made: the question was not asked, and this costs it nothing."""
+        """The error for a failed connection. The question was not sent, so this uses none of its retries."""
         passing = Passing("no connection", said=str(error), free=True)
         if certificate_fault(error):
-            return Fatal(f"{self._told(passing)}.", hint="SSL_CERT_FILE names further authorities to trust.")
-        return self.fleet.failed(server, self._told(passing), probe, alive=False) or passing
+            return Fatal(
+                f"{self._message(passing)}.", hint="Set SSL_CERT_FILE to a file with the authorities to trust."
+            )
+        return self.fleet.failed(server, self._message(passing), probe, alive=False) or passing
 
     def _absent(self, server: Server, passing: Passing, tries: Tries, probe: bool, alive: bool) -> Passing | Fatal:
-        """A connection that broke off, or a gateway's 503: the question's own failure where others get replies meanwhile."""
+        """The error for a broken connection or a gateway's 503. It counts against the question if the server answers others."""
         if server.heard_at >= tries.sent_at or self.fleet.asking == 1:
             return passing
         passing.free = probe
-        return self.fleet.failed(server, self._told(passing), probe, alive, passing.wait) or passing
+        return self.fleet.failed(server, self._message(passing), probe, alive, passing.wait) or passing
 
     def _target(self, server: Server, path: str) -> httpx.URL:
         known = self._targets.get((server.url, path))
@@ -305,7 +238,7 @@ class Client:
         try:
             content = json.loads(reply.content)
         except (ValueError, RecursionError) as error:
-            raise Passing("the reply is no JSON", said=_text(reply)) from error
+            raise Passing("the reply is not JSON", said=_text(reply)) from error
         if not isinstance(content, dict):
             raise Passing("the reply is an error", said=_text(reply))
         if content.get("error") or content.get("object") == "error":
@@ -320,12 +253,12 @@ class Client:
         if status in MAY_BE_TOO_LONG and TOO_LONG.search(text):
             return self._too_long(status, reply)
         passing = Passing(f"HTTP {status}", retry_after(reply.headers), status == 429, said=text)
-        said = self._told(passing)
+        said = self._message(passing)
         if status == 429 and QUOTA in text:
             return Fatal(said, hint=FATAL[402])
         if status == 429 and (passing.wait or 0) > self.limits.deadline:
-            hint = "Every question would wait longer than its deadline=; the same command goes on later."
-            return Fatal(f"{said} (asks to wait {passing.wait:.0f} s)", hint=hint)
+            hint = "The wait is longer than deadline=. Run the same command later to continue."
+            return Fatal(f"{said} (requests a wait of {passing.wait:.0f} s)", hint=hint)
         if status == 429 or status in PASSING:
             return passing
         if status == 400 and UNKNOWN_MODEL in text:
@@ -334,23 +267,24 @@ class Client:
 
     def _too_long(self, status: int, reply: httpx.Response) -> ModelError:
         return ModelError(
-            f"the prompt is too long for the server's model: {self._told(Passing(f'HTTP {status}', said=_text(reply)))}",
+            f"the prompt is too long for the server's model: {self._message(Passing(f'HTTP {status}', said=_text(reply)))}",
             hint="Start the server with a longer context, or use fewer few-shot examples or pictures.",
         )
 
-    def _told(self, passing: Passing) -> str:
+    def _message(self, passing: Passing) -> str:
+        """The error's message, with the redacted beginning of what the server said."""
         if passing.said is None:
             return passing.what
         return f"{passing.what}: {shortened(self.redactor.error(as_text(passing.said)))}"
 
 
 def _spoke(error: Exception) -> bool:
-    """Whether the server did reply, in a way that is no HTTP or that broke off."""
+    """Whether the server sent something: invalid HTTP, or a reply that broke off."""
     return isinstance(error, httpx.RemoteProtocolError) and "disconnected without" not in str(error)
 
 
 def certificate_fault(error: BaseException | None) -> bool:
-    """Whether the server's certificate is the reason, which waiting does not mend."""
+    """Whether the cause is the server's certificate. Retrying does not help then."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return True
@@ -359,7 +293,7 @@ def certificate_fault(error: BaseException | None) -> bool:
 
 
 def _text(reply: httpx.Response) -> str:
-    """The beginning of a reply's text, in the encoding that JSON would have: a charset that the server names is not trusted."""
+    """The beginning of a reply's text, decoded as JSON would be. The charset that the server names is ignored."""
     return reply.content[:4096].decode(json.detect_encoding(reply.content), "replace")
 
 

@@ -1,33 +1,59 @@
-"""What a reply of an OpenAI-compatible server says: text, log-probabilities, tokens used, or why there is none.
+"""What a reply of an OpenAI-compatible server says: text, log-probabilities, token counts, or why there is no answer.
 
-A reply is never read as an empty answer unless the server says that the model ended it there. Every field may be missing, null
-or of another type: what is needed and not as it should be is Passing, so that the question is asked again.
+A reply is read as an empty answer only if the server says that the model ended it there. Every field may be missing, null or of
+another type. A required field that is missing or invalid raises Passing, and the request is retried.
 """
 
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mm_eval.errors import ModelError
 from mm_eval.types import Answer, token_counts
 
-from .status import Passing, as_text, brief, shortened
-
 COUNTS = ("prompt_tokens", "completion_tokens")
 TOLERANCE = 1e-3
 """A log-probability is at most 0, barring rounding."""
 
 
+class Passing(Exception):
+    """A transient error: the request is retried.
+
+    what: our message. said: the message of the server or a library; it is redacted and shortened before it is shown.
+    wait: seconds to wait, if the server states them. throttled: it was a 429. free: it does not count as a retry.
+    """
+
+    def __init__(
+        self, what: str, wait: float | None = None, throttled: bool = False, *, said: object = None, free: bool = False
+    ) -> None:
+        super().__init__(what)
+        self.what, self.said = what, said
+        self.wait, self.throttled, self.free = wait, throttled, free
+
+    def forget_reply(self) -> None:
+        """Drops the traceback, whose frames hold the reply and would keep it in memory until the next collection."""
+        self.__traceback__ = self.__cause__ = self.__context__ = None
+
+
+class Fatal(ModelError):
+    """Every further question would fail in the same way."""
+
+
+class Closed(Exception):
+    """The run ended before this question was sent. It stays pending."""
+
+
 def usage_of(reply: Mapping[str, Any]) -> dict[str, int]:
-    """The token counts that a reply states, as far as they are counts."""
+    """The valid token counts of a reply."""
     counts = token_counts(reply.get("usage"))
     return {name: counts[name] for name in COUNTS if name in counts}
 
 
 def choice_of(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """The first choice; Passing when there is none."""
+    """The first choice. Raises Passing if there is none."""
     match reply.get("choices"):
         case [dict() as choice, *_]:
             return choice
@@ -38,10 +64,10 @@ def choice_of(reply: Mapping[str, Any]) -> dict[str, Any]:
 def read_text(
     reply: Mapping[str, Any], until: Sequence[str], clean: Callable[[str], str] = lambda text: text
 ) -> Answer:
-    """The generated text, cleaned of secrets and cut before the first stop string.
+    """The generated text without secrets, cut before the first stop string.
 
-    Errors: Passing for null content that nothing explains; ModelError where asking again would not help: a content filter, a
-    token cap that left no text, a tool call.
+    Raises Passing for null content without a reason, and ModelError if a retry would not help: a content filter, a token cap
+    that left no text, a tool call.
     """
     choice = choice_of(reply)
     finish = choice.get("finish_reason")
@@ -50,22 +76,22 @@ def read_text(
     if finish == "content_filter":
         raise ModelError("the server's content filter withheld the answer.")
     if text is None and isinstance(message, dict):
-        text = message.get("refusal")  # a refusal is what the model answered
+        text = message.get("refusal")  # a refusal is the model's answer
     if (text is None or text == "") and finish == "length":
         raise ModelError("the token cap ended the answer before any text.", hint="Raise max_gen_toks.")
     if text is None and finish == "tool_calls":
         raise ModelError("the model called a tool instead of answering.")
     if not isinstance(text, str) or (not text and finish != "stop"):
-        raise Passing("the content is no text", said=f"{as_text(text)} with finish_reason {brief(finish)}")
+        raise Passing("the content is not text", said=f"{as_text(text)} with finish_reason {brief(finish)}")
     text = clean(text)
     cuts = [place for stop in until if stop and (place := text.find(stop)) >= 0]
     return Answer(text[: min(cuts)] if cuts else text, finish == "length" and not cuts, usage_of(reply))
 
 
 def first_token(reply: Mapping[str, Any]) -> dict[str, float]:
-    """The log-probabilities of the likeliest first tokens by their text, likeliest first; empty where none are given.
+    """The log-probabilities of the likeliest first tokens by text, likeliest first; empty if the reply has none.
 
-    Two tokens may have one text, where it is decoded without its space: the likelier one counts.
+    Two tokens can have the same text if it is decoded without its space. The likelier one counts.
     """
     logprobs = choice_of(reply).get("logprobs")
     if not isinstance(logprobs, dict):
@@ -92,28 +118,28 @@ def first_token(reply: Mapping[str, Any]) -> dict[str, float]:
 
 
 def log_probability(value: Any) -> float | None:
-    """A JSON value as a log-probability; None where it is none. -inf is one, for a token that can't be."""
+    """A JSON value as a log-probability; None if invalid. -inf is valid: the token is impossible."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
         number = float(value)
     except OverflowError:
         return None
-    return number if number <= TOLERANCE else None  # NaN is not
+    return number if number <= TOLERANCE else None  # False for NaN
 
 
 Token = tuple[str | None, float, bool]
-"""(text, log-probability, whether it was the likeliest); the text is None or the number NaN where the reply lacks it."""
+"""(text, log-probability, whether it was the likeliest). A missing text is None, a missing number NaN."""
 
 UNKNOWN: Token = (None, math.nan, False)
 LONE_SPACES = (" ", "\u2581")
 
 
 def prompt_tokens(reply: Mapping[str, Any]) -> list[Token] | None:
-    """Each prompt token after the first; None where the server gives none.
+    """Each prompt token after the first; None if the reply has no `prompt_logprobs`.
 
-    A position holds the prompt's token and the likeliest one; they differ unless there is a single entry, and the one that
-    is not of rank 1 is the prompt's.
+    A position holds the prompt's token and the likeliest one. A single entry is both; of two, the prompt's is the one whose
+    rank is not 1.
     """
     given = reply.get("prompt_logprobs")
     if given is None:
@@ -121,7 +147,7 @@ def prompt_tokens(reply: Mapping[str, Any]) -> list[Token] | None:
     if given is None:
         return None
     if not isinstance(given, list) or not any(given):
-        raise Passing("the reply's prompt_logprobs are empty or no list", said=given)
+        raise Passing("the reply's prompt_logprobs are empty or not a list", said=given)
     return [_of_prompt(position) for place, position in enumerate(given) if place or position is not None]
 
 
@@ -139,9 +165,9 @@ def _is_rank(value: Any) -> bool:
 
 
 def echoed_score(reply: Mapping[str, Any], context: str, continuation: str) -> tuple[float, bool] | None:
-    """The score of the continuation in a completion with `echo`; None where the server echoes no numbers.
+    """The score of the continuation in a completion with `echo`; None if the server echoes no numbers.
 
-    vLLM and OpenAI say where in the text each token stands. SGLang says -1 for all, so that its tokens are read from the end.
+    vLLM and OpenAI give each token's offset in the text. SGLang gives -1 for all, so that its tokens are read from the end.
     """
     logprobs = choice_of(reply).get("logprobs")
     if not isinstance(logprobs, dict) or logprobs.get("token_logprobs") is None:
@@ -162,12 +188,12 @@ def echoed_score(reply: Mapping[str, Any], context: str, continuation: str) -> t
 
 
 def _echoed(logprobs: Mapping[str, Any]) -> list[Token]:
-    """All tokens of an echoed text. The first has no number, since nothing stands before it."""
+    """All tokens of an echoed text. The first has no number, since no token precedes it."""
     texts, numbers, tops = logprobs.get("tokens"), logprobs["token_logprobs"], logprobs.get("top_logprobs") or []
     if not (
         isinstance(texts, list) and isinstance(numbers, list) and isinstance(tops, list) and len(texts) == len(numbers)
     ):
-        raise Passing("the reply's tokens and token_logprobs are no lists of one length")
+        raise Passing("the reply's tokens and token_logprobs are not lists of equal length")
     found: list[Token] = []
     for place, (text, value) in enumerate(zip(texts, numbers, strict=True)):
         number = log_probability(value)
@@ -182,7 +208,7 @@ def _echoed(logprobs: Mapping[str, Any]) -> list[Token]:
 
 
 def _after_first(tokens: list[Token]) -> list[Token]:
-    """Without the first token where it has no number."""
+    """The tokens without the first one if that has no number."""
     return tokens[1:] if tokens and math.isnan(tokens[0][1]) else tokens
 
 
@@ -191,7 +217,7 @@ def _is_offset(value: Any) -> bool:
 
 
 def _echoed_inside(tokens: Sequence[Token], offsets: Sequence[int], start: int, continuation: str) -> list[Token]:
-    """The tokens that end after the character `start`, without what was generated after them; none where they do not fit."""
+    """The tokens that spell the continuation from character `start` on; empty if they do not match it."""
     text, inside = "", []
     for token, offset in zip(tokens, offsets, strict=True):
         if token[0] is None:
@@ -212,10 +238,10 @@ def _summed(tokens: Sequence[Token]) -> tuple[float, bool]:
 def continuation_score(tokens: Sequence[Token], continuation: str) -> tuple[float, bool]:
     """The log-likelihood of the last tokens that spell the continuation, and whether each was the likeliest.
 
-    Spaces are not compared, since a token that is decoded alone may lose its own. A space that is a token by itself before
-    the continuation's first word belongs to it; white space after it (a template's newline) does not.
+    Spaces are not compared, since a token that is decoded alone may lose its space. A separate space token before the
+    continuation's first word belongs to it; white space after it (a template's newline) does not.
 
-    Errors: ModelError when the prompt does not end in it (a chat template that adds something after it). Passing where the
+    Raises ModelError if the prompt does not end in the continuation (a chat template adds text after it), and Passing if the
     reply lacks a text or a number.
     """
     wanted, text, taken = _letters(continuation), "", list[Token]()
@@ -243,3 +269,22 @@ def _text(token: Token) -> str:
 
 def _letters(text: str) -> str:
     return "".join(text.split())
+
+
+_brief = reprlib.Repr()
+_brief.maxstring = _brief.maxother = 10_000  # long enough to find secrets in the result
+
+
+brief = _brief.repr
+"""`repr` of bounded length and depth."""
+
+
+def as_text(value: object) -> str:
+    """Any JSON value as text."""
+    return value if isinstance(value, str) else brief(value)
+
+
+def shortened(text: str, length: int = 300) -> str:
+    """The beginning of a server's message on one line, without control characters."""
+    line = "".join(character if character.isprintable() else " " for character in text[: 2 * length])
+    return repr(line if len(line) <= length else f"{line[:length]}...")

@@ -1,85 +1,91 @@
-"""Log-likelihoods from a server: what it says of the prompt's own tokens, or of the first token that it would write.
+"""Log-likelihoods from a server: of the prompt's own tokens, or of the first generated token.
 
-vLLM computes a prompt anew for `prompt_logprobs`, prefix cache or not, so options of one token are asked as one generated
-token with its likeliest alternatives: where the option's text is one of those tokens, that is the same number.
+vLLM computes a prompt anew for `prompt_logprobs`, with or without a prefix cache. Options of one token are therefore requested
+as one generated token with its likeliest alternatives. If the option is among them, that is the same number.
 
-What servers say of a prompt, by their sources: vLLM all of it, by `prompt_logprobs` for chat and by `echo` for text; SGLang by
-`echo` for text, without saying where tokens stand, and nothing for chat, so that there only options of one token have a
-number and longer ones are refused.
+According to their sources, vLLM scores every prompt: chat by `prompt_logprobs`, text by `echo`. SGLang scores text by `echo`,
+without token offsets, and no chat. There, chat options of one token get a number and longer ones are refused.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from mm_eval.errors import MMEvalError, ModelError
 from mm_eval.types import Answer, Instance
 
-from .http import Client
-from .replies import continuation_score, echoed_score, first_token, prompt_tokens, usage_of
-from .status import Closed, Fatal, Passing
-
-if TYPE_CHECKING:
-    from .adapter import OpenAI
-
+from .http import Body, Client
+from .replies import (
+    Closed,
+    Fatal,
+    Passing,
+    continuation_score,
+    echoed_score,
+    first_token,
+    prompt_tokens,
+    usage_of,
+)
 
 LIKELIEST = 20
-"""How many alternatives OpenAI gives at most, and vLLM by default."""
+"""Alternatives per token: the maximum of OpenAI, and vLLM's default maximum."""
 LONGEST_OPTION = 12
 ENOUGH = 3
-"""Replies without numbers that show that a server gives none of them, where it has never given one."""
+"""Replies without numbers after which a server that never gave one counts as unable to."""
 REFUSAL = "the server gives no log-probabilities of the prompt."
 HINT = (
-    "Use a server that does (vLLM; SGLang for prompts of text alone, with --apply_chat_template false), or choose a task with "
-    "generate_until, such as NAME@generate."
+    "Use a server that gives them (vLLM; SGLang for prompts of text only, with --apply_chat_template false), or choose a task "
+    "with generate_until, such as NAME@generate."
 )
 
 
 class Scores:
-    """Log-likelihoods of continuations that share a context, and what the server has shown of its abilities so far.
+    """Requests log-likelihoods of continuations that share a context, and keeps track of what the server supports.
 
-    A server that has never given a number, and leaves them out again, ends the run: every question would end so. Once it has
-    given one, a reply without is the failure of its question.
+    way: "auto", "prompt" or "token". max_tokens_name: the field for the token cap. body: `OpenAI.body`.
+
+    A server that has never given a number ends the run after a few replies without one: every question would fail. Once it
+    has given one, a reply without numbers fails only its own question.
     """
 
-    def __init__(self, adapter: OpenAI) -> None:
-        self._adapter = adapter
-        self._by_token = self._from_prompt = False  # whether this way has ever given a number
+    def __init__(self, way: str, max_tokens_name: str, body: Callable[..., tuple[str, Body]]) -> None:
+        self._way, self._max_tokens_name, self._body = way, max_tokens_name, body
+        self._by_token = self._from_prompt = False  # whether this way has given a number
         self._token_failures = self._prompt_failures = 0
 
     async def of_group(self, client: Client, group: Sequence[Instance]) -> list[tuple[Instance, Answer | MMEvalError]]:
-        """The scores of all continuations of one context; when the run ends meanwhile, those that are there."""
+        """The scores of all continuations of one context. If the run ends meanwhile, those that are finished."""
         found: dict[int, Answer | MMEvalError] = {}
-        if self._may_ask_first_token() and all(_maybe_one_token(instance) for instance in group):
+        if self._may_use_first_token() and all(_maybe_one_token(instance) for instance in group):
             found = await self._by_first_token(client, group)
         rest = [place for place in range(len(group)) if place not in found]
-        asked = {place: asyncio.ensure_future(self._by_prompt(client, group[place])) for place in rest}
+        tasks = {place: asyncio.ensure_future(self._by_prompt(client, group[place])) for place in rest}
         failure: BaseException | None = None
         try:
-            await asyncio.gather(*asked.values())
-        except BaseException as error:  # raised below, when the others have ended
+            await asyncio.gather(*tasks.values())
+        except BaseException as error:  # raised below, after the others have ended
             failure = error
-            await asyncio.gather(*asked.values(), return_exceptions=True)
-        answered = {n: each for n, each in asked.items() if not each.cancelled() and each.exception() is None}
-        found.update((place, each.result()) for place, each in answered.items())
-        ends = isinstance(failure, (Closed, Fatal, asyncio.CancelledError))  # the run: what is answered by then counts
-        if failure is not None and not (ends and found):
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
+        for place, task in tasks.items():
+            if not task.cancelled() and task.exception() is None:
+                found[place] = task.result()
+        run_ends = isinstance(failure, (Closed, Fatal, asyncio.CancelledError))  # finished answers are kept
+        if failure is not None and not (run_ends and found):
             raise failure
         return [(instance, found[place]) for place, instance in enumerate(group) if place in found]
 
-    def _may_ask_first_token(self) -> bool:
-        way = self._adapter.way
-        return way == "token" or (way == "auto" and (self._by_token or self._token_failures < ENOUGH))
+    def _may_use_first_token(self) -> bool:
+        return self._way == "token" or (self._way == "auto" and (self._by_token or self._token_failures < ENOUGH))
 
     async def _by_first_token(self, client: Client, group: Sequence[Instance]) -> dict[int, Answer | MMEvalError]:
-        """The options that are among the likeliest first tokens; temperature 1, since some servers divide by it."""
+        """Scores of the options that are among the likeliest first tokens. temperature is 1: some servers divide by it."""
         first = group[0]
-        fields: dict[str, Any] = {self._adapter.max_tokens_name: 1, "temperature": 1.0}
+        fields: dict[str, Any] = {self._max_tokens_name: 1, "temperature": 1.0}
         plain = isinstance(first.context, str)
         fields |= {"logprobs": LIKELIEST} if plain else {"logprobs": True, "top_logprobs": LIKELIEST}
-        path, body = self._adapter.body(first, fields)
+        path, body = self._body(first, fields)
 
         def read(reply: dict[str, Any]) -> tuple[dict[str, float], dict[str, int]]:
             top = first_token(reply)
@@ -93,9 +99,9 @@ class Scores:
             raise
         except ModelError as error:
             self._token_failures += 1
-            if self._by_token or self._adapter.way == "token":
+            if self._by_token or self._way == "token":
                 return dict.fromkeys(range(len(group)), error)
-            return {}  # a server that refuses `logprobs` may still score prompts
+            return {}  # a server without `logprobs` may still score prompts
         self._by_token = self._by_token or bool(top)
         self._token_failures += not top
         best = next(iter(top), None)
@@ -106,22 +112,22 @@ class Scores:
                 found[place] = Answer(
                     (top[option], option == best), usage=usage if not found else {}, attempts=attempts
                 )
-            elif self._adapter.way == "token":
+            elif self._way == "token":
                 found[place] = ModelError(
-                    f"the option {option!r} is not among the {len(top)} likeliest tokens that the server names.",
+                    f"the option {option!r} is not among the {len(top)} likeliest tokens of the server.",
                     hint=HINT,
                 )
         return found
 
     async def _by_prompt(self, client: Client, instance: Instance) -> Answer | MMEvalError:
-        """The sum over the continuation's tokens when the prompt ends in it."""
+        """The log-likelihood of a continuation at the end of the prompt."""
         if self._by_token and not self._from_prompt and self._prompt_failures >= ENOUGH:
             return ModelError(REFUSAL, hint=HINT)
         continuation = str(instance.continuation)
         plain = isinstance(instance.context, str)
-        fields: dict[str, Any] = {self._adapter.max_tokens_name: 1, "temperature": 0.0}
+        fields: dict[str, Any] = {self._max_tokens_name: 1, "temperature": 0.0}
         fields |= {"echo": True, "logprobs": 1} if plain else {"prompt_logprobs": 1}
-        path, body = self._adapter.body(instance, fields, prefill=continuation)
+        path, body = self._body(instance, fields, prefill=continuation)
 
         def read(reply: dict[str, Any]) -> Answer:
             if plain:
@@ -130,19 +136,19 @@ class Scores:
                 tokens = prompt_tokens(reply)
                 score = None if tokens is None else continuation_score(tokens, continuation)
             if score is None:
-                raise self._without_numbers()
+                raise self._no_numbers()
             self._from_prompt = True
             return Answer(score, usage=usage_of(reply))
 
         try:
-            response, attempts = await client.ask(path, body, read)
+            answer, attempts = await client.ask(path, body, read)
         except Fatal:
             raise
         except ModelError as error:
             return error
-        return Answer(response.output, usage=response.usage, attempts=attempts)
+        return replace(answer, attempts=attempts)
 
-    def _without_numbers(self) -> Passing | Fatal:
+    def _no_numbers(self) -> Passing | Fatal:
         self._prompt_failures += 1
         if self._by_token or self._from_prompt or self._prompt_failures < ENOUGH:
             return Passing(REFUSAL)
@@ -150,6 +156,6 @@ class Scores:
 
 
 def _maybe_one_token(instance: Instance) -> bool:
-    """Whether the continuation looks like one token: a letter, a number, a short word."""
+    """Whether the continuation may be a single token: a letter, a number, a short word."""
     text = str(instance.continuation)
     return len(text.strip()) <= LONGEST_OPTION and " " not in text.strip()

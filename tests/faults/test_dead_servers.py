@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 from mm_eval.models.openai.adapter import OpenAI
-from mm_eval.models.openai.status import retry_after
+from mm_eval.models.openai.transport import retry_after
 
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import ModelSettings
@@ -49,7 +49,7 @@ def test_nobody_at_the_port_ends_the_run_after_a_few_probes(tmp_path: Path) -> N
     outcome = ask(tmp_path, server, 420)
     assert len(server.failed) <= 8 and server.loop.time() - server.began <= 12
     assert (outcome.answered, outcome.failed) == (0, 0), "what was not asked is no failure of its doc"
-    assert "http://server/v1 could not be asked for 10 s" in str(outcome.stopped)
+    assert "http://server/v1 could not be reached for 10 s" in str(outcome.stopped)
     assert "connection refused" in str(outcome.stopped) and "max_outage" in str(outcome.stopped)
     again = Server(lambda body, nth: echo(body))
     assert ask(tmp_path, again, 420).answered == 420
@@ -86,7 +86,7 @@ def test_a_server_that_dies_for_good_keeps_what_it_answered(tmp_path: Path) -> N
     server = Faulty(REFUSED, lambda now: now >= 10)
     outcome = ask(tmp_path, server, 1000, num_concurrent=8)
     assert outcome.answered >= 140 and outcome.failed == 0
-    assert "could not be asked for 300 s" in str(outcome.stopped)
+    assert "could not be reached for 300 s" in str(outcome.stopped)
     assert len(read_journal(tmp_path).answers) == outcome.answered
 
 
@@ -206,7 +206,7 @@ def test_a_stop_waits_for_no_retry(tmp_path: Path) -> None:
 def test_a_429_that_asks_for_longer_than_a_deadline_ends_the_run(tmp_path: Path) -> None:
     server = Server(lambda body, nth: httpx.Response(429, headers={"retry-after": "86400"}))
     outcome = ask(tmp_path, server, 420)
-    assert "asks to wait 86400 s" in str(outcome.stopped) and server.loop.time() < 1000 + 10
+    assert "requests a wait of 86400 s" in str(outcome.stopped) and server.loop.time() < 1000 + 10
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def dead_run(cli, *more: str, url: str = "http://127.0.0.1:9/v1", tasks: str = "
 def test_a_dead_address_is_told_in_words_and_exit_code_3(url: str, reason: str, cli) -> None:
     ran, seconds = dead_run(cli, "max_outage=1", url=url)
     assert ran.code == 3 and seconds < 30 and "Traceback" not in ran.err
-    assert re.search(reason, ran.out + ran.err) and "could not be asked" in ran.out + ran.err
+    assert re.search(reason, ran.out + ran.err) and "could not be reached" in ran.out + ran.err
 
 
 @pytest.mark.parametrize("url", ["http://host:99999/v1", "http://[::1/v1", "http://host:x/v1", "http:///v1"])
@@ -304,7 +304,7 @@ def test_a_port_that_accepts_and_closes_is_a_dead_server(cli) -> None:
 
     with raw_server(handle) as server:
         ran, _ = dead_run(cli, "max_outage=2", url=server.url)
-        assert ran.code == 3 and server.requests <= 8 and "could not be asked" in ran.out, ran.err
+        assert ran.code == 3 and server.requests <= 8 and "could not be reached" in ran.out, ran.err
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="makes its certificate with openssl")
@@ -325,7 +325,7 @@ def test_a_certificate_that_is_not_trusted_ends_the_run_at_once(cli, tmp_path: P
         ran, _ = dead_run(
             cli, "max_outage=1", "timeout=2", url=server.url.replace("http:", "https:"), folder=tmp_path / "plain"
         )
-    assert ran.code == 3 and "could not be asked" in ran.out and "Traceback" not in ran.err
+    assert ran.code == 3 and "could not be reached" in ran.out and "Traceback" not in ran.err
 
 
 async def as_proxy(exchange: Exchange) -> None:
@@ -342,7 +342,7 @@ def test_a_proxy_of_the_environment_is_used_and_a_dead_one_ends_the_run(
         assert ran.code == 0 and proxy.requests > 0, ran.err
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     ran, _ = dead_run(cli, "max_outage=1", url="http://server.invalid/v1", tasks="gsm8k", folder=tmp_path / "dead")
-    assert ran.code == 3 and "could not be asked" in ran.out and "Traceback" not in ran.err
+    assert ran.code == 3 and "could not be reached" in ran.out and "Traceback" not in ran.err
 
 
 def test_403_on_the_command_line_is_one_request_and_exit_code_3(cli) -> None:

@@ -167,7 +167,7 @@ def test_sglang_gives_chat_options_of_one_token_a_number_and_refuses_longer_ones
         (-0.5, True),
         (-1.5, False),
     ]
-    with pytest.raises(MMEvalError, match="no log-probabilities of the prompt.*SGLang for prompts of text alone"):
+    with pytest.raises(MMEvalError, match="no log-probabilities of the prompt.*SGLang for prompts of text only"):
         list(server.model().loglikelihood(scored(CHAT, " red house")))
 
 
@@ -274,7 +274,7 @@ def test_without_httpx_there_is_one_clear_sentence(monkeypatch: pytest.MonkeyPat
             raise ImportError("No module named 'httpx'")
         return real(name, *rest)
 
-    for name in [name for name in sys.modules if name.startswith("mm_eval.models.openai_")]:
+    for name in [name for name in sys.modules if name.startswith("mm_eval.models.openai.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(ConfigError, match=r"pip install 'mm-eval\[openai\]'"):

@@ -149,7 +149,7 @@ def test_a_continuation_without_tokens_is_that_docs_failure(adapter: Adapter, mo
     """Its log-likelihood would be 0, and it would beat every other choice."""
     writer = adapter("llama").writer
     tokens = writer._tokens
-    monkeypatch.setattr(writer, "_tokens", lambda text, special: tokens(text.replace("\u200b", ""), special))
+    monkeypatch.setattr(writer, "_tokens", lambda text, *more: tokens(text.replace("\u200b", ""), *more))
     with pytest.raises(DataError, match="makes no token of the continuation"):
         writer.split(writer.write(instance("A:", chat=False)), "\u200b")
 

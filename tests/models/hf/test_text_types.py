@@ -146,10 +146,10 @@ def _greedy(model: Any, prompt: list[int], steps: int) -> list[int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_short_cuts_are_whole_forwards(kind: str) -> None:
-    from mm_eval.models.hf.generate import Question, generate
+    from mm_eval.models.hf.asking import Continuation, score
+    from mm_eval.models.hf.generate import GenerationRow, generate
     from mm_eval.models.hf.prompt import Prompt
     from mm_eval.models.hf.runtime import Runtime
-    from mm_eval.models.hf.score import Continuation, score
 
     from tests.models.tiny_random import tokenizer
 
@@ -163,7 +163,7 @@ def test_short_cuts_are_whole_forwards(kind: str) -> None:
     ]
     for row, (total, _) in zip(rows, score(runtime, rows), strict=True):
         assert total == pytest.approx(_expected(model, row.prompt.ids, row.ids), abs=1e-4)
-    questions = [Question(instance("", chat=False), Prompt(ids), 6, 0) for ids in _prompts()]
+    questions = [GenerationRow(instance("", chat=False), Prompt(ids), 6, 0) for ids in _prompts()]
     options = GenerationOptions(max_new_tokens=6, extra={"min_new_tokens": 6})
     step = runtime.limit or 1
     answers = [answer for n in range(0, 5, step) for answer in generate(runtime, questions[n : n + step], options)]
@@ -218,11 +218,11 @@ def test_a_text_type_outside_the_table_checks_itself(
 
 def test_an_unlisted_type_is_held_to_its_text_part(adapter: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
     """Llama 4 scales by the place in the batch above 8,192 tokens, which no check at start-up is long enough to see."""
-    from mm_eval.models.hf.check import quickest
+    from mm_eval.models.hf.families import quickest
 
     monkeypatch.setitem(TEXT_FAMILIES, "llama", TEXT_FAMILIES["llama4_text"])
     model = adapter("llama")
-    family, reason = quickest(model.runtime.model, model.writer, False)
+    family, reason = quickest(model.runtime.model, lambda *_: model.asking, pictured=False, chat=False)
     assert family is UNKNOWN and "'llama'" in reason
 
 

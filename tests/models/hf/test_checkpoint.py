@@ -64,7 +64,7 @@ def test_creating_an_adapter_imports_neither_torch_nor_transformers(checkpoint: 
         "assert model.prompt_keys == ('qwen2_vl', 'qwen_vl') and model.chat\n"
         "assert not {'torch', 'transformers', 'numpy', 'PIL'} & set(sys.modules), set(sys.modules)"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     subprocess.run([sys.executable, "-c", code], check=True, cwd=root)
 
 
@@ -186,15 +186,15 @@ def test_digests_are_remembered_by_path_size_and_time(
 ) -> None:
     import os
 
-    from mm_eval.models import hf_checkpoint
+    from mm_eval.models.hf import checkpoint as files
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = shutil.copytree(checkpoint("llama"), tmp_path / "copy")
-    first = hf_checkpoint.Checkpoint(str(folder)).digests()
+    first = files.Checkpoint(str(folder)).digests()
     assert list((tmp_path / "cache" / "mm_eval").iterdir()) == [tmp_path / "cache" / "mm_eval" / "digests.json"]
     read: list[Any] = []
-    monkeypatch.setattr(hf_checkpoint.hashlib, "file_digest", lambda *given: read.append(given))
-    assert hf_checkpoint.Checkpoint(str(folder)).digests() == first and not read
+    monkeypatch.setattr(files.hashlib, "file_digest", lambda *given: read.append(given))
+    assert files.Checkpoint(str(folder)).digests() == first and not read
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     weights = folder / "model.safetensors"
@@ -202,7 +202,7 @@ def test_digests_are_remembered_by_path_size_and_time(
     changed[-1] ^= 1
     weights.write_bytes(bytes(changed))
     os.utime(weights, ns=(1, 1))
-    second = hf_checkpoint.Checkpoint(str(folder)).digests()
+    second = files.Checkpoint(str(folder)).digests()
     assert second["weights"] != first["weights"] and second["config"] == first["config"]
 
 
@@ -265,7 +265,7 @@ assert transformers.utils.logging.get_verbosity() == level
 assert transformers.utils.logging.is_progress_bar_enabled()
 assert not logging.getLogger().handlers
 """
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     run = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
 

@@ -1,27 +1,73 @@
-"""What the vision tower makes of pictures, computed once a picture and kept for a while.
+"""Pictures cost the most time, so their work is done ahead and done once.
 
-transformers' models take features that are there already as `mm_encoder_outputs`. The pictures of a batch that are new run
-together where the tower's output can be told apart again, picture by picture, and alone where it can't.
+`written_ahead` writes prompts with pictures in threads while the model computes. `FeatureCache` keeps the output of the vision
+tower for the last pictures; transformers' models accept it as `mm_encoder_outputs`. New pictures of a batch run together if
+the output can be divided by picture, and else one by one.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from typing import Any
+import os
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import torch
 
+from mm_eval.errors import DataError, ModelError
+
 from .prompt import Picture
 
+Item = TypeVar("Item")
+Written = TypeVar("Written")
+
+AHEAD = 16
+"""Prompts with pictures that are ready or being written: two batches of eight."""
 MOST_BYTES = 512 * 2**20
-"""Features that are kept: about a hundred pictures of LLaVA-1.5-7B in half precision, 576 x 4096 each."""
+"""Bytes of features that are kept: about a hundred pictures of LLaVA-1.5-7B in half precision, 576 x 4096 each."""
+
+
+def written_ahead(
+    items: Iterable[Item],
+    write: Callable[[Item], Written],
+    has_pictures: Callable[[Item], bool],
+    most: int = AHEAD,
+) -> Iterator[tuple[Item, Written | DataError | ModelError]]:
+    """Yields each item with the result of `write`, in order. A DataError or ModelError of an item is its result."""
+    waiting: deque[tuple[Item, Future[Written | DataError | ModelError]]] = deque()
+
+    def attempt(item: Item) -> Written | DataError | ModelError:
+        try:
+            return write(item)
+        except (DataError, ModelError) as error:
+            return error
+
+    def finished(left: int) -> Iterator[tuple[Item, Written | DataError | ModelError]]:
+        """Waits for the first items until `left` are in the queue."""
+        while len(waiting) > left:
+            item, made = waiting.popleft()
+            yield item, made.result()
+
+    workers = max(1, min(4, (os.cpu_count() or 2) // 2))
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="pictures")
+    try:
+        for item in items:
+            if has_pictures(item):
+                waiting.append((item, pool.submit(attempt, item)))
+                yield from finished(most)
+            else:
+                yield from finished(0)
+                yield item, attempt(item)
+        yield from finished(0)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 class FeatureCache:
-    """The features of the last pictures, by digest; bounded by bytes."""
+    """The features of the last pictures by digest, limited in bytes."""
 
     def __init__(self, model: Any, most_bytes: int = MOST_BYTES) -> None:
         self._model, self._most_bytes, self._bytes = model, most_bytes, 0
@@ -31,7 +77,7 @@ class FeatureCache:
         self._together = True
 
     def of(self, pictures: Sequence[Picture]) -> list[Any]:
-        """The encoder's output for each picture. Those whose digests are not known are computed anew."""
+        """The encoder's output for each picture. Pictures without digests are always computed."""
         found = [self._kept.get(picture.digests) for picture in pictures]
         new: dict[Any, Picture] = {}
         for place, (picture, known) in enumerate(zip(pictures, found, strict=True)):
@@ -52,7 +98,7 @@ class FeatureCache:
         return [sum(part.numel() // part.shape[-1] for part in output.pooler_output) for output in self.of(pictures)]
 
     def clear(self) -> None:
-        """Forgets everything, for the memory."""
+        """Drops everything to free memory."""
         self._kept.clear()
         self._bytes = 0
 
@@ -63,7 +109,7 @@ class FeatureCache:
             self._bytes -= _size(self._kept.popitem(last=False)[1])
 
     def _made(self, pictures: list[Picture]) -> list[Any]:
-        """The outputs for pictures that are new, those whose tensors fit together in one run."""
+        """The outputs for new pictures. Those with equally shaped tensors run together."""
         groups: dict[Any, list[int]] = {}
         for place, picture in enumerate(pictures):
             shape = tuple(sorted((name, tuple(value.shape[1:])) for name, value in picture.tensors.items()))
@@ -80,18 +126,18 @@ class FeatureCache:
 
     def _run(self, pictures: Sequence[Picture]) -> Any:
         tensors = {name: torch.cat([p.tensors[name] for p in pictures]) for name in pictures[0].tensors}
-        asked = {name: on_device(self._model, value) for name, value in tensors.items() if name in self._takes}
-        return _slim(self._owner.get_image_features(**asked, return_dict=True))
+        accepted = {name: on_device(self._model, value) for name, value in tensors.items() if name in self._takes}
+        return _slim(self._owner.get_image_features(**accepted, return_dict=True))
 
 
 def supported(model: Any) -> bool:
-    """Whether a model takes features that were computed before."""
+    """Whether a model accepts features that were computed before."""
     takes = inspect.signature(model.forward).parameters
     return hasattr(_owner(model), "get_image_features") and "mm_encoder_outputs" in takes
 
 
 def on_device(model: Any, value: Any) -> Any:
-    """A tensor of the processor's where the model is, pixels in its dtype."""
+    """A tensor of the processor on the model's device, pixels in the model's dtype."""
     return value.to(model.device, model.dtype) if value.is_floating_point() else value.to(model.device)
 
 
@@ -100,7 +146,7 @@ def _owner(model: Any) -> Any:
 
 
 def side_by_side(outputs: Sequence[Any]) -> Any:
-    """Encoder outputs one after another as the output for all their pictures."""
+    """Joins encoder outputs into one output for all their pictures."""
     joined = copy.copy(outputs[0])
     joined.pooler_output = _chained([output.pooler_output for output in outputs])
     layers = [getattr(output, "deepstack_features", None) for output in outputs]
@@ -116,7 +162,7 @@ def _chained(parts: Sequence[Any]) -> Any:
 
 
 def _each(output: Any, count: int) -> list[Any] | None:
-    """One output a picture, None where what belongs to a picture can't be told. Each owns its memory."""
+    """Divides an output into one per picture, each with its own memory; None if that is not possible."""
     if count == 1:
         return [output]
     if len(output.pooler_output) != count:
@@ -138,7 +184,7 @@ def _part(values: Any, place: int) -> Any:
 
 
 def _slim(output: Any) -> Any:
-    """Without the tower's hidden states, which nothing reads after it."""
+    """An output without the tower's hidden states, which nothing reads later."""
     slim = copy.copy(output)
     for name in ("last_hidden_state", "hidden_states", "attentions"):
         if getattr(slim, name, None) is not None:
