@@ -15,9 +15,9 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.report.page import page
 from mm_eval.report.sample_rows import SampleRows, pictures
 from mm_eval.runs.compare import headline_keys
-from mm_eval.runs.group_changes import estimates
+from mm_eval.runs.estimates import estimates
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
-from mm_eval.types import MetricKey
+from mm_eval.runs.results import numbers_of
 
 MOST_CATEGORIES = 40
 
@@ -63,20 +63,23 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
     """The rows of results.json, each number with its interval where one can be had from the docs."""
     for name, row in run.results["results"].items():
         task = run.tasks.get(name)
+        better = run.results["higher_is_better"].get(name, {})
         numbers, known = [], estimates(run, name)
-        for text, value in row.items():
-            key = MetricKey.parse(text)
-            if key is None or key.is_stderr:
-                continue
-            found = known.get(text)
-            stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
-            number = {"metric": key.metric, "filter": key.scorer, "value": value, "stderr": stderr}
-            interval = list(found.interval) if found and found.interval else None
-            marks = {"few": bool(found and found.few), "exact": bool(found and found.exact)}
-            numbers.append({**number, "interval": interval, **marks})
+        for number in numbers_of(row, better):
+            found = known.get(str(number.key))
+            numbers.append(
+                {
+                    "metric": number.metric,
+                    "filter": number.filter,
+                    "value": number.value,
+                    "stderr": number.stderr,
+                    "interval": list(found.interval) if found and found.interval else None,
+                    "few": bool(found and found.few),
+                    "exact": bool(found and found.exact),
+                }
+            )
         names = ("n", "failed", "not_requested", "unparsed", "truncated", "cut")
         counts = {count: row.get(count, 0) for count in names}
-        better = run.results["higher_is_better"].get(name, {})
         headlines = headline_keys(task) if task is not None else []
         yield {
             "name": name,

@@ -14,7 +14,7 @@ from typing import Any
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.metrics.intervals import holm
 from mm_eval.metrics.paired import Estimate, Flips, flips, paired_difference
-from mm_eval.runs.group_changes import group_differences, leaves
+from mm_eval.runs.estimates import Triple, group_differences, leaves
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
 
 EXACT = "†"
@@ -165,9 +165,9 @@ def _change(first: RecordedTask, second: RecordedTask, key: str, shared: list[in
 
 def _with_groups(run: RecordedRun, changes: list[Change]) -> list[Change]:
     """The changes with those of groups in front of their tasks', which are then no headlines."""
-    by_task: dict[str, list[Change]] = {}
+    by_task: dict[str, dict[str, Triple]] = {}
     for change in changes:
-        by_task.setdefault(change.task, []).append(change)
+        by_task.setdefault(change.task, {})[change.key] = (change.first, change.second, change.difference)
     ahead: list[Change] = []
     inside: set[str] = set()
     for group in run.results["groups"]:
