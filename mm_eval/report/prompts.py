@@ -13,9 +13,8 @@ from typing import Any
 
 from mm_eval.engine.folder import RunFolder
 from mm_eval.report.comparison import change_json, difference_cells, estimate_json, reach, with_margin
-from mm_eval.report.page import about_differences, page, run_fact
+from mm_eval.report.page import SampleRows, about_differences, page, pictures, run_fact
 from mm_eval.report.safe import in_line, json_safe
-from mm_eval.report.sample_rows import SampleRows, pictures
 from mm_eval.report.table import Cell, Column, Docs, Row, Table, to_page, to_text
 from mm_eval.runs.compare import EXACT, EXACT_NOTE, p_text, signed, spread
 from mm_eval.runs.prompts import PromptComparison, best_of

@@ -26,7 +26,7 @@ REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source")
 
 @dataclass(frozen=True)
 class Reported:
-    """A number that somebody printed, in our units (fractions in [0, 1], MME in points), and where."""
+    """A published number in our units (fractions in [0, 1], MME in points), and its source."""
 
     model: str
     task: str
@@ -81,7 +81,7 @@ def read_reference(path: str) -> list[Reported]:
     for place, entry in enumerate(entries, 1):
         where = f"{path}: entry {place}"
         if not isinstance(entry, Mapping):
-            raise ConfigError(f"{shortly(entry)} is no mapping.", where=where)
+            raise ConfigError(f"{shortly(entry)} is not a mapping.", where=where)
         for key in entry:
             if key not in REFERENCE_KEYS:
                 raise ConfigError(f"unknown key {key!r}.", where=where, hint=did_you_mean(str(key), REFERENCE_KEYS))
@@ -114,10 +114,10 @@ def release_table(
     holes: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> ReleaseTable:
-    """The numbers of all runs; runs of one model that measured different tasks are one column.
+    """The numbers of all runs; runs of one model on different tasks share a column.
 
-    holes: models without numbers, each with the reason; an empty column and a note each.
-    order: of the columns; the others come after them.
+    holes: models without numbers, with the reason; each gets an empty column and a note.
+    order: the names of the first columns.
     """
     table, better = ReleaseTable(), dict[tuple[str, str], bool]()
     for run in runs:
@@ -190,7 +190,7 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
     if not rows:
         known = [task for task, _ in table.rows] + [metric for _, metric in table.rows]
         hint = did_you_mean(entry.metric or entry.task, known)
-        raise ConfigError(f"no row is {entry.task!r} with {entry.metric!r}, which {entry.source} reports.", hint=hint)
+        raise ConfigError(f"no row has {entry.task!r} with {entry.metric!r}, which {entry.source} reports.", hint=hint)
     if len(rows) > 1:
         metrics = ", ".join(metric for _, metric in rows)
         raise ConfigError(f"{entry.task!r} has several numbers: say which `metric` {entry.source} reports ({metrics}).")
@@ -221,7 +221,7 @@ def _mark_best(row: Mapping[str, ReleaseNumber], higher: bool) -> None:
 
 
 def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
-    """The hub's `model-index` of a model card: one entry a model, a result a task."""
+    """The `model-index` of a model card for the hub: an entry for each model, a result for each task."""
     entries: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         for name, task in run.tasks.items():
