@@ -42,7 +42,7 @@ class Change:
 
     @property
     def told_apart(self) -> bool:
-        """Whether the two can be told apart at 5%, corrected."""
+        """Whether the difference is significant at 5% after the correction."""
         return self.corrected is not None and self.corrected < 0.05
 
 
@@ -120,20 +120,20 @@ def _prompt(prompt: Mapping[str, Any]) -> str:
 
 
 def _changes(pair: tuple[RecordedRun, RecordedRun], name: str, comparison: Comparison) -> Iterator[Change]:
-    asked, asked_of_other = (run.asked(name) for run in pair)
-    same = [i for i in asked if i in asked_of_other and asked[i].doc == asked_of_other[i].doc]
-    if left_out := len(asked.keys() | asked_of_other.keys()) - len(same):
+    mine, other = (run.recorded_docs(name) for run in pair)
+    same = [i for i in mine if i in other and mine[i].doc == other[i].doc]
+    if left_out := len(mine.keys() | other.keys()) - len(same):
         comparison.differs.append(f"{name}: {left_out} docs are not the same in both runs, or in one only: left out")
-    comparison.answers[name] = (sum(asked[i].answers != asked_of_other[i].answers for i in same), len(same))
+    comparison.answers[name] = (sum(mine[i].answers != other[i].answers for i in same), len(same))
     first, second = (run.tasks[name] for run in pair)
     headlines = set(headline_keys(first))
     unscored, unknown = 0, list[str]()
     for key in first.values:
         if key not in second.values:
             continue
-        mine = [i for i in same if i in first.values[key]]
-        shared = sorted(i for i in mine if i in second.values[key])
-        unscored = max(unscored, len(mine) - len(shared))
+        scored = [i for i in same if i in first.values[key]]
+        shared = sorted(i for i in scored if i in second.values[key])
+        unscored = max(unscored, len(scored) - len(shared))
         change = _change(first, second, key, shared)
         if change is not None:
             yield replace(change, headline=key in headlines)

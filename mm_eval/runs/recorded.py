@@ -83,7 +83,7 @@ class RecordedTask:
             return None
 
 
-class Asked(NamedTuple):
+class DocDigests(NamedTuple):
     """A doc and its raw answers, each as a digest, so that two runs can be compared."""
 
     doc: bytes
@@ -109,7 +109,7 @@ class RecordedRun:
         path = Path(folder)
         run, results = _read(path, "run.json", OF_RUN), _read(path, "results.json", OF_RESULTS)
         if not isinstance(run["spec"].get("tasks"), dict) or not isinstance(run["request"].get("tasks"), list):
-            raise StoreError("it does not say which tasks were asked.", where=str(path / "run.json"))
+            raise StoreError("it does not name the tasks of the run.", where=str(path / "run.json"))
         return cls(path, results, run["spec"], run["request"], name)
 
     @property
@@ -139,7 +139,7 @@ class RecordedRun:
                 for line in file:
                     row = json.loads(line)
                     if not isinstance(row, dict) or not row.keys() >= OF_ROW:
-                        raise ValueError("it is no row of a run")
+                        raise ValueError("it is not a row of a run")
                     yield row
                     read += 1
         except FileNotFoundError as error:
@@ -175,10 +175,11 @@ class RecordedRun:
         task.values = {key: task.values[key] for key in sorted(task.values, key=lambda key: places[key])}
         return task
 
-    def asked(self, name: str) -> dict[int, Asked]:
+    def recorded_docs(self, name: str) -> dict[int, DocDigests]:
         """The docs of a task and their answers, as digests, by doc id."""
         return {
-            row["doc_id"]: Asked(_digest([row["doc"], row["target"]]), _digest(row["resps"])) for row in self.rows(name)
+            row["doc_id"]: DocDigests(_digest([row["doc"], row["target"]]), _digest(row["resps"]))
+            for row in self.rows(name)
         }
 
     @cached_property
@@ -250,7 +251,7 @@ def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
         hint = "Give the folder of a run." if name == "run.json" else "Score it first: mm-eval score RUN."
         raise ConfigError(f"there is no {name} in this folder.", where=str(folder), hint=hint) from error
     except ValueError as error:
-        raise StoreError(f"it is no JSON: {error}.", where=str(folder / name)) from error
+        raise StoreError(f"it is not JSON: {error}.", where=str(folder / name)) from error
     if not isinstance(found, dict) or not needed <= {key for key, value in found.items() if isinstance(value, dict)}:
         hint = "" if name == "run.json" else "mm-eval score RUN writes it anew."
         raise StoreError("it is not what a run writes.", where=str(folder / name), hint=hint)

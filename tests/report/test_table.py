@@ -35,13 +35,13 @@ def test_each_format_escapes_for_itself_and_shows_a_missing_number_as_a_dash() -
         "model        a_b  lost",
         "----------------------",
         "x|y    0.5 ± 0.1     2",
-        "| =z | – | 0 |",
+        "=z             -     0",
     ]
     assert to_markdown(TABLE).splitlines() == [
         "| model | a_b | lost |",
         "| --- | ---: | ---: |",
         r"| x\|y | **0.5** ± 0.1 | 2 |",
-        r"| \=z | – | 0 |" if r"\=z" in to_markdown(TABLE) else "| =z | – | 0 |",
+        "| =z | – | 0 |",
         "",
         "a &lt; b",
     ]
