@@ -1,4 +1,4 @@
-"""The progress of a run on the error stream: a bar on a terminal, else a line every 30 seconds."""
+"""How far a run is, on the terminal's error stream: a bar where there is a terminal, a line now and then where there is none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mm_eval.report.streams import Lenient
 
 
 class Progress:
-    """Progress bars of a run. `tick` may be called from one thread, whichever. A broken error stream does not end the run."""
+    """Progress bars of a run. `tick` may be called from any one thread. A broken error stream ends no run."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -18,14 +18,14 @@ class Progress:
         self._live = self._stream.isatty()
 
     def phase(self, name: str) -> None:
-        """Shows what is loaded before the first request: data, the model."""
+        """Names what is going on before the first request: loading data, loading the model."""
         if self._live:
             print(f"\x1b[2K\rloading {name} ...", end="", file=self._stream, flush=True)
 
     def start(self, name: str, total: int) -> None:
         from tqdm import tqdm
 
-        tqdm.monitor_interval = 0  # no monitor thread: each tick reads the clock itself
+        tqdm.monitor_interval = 0  # no thread that looks for slow bars: each tick looks at the clock itself
         if self._live:
             print("\x1b[2K\r", end="", file=self._stream, flush=True)
         self._failed = 0
