@@ -100,7 +100,7 @@ class Results:
 
     def table(self) -> str:
         """What the command prints."""
-        from mm_eval.report.table import render
+        from mm_eval.report.run_table import render
 
         return render(self.report)
 
@@ -122,8 +122,8 @@ class Results:
 
     def _repr_html_(self) -> str:
         """The table as a notebook shows it."""
+        from mm_eval.report.run_table import number_text
         from mm_eval.report.safe import html
-        from mm_eval.report.table import number_text
         from mm_eval.runs.results import warnings_of
 
         columns = ("task", "metric", "value", "stderr", "n", "failed", "unparsed")

@@ -28,8 +28,7 @@ from mm_eval.engine.ranks import Signs, all_have_read, launched, wait_for_ranks
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.prepare import Prepared, check_generation, prepare, prepare_from_spec
 from mm_eval.report.html import write_report
-from mm_eval.report.media import Media
-from mm_eval.report.thumbnails import pictures_of, write_thumbnails
+from mm_eval.report.thumbnails import Media, pictures_of, write_thumbnails
 from mm_eval.request import RunRequest
 from mm_eval.runs.recorded import RecordedRun, sample_name
 from mm_eval.runs.results import assemble, environment

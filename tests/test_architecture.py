@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ORDER = ["catalog", "task", "engine", "filters", "metrics", "scorers", "report", "cli"]
+ORDER = ["catalog", "task", "engine", "filters", "metrics", "scorers", "runs", "report", "cli"]
 LEAVES = {"types", "errors", "registry", "files"}
 HEAVY = {"torch", "transformers", "datasets", "numpy", "PIL", "jinja2", "yaml", "tqdm", "sacrebleu", "pandas"}
 UNSAFE = {"pickle", "dill", "marshal", "shelve"}

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.cli.options import read_names
-    from mm_eval.report.comparison_table import as_json, render
+    from mm_eval.report.comparison import as_json, render
     from mm_eval.runs.compare import compare
     from mm_eval.runs.recorded import RecordedRun
 
@@ -45,7 +45,7 @@ def main(args: argparse.Namespace) -> int:
             raise ConfigError(f"{args.runs[0]} and {comparison.run.folder} have no scored doc in common.", hint=hint)
     page = Path(args.html) if args.html else None
     if page:
-        from mm_eval.report.compare_page import write_comparison
+        from mm_eval.report.comparison import write_comparison
 
         write_comparison(page, runs[0], compared)
     if args.format == "json":

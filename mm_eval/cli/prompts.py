@@ -41,8 +41,8 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.prompts import read_prompt_file, try_prompts
     from mm_eval.release_plan import INTERRUPTED, PARTIAL, attempt, check_models
     from mm_eval.report.progress import Progress
-    from mm_eval.report.prompts_page import write_prompts
-    from mm_eval.runs.prompts import PromptTrial, as_json, render
+    from mm_eval.report.prompts import as_json, render, write_prompts
+    from mm_eval.runs.prompts import PromptComparison
 
     keys = read_names(args.keys) if args.keys else None
     blocks = read_prompt_file(args.prompt_file) if args.prompt_file else None
@@ -69,7 +69,7 @@ def main(args: argparse.Namespace) -> int:
         code = max(code, trial.exit_code)
         folders = {key: report.folder for key, report in trial.reports.items() if report.results}
         if folders:  # of several processes only the first has results to tell
-            trials.append(PromptTrial.read(name, folders))
+            trials.append(PromptComparison.read(name, folders))
         if trial.exit_code == INTERRUPTED:
             break
     for name, error in holes.items():

@@ -49,15 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
+    from mm_eval.report import release
     from mm_eval.report.html import write_report
-    from mm_eval.runs import release
     from mm_eval.runs.recorded import RecordedRun
+    from mm_eval.runs.release import model_index, read_reference, release_table
 
     runs, holes = _read(args.runs)
     if args.model_index:
         import yaml
 
-        _write(args.model_index, yaml.safe_dump({"model-index": release.model_index(runs)}, sort_keys=False))
+        _write(args.model_index, yaml.safe_dump({"model-index": model_index(runs)}, sort_keys=False))
     if args.format == "html" and len(runs) == 1:
         if args.output or args.reference or args.intervals:
             raise ConfigError("--output, --reference and --intervals are for tables.", hint="Add --format md.")
@@ -67,7 +68,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(
             "--against is for report.html of one run.", hint="mm-eval compare shows differences of several."
         )
-    table = release.release_table(runs, release.read_reference(args.reference) if args.reference else (), holes)
+    table = release_table(runs, read_reference(args.reference) if args.reference else (), holes)
     ways = {"html": release.as_html_page, "md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
     text = ways[args.format](table, args.intervals)
     if args.output:

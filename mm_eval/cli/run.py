@@ -44,7 +44,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     request = _request(args)
     from mm_eval.report.progress import Progress
-    from mm_eval.report.table import render
+    from mm_eval.report.run_table import render
     from mm_eval.run import evaluate
 
     report = evaluate(request, progress=Progress())
@@ -58,7 +58,8 @@ def _release(args: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from mm_eval.release_plan import Outcomes, check_models, read_release
-    from mm_eval.runs.release import as_markdown, release_table
+    from mm_eval.report.release import as_markdown
+    from mm_eval.runs.release import release_table
 
     named = bool(args.tasks)
     args.tasks = args.tasks or "none"

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.report.progress import Progress
-    from mm_eval.report.table import render
+    from mm_eval.report.run_table import render
     from mm_eval.run import score
 
     report = score(Path(args.run), args.bootstrap_iters, Progress())

@@ -2,7 +2,7 @@
 
     write_report(RecordedRun.read("runs/llava"))
 
-Pictures are thumbnails; those in the folder's pack are in the page itself, the rest is loaded from media/ beside it.
+Pictures are thumbnails; those in the folder's pack are in the page itself, the others are loaded from media/ beside it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.report.page import page
-from mm_eval.report.sample_rows import SampleRows, pictures
+from mm_eval.report.page import SampleRows, page, pictures
 from mm_eval.runs.compare import headline_keys
-from mm_eval.runs.group_changes import estimates
+from mm_eval.runs.estimates import estimates
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
-from mm_eval.types import MetricKey
+from mm_eval.runs.results import numbers_of
 
 MOST_CATEGORIES = 40
 
@@ -25,7 +24,7 @@ MOST_CATEGORIES = 40
 def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
     """Writes report.html into the run's folder and returns its path.
 
-    against: another run, whose answers stand beside each sample, so that docs that flipped can be looked at.
+    against: another run; its answers are shown beside each sample, so that flipped docs can be inspected.
     """
     rows = SampleRows(run, [against] if against else [])
     lines = page(
@@ -39,7 +38,7 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
 
 
 def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Any]:
-    """What stands above the samples: what was measured, the table, and for each task its charts."""
+    """The part above the samples: what was measured, the table, and the charts of each task."""
     about = run.results["run"]
     return {
         "kind": "run",
@@ -60,23 +59,26 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
 
 
 def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
-    """The rows of results.json, each number with its interval where one can be had from the docs."""
+    """The rows of results.json, each number with its 95% interval where there is one."""
     for name, row in run.results["results"].items():
         task = run.tasks.get(name)
+        better = run.results["higher_is_better"].get(name, {})
         numbers, known = [], estimates(run, name)
-        for text, value in row.items():
-            key = MetricKey.parse(text)
-            if key is None or key.is_stderr:
-                continue
-            found = known.get(text)
-            stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
-            number = {"metric": key.metric, "filter": key.scorer, "value": value, "stderr": stderr}
-            interval = list(found.interval) if found and found.interval else None
-            marks = {"few": bool(found and found.few), "exact": bool(found and found.exact)}
-            numbers.append({**number, "interval": interval, **marks})
+        for number in numbers_of(row, better):
+            found = known.get(str(number.key))
+            numbers.append(
+                {
+                    "metric": number.metric,
+                    "filter": number.filter,
+                    "value": number.value,
+                    "stderr": number.stderr,
+                    "interval": list(found.interval) if found and found.interval else None,
+                    "few": bool(found and found.few),
+                    "exact": bool(found and found.exact),
+                }
+            )
         names = ("n", "failed", "not_requested", "unparsed", "truncated", "cut")
         counts = {count: row.get(count, 0) for count in names}
-        better = run.results["higher_is_better"].get(name, {})
         headlines = headline_keys(task) if task is not None else []
         yield {
             "name": name,
@@ -92,7 +94,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
 
 
 def _task_charts(task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, Any]:
-    """The bars of a task: the numbers that are part of another one (MME's categories), else its mean in each category."""
+    """The bars of a task: the numbers that are parts of another one (MME's categories), else its mean in each category."""
     headlines = headline_keys(task)
     parts = {key.removesuffix(",none"): task.estimate(key) for key in task.values if key not in headlines}
     by = "By category"

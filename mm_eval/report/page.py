@@ -2,19 +2,40 @@
 
     RunFolder(folder).write_lines("report.html", page("Mine", "run.js", rows, pictures, about))
 
-Written as a stream: a row and a picture at a time, so that a page of 20,000 docs costs the memory of one. Every text of a model,
+A page is written as a stream, a row and a picture at a time, so that 20,000 docs need the memory of one. Every text of a model,
 a doc or a task reaches the page as text (textContent), never as HTML, and `<` in the JSON is escaped, so that no answer can
 end the script element.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from mm_eval.report.safe import html, in_script
+from mm_eval.metrics.paired import right_or_wrong
+from mm_eval.report.safe import href, html, in_script
+from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.results import warnings_of
+
+CATEGORY_COLUMNS = (
+    "category",
+    "subject",
+    "sub_category",
+    "question_type",
+    "data_type",
+    "question_type_id",
+    "task",
+    "type",
+)
+LONGEST = 20_000
+"""Characters of one text in a page; a longer one is cut with a remark."""
 
 
 def page(
@@ -26,8 +47,8 @@ def page(
 ) -> Iterator[str]:
     """The page in pieces, each of whole lines.
 
-    top: the script that draws what stands above the samples. rows: the samples. pictures: (digest, address) of each.
-    about: all that stands above the samples. Both are asked for after the last row, so that they may be of what the rows were.
+    top: the script that draws the part above the samples. rows: the samples. pictures: (digest, address) of each picture.
+    about: the data of the part above the samples. Both are called after the last row, so that they may use what the rows collect.
     """
     values: dict[str, Callable[[], Iterable[str]]] = {
         "TITLE": lambda: [html(title)],
@@ -41,6 +62,81 @@ def page(
         yield from values[part]() if place % 2 else [part]
 
 
+def about_differences(
+    kind: str,
+    title: str,
+    runs: Mapping[str, RecordedRun],
+    facts: Sequence[Mapping[str, Any]],
+    own: str,
+    beside: Sequence[str],
+) -> dict[str, Any]:
+    """The part above the samples that the pages of `compare` and `prompts` share; differences.js draws it.
+
+    runs: by the names of their banners. own, beside: the names of the samples' own run and of those beside it.
+    """
+    sampled = sorted({name for run in runs.values() for name in run.results["run"].get("sample") or ()})
+    return {
+        "kind": kind,
+        "title": title,
+        "datasets": sampled,
+        "sample": bool(sampled),
+        "facts": list(facts),
+        "own": own,
+        "beside": list(beside),
+        "differs": [
+            {"title": f"{name}: look at the answers first", "said": said}
+            for name, run in runs.items()
+            if (said := warnings_of(run.results))
+        ],
+    }
+
+
+def run_fact(name: str, run: RecordedRun, page_folder: Path, text: str) -> dict[str, Any]:
+    """A line about a run above the tables, with a link to its own report."""
+    report = run.folder / "report.html"
+    link = href(Path(os.path.relpath(report, page_folder))) if report.is_file() else None
+    return {"name": name, "text": text, "link": link, "at": str(run.folder)}
+
+
+class SampleRows:
+    """The rows of a run's samples with the answers of other runs to the same docs. To be iterated over once.
+
+    Filled meanwhile: categories {task: {category: doc ids}}; digests of all pictures, in order of appearance.
+    """
+
+    def __init__(self, run: RecordedRun, others: Sequence[RecordedRun | None] = (), model: int | None = None) -> None:
+        """others: None for a run that does not exist. model: the run's place among the models of a page that shows several."""
+        self.run, self.others, self.model = run, others, model
+        self.categories: dict[str, dict[str, array[int]]] = {}
+        self.digests: dict[str, None] = {}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for name in self.run.tasks:
+            beside = [Answers(other, name) if other and name in other.tasks else None for other in self.others]
+            categories = self.categories.setdefault(name, {})
+            for row in self.run.rows(name):
+                shown = _shown(name, row)
+                categories.setdefault(shown["c"], array("q")).append(row["doc_id"])
+                self.digests.update(dict.fromkeys(shown.get("images", ())))
+                if beside:
+                    shown["w"] = [answers.beside(row) if answers else None for answers in beside]
+                if self.model is not None:
+                    shown["m"] = self.model
+                yield shown
+
+
+def pictures(digests: Iterable[str], folders: Sequence[Path], page_folder: Path) -> Iterator[tuple[str, str]]:
+    """(digest, address) of each thumbnail that one of the run folders has."""
+    from mm_eval.report.thumbnails import Media  # imports PIL, which tables on the terminal don't need
+
+    with ExitStack() as opened:
+        kept = [opened.enter_context(Media(folder)) for folder in folders]
+        for digest in digests:
+            address = next((found for media in kept if (found := media.address(digest, page_folder))), None)
+            if address is not None:
+                yield digest, address
+
+
 def _bracketed(brackets: str, items: Iterable[str]) -> Iterator[str]:
     """JSON items between brackets, one a line."""
     before = brackets[0]
@@ -52,3 +148,81 @@ def _bracketed(brackets: str, items: Iterable[str]) -> Iterator[str]:
 
 def _asset(name: str) -> str:
     return (resources.files("mm_eval.assets") / "report" / name).read_text(encoding="utf-8")
+
+
+class Answers:
+    """A run's answers to the docs of a task. Only each row's place in its file is kept in memory."""
+
+    def __init__(self, run: RecordedRun, task: str) -> None:
+        self._task, self._path, self._places = task, run.samples_path(task), dict[int, int]()
+        at = 0
+        with self._path.open("rb") as file:
+            for line in file:
+                self._places[json.loads(line)["doc_id"]] = at
+                at += len(line)
+
+    def beside(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The answer to the doc of another run's row, in the short keys of the page; None where this run lacks the doc."""
+        at = self._places.get(row["doc_id"])
+        if at is None:
+            return None
+        with self._path.open("rb") as file:
+            file.seek(at)
+            other = json.loads(file.readline())
+        if (other["doc"], other["target"]) != (row["doc"], row["target"]):
+            return None  # the data differs, so that the id is that of another doc
+        shown = _shown(self._task, other)
+        keys = ("a", "ok", "e", "u", "x") if row["prompt"] == other["prompt"] else ("a", "ok", "e", "u", "x", "p")
+        return {key: shown[key] for key in keys if key in shown}
+
+
+def _shown(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of samples/<task>.jsonl in the short keys of the page, since there may be 20,000 rows."""
+    scores = row.get("scores", {})
+    right = next((mark for value in scores.values() if (mark := right_or_wrong(value)) is not None), None)
+    rules = row.get("rules", {})
+    unparsed = bool(rules) and all(set(found) == {"unparsed"} for found in rules.values() if found)
+    shown: dict[str, Any] = {
+        "t": name,
+        "d": row["doc_id"],
+        "s": row["status"],
+        "p": _prompt_text(row.get("prompt", "")),
+        "g": row.get("target"),
+        "a": [_short(answer) for answer in row.get("resps", [])],
+        "x": row.get("filtered_resps", {}),
+        "r": rules,
+        "v": {key: _mark(value) for key, value in scores.items()},
+        "c": _category(row.get("doc", {})),
+    }
+    optional = {"ok": right, "images": row.get("images"), "o": row.get("choices")}
+    optional["e"] = row["error"]["what"] if row.get("error") else None
+    optional["u"] = unparsed or None
+    optional["k"] = row.get("cut") or None
+    return {**shown, **{key: value for key, value in optional.items() if value is not None}}
+
+
+def _prompt_text(prompt: Any) -> str:
+    if isinstance(prompt, str):
+        return str(_short(prompt))
+    lines = []
+    for message in prompt:
+        parts = message["content"]
+        text = parts if isinstance(parts, str) else "".join(part.get("text", "<image>\n") for part in parts)
+        lines.append(f"[{message['role']}]\n{text}")
+    return str(_short("\n\n".join(lines)))
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > LONGEST:
+        return f"{value[:LONGEST]} ... ({len(value):,} characters; all of them are in samples/)"
+    return value
+
+
+def _mark(value: Any) -> Any:
+    return value.get("score", value) if isinstance(value, Mapping) else value
+
+
+def _category(doc: Mapping[str, Any]) -> str:
+    """The doc's category, from the first of `CATEGORY_COLUMNS` that it has; empty where it has none."""
+    found = next((doc[name] for name in CATEGORY_COLUMNS if isinstance(doc.get(name), (str, int))), "")
+    return str(found)

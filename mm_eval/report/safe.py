@@ -21,12 +21,12 @@ _encode = json.JSONEncoder(**_OPTIONS).encode
 
 
 def shown(character: str) -> bool:
-    """Whether a character has a glyph or is a space: no control, no direction mark, no zero-width or unpaired one."""
+    """Whether a character has a glyph or is a space: no control, direction mark, zero-width or unpaired one."""
     return character.isprintable() or unicodedata.category(character) == "Zs"
 
 
 def terminal_safe(text: str) -> str:
-    """Text whose characters can't steer a terminal or reorder a line; its line breaks stay.
+    """Text without characters that control a terminal or reorder a line; line breaks are kept.
 
     >>> terminal_safe("a\\x1b[2J\\u202eb")
     'a\\\\x1b[2J\\\\u202eb'
@@ -35,9 +35,9 @@ def terminal_safe(text: str) -> str:
 
 
 def in_line(text: object, most: int | None = None) -> str:
-    """The same in one line, so that no name can add a row to a table or a line to a message.
+    """`terminal_safe` text in one line, so that no name can add a row to a table or a line to a message.
 
-    most: characters; longer text is cut in the middle.
+    most: the largest number of characters; longer text is cut in the middle.
     """
     said = terminal_safe(str(text)).replace("\n", "\\n")
     if most is None or len(said) <= most:
@@ -52,22 +52,22 @@ def _escape(character: str) -> str:
 
 
 def json_safe(text: str) -> str:
-    """A JSON document with every character that a terminal could obey as a JSON escape: the same value."""
+    """A JSON document in which characters that control a terminal are JSON escapes; its value is the same."""
     if text.isprintable():
         return text
     return "".join(c if c == "\n" or shown(c) else json.dumps(c)[1:-1] for c in text.replace("\x7f", "\\u007f"))
 
 
 def html(text: object) -> str:
-    """Text as it stands in an element or a quoted attribute of HTML."""
+    """Text for an element or a quoted attribute of HTML."""
     escaped = in_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return escaped.replace('"', "&quot;").replace("'", "&#39;")
 
 
 def in_script(value: Any) -> str:
-    """JSON that can stand in a script element: nothing in it can end the element, open a comment or reorder the file's text.
+    """JSON for a script element: nothing in it can end the element, open a comment or reorder the file's text.
 
-    Numbers that JSON has no word for (NaN, infinity) become text.
+    Numbers that JSON lacks (NaN, infinity) become text.
     """
     try:
         text = _encode(value)
@@ -85,22 +85,22 @@ def _finite(value: Any) -> Any:
 
 
 def href(path: Path) -> str:
-    """A relative path as the address of a link: no part of it is read as a scheme, a query or a fragment."""
+    """A relative path as the address of a link, escaped so that no part is read as a scheme, a query or a fragment."""
     from urllib.parse import quote
 
     return quote(path.as_posix().encode(errors="surrogateescape"))
 
 
 def markdown(text: object) -> str:
-    """Text in a cell or a paragraph of GitHub's Markdown: no table, link, picture, emphasis, formula, HTML or mention in it."""
+    """Text for a cell or a paragraph of GitHub's Markdown, in which nothing is read as markup, formula, HTML or mention."""
     escaped = re.sub(r"([\\|*`\[\]])", r"\\\1", in_line(_one_space(text)))
-    for pair in "~$":  # one alone is only itself
+    for pair in "~$":  # a single one is literal
         escaped = escaped.replace(pair, f"\\{pair}") if escaped.count(pair) > 1 else escaped
     escaped = escaped.replace("&", "&amp;").replace("<", "&lt;")
     escaped = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", escaped)
     escaped = re.sub(r"(?<!\w)@(?=\w)", "&#64;", escaped)
     escaped = re.sub(r"^(>|[#+=-](?=[\s#+=-]|$))", r"\\\1", escaped)
-    return re.sub(r"^(\d+)([.)])(?=\s|$)", r"\1\\\2", escaped)  # "1." would begin a list
+    return re.sub(r"^(\d+)([.)])(?=\s|$)", r"\1\\\2", escaped)  # "1." would start a list
 
 
 _LATEX = {
@@ -117,14 +117,14 @@ _LATEX = {
 
 
 def latex(text: object) -> str:
-    """Text in a cell of a tabular."""
+    """Text for a cell of a tabular."""
     escaped = "".join(_LATEX.get(character, character) for character in in_line(_one_space(text)))
-    escaped = re.sub(r"^([\[*])", r"{\1}", escaped)  # at the start of a row it would belong to the row break before it
-    return re.sub("-(?=-)", "-{}", escaped)  # two of them are one longer dash
+    escaped = re.sub(r"^([\[*])", r"{\1}", escaped)  # at the start of a row it would be an argument of the preceding \\
+    return re.sub("-(?=-)", "-{}", escaped)  # two hyphens would make a dash
 
 
 def latex_comment(text: object) -> str:
-    """A line that LaTeX skips."""
+    """A comment line of LaTeX."""
     return f"% {in_line(_one_space(text))}"
 
 
@@ -132,7 +132,7 @@ _FORMULA = re.compile(r"(^|[;\t])(\s*)(?=[=+\-@＝＋－＠])")
 
 
 def csv_cell(text: object) -> str:
-    """Text that no spreadsheet reads as a formula, nor a part of it where the spreadsheet separates cells by semicolons."""
+    """Text that no spreadsheet reads as a formula, not even one that separates cells at semicolons."""
     return _FORMULA.sub(r"\1'\2", in_line(_one_space(text)))
 
 

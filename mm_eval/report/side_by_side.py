@@ -1,4 +1,4 @@
-"""Texts beside each other on the terminal, with the characters that differ marked by ^ below them."""
+"""Texts side by side on the terminal, with differing characters marked by ^ below them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ GAP = "   "
 
 
 def side_by_side(texts: Mapping[str, str], width: int = 120) -> str:
-    """A column a text, under its name. The first is held against the second, every other one against the first.
+    """One column for each text, below its name. The first is compared with the second, every other one with the first.
 
-    width: of all columns together; longer lines go on below.
+    width: of all columns together, in characters; longer lines are wrapped.
     """
     names = list(texts)
     column = max(20, (width - len(GAP) * (len(names) - 1)) // len(names))
@@ -33,12 +33,12 @@ def side_by_side(texts: Mapping[str, str], width: int = 120) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text with many equal tokens in a row as one and their number: <image> x64."""
+    """The text with five or more equal tokens in a row replaced by one and their count: <image> x64."""
     return re.sub(r"(<[^<>\s]{1,24}>)\1{4,}", lambda found: f"{found[1]} x{len(found[0]) // len(found[1])} ", text)
 
 
 def differing(text: str, other: str) -> list[bool]:
-    """Which characters of a text the other one has not at that place."""
+    """For each character of a text whether the other text lacks it at that place."""
     marks = [True] * len(text)
     for block in difflib.SequenceMatcher(None, text, other, autojunk=False).get_matching_blocks():
         marks[block.a : block.a + block.size] = [False] * block.size
@@ -46,7 +46,7 @@ def differing(text: str, other: str) -> list[bool]:
 
 
 def _pieces(text: str, marks: list[bool], width: int) -> list[tuple[str, str]]:
-    """The text in pieces of a column's width, each with its marks; a line break that differs is shown as ⏎."""
+    """The text in lines of a column's width, each with its marks; a differing line break is shown as ⏎."""
     pieces, line, below = [], "", ""
     for character, marked in zip(text, marks, strict=True):
         broken = character == "\n"

@@ -1,153 +1,206 @@
-"""The table on the terminal: each number with its standard error, and beside it what is missing from it."""
+"""A table as a value, and the formats in which it is written: terminal, Markdown, LaTeX, CSV, HTML, and JSON for a page.
+
+    table = Table([Column("task", "text"), Column("accuracy")], [Row({"task": "mme", "accuracy": "0.81"})])
+    print(to_text(table))
+
+Every text from data, task files or models is escaped here, once, for the format that it is written in.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from mm_eval.report.safe import in_line
-from mm_eval.runs.results import warnings_of
-from mm_eval.types import MetricKey
+from mm_eval.metrics.paired import Estimate
+from mm_eval.report.safe import csv_cell, html, in_line, latex, latex_comment, markdown
 
-if TYPE_CHECKING:
-    from mm_eval.run import Report
-
-ARROWS = {True: "↑", False: "↓", None: " "}
-COLUMNS = (
-    "task", "n-shot", "filter", "metric", "", "value", "±", "stderr", "docs", "n", "failed", "not requested", "unparsed", "cut",
-)  # fmt: skip
-EXACT = "†"
-RIGHT = frozenset({"n-shot", "value", "stderr", "docs", "n", "failed", "not requested", "unparsed", "cut"})
 LONGEST = 80
-"""Characters of a name in the table."""
+"""Characters of a cell on the terminal; a longer one is cut in the middle."""
 
 
-def render(report: Report) -> str:
-    """The whole answer to a run: what was measured, the table, what went wrong, where it all is."""
-    results, parts = report.results, []
-    warning = ""
-    run = results.get("run", {})
-    if run.get("sample"):
-        warning = (
-            f"sample data, not {', '.join(run['sample'])}: drawn for trying mm-eval out, and no result on a benchmark"
-        )
-        parts.append(warning)
-    if results:
-        parts.append(f"model: {run.get('model_name')}")
-        parts += [f"warning: {said}" for said in warnings_of(results)]
-        parts += ["", *table(results, report.order).split("\n"), ""]
-        parts += list(_footer(results))
-    parts += [f"note: {note}" for note in report.notes]
-    if report.problems:
-        parts += ["", *report.problems]
-    parts.append(f"run folder: {report.folder}")
-    if warning:
-        parts.append(warning)
-    return "\n".join(map(in_line, parts))
+@dataclass(frozen=True)
+class Column:
+    """A column. kind: text is set flush left, numbers flush right. cell: the name of its cells in the rows, else the title."""
+
+    title: str
+    kind: Literal["text", "number"] = "number"
+    cell: str | None = None
+
+    @property
+    def key(self) -> str:
+        return self.title if self.cell is None else self.cell
 
 
-def table(results: Mapping[str, Any], order: Sequence[tuple[str, int]]) -> str:
-    """Rows in the YAML's order, groups above their members; the counts stand on a row's first line.
+@dataclass(frozen=True)
+class Value:
+    """A number with what follows it: its interval, marks, a remark. bold: the best of its row.
 
-    order: (row name, depth below the outermost group).
+    Both texts are mm-eval's own and are not escaped.
     """
-    lines = [line for name, depth in order for line in _lines(results, name, depth)]
-    shown = [column for column in range(len(COLUMNS)) if _worth_showing(column, lines)]
-    widths = [max(len(COLUMNS[column]), *(len(line[column]) for line in lines)) for column in shown]
-    head = [COLUMNS[column] for column in shown]
 
-    def row(cells: Sequence[str]) -> str:
-        aligned = [
-            cell.rjust(width) if name in RIGHT else cell.ljust(width)
-            for cell, width, name in zip(cells, widths, head, strict=True)
-        ]
-        return "  ".join(aligned).rstrip()
-
-    rule = "-" * len(row(["x" * width for width in widths]))
-    return "\n".join([row(head), rule, *(row([line[column] for column in shown]) for line in lines)])
+    text: str
+    after: str = ""
+    bold: bool = False
 
 
-def _worth_showing(column: int, lines: list[list[str]]) -> bool:
-    """Left out: `filter` where every pipeline is the default one, and counts that would say nothing in this table."""
-    silent = {"filter": ("none", ""), "docs": ("",), "not requested": ("",), "cut": ("0", "")}.get(COLUMNS[column])
-    return silent is None or any(line[column] not in silent for line in lines)
+@dataclass(frozen=True)
+class Docs:
+    """A count of docs; a page shows the docs on a click. found: (task, doc id). said: what they are. model: its place."""
+
+    found: Sequence[tuple[str, int]]
+    said: str
+    model: int | None = None
 
 
-def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[list[str]]:
-    row = results["groups"].get(name) or results["results"][name]
-    label = "  " * depth + ("- " if depth else "") + in_line(row["alias"], LONGEST)
-    counts = [str(row["n"]), str(row["failed"]), str(row.get("not_requested", "")), str(row["unparsed"])]
-    counts.append(str(row.get("cut", 0)))
-    shots = str(results["n-shot"].get(name, ""))
-    better = results["higher_is_better"].get(name, {})
-    keys = [key for text in row if (key := MetricKey.parse(text)) and not key.is_stderr]
-    if not keys:
-        yield [label, shots, "", "", "", "", "", "", "", *counts]
-    for number, key in enumerate(keys):
-        stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
-        first, digits = number == 0, _digits(row, row[str(key)])
-        exact = row.get("intervals", {}).get(str(key))
-        yield [
-            label if first else "",
-            shots if first else "",
-            in_line(key.scorer, LONGEST),
-            in_line(key.metric, LONGEST),
-            ARROWS[better.get(key.metric)],
-            number_text(row[str(key)], digits),
-            EXACT if exact else "±" if stderr is not None else "",
-            _bound(exact, row[str(key)], digits)
-            if exact
-            else number_text(stderr, digits)
-            if stderr is not None
-            else "",
-            str(row.get("n_by_metric", {}).get(str(key), "")),
-            *(counts if first else [""] * len(counts)),
-        ]
+@dataclass(frozen=True)
+class Drawing:
+    """The 95% interval of a difference on a line from -reach to reach. Only pages draw it."""
+
+    difference: Estimate
+    reach: float
 
 
-def _bound(exact: Sequence[float], value: float, digits: int) -> str:
-    """What a number that did not vary is at least, or at most, or both."""
-    low, high = (number_text(bound, digits) for bound in exact)
-    return f">= {low}" if exact[1] <= value else f"<= {high}" if exact[0] >= value else f"{low} to {high}"
+Cell = str | int | float | Value | Docs | Drawing | None
+"""What stands at one place of a table; None for a number that does not exist, which is shown as a dash."""
 
 
-def _digits(row: Mapping[str, Any], value: Any) -> int:
-    """Four places for a fraction, two for points; what can't be told from itself (0) goes by the row's others."""
-    numbers = [value] if value else [number for key, number in row.items() if MetricKey.parse(key)]
-    return 2 if any(isinstance(number, (int, float)) and abs(number) >= 2 for number in numbers) else 4
+@dataclass(frozen=True)
+class Row:
+    """Cells by name. part: a part of another number, which a page shows on demand. marked: a difference that is significant."""
+
+    cells: Mapping[str, Cell]
+    part: bool = False
+    marked: bool = False
 
 
-def number_text(value: Any, digits: int = 4) -> str:
-    """A number to some places; what has no value is a dash."""
-    if value is None:
-        return "-"
-    return f"{value:.{digits}f}" if isinstance(value, (int, float)) else str(value)
+@dataclass(frozen=True)
+class Table:
+    """The columns choose from the rows' cells: one list of rows may have a layout for the terminal and one for pages."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    notes: Sequence[str] = ()
+
+    def grid(self, shown: Callable[[Cell], str]) -> list[list[str]]:
+        """The rows as texts."""
+        return [[shown(row.cells[column.key]) for column in self.columns] for row in self.rows]
 
 
-def _footer(results: Mapping[str, Any]) -> Iterator[str]:
-    """Which prompt block each task was asked with."""
-    prompts = results["run"]["prompts"]
-    by_block: dict[str, list[str]] = {}
-    for name, prompt in prompts.items():
-        kwargs = ", ".join(f"{key}={value!r}" for key, value in prompt["kwargs"].items() if value != "")
-        by_block.setdefault(f"{prompt['key']}{f' ({kwargs})' if kwargs else ''}", []).append(name)
-    for block, names in by_block.items():
-        if any(prompts[name]["kwargs"] for name in names):
-            yield f"prompt of {', '.join(names)}: {block}"
-    if any("intervals" in row for row in results["results"].values()):
-        yield f"{EXACT} all docs are right or all are wrong, so that nothing varies: the end of the exact 95% interval"
-    for name, row in results["results"].items():
-        for note in row.get("notes", ()):
-            yield f"note: {name}: {note}"
-
-
-def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Columns under a head and a rule, the first `left` of them flush left."""
-    head, rows = [in_line(cell, LONGEST) for cell in head], [[in_line(c, LONGEST) for c in row] for row in rows]
-    widths = [max(len(cell) for cell in column) for column in zip(head, *rows, strict=True)]
+def to_text(table: Table, longest: int | None = LONGEST) -> str:
+    """Aligned columns below a head and a rule. longest: characters of a cell, None for any number."""
+    head = [in_line(column.title, longest) for column in table.columns]
+    rows = table.grid(lambda cell: in_line(_text(cell, absent="-"), longest))
+    widths = [max(map(len, cells)) for cells in zip(head, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
-        padded = [c.ljust(w) if n < left else c.rjust(w) for n, (c, w) in enumerate(zip(cells, widths, strict=True))]
+        padded = [
+            cell.ljust(width) if column.kind == "text" else cell.rjust(width)
+            for cell, width, column in zip(cells, widths, table.columns, strict=True)
+        ]
         return "  ".join(padded).rstrip()
 
     return "\n".join([line(head), "-" * (sum(widths) + 2 * len(widths) - 2), *map(line, rows)])
+
+
+def to_markdown(table: Table) -> str:
+    """A table of GitHub's Markdown with the notes below it."""
+
+    def shown(cell: Cell) -> str:
+        if isinstance(cell, Value):
+            return (f"**{cell.text}**" if cell.bold else cell.text) + cell.after
+        return markdown(_text(cell))
+
+    def line(cells: Iterable[str]) -> str:
+        return f"| {' | '.join(cells)} |"
+
+    head = line(markdown(column.title) for column in table.columns)
+    rule = line("---" if column.kind == "text" else "---:" for column in table.columns)
+    notes = [f"\n{markdown(note)}" for note in table.notes]
+    return "\n".join([head, rule, *map(line, table.grid(shown)), *notes])
+
+
+def to_latex(table: Table) -> str:
+    """A booktabs tabular with the notes as comments below it."""
+
+    def shown(cell: Cell) -> str:
+        if not isinstance(cell, Value):
+            return latex(_text(cell))
+        after = cell.after.replace(" ± ", r" {\small $\pm$ ") + ("}" if " ± " in cell.after else "")
+        return (f"\\textbf{{{cell.text}}}" if cell.bold else cell.text) + after
+
+    def line(cells: Iterable[str]) -> str:
+        return " & ".join(cells) + r" \\"
+
+    kinds = "".join("l" if column.kind == "text" else "r" for column in table.columns)
+    head = line(latex(column.title) for column in table.columns)
+    body = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", head, r"\midrule", *map(line, table.grid(shown))]
+    return "\n".join([*body, r"\bottomrule", r"\end{tabular}", *map(latex_comment, table.notes)])
+
+
+def to_csv(table: Table) -> str:
+    """Comma-separated values; no text can start a formula."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.title for column in table.columns])
+    for row in table.rows:
+        cells = [row.cells[column.key] for column in table.columns]
+        writer.writerow(
+            [cell if isinstance(cell, (int, float)) else csv_cell(_text(cell, absent="")) for cell in cells]
+        )
+    return out.getvalue().rstrip("\n")
+
+
+def to_html(table: Table) -> str:
+    """A table element with the notes as paragraphs below it."""
+
+    def shown(cell: Cell) -> str:
+        text = html(_text(cell))
+        return f"<td><b>{text}</b></td>" if isinstance(cell, Value) and cell.bold else f"<td>{text}</td>"
+
+    head = "".join(f"<th>{html(column.title)}</th>" for column in table.columns)
+    body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in table.grid(shown))
+    notes = "".join(f"<p>{html(note)}</p>" for note in table.notes)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+
+
+def to_page(table: Table) -> dict[str, Any]:
+    """JSON for differences.js: the head as (title, class) pairs, and the rows."""
+    head = [[column.title, "n" if column.kind == "number" else ""] for column in table.columns]
+    rows = [
+        {
+            "cells": [_page_cell(row.cells[column.key]) for column in table.columns],
+            **({"part": True} if row.part else {}),
+            **({"marked": True} if row.marked else {}),
+        }
+        for row in table.rows
+    ]
+    return {"head": head, "rows": rows}
+
+
+def _page_cell(cell: Cell) -> str | dict[str, Any]:
+    if isinstance(cell, Drawing) and (interval := cell.difference.interval) is not None:
+        return {"kind": "interval", "value": cell.difference.value, "interval": list(interval), "reach": cell.reach}
+    if isinstance(cell, Docs) and cell.found:
+        by_task: dict[str, list[int]] = {}
+        for task, doc_id in cell.found:
+            by_task.setdefault(task, []).append(doc_id)
+        return {"kind": "docs", "count": len(cell.found), "docs": by_task, "said": cell.said, "model": cell.model}
+    return _text(cell)
+
+
+def _text(cell: Cell, absent: str = "–") -> str:
+    """A cell as plain text. absent: the text for None."""
+    match cell:
+        case None:
+            return absent
+        case Value():
+            return cell.text + cell.after
+        case Docs():
+            return str(len(cell.found))
+        case Drawing():
+            return ""
+        case _:
+            return str(cell)

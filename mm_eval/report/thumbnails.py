@@ -1,24 +1,34 @@
-"""Makes the thumbnails of the pictures that were asked about, named by the sha256 of the pixels (see `media`).
+"""The thumbnails of a run folder, for its pages, by the digest of the picture that the prompt showed.
 
-Made after a run, from the docs and not from the answers' path, so that no answer waits for a picture to be made smaller.
+    media/thumbnails.jsonl  the first `PACKED` bytes, which pages contain themselves: {"digest": ..., "jpeg": base64}
+    media/ab/<digest>.jpg   the others, which pages load from beside them
 
-Most tasks show a picture as it is stored. Such a picture is not decoded a second time: where `doc_to_visual` gives back the
-stored JPEG without having looked into it, the file itself is the thumbnail if it is small, else it is decoded at a fraction of
-its size. 1,000 pictures of 336 x 336 cost 0.2 CPU seconds so, and 3 with all of them decoded, named, resized and encoded.
+Most are in one file, since a file system can take a millisecond to make each small one. All of it can be made again from the
+docs after a run, so that no answer waits for a thumbnail.
+
+Most tasks show a picture as it is stored. Such a picture is not decoded a second time: where `doc_to_visual` returns the
+stored JPEG without having decoded it, the file itself is the thumbnail if it is small; else it is decoded at a fraction of
+its size. 1,000 pictures of 336 x 336 cost 0.2 CPU seconds this way, and 3 with all of them decoded, hashed, resized and encoded.
 """
 
 from __future__ import annotations
 
+import base64
 import io
+import json
+import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from PIL.JpegImagePlugin import JpegImageFile
 
 from mm_eval.errors import DataError, MMEvalError
-from mm_eval.report.media import Media
+from mm_eval.report.safe import href
 from mm_eval.task.decode import check_size, decoding, open_picture
 from mm_eval.task.media import picture_digest
 from mm_eval.task.task import PromptStyle, Task
@@ -36,28 +46,30 @@ SIDE = 320
 AS_IT_IS = (480, 24 * 1024)
 """Pixels of the longer side and bytes up to which a stored JPEG is its own thumbnail."""
 ORIENTATION = 0x0112
+PACKED = 32 * 2**20
+"""Bytes of thumbnails, as base64, that the pages of a run contain themselves: about 2,000 thumbnails."""
 
 
 def pictures_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Wanted]:
-    """The docs of samples/<task>.jsonl that have pictures, with their digests."""
+    """The rows of samples/<task>.jsonl that have pictures, with the pictures' digests."""
     for row in rows:
         if row.get("images"):
             yield row["doc_id"], row["images"]
 
 
 def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Iterable[Wanted]) -> int:
-    """Writes the thumbnails that are missing and returns how many.
+    """Writes the missing thumbnails and returns how many.
 
-    A picture that can't be had any more is left out: the page says so.
+    A picture that can no longer be read is skipped; the page shows that it is missing.
     """
     if not task.has_pictures:
         return 0
     made = 0
     missing = _missing(media, wanted)
-    checked = False  # the first stored picture is held against its digest: the task's function may have changed since
+    checked = False  # the first stored picture is compared with its digest: the task's function may have changed since
     while chunk := dict(islice(missing, 16)):
         for doc_id, doc in task.docs.stored(list(chunk)):
-            own = _unread_pictures(task, style, doc_id, doc)
+            own = _stored_pictures(task, style, doc_id, doc)
             digests = chunk[doc_id][-len(own) :] if own else []
             with suppress(DataError), decoding(f"doc {doc_id}"):
                 if own and not checked:
@@ -69,8 +81,73 @@ def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Itera
     return made
 
 
+class Media:
+    """The thumbnails of a run folder, read and added inside a with-block; at its end the added ones are in place.
+
+    Unreadable lines of the pack are ignored. After an error in the block the pack is unchanged.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "media"
+        self._path = self._folder / "thumbnails.jsonl"
+        self._beside = self._folder / f".{self._path.name}.{os.getpid()}.tmp"
+        self._pack: BinaryIO | None = None
+        self._new: BinaryIO | None = None
+        self._places: dict[str, int] = {}
+        self._added: set[str] = set()
+        self._bytes = 0
+
+    def __enter__(self) -> Media:
+        with suppress(OSError):
+            self._pack = self._path.open("rb")
+            for line in self._pack:
+                with suppress(ValueError, KeyError, TypeError):
+                    self._places[json.loads(line)["digest"]] = self._bytes
+                self._bytes += len(line)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for pack in (self._pack, self._new):
+            if pack is not None:
+                pack.close()
+        if self._new is not None and kind is None:
+            os.replace(self._beside, self._path)
+        self._beside.unlink(missing_ok=True)
+
+    def __contains__(self, digest: str) -> bool:
+        return digest in self._places or digest in self._added or self._loose(digest).exists()
+
+    def address(self, digest: str, page_folder: Path) -> str | None:
+        """The address of a thumbnail in a page in `page_folder`: a data URL, or a path; None if it was not there at the start."""
+        if self._pack is not None and digest in self._places:
+            self._pack.seek(self._places[digest])
+            return f"data:image/jpeg;base64,{json.loads(self._pack.readline())['jpeg']}"
+        path = self._loose(digest)
+        return href(Path(os.path.relpath(path, page_folder))) if path.exists() else None
+
+    def add(self, digest: str, jpeg: bytes) -> None:
+        """Adds a new thumbnail."""
+        line = json.dumps({"digest": digest, "jpeg": base64.b64encode(jpeg).decode()}).encode() + b"\n"
+        if self._bytes + len(line) > PACKED:
+            _put(self._loose(digest), jpeg)
+            return
+        if self._new is None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            if self._places:
+                shutil.copyfile(self._path, self._beside)
+            self._new = self._beside.open("ab")
+        self._new.write(line)
+        self._added.add(digest)
+        self._bytes += len(line)
+
+    def _loose(self, digest: str) -> Path:
+        return self._folder / digest[:2] / f"{digest}.jpg"
+
+
 def _missing(media: Media, wanted: Iterable[Wanted]) -> Iterator[Wanted]:
-    """The docs with a picture that has no thumbnail yet, each picture asked for once."""
+    """The docs with a picture that has no thumbnail yet; each picture is requested once."""
     seen: set[str] = set()
     for doc_id, digests in wanted:
         new = [digest for digest in digests if digest not in seen and digest not in media]
@@ -80,41 +157,41 @@ def _missing(media: Media, wanted: Iterable[Wanted]) -> Iterator[Wanted]:
 
 
 class StoredJpeg(JpegImageFile):
-    """A stored RGB JPEG that knows whether anyone has looked into it. A copy in its own mode is itself until then."""
+    """A stored RGB JPEG that records whether it was decoded. Until then a conversion to its own mode returns itself."""
 
     def __init__(self, content: bytes) -> None:
-        self.content, self.looked_into = content, False
+        self.content, self.decoded = content, False
         super().__init__(io.BytesIO(content))
 
     def load(self) -> Any:
-        self.looked_into = True
+        self.decoded = True
         return super().load()
 
     def convert(self, mode: str | None = None, *arguments: Any, **options: Any) -> Image:
-        if mode == self.mode and not arguments and not options and not self.looked_into:
+        if mode == self.mode and not arguments and not options and not self.decoded:
             return self
         return super().convert(mode, *arguments, **options)
 
 
-def _unread_pictures(task: Task, style: PromptStyle, doc_id: int, doc: Doc) -> list[StoredJpeg]:
-    """The doc's pictures where each is a stored JPEG that the task's function passed on unread; else none."""
+def _stored_pictures(task: Task, style: PromptStyle, doc_id: int, doc: Doc) -> list[StoredJpeg]:
+    """The doc's pictures where each is a stored JPEG that the task's function returned without decoding it; else none."""
     pictures: list[Image] = []
     with suppress(MMEvalError), decoding(f"doc {doc_id}"):
-        opened = {name: _unread(doc[name]) if name in task.docs.media_columns else doc[name] for name in doc}
+        opened = {name: _stored(doc[name]) if name in task.docs.media_columns else doc[name] for name in doc}
         pictures = task.pictures(opened, style, f"doc {doc_id}")
-    stored = [picture for picture in pictures if isinstance(picture, StoredJpeg) and not picture.looked_into]
+    stored = [picture for picture in pictures if isinstance(picture, StoredJpeg) and not picture.decoded]
     return stored if len(stored) == len(pictures) else []
 
 
-def _unread(value: Any) -> Any:
-    """A stored picture, opened and not decoded. ValueError where it is no upright RGB JPEG in the row itself."""
+def _stored(value: Any) -> Any:
+    """A stored picture, opened but not decoded. ValueError unless it is an upright RGB JPEG in the row itself."""
     content = value.get("bytes") if isinstance(value, Mapping) else None
     if not content or content[:2] != b"\xff\xd8":
         raise ValueError("no JPEG in the row")
     picture = StoredJpeg(content)
     check_size(picture)
     if picture.mode != "RGB" or picture.getexif().get(ORIENTATION) is not None:
-        raise ValueError("not as it is stored")
+        raise ValueError("it is shown otherwise than stored")
     return picture
 
 
@@ -139,9 +216,17 @@ def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, di
 
 
 def _encoded(picture: Image) -> bytes:
-    """A small JPEG of a picture, which is changed; one that is not decoded yet is decoded at a fraction of its size."""
+    """A small JPEG of a picture. The picture is changed; if it is not decoded yet, it is decoded at a fraction of its size."""
     picture.thumbnail((SIDE, SIDE))
     picture.info.clear()
     file = io.BytesIO()
     picture.save(file, "JPEG", quality=80)
     return file.getvalue()
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Writes a file atomically."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside.write_bytes(content)
+    os.replace(beside, path)

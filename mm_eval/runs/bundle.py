@@ -1,7 +1,7 @@
-"""Copies the data sets of some tasks to a data root, for a machine without network: DIR/org/name, and what they hold.
+"""Copies the data sets of some tasks to a data root, for a machine without network: DIR/org/name and DIR/bundle.json.
 
-Each data set is copied whole, beside its place, and renamed into it; then its tasks are loaded from the new root alone, and
-their fingerprints, which are those of run.json, are written to DIR/bundle.json.
+Each data set is copied to a temporary folder and then renamed. Then its tasks are loaded from the new root alone, and
+their fingerprints, the same as in run.json, are written to DIR/bundle.json.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Bundled", "bundle"]
 
 @dataclass(frozen=True)
 class Bundled:
-    """One task whose data is in the data root. docs: rows of its split; fingerprint: of their content."""
+    """A task whose data is in the data root. docs: rows of its split. fingerprint: of their content."""
 
     task: str
     dataset: str
@@ -32,30 +32,30 @@ class Bundled:
 
 
 def bundle(request: RunRequest, root: Path) -> Iterator[Bundled]:
-    """Copies what is not there yet and yields each task once it loads from `root` without network.
+    """Copies the missing data sets and yields each task once it loads from `root` without network.
 
-    Errors: ConfigError for a task whose data lies in files of its own (json, csv), and for data that can't be had.
+    Errors: ConfigError for a task whose data is in its own files (json, csv), and for data that is not available.
     """
     configs = {name: config.resolved() for name, config in load_configs(request).tasks.items()}
     source = DataSource(Path(request.data_root) if request.data_root else None, request.sample, request.offline)
     for name, config in configs.items():
         path = config.dataset_path
         if path is None or "/" not in path or config.custom_dataset is not None or Path(path).is_dir():
-            hint = "Copy its files by hand, and leave it out here."
-            raise ConfigError(f"{name}: its data is no data set of the hub ({path!r}).", hint=hint)
+            hint = "Copy its files by hand and leave this task out."
+            raise ConfigError(f"{name}: its data is not a data set of the hub ({path!r}).", hint=hint)
     for path in sorted({str(config.dataset_path) for config in configs.values()}):
         _copy(path, source, root)
-    there = replace(request, data_root=str(root), sample=False, offline=True)
+    from_root = replace(request, data_root=str(root), sample=False, offline=True)
     found = []
     for name, config in configs.items():
-        docs = prepare_without_model(there, name).tasks[name].docs
+        docs = prepare_without_model(from_root, name).tasks[name].docs
         found.append(Bundled(name, str(config.dataset_path), len(docs), docs.fingerprint))
         yield found[-1]
     _note(root, found)
 
 
 def _copy(path: str, source: DataSource, root: Path) -> None:
-    """One data set, from the first of the source's folders that has it, else from the hub."""
+    """Copies one data set from the first of the source's folders that has it, else from the hub."""
     if any((root / name).is_dir() for name in hub_ids(path)):
         return
     target, beside = root / path, root / f".{path.replace('/', '--')}.part"
@@ -72,7 +72,7 @@ def _copy(path: str, source: DataSource, root: Path) -> None:
 
 
 def _note(root: Path, found: list[Bundled]) -> None:
-    """Adds the tasks to DIR/bundle.json, in place or not at all."""
+    """Adds the tasks to DIR/bundle.json atomically."""
     folder = RunFolder(root)
     known = folder.read("bundle.json") or {"v": 1, "tasks": {}}
     for each in found:

@@ -1,6 +1,8 @@
-"""Checks tasks without a model: does every config load, does every doc give a prompt, and do the gold answers score full marks?
+"""The checks of `mm-eval validate`.
 
-A task whose own right answers are not scored as right measures its scorer. This finds it before a GPU hour is spent.
+`validate` needs no model: every config must load, every doc must give a prompt, and the gold answers must score full marks.
+A task that scores its own right answers as wrong measures its scorer; this finds it before a GPU hour is spent.
+`invariance` compares a model's answers at batch 1 with those at the real batch and in two shards.
 """
 
 from __future__ import annotations
@@ -24,12 +26,16 @@ from mm_eval.task.task import Task
 from mm_eval.types import Answer, Instance, Slot
 
 MARGIN = 20.0
-"""Nats by which the gold choice is made likelier than the others: enough for brier_score to be 0 to 8 digits."""
+"""Nats between the gold choice and the others: enough for a brier_score of 0 to 8 digits."""
+TOLERANCE = 1e-4
+"""Nats by which log-likelihoods may differ: what float32 allows."""
+Outputs = dict[Slot, Any]
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found out about one task."""
+    """The result of checking one task."""
 
     task: str
     ok: bool
@@ -37,17 +43,17 @@ class Finding:
 
 
 def validate(request: RunRequest) -> Iterator[Finding]:
-    """The faults of all tasks and groups that can't be read, then one finding a task, or one for each of its faults.
+    """The faults of all unreadable tasks and groups, then one finding for each task, or one for each of its faults.
 
     Errors: ConfigError for an option that is wrong for every task.
     """
     unread: list[tuple[str, ConfigError]] = []
     loaded = load_configs(request, unread)
-    told: set[str] = set()
+    reported: set[str] = set()
     for name, error in unread:
         for finding in _findings(name, error):
-            if finding.text not in told:  # two groups may share a member
-                told.add(finding.text)
+            if finding.text not in reported:  # two groups may share a member
+                reported.add(finding.text)
                 yield finding
     unchecked = without_sample(loaded, request) if request.sample and loaded.tasks else set()
     scorers: dict[str, list[Scorer]] = {}
@@ -66,7 +72,7 @@ def validate(request: RunRequest) -> Iterator[Finding]:
 
 
 def _groups(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> Iterator[Finding]:
-    """What is wrong with the groups' own numbers."""
+    """The faults in the configs of the groups."""
     for name, group in loaded.groups.items():
         try:
             group.resolved()
@@ -77,7 +83,7 @@ def _groups(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> Iterator[Fin
 
 
 def _findings(name: str, error: MMEvalError) -> Iterator[Finding]:
-    """A finding for an error, and for each that was found with it."""
+    """A finding for an error, and for each error that was found with it."""
     for fault in all_faults(error):
         yield Finding(name, False, f"{fault.owner} error: {fault}")
 
@@ -109,7 +115,7 @@ def check_task(plan: Prepared, name: str, task: Task) -> Finding:
 
 
 def gold_answer(instance: Instance) -> Any:
-    """What a perfect model would answer."""
+    """The answer of a perfect model."""
     if instance.request_type == "generate_until":
         target = instance.target[0] if isinstance(instance.target, list) and instance.target else instance.target
         return "" if target is None else str(target)
@@ -121,29 +127,22 @@ def gold_answer(instance: Instance) -> Any:
 
 
 def _mark(value: Any) -> float | None:
-    """The mark in a doc's value, where it is a mark: a number, or the `score` of a mapping that is aggregated later."""
+    """The mark in a doc's value: a number, or the `score` of a mapping that is aggregated later; None for any other value."""
     if isinstance(value, Mapping):
         value = value.get("score")
     return float(value) if isinstance(value, (bool, int, float)) else None
 
 
 def _below_full(key: str, mark: float, scoring: TaskScoring) -> bool:
-    """Whether a mark between 0 and 1, of a metric that is better when higher, is not a full one."""
+    """Whether a mark of at least 0 is below 1, for a metric where higher is better."""
     metric = key.split(",")[0]
     better = next((s.higher_is_better[metric] for s in scoring.scorers if metric in s.higher_is_better), True)
     return better and 0 <= mark < 0.999
 
 
-log = logging.getLogger(__name__)
-TOLERANCE = 1e-4
-"""Nats by which log-likelihoods may differ: what float32 allows."""
-
-Outputs = dict[Slot, Any]
-
-
 @dataclass(frozen=True)
 class Difference:
-    """One slot that was answered differently: at batch 1, and the other way."""
+    """A slot with different answers: alone is that at batch 1, other that of the other way."""
 
     slot: Slot
     way: str
@@ -159,9 +158,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How one way of asking compares with batch 1.
+    """The comparison of one way of batching with batch 1.
 
-    answers: what was answered in both ways; a question that failed in both shows nothing.
+    answers: the slots that were compared; those that failed in both ways are not.
     worst: the largest difference of log-likelihoods, in nats.
     """
 
@@ -172,24 +171,24 @@ class Agreement:
 
 
 def invariance(request: RunRequest) -> Iterator[Agreement]:
-    """Asks the docs of a request in three ways; one comparison for the real batch, one for two shards."""
+    """Requests the docs at batch 1, at the real batch and in two shards; one comparison for each of the latter two."""
     plan = prepare(replace(request, batch_size=1))
     assert plan.model is not None
     alone = _answers(plan.model, _instances(plan))
     if failed := [output for output in alone.values() if _failed(output)]:
         log.warning("%d of %d questions failed at batch 1, the first with %s", len(failed), len(alone), failed[0])
-    plan.model = None  # its memory is needed for the other one
+    plan.model = None  # frees its memory for the other one
     real = prepare(request)
     assert real.model is not None
     model = real.model
     together = _answers(model, _instances(real))
-    yield compare(alone, together, f"at batch {request.batch_size}")
+    yield agreement(alone, together, f"at batch {request.batch_size}")
     sharded = {**_answers(model, _instances(real, 0)), **_answers(model, _instances(real, 1))}
-    yield compare(alone, sharded, "in two shards")
+    yield agreement(alone, sharded, "in two shards")
 
 
-def compare(alone: Outputs, other: Outputs, way: str) -> Agreement:
-    """Every slot whose answers differ; log-likelihoods by more than TOLERANCE."""
+def agreement(alone: Outputs, other: Outputs, way: str) -> Agreement:
+    """The slots with different answers; log-likelihoods differ where they are more than TOLERANCE apart."""
     worst, differences, answers = 0.0, [], 0
     for slot, one in alone.items():
         two = other.get(slot)
@@ -215,7 +214,7 @@ def _instances(plan: Prepared, shard: int | None = None) -> Iterator[Instance]:
 
 
 def _answers(model: Model, instances: Iterator[Instance]) -> Outputs:
-    """What the model answers, errors in their place; nothing is asked twice, nothing is kept on disk."""
+    """The model's answers by slot, with errors in their places; nothing is retried or stored."""
     ways = {
         "generate_until": model.generate,
         "loglikelihood": model.loglikelihood,

@@ -1,8 +1,8 @@
-"""Runs compared with a first one, doc by doc: what differs in what was asked, then what differs in what came out.
+"""Compares runs with a first one, doc by doc: first how their requests differ, then how their numbers differ.
 
     compared = compare([RecordedRun.read("runs/a"), RecordedRun.read("runs/b")])
 
-Only docs that both runs scored are paired, and only where the doc itself is the same.
+Only docs that both runs scored, and that are equal in both, are paired.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.metrics.intervals import holm
 from mm_eval.metrics.paired import Estimate, Flips, flips, paired_difference
-from mm_eval.runs.group_changes import group_differences, leaves
+from mm_eval.runs.estimates import Triple, group_differences, leaves
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
 
 EXACT = "†"
@@ -23,11 +23,11 @@ EXACT_NOTE = f"{EXACT} exact 95% interval: nearly all docs are right or wrong, o
 
 @dataclass(frozen=True)
 class Change:
-    """How one number of a task changes from the first run to another one.
+    """The change of one number from the first run to another one.
 
-    first, second: the numbers over the docs that both have. difference: second - first, paired.
-    corrected: its p-value times what Holm says for the number of p-values beside it. flips: of right/wrong metrics.
-    better: whether higher is better. headline: not a part of another number of the task.
+    first, second: the number in each run over the docs that both scored. difference: second - first, paired.
+    corrected: the p-value of the difference after Holm's correction. flips: of right/wrong metrics, else None.
+    better: whether higher is better. headline: whether the number is not a part of another one of its task.
     """
 
     task: str
@@ -42,7 +42,7 @@ class Change:
 
     @property
     def told_apart(self) -> bool:
-        """Whether the two can be told apart at 5%, corrected."""
+        """Whether the difference is significant at 5% after the correction."""
         return self.corrected is not None and self.corrected < 0.05
 
 
@@ -50,8 +50,8 @@ class Change:
 class Comparison:
     """One run against the first.
 
-    differs: what was asked differently, in sentences; to be read before the numbers. answers: per task how many of the
-    docs both have were answered in other words.
+    differs: how the requests differ, in sentences; to be read before the numbers. answers: for each task (docs whose raw
+    answers differ, docs in both runs).
     """
 
     run: RecordedRun
@@ -65,15 +65,17 @@ def compare(
     only: Sequence[str] | None = None,
     family: Callable[[Change], Hashable] = lambda change: "all",
 ) -> list[Comparison]:
-    """Every run after the first against the first; p-values are corrected for their number.
+    """Compares every run after the first with the first; p-values are corrected for their number.
 
-    only: the tasks to compare. family: the changes with one value of it are corrected together; as it is all numbers of all
-        runs, since each of them is looked at. Errors: ConfigError where the runs share none.
+    only: the tasks to compare. family: changes with an equal value are corrected together; by default all numbers of all
+        runs, since each of them is read. Errors: ConfigError for an unknown task, and where two runs share no task.
     """
     first, compared = runs[0], list[Comparison]()
     for name in only or ():
         if name not in first.spec["tasks"]:
-            raise ConfigError(f"{name!r} is no task of {first.folder}.", hint=did_you_mean(name, first.spec["tasks"]))
+            raise ConfigError(
+                f"{name!r} is not a task of {first.folder}.", hint=did_you_mean(name, first.spec["tasks"])
+            )
     for run in runs[1:]:
         comparison = Comparison(run, differs=list(differences_in_spec(first, run)))
         shared = [name for name in first.tasks if name in run.tasks and (only is None or name in only)]
@@ -88,7 +90,7 @@ def compare(
 
 
 def differences_in_spec(first: RecordedRun, second: RecordedRun) -> Iterator[str]:
-    """What two runs asked differently, a sentence each; empty for two models under equal conditions."""
+    """A sentence for each difference between the requests of two runs; none for two models under equal conditions."""
     for what in ("chat", "system", "seed"):
         if first.spec.get(what) != second.spec.get(what):
             names = {"chat": "chat template", "system": "system instruction", "seed": "seed"}
@@ -118,20 +120,20 @@ def _prompt(prompt: Mapping[str, Any]) -> str:
 
 
 def _changes(pair: tuple[RecordedRun, RecordedRun], name: str, comparison: Comparison) -> Iterator[Change]:
-    asked, asked_of_other = (run.asked(name) for run in pair)
-    same = [i for i in asked if i in asked_of_other and asked[i].doc == asked_of_other[i].doc]
-    if left_out := len(asked.keys() | asked_of_other.keys()) - len(same):
+    mine, other = (run.recorded_docs(name) for run in pair)
+    same = [i for i in mine if i in other and mine[i].doc == other[i].doc]
+    if left_out := len(mine.keys() | other.keys()) - len(same):
         comparison.differs.append(f"{name}: {left_out} docs are not the same in both runs, or in one only: left out")
-    comparison.answers[name] = (sum(asked[i].answers != asked_of_other[i].answers for i in same), len(same))
+    comparison.answers[name] = (sum(mine[i].answers != other[i].answers for i in same), len(same))
     first, second = (run.tasks[name] for run in pair)
     headlines = set(headline_keys(first))
     unscored, unknown = 0, list[str]()
     for key in first.values:
         if key not in second.values:
             continue
-        mine = [i for i in same if i in first.values[key]]
-        shared = sorted(i for i in mine if i in second.values[key])
-        unscored = max(unscored, len(mine) - len(shared))
+        scored = [i for i in same if i in first.values[key]]
+        shared = sorted(i for i in scored if i in second.values[key])
+        unscored = max(unscored, len(scored) - len(shared))
         change = _change(first, second, key, shared)
         if change is not None:
             yield replace(change, headline=key in headlines)
@@ -164,10 +166,10 @@ def _change(first: RecordedTask, second: RecordedTask, key: str, shared: list[in
 
 
 def _with_groups(run: RecordedRun, changes: list[Change]) -> list[Change]:
-    """The changes with those of groups in front of their tasks', which are then no headlines."""
-    by_task: dict[str, list[Change]] = {}
+    """All changes, those of groups first; changes of a group's tasks are not headlines."""
+    by_task: dict[str, dict[str, Triple]] = {}
     for change in changes:
-        by_task.setdefault(change.task, []).append(change)
+        by_task.setdefault(change.task, {})[change.key] = (change.first, change.second, change.difference)
     ahead: list[Change] = []
     inside: set[str] = set()
     for group in run.results["groups"]:
@@ -181,7 +183,7 @@ def _with_groups(run: RecordedRun, changes: list[Change]) -> list[Change]:
 
 
 def headline_keys(task: RecordedTask) -> list[str]:
-    """The numbers that are no part of an earlier one: of MME the two sums and not the categories."""
+    """The numbers that are not part of an earlier one: of MME the two sums and not the categories."""
     found: list[str] = []
     for key, of_docs in task.values.items():
         if not any(of_docs.keys() < task.values[earlier].keys() for earlier in found):
@@ -202,7 +204,7 @@ def _correct(compared: Sequence[Comparison], family: Callable[[Change], Hashable
 
 
 def verdict(change: Change, name: str, baseline: str) -> str:
-    """One sentence on one number: which is better and by how much, or how many docs would be needed to tell."""
+    """A sentence on one number: which run is better and by how much, or how many docs would show a difference."""
     found, metric = change.difference, change.key.split(",")[0]
     where = f"{change.task} ({metric})"
     if found.interval is None:
@@ -224,7 +226,7 @@ def verdict(change: Change, name: str, baseline: str) -> str:
 
 
 def spread(found: Estimate, scale: float | None = None) -> str:
-    """ "± 0.0120", half the 95% interval, or "[0.8576, 1.0000] †" where that is exact; empty where there is none."""
+    """Half the 95% interval ("± 0.0120"), or the whole one where it is exact ("[0.8576, 1.0000] †"); empty without one."""
     scale = found.value if scale is None else scale
     if found.margin is not None:
         return f"± {number(found.margin, scale)}"
@@ -232,13 +234,13 @@ def spread(found: Estimate, scale: float | None = None) -> str:
 
 
 def rounded(count: int) -> int:
-    """A count to two digits, upwards: 917 is 920."""
+    """A count rounded up to two digits: 917 is 920."""
     step: int = 10 ** max(0, len(str(count)) - 2)
     return -(-count // step) * step
 
 
 def number(value: float | None, scale: float | None = None) -> str:
-    """Points with one place, fractions with four."""
+    """A number with four decimals, or with two where the scale is 2 or more (points); a dash for None."""
     if value is None:
         return "-"
     return f"{value:.2f}" if abs(scale if scale is not None else value) >= 2 else f"{value:.4f}"
@@ -253,5 +255,5 @@ def signed(value: float, scale: float | None = None) -> str:
 
 
 def p_text(p: float | None, equals: str = "") -> str:
-    """A p-value in three places; what is smaller is said to be smaller."""
+    """A p-value with three decimals, or "<0.001"; a dash for None."""
     return "-" if p is None else "<0.001" if p < 0.001 else f"{equals}{p:.3f}"

@@ -1,6 +1,6 @@
-"""A finished run as its folder tells it: numbers, docs with their values and clusters, and what was asked.
+"""A finished run, read from its folder: its numbers, its docs with their values and clusters, and its requests.
 
-Nothing here needs the model or the data: the task files are read again for the aggregation functions alone.
+Neither the model nor the data is needed. The task files are loaded again for their aggregation functions only.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 OF_RUN = frozenset({"spec", "request"})
 OF_RESULTS = frozenset({"results", "groups", "group_subtasks", "configs", "versions", "higher_is_better", "run"})
 OF_ROW = frozenset({"doc_id", "status", "doc", "prompt", "target", "resps", "scores"})
-"""What the files of a run must have to be read."""
+"""Keys that run.json, results.json and a row of samples/ must have."""
 
 Aggregation = Callable[[Sequence[Any]], float]
 
@@ -37,8 +37,8 @@ Aggregation = Callable[[Sequence[Any]], float]
 class RecordedTask:
     """The scored docs of one task of a run.
 
-    values: {"metric,filter": {doc_id: value}}. clusters: {doc_id: what it was drawn together with}. better: which way each
-    metric is better. recorded: the numbers and standard errors of results.json.
+    values: {"metric,filter": {doc_id: value}}. clusters: {doc_id: number of its cluster}. better: {metric: higher is better}.
+    recorded: the task's row of results.json. aggregations: the task's own functions by key.
     """
 
     name: str
@@ -50,16 +50,16 @@ class RecordedTask:
     _whole: dict[str, Estimate | None] = field(default_factory=dict, repr=False)
 
     def aggregation(self, key: str) -> Aggregation | None:
-        """The function that makes the number of a key: the task's own, else the mean where the values are numbers."""
+        """The function that computes the number of a key: the task's own, else the mean where all values are numbers."""
         if key in self.aggregations:
             return self.aggregations[key]
         numbers = all(isinstance(value, (bool, int, float)) for value in self.values.get(key, {}).values())
         return mean if numbers else None
 
     def estimate(self, key: str, of_docs: Collection[int] | None = None) -> Estimate | None:
-        """The number of a key with its interval, None where its aggregation can't be had or fails.
+        """The number of a key with its 95% interval; None where its aggregation function is not available or fails.
 
-        of_docs: of these docs alone. Of all docs it is the recorded number with the recorded standard error, where there is one.
+        of_docs: over these docs only. Over all docs it is the recorded number with its recorded standard error, if there is one.
         """
         if of_docs is not None and len(of_docs) < len(self.values.get(key, ())):
             return self._estimate(key, {doc_id: self.values[key][doc_id] for doc_id in of_docs})
@@ -83,8 +83,8 @@ class RecordedTask:
             return None
 
 
-class Asked(NamedTuple):
-    """A doc and the raw answers to it, each as a digest, so that two runs can be held against each other."""
+class DocDigests(NamedTuple):
+    """A doc and its raw answers, each as a digest, so that two runs can be compared."""
 
     doc: bytes
     answers: bytes
@@ -102,19 +102,19 @@ class RecordedRun:
 
     @classmethod
     def read(cls, folder: str | Path, name: str = "") -> RecordedRun:
-        """The run in a folder; ConfigError where there is none, or none that was scored.
+        """The run in a folder. Errors: ConfigError where there is none, or one without results; StoreError for damaged files.
 
-        name: what tables call its model, else what was loaded.
+        name: the model's name in tables; by default the name of what was loaded.
         """
         path = Path(folder)
         run, results = _read(path, "run.json", OF_RUN), _read(path, "results.json", OF_RESULTS)
         if not isinstance(run["spec"].get("tasks"), dict) or not isinstance(run["request"].get("tasks"), list):
-            raise StoreError("it does not say which tasks were asked.", where=str(path / "run.json"))
+            raise StoreError("it does not name the tasks of the run.", where=str(path / "run.json"))
         return cls(path, results, run["spec"], run["request"], name)
 
     @property
     def model(self) -> str:
-        """The model as a table names it: its name in a release file, else what was loaded, else the adapter."""
+        """The model's name in tables: that in a release file, else of the checkpoint, else of the adapter."""
         if name := self.name or self.request.get("name"):
             return str(name)
         run = self.results["run"]
@@ -139,7 +139,7 @@ class RecordedRun:
                 for line in file:
                     row = json.loads(line)
                     if not isinstance(row, dict) or not row.keys() >= OF_ROW:
-                        raise ValueError("it is no row of a run")
+                        raise ValueError("it is not a row of a run")
                     yield row
                     read += 1
         except FileNotFoundError as error:
@@ -157,8 +157,8 @@ class RecordedRun:
         recorded = self.results["results"].get(name, {})
         task = RecordedTask(name, better=self.results["higher_is_better"].get(name, {}), recorded=recorded)
         task.aggregations = self.aggregations.get(name, {})
-        clusters: dict[str | int, int] = {}  # a number a cluster: its name may be several digests long
-        last = None  # equal values are one object: a doc's under its category and in the sum, two docs' on one picture
+        clusters: dict[str | int, int] = {}  # a number for each cluster, since its name may be several digests long
+        last = None  # equal neighbours share one object: the values of a doc in its category and in the sum
         for row in self.rows(name):
             doc_id = row["doc_id"]
             drawn_with = json.dumps(row["cluster"]) if "cluster" in row else doc_id
@@ -170,20 +170,21 @@ class RecordedRun:
         if recorded and recorded["n"] != len(task.clusters):
             what = f"it has {len(task.clusters)} docs, and results.json is of {recorded['n']}."
             raise StoreError(what, where=str(self.samples_path(name)), hint="mm-eval score RUN writes both anew.")
-        order = list(recorded)  # as the table has them, not as docs came by
+        order = list(recorded)  # the order of the table, not of the docs
         places = {key: order.index(key) if key in order else len(order) for key in task.values}
         task.values = {key: task.values[key] for key in sorted(task.values, key=lambda key: places[key])}
         return task
 
-    def asked(self, name: str) -> dict[int, Asked]:
-        """For each doc of a task what was asked and answered, as digests."""
+    def recorded_docs(self, name: str) -> dict[int, DocDigests]:
+        """The docs of a task and their answers, as digests, by doc id."""
         return {
-            row["doc_id"]: Asked(_digest([row["doc"], row["target"]]), _digest(row["resps"])) for row in self.rows(name)
+            row["doc_id"]: DocDigests(_digest([row["doc"], row["target"]]), _digest(row["resps"]))
+            for row in self.rows(name)
         }
 
     @cached_property
     def aggregations(self) -> dict[str, dict[str, Aggregation]]:
-        """The aggregation functions of each task's keys; empty for a task whose files can't be read any more."""
+        """The aggregation functions of each task by key; none for a task whose files can no longer be loaded."""
         from mm_eval.scorers.of_task import scorers_of
 
         found: dict[str, dict[str, Aggregation]] = {}
@@ -204,7 +205,7 @@ class RecordedRun:
 
     @cached_property
     def group_metrics(self) -> dict[str, list[GroupMetric]]:
-        """How each group's numbers come from its tasks'."""
+        """How each group's numbers are computed from those of its tasks."""
         found: dict[str, list[GroupMetric]] = {}
         for name, config in self._loaded.groups.items() if self._loaded else ():
             try:
@@ -215,7 +216,7 @@ class RecordedRun:
 
     @cached_property
     def _loaded(self) -> Loaded | None:
-        """The task files that the run was asked with, None where they are gone."""
+        """The configs of the run's tasks; None where they can no longer be loaded."""
         from mm_eval.request import RunRequest, load_configs
 
         try:
@@ -225,9 +226,9 @@ class RecordedRun:
 
 
 def sample_name(name: str) -> str:
-    """A row's name as the name of a file of its own, visible and within its folder.
+    """A task's name as a file name: visible, unique and inside its folder.
 
-    A plain name is kept; one that can't stand as it is, or looks as if it had been marked so, gets a digest of itself.
+    A plain name is kept. Any other one, and one that ends like a digest, gets its digest as an ending.
 
     >>> sample_name("mme"), sample_name("a::b@mcqa"), sample_name("../.b")
     ('mme', 'a__b@mcqa-cf1d76bc', '__.b-4cf595a8')
@@ -239,14 +240,14 @@ def sample_name(name: str) -> str:
 
 
 def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
-    """A JSON file of a run folder with the keys that it must have."""
+    """A JSON file of a run folder, which must have these keys with mappings."""
     try:
         found = json.loads((folder / name).read_text(encoding="utf-8"))
     except OSError as error:
         hint = "Give the folder of a run." if name == "run.json" else "Score it first: mm-eval score RUN."
         raise ConfigError(f"there is no {name} in this folder.", where=str(folder), hint=hint) from error
     except ValueError as error:
-        raise StoreError(f"it is no JSON: {error}.", where=str(folder / name)) from error
+        raise StoreError(f"it is not JSON: {error}.", where=str(folder / name)) from error
     if not isinstance(found, dict) or not needed <= {key for key, value in found.items() if isinstance(value, dict)}:
         hint = "" if name == "run.json" else "mm-eval score RUN writes it anew."
         raise StoreError("it is not what a run writes.", where=str(folder / name), hint=hint)
@@ -258,7 +259,7 @@ def _digest(value: Any) -> bytes:
 
 
 def _lean(value: Any) -> Any:
-    """A value of a doc with its texts and right/wrong marks shared with other docs': a run has them by the thousand."""
+    """A doc's value with its texts and right/wrong marks shared between docs, to save memory."""
     if type(value) is str:
         return sys.intern(value)
     if type(value) is float:

@@ -1,37 +1,32 @@
-"""The table of a release: rows are benchmarks, columns are models, the best of a row is bold.
+"""The numbers of a release: rows are benchmarks, columns are models.
 
     table = release_table([RecordedRun.read(folder), ...], read_reference("reference.yaml"))
-    print(as_markdown(table, intervals=True))
 
-Numbers that others reported come from a file of the user's, each with its source; where we measured the same model, the cell
+Numbers that others reported come from a file of the user's, each with its source. Where we measured the same model, our number
 says whether the two match.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mm_eval.errors import ConfigError, did_you_mean
-from mm_eval.report.safe import csv_cell, html, in_line, latex, latex_comment, markdown
 from mm_eval.request import plain, shortly
 from mm_eval.runs.compare import headline_keys, number, signed
-from mm_eval.runs.group_changes import estimates
+from mm_eval.runs.estimates import estimates
 from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.results import warnings_of
-from mm_eval.types import MetricKey
+from mm_eval.runs.results import numbers_of, warnings_of
 
 REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source")
 
 
 @dataclass(frozen=True)
 class Reported:
-    """A number that somebody printed, in our units (fractions in [0, 1], MME in points), and where."""
+    """A published number in our units (fractions in [0, 1], MME in points), and its source."""
 
     model: str
     task: str
@@ -42,11 +37,11 @@ class Reported:
 
 
 @dataclass
-class Cell:
+class ReleaseNumber:
     """One number of a model: ours with its 95% interval, or reported.
 
     margin: half the interval; None where there is none, or where it is exact and has two unequal halves.
-    best: of its row. flaw: what it lacks.
+    best: of its row. verdict: whether a reported number matches. flaw: failed, missing or cut docs.
     """
 
     value: float
@@ -60,10 +55,10 @@ class Cell:
 
 @dataclass
 class ReleaseTable:
-    """rows: (benchmark, metric) to cells by column. columns: models in order, ours first. notes: below the table."""
+    """rows: (benchmark, metric) to numbers by column. columns: models in order, ours first. notes: below the table."""
 
     columns: list[str] = field(default_factory=list)
-    rows: dict[tuple[str, str], dict[str, Cell]] = field(default_factory=dict)
+    rows: dict[tuple[str, str], dict[str, ReleaseNumber]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def label(self, row: tuple[str, str]) -> str:
@@ -75,7 +70,7 @@ class ReleaseTable:
 def read_reference(path: str) -> list[Reported]:
     """Reported numbers from YAML: `reported: [{model, task, metric, value, tolerance, source}]`; metric may be left out.
 
-    Errors: ConfigError naming the entry that is wrong. A number without a source is none.
+    Errors: ConfigError naming the entry that is wrong; an entry without a source is.
     """
     from mm_eval.catalog.yaml import load_file
 
@@ -86,7 +81,7 @@ def read_reference(path: str) -> list[Reported]:
     for place, entry in enumerate(entries, 1):
         where = f"{path}: entry {place}"
         if not isinstance(entry, Mapping):
-            raise ConfigError(f"{shortly(entry)} is no mapping.", where=where)
+            raise ConfigError(f"{shortly(entry)} is not a mapping.", where=where)
         for key in entry:
             if key not in REFERENCE_KEYS:
                 raise ConfigError(f"unknown key {key!r}.", where=where, hint=did_you_mean(str(key), REFERENCE_KEYS))
@@ -119,10 +114,10 @@ def release_table(
     holes: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> ReleaseTable:
-    """The numbers of all runs; runs of one model that measured different tasks are one column.
+    """The numbers of all runs; runs of one model on different tasks share a column.
 
-    holes: models without numbers, each with the reason; an empty column and a note each.
-    order: of the columns; the others come after them.
+    holes: models without numbers, with the reason; each gets an empty column and a note.
+    order: the names of the first columns.
     """
     table, better = ReleaseTable(), dict[tuple[str, str], bool]()
     for run in runs:
@@ -143,8 +138,8 @@ def release_table(
     table.columns.sort(key=lambda column: places.get(column, len(places)))
     for entry in reported:
         _add_reported(table, entry)
-    for row, cells in table.rows.items():
-        _mark_best(cells, better.get(row, True))
+    for row, numbers in table.rows.items():
+        _mark_best(numbers, better.get(row, True))
     return table
 
 
@@ -154,23 +149,22 @@ def _parts(run: RecordedRun) -> dict[str, str]:
 
 
 def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str], bool]) -> None:
-    found: dict[tuple[str, str], Cell] = {}
+    """Adds a run's headline numbers, in a column of its own where its model's column has them already."""
+    found: dict[tuple[str, str], ReleaseNumber] = {}
     for name, row in run.results["results"].items():
         task, measured = run.tasks.get(name), estimates(run, name)
-        shown = headline_keys(task) if task is not None else [str(k) for t in row if (k := MetricKey.parse(t))]
-        for text in shown:
-            key, value = MetricKey.parse(text), row.get(text)
-            if key is None or key.is_stderr or not isinstance(value, (int, float)) or not math.isfinite(value):
+        numbers = {str(each.key): each for each in numbers_of(row, run.results["higher_is_better"].get(name, {}))}
+        flaws = {"failed": "docs failed", "not_requested": "docs were not requested", "cut": "prompts were cut"}
+        flaw = ", ".join(f"{row[count]} of {row['n']} {what}" for count, what in flaws.items() if row.get(count))
+        for key in headline_keys(task) if task is not None else numbers:
+            each = numbers.get(key)
+            if each is None or not isinstance(each.value, (int, float)) or not math.isfinite(each.value):
                 continue
-            known = measured.get(text)
+            known = measured.get(key)
             margin, interval = (known.margin, known.interval) if known else (None, None)
-            metric = text.removesuffix(",none")
-            flaws = {"failed": "docs failed", "not_requested": "docs were not requested", "cut": "prompts were cut"}
-            flaw = ", ".join(f"{row[count]} of {row['n']} {what}" for count, what in flaws.items() if row.get(count))
-            found[(str(row.get("alias", name)), metric)] = Cell(float(value), margin, interval, flaw=flaw)
-            better[(str(row.get("alias", name)), metric)] = (
-                run.results["higher_is_better"].get(name, {}).get(key.metric, True)
-            )
+            place = (str(row.get("alias", name)), key.removesuffix(",none"))
+            found[place] = ReleaseNumber(float(each.value), margin, interval, flaw=flaw)
+            better[place] = each.higher_is_better is not False
     model = _line(run.model)
     column = model
     if any(column in table.rows.get(row, {}) for row in found):
@@ -180,15 +174,15 @@ def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str]
         column = _line(f"{model} ({run.folder})")
     if column not in table.columns:
         table.columns.append(column)
-    for place, cell in found.items():
-        table.rows.setdefault(place, {})[column] = cell
-        if cell.flaw:
-            table.notes.append(f"{column}, {place[0]}: {cell.flaw}.")
+    for place, release_number in found.items():
+        table.rows.setdefault(place, {})[column] = release_number
+        if release_number.flaw:
+            table.notes.append(f"{column}, {place[0]}: {release_number.flaw}.")
 
 
 def _line(name: str) -> str:
-    """A name in one line, as columns are called and looked up by."""
-    return in_line(" ".join(name.split()))
+    """A model's name without line breaks and runs of spaces, by which columns are named and looked up."""
+    return " ".join(name.split())
 
 
 def _add_reported(table: ReleaseTable, entry: Reported) -> None:
@@ -196,12 +190,12 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
     if not rows:
         known = [task for task, _ in table.rows] + [metric for _, metric in table.rows]
         hint = did_you_mean(entry.metric or entry.task, known)
-        raise ConfigError(f"no row is {entry.task!r} with {entry.metric!r}, which {entry.source} reports.", hint=hint)
+        raise ConfigError(f"no row has {entry.task!r} with {entry.metric!r}, which {entry.source} reports.", hint=hint)
     if len(rows) > 1:
         metrics = ", ".join(metric for _, metric in rows)
         raise ConfigError(f"{entry.task!r} has several numbers: say which `metric` {entry.source} reports ({metrics}).")
-    cells = table.rows[rows[0]]
-    ours = cells.get(entry.model)
+    numbers = table.rows[rows[0]]
+    ours = numbers.get(entry.model)
     if ours is not None and ours.ours:
         off = ours.value - entry.value
         scale = max(abs(ours.value), abs(entry.value))
@@ -215,121 +209,19 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
         return
     if entry.model not in table.columns:
         table.columns.append(entry.model)
-    cells[entry.model] = Cell(entry.value, ours=False)
+    numbers[entry.model] = ReleaseNumber(entry.value, ours=False)
     table.notes.append(f"{entry.model}, {rows[0][0]}: as reported, {entry.source}; not measured by us.")
 
 
-def _mark_best(cells: Mapping[str, Cell], higher: bool) -> None:
-    values = [cell.value for cell in cells.values()]
+def _mark_best(row: Mapping[str, ReleaseNumber], higher: bool) -> None:
+    values = [each.value for each in row.values()]
     best = max(values) if higher else min(values)
-    for cell in cells.values():
-        cell.best = len(values) > 1 and cell.value == best and min(values) != max(values)
-
-
-def _text(cell: Cell | None, intervals: bool, bold: Callable[[str], str]) -> str:
-    if cell is None:
-        return "–"
-    shown = number(cell.value)
-    shown = bold(shown) if cell.best else shown
-    if intervals and cell.margin is not None:
-        shown += f" ± {number(cell.margin, cell.value)}"
-    elif intervals and cell.interval is not None:
-        shown += f" [{', '.join(number(bound, cell.value) for bound in cell.interval)}]"
-    return shown + ("" if cell.ours else " *") + (f" ({cell.verdict})" if cell.verdict else "")
-
-
-def _grid(table: ReleaseTable, intervals: bool, bold: Callable[[str], str]) -> list[list[str]]:
-    return [
-        [table.label(row), *(_text(cells.get(column), intervals, bold) for column in table.columns)]
-        for row, cells in table.rows.items()
-    ]
-
-
-def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
-    cells = [cell for row in table.rows.values() for cell in row.values()]
-    marks = ["* as reported, not measured by us."] if any(not cell.ours for cell in cells) else []
-    if intervals and any(cell.margin is not None for cell in cells):
-        marks.append("± is half of the 95% interval.")
-    if intervals and any(cell.margin is None and cell.interval is not None for cell in cells):
-        marks.append("[low, high] is the exact 95% interval, where nearly all docs are right or wrong.")
-    return marks + table.notes
-
-
-def as_markdown(table: ReleaseTable, intervals: bool = False) -> str:
-    """GitHub's kind of table; nothing in a name is read as markup."""
-
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cells) + " |"
-
-    grid = [[markdown(label), *cells] for label, *cells in _grid(table, intervals, lambda text: f"**{text}**")]
-    head = [line(["benchmark", *map(markdown, table.columns)]), line(["---", *["---:"] * len(table.columns)])]
-    notes = [f"\n{markdown(note)}" for note in _footnotes(table, intervals)]
-    return "\n".join([*head, *map(line, grid), *notes])
-
-
-def as_latex(table: ReleaseTable, intervals: bool = False) -> str:
-    """A booktabs tabular."""
-    lines = []
-    for label, *cells in _grid(table, intervals, lambda text: f"\\textbf{{{text}}}"):
-        shown = [cell.replace(" ± ", r" {\small $\pm$ ") + ("}" if " ± " in cell else "") for cell in cells]
-        lines.append(" & ".join([latex(label), *shown]) + r" \\")
-    head = " & ".join(["benchmark", *map(latex, table.columns)]) + r" \\"
-    notes = [latex_comment(note) for note in _footnotes(table, intervals)]
-    columns = "l" + "r" * len(table.columns)
-    body = [
-        rf"\begin{{tabular}}{{{columns}}}",
-        r"\toprule",
-        head,
-        r"\midrule",
-        *lines,
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-    return "\n".join([*body, *notes])
-
-
-def as_csv(table: ReleaseTable, intervals: bool = True) -> str:
-    """One row a number: benchmark, metric, model, value, low, high, best, ours, verdict. No cell can start a formula."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["benchmark", "metric", "model", "value", "low", "high", "best", "source", "verdict"])
-    for (task, metric), cells in table.rows.items():
-        for column, cell in cells.items():
-            low, high = cell.interval or ("", "")
-            texts = [csv_cell(text) for text in (task, metric, column)]
-            source = "ours" if cell.ours else "as reported"
-            writer.writerow([*texts, cell.value, low, high, int(cell.best), source, csv_cell(cell.verdict)])
-    return out.getvalue().rstrip("\n")
-
-
-def as_html(table: ReleaseTable, intervals: bool = False) -> str:
-    """A table element, for a page of one's own or a notebook."""
-    head = "".join(f"<th>{html(name)}</th>" for name in ("benchmark", *table.columns))
-    body = []
-    for row, cells in table.rows.items():
-        shown = [_text(cells.get(column), intervals, lambda text: text) for column in table.columns]
-        best = [bool((cell := cells.get(column)) and cell.best) for column in table.columns]
-        marked = [
-            f"<td>{f'<b>{html(text)}</b>' if bold else html(text)}</td>" for text, bold in zip(shown, best, strict=True)
-        ]
-        body.append(f"<tr><td>{html(table.label(row))}</td>{''.join(marked)}</tr>")
-    notes = "".join(f"<p>{html(note)}</p>" for note in _footnotes(table, intervals))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{notes}"
-
-
-def as_html_page(table: ReleaseTable, intervals: bool = False) -> str:
-    """The table as a page of its own."""
-    style = (
-        ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:24px;overflow-x:auto}"
-        "td,th{padding:4px 14px 4px 0;text-align:right;white-space:nowrap;border-bottom:1px solid #8886}"
-        "td:first-child,th:first-child{text-align:left}"
-    )
-    head = f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>mm-eval</title><style>{style}</style>'
-    return f"{head}{as_html(table, intervals)}</html>"
+    for each in row.values():
+        each.best = len(values) > 1 and each.value == best and min(values) != max(values)
 
 
 def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
-    """The hub's `model-index` of a model card: one entry a model, a result a task."""
+    """The `model-index` of a model card for the hub: an entry for each model, a result for each task."""
     entries: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         for name, task in run.tasks.items():

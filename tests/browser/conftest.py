@@ -8,7 +8,7 @@ import pytest
 
 from mm_eval.report.html import write_report
 from mm_eval.runs.recorded import RecordedRun
-from tests.report.conftest import answers_with, base, dummy_run, mme_rows, perfect, ran, set_count, worse  # noqa: F401
+from tests.runs.conftest import answers_with, base, dummy_run, mme_rows, perfect, ran, set_count, worse  # noqa: F401
 
 ATTACK = (
     "</script><script>window.attacked=1</script><img src=x onerror='window.attacked=2'> \x1b[31mred<!-- --> <!--ROWS-->"

@@ -3,7 +3,7 @@
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.report.compare_page import write_comparison
+from mm_eval.report.comparison import write_comparison
 from mm_eval.runs.compare import compare
 from mm_eval.runs.recorded import RecordedRun
 

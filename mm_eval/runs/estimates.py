@@ -1,34 +1,55 @@
-"""Numbers of groups with what their intervals need, and their differences: from the tasks' numbers and paired differences.
+"""The numbers of a run with their 95% intervals, and the paired differences of groups.
+
+`estimates` is the one rule for intervals in all reports: Student's t where the docs vary enough, the exact interval elsewhere
+(`metrics.paired`); a group's interval comes from those of its tasks.
 
 A group's number is a function f of its tasks' numbers: a mean, or one of the YAML's own. To first order it changes by what each
-task's error changes it by, and what a task adds to the variance of f(second) - f(first) is
+task's error changes it by. A task adds to the variance of f(second) - f(first)
 
     da^2 + db^2 - 2 r da db
 
-where da and db are the changes of f by one standard error of the task's number in either run, and r is how far the two numbers
-move together, which the paired difference tells: se(b - a)^2 = se(a)^2 + se(b)^2 - 2 r se(a) se(b). For means this is exact.
+where da and db are the changes of f by one standard error of the task's number in either run. r is how far the two numbers move
+together, which follows from the paired difference: se(b - a)^2 = se(a)^2 + se(b)^2 - 2 r se(a) se(b). For means this is exact.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from mm_eval.metrics.intervals import combined
 from mm_eval.metrics.paired import Estimate
 from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.results import numbers_of
 from mm_eval.scorers.groups import GroupMetric, Member, aggregate_group
-from mm_eval.types import MetricKey
-
-if TYPE_CHECKING:
-    from mm_eval.runs.compare import Change
-
+from mm_eval.types import Number
 
 Triple = tuple[Estimate, Estimate, Estimate]
 """A number in the first run, in the second, and their paired difference."""
 OfTasks = Callable[[Mapping[str, float]], float | None]
-"""A group's number from its tasks' numbers."""
+"""Computes a group's number from its tasks' numbers."""
+
+
+def estimates(run: RecordedRun, name: str) -> dict[str, Estimate]:
+    """The numbers of a task or group by key, each with its 95% interval where there is one.
+
+    For a task whose own functions can no longer be loaded: the recorded number with its standard error.
+    """
+    is_group = name in run.results["groups"]
+    task = run.tasks.get(name)
+    found = {}
+    for number in numbers_of((run.results["groups"] if is_group else run.results["results"])[name]):
+        if not isinstance(number.value, (int, float)):
+            continue
+        key = str(number.key)
+        if is_group:
+            found[key] = _of_group(run, name, number)
+        elif task is not None:
+            values = task.values.get(key, {})
+            clusters = len({task.clusters[doc_id] for doc_id in values})
+            recorded = Estimate(float(number.value), number.stderr, len(values), clusters, max(1, clusters - 1))
+            found[key] = task.estimate(key) or recorded
+    return found
 
 
 def leaves(run: RecordedRun, group: str) -> list[str]:
@@ -39,62 +60,17 @@ def leaves(run: RecordedRun, group: str) -> list[str]:
     return [leaf for member in members for leaf in leaves(run, member)]
 
 
-def group_estimates(run: RecordedRun, group: str) -> dict[str, Estimate]:
-    """The recorded numbers of a group by key, each with its interval."""
-    row, names = run.results["groups"][group], leaves(run, group)
-    found = {}
-    for text, value in row.items():
-        key = MetricKey.parse(text)
-        if key is None or key.is_stderr or not isinstance(value, (int, float)):
-            continue
-        below = {name: e for name in dict.fromkeys(names) if (e := run.tasks[name].estimate(text))}
-        stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
-        places = {name: names.count(name) for name in below}
-        made_by = (
-            _function(m, text, {n: e.docs for n, e in below.items()}, places) for m in run.group_metrics.get(group, ())
-        )
-        values = {name: e.value for name, e in below.items()}
-        f = next(
-            (f for f in made_by if (made := f(values)) is not None and math.isclose(made, value, rel_tol=1e-6)), None
-        )
-        found[text] = _together(float(value), stderr, below, f)
-    return found
-
-
-def estimates(run: RecordedRun, name: str) -> dict[str, Estimate]:
-    """The numbers of a row of the table, a task's or a group's, as far as their intervals can be had: one rule for all reports.
-
-    Of a task whose own functions can't be read any more, the recorded number with its standard error.
-    """
-    if name in run.results["groups"]:
-        return group_estimates(run, name)
-    task, row, found = run.tasks.get(name), run.results["results"][name], dict[str, Estimate]()
-    for text, value in row.items():
-        key = MetricKey.parse(text)
-        if task is None or key is None or key.is_stderr or not isinstance(value, (int, float)):
-            continue
-        stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
-        values = task.values.get(text, {})
-        clusters = len({task.clusters[doc_id] for doc_id in values})
-        whole = Estimate(float(value), stderr, len(values), clusters, max(1, clusters - 1))
-        found[text] = task.estimate(text) or whole
-    return found
-
-
 def group_differences(
-    run: RecordedRun, group: str, changes: Mapping[str, Sequence[Change]]
+    run: RecordedRun, group: str, changes: Mapping[str, Mapping[str, Triple]]
 ) -> Iterator[tuple[str, Estimate, Estimate, Estimate]]:
     """(key, first, second, difference) of each number of a group over the docs that both runs have.
 
-    changes: those of each task. Nothing where one of the group's tasks is not in both runs.
+    changes: of each task by key. Nothing where one of the group's tasks is not in both runs.
     """
     names = leaves(run, group)
     if not names or any(name not in changes for name in names):
         return
-    below = {
-        name: {change.key: (change.first, change.second, change.difference) for change in changes[name]}
-        for name in names
-    }
+    below = {name: changes[name] for name in names}
     for metric in run.group_metrics.get(group, ()):
         for key in dict.fromkeys(key for found in below.values() for key in found):
             having = {name: found[key] for name, found in below.items() if key in found}
@@ -103,8 +79,21 @@ def group_differences(
                 yield key, *total
 
 
+def _of_group(run: RecordedRun, group: str, number: Number) -> Estimate:
+    """A recorded number of a group with its interval."""
+    key, names = str(number.key), leaves(run, group)
+    below = {name: e for name in dict.fromkeys(names) if (e := run.tasks[name].estimate(key))}
+    places = {name: names.count(name) for name in below}
+    values, sizes = {name: e.value for name, e in below.items()}, {name: e.docs for name, e in below.items()}
+    functions = (_function(metric, key, sizes, places) for metric in run.group_metrics.get(group, ()))
+    fitting = (
+        f for f in functions if (made := f(values)) is not None and math.isclose(made, number.value, rel_tol=1e-6)
+    )
+    return _together(float(number.value), number.stderr, below, next(fitting, None))
+
+
 def _total(metric: GroupMetric, key: str, tasks: Mapping[str, Triple], places: Mapping[str, int]) -> Triple | None:
-    """The group's triple; None where the entry is of another key, or its function fails on these numbers."""
+    """The group's triple; None where the metric has another key, or its function fails on these numbers."""
     f = _function(metric, key, {name: difference.docs for name, (_, _, difference) in tasks.items()}, places)
     before, after, changed = ({name: triple[n] for name, triple in tasks.items()} for n in range(3))
     first, second = (f({name: e.value for name, e in found.items()}) for found in (before, after))
@@ -115,7 +104,7 @@ def _total(metric: GroupMetric, key: str, tasks: Mapping[str, Triple], places: M
     values = {name: e.value for name, e in after.items()}
 
     def changed_by(differences: Mapping[str, float]) -> float | None:
-        """The group's change, were the tasks' changes these."""
+        """The group's change if these were the tasks' changes."""
         moved = f({name: values[name] + differences[name] - changed[name].value for name in values})
         return None if moved is None or first is None else moved - first
 
@@ -128,7 +117,7 @@ def _total(metric: GroupMetric, key: str, tasks: Mapping[str, Triple], places: M
 
 
 def _function(metric: GroupMetric, key: str, sizes: Mapping[str, int], places: Mapping[str, int]) -> OfTasks:
-    """What makes a group's number of its tasks' numbers; None where it is of another key, or fails."""
+    """The function that computes a group's number from its tasks' numbers; it returns None for another key, or where it fails."""
 
     def f(values: Mapping[str, float]) -> float | None:
         members = {name: Member({key: value}, sizes[name], {}, places[name]) for name, value in values.items()}
@@ -139,7 +128,7 @@ def _function(metric: GroupMetric, key: str, sizes: Mapping[str, int], places: M
 
 
 def _shifts(f: OfTasks, tasks: Mapping[str, Estimate]) -> dict[str, float | None]:
-    """What each task's standard error changes f by; None where either is unknown."""
+    """The change of f by each task's standard error; None where either is unknown."""
     values = {name: found.value for name, found in tasks.items()}
 
     def shift(name: str, error: float | None) -> float | None:
@@ -152,10 +141,10 @@ def _shifts(f: OfTasks, tasks: Mapping[str, Estimate]) -> dict[str, float | None
 
 
 def _share(da: float | None, db: float | None, a: Estimate, b: Estimate, difference: Estimate) -> float | None:
-    """What one task adds to the variance of the group's difference."""
+    """A task's share in the variance of the group's difference."""
     if da is None or db is None or difference.stderr is None:
         return None
-    if not a.stderr or not b.stderr:  # a number without spread moves with none
+    if not a.stderr or not b.stderr:  # a number without spread is not correlated with any other
         return da * da + db * db
     together = (a.stderr**2 + b.stderr**2 - difference.stderr**2) / (2 * a.stderr * b.stderr)
     return da * da + db * db - 2 * max(-1.0, min(1.0, together)) * da * db
@@ -173,10 +162,10 @@ def _together(
     f: OfTasks | None,
     shares: Mapping[str, float | None] | None = None,
 ) -> Estimate:
-    """A number of docs that several tasks have between them.
+    """A number over the docs of several tasks.
 
-    f: what makes it of the tasks' numbers, None where that is not known. shares: what each task adds to its variance; else they
-        are worked out with f. The degrees of freedom are Satterthwaite's: those of a task count as much as its share.
+    f: computes it from the tasks' numbers; None where that is not known. shares: each task's share in its variance; computed
+        with f where they are None. The degrees of freedom are Satterthwaite's: a task's count as much as its share.
     """
     if shares is None and f is not None:
         shares = {name: None if d is None else d * d for name, d in _shifts(f, below).items()}
@@ -190,7 +179,7 @@ def _together(
 
 
 def _exact(value: float, below: Mapping[str, Estimate], f: OfTasks | None) -> tuple[float, float] | None:
-    """The interval of a group with a task whose own is exact: from how far each task's interval takes the number."""
+    """The interval of a group with a task whose own is exact: from the change of f by each end of the tasks' intervals."""
     if f is None or all(e.exact is None for e in below.values()):
         return None
     values, gaps = {name: e.value for name, e in below.items()}, []

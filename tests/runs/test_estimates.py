@@ -10,9 +10,10 @@ import pytest
 from mm_eval.cli import main
 from mm_eval.metrics.intervals import t_quantile
 from mm_eval.report.html import write_report
+from mm_eval.report.prompts import render
 from mm_eval.runs.compare import compare
-from mm_eval.runs.group_changes import group_estimates
-from mm_eval.runs.prompts import PromptTrial, render
+from mm_eval.runs.estimates import estimates
+from mm_eval.runs.prompts import PromptComparison
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import release_table
 
@@ -136,14 +137,14 @@ def test_prompts_have_a_table_for_the_group(tmp_path, marks):
     for key, run in zip(("default", "other"), runs, strict=True):
         for prompt in run.results["run"]["prompts"].values():
             prompt["key"] = key
-    trial = PromptTrial.read("recorded", {"default": runs[0].folder, "other": runs[1].folder})
+    trial = PromptComparison.read("recorded", {"default": runs[0].folder, "other": runs[1].folder})
     trial.runs = {"default": runs[0], "other": runs[1]}
     text = render([trial])
     table = text[text.index("\nG ") :].splitlines()
     lost = sum(a > b for task in ("one", "two") for a, b in zip(marks["a"][task], marks["b"][task], strict=True))
     cells = table[4].split()
     assert cells[0] == "other" and int(cells[-3]) == lost
-    found = group_estimates(runs[1], "G")["exact_match,none"]
+    found = estimates(runs[1], "G")["exact_match,none"]
     assert f"{found.value:.4f} ± {found.margin:.4f}" in table[4] and (found.docs, found.freedom) == (130, 128)
     assert "On G (exact_match)" in text and "n one (exact_match)" not in text, (
         "a verdict for the whole, not for its parts"
@@ -154,12 +155,12 @@ def test_every_report_gives_a_group_the_same_students_interval(tmp_path):
     """Two tasks count alike, and nearly all the doubt is the small one's: its 4 degrees of freedom count, not 203."""
     small = {"one": [1.0] * 150 + [0.0] * 50, "two": [1.0, 0.0, 1.0, 0.0, 1.0]}
     run, _ = asked(tmp_path, {"a": small, "b": small}, "mean, weight_by_size: false")
-    found = group_estimates(run, "G")["exact_match,none"]
+    found = estimates(run, "G")["exact_match,none"]
     # the small task is of few docs: its interval is exact, and the group's is made of both tasks'
     assert found.freedom in (4, 5) and found.exact is not None
     plain = {"one": [1.0] * 150 + [0.0] * 50, "two": [1.0, 0.0] * 15}
     run, _ = asked(tmp_path / "plain", {"a": plain, "b": plain}, "mean, weight_by_size: false")
-    found = group_estimates(run, "G")["exact_match,none"]
+    found = estimates(run, "G")["exact_match,none"]
     share = {name: run.tasks[name].estimate("exact_match,none") for name in plain}
     v = [e.stderr**2 / 4 for e in share.values()]
     freedom = round(sum(v) ** 2 / sum(each**2 / e.freedom for each, e in zip(v, share.values(), strict=True)))
@@ -178,7 +179,7 @@ def test_a_group_of_which_all_is_right_has_an_interval(tmp_path, capsys):
     whole = {"one": [1.0] * 40, "two": [1.0] * 10}
     runs = asked(tmp_path, {"a": whole, "b": whole}, "mean, weight_by_size: false")
     low = 1 - math.hypot(*((1 - 0.025 ** (1 / n)) / 2 for n in (40, 10)))
-    found = group_estimates(runs[0], "G")["exact_match,none"]
+    found = estimates(runs[0], "G")["exact_match,none"]
     assert found.interval == pytest.approx((low, 1.0)) and found.exact
     row = runs[0].results["groups"]["G"]
     assert row["exact_match_stderr,none"] == 0.0 and row["intervals"]["exact_match,none"] == pytest.approx([low, 1.0])

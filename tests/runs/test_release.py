@@ -7,17 +7,10 @@ import json
 import pytest
 import yaml
 
+from mm_eval.report.release import as_csv, as_html, as_latex, as_markdown
 from mm_eval.report.safe import csv_cell
 from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release import (
-    as_csv,
-    as_html,
-    as_latex,
-    as_markdown,
-    model_index,
-    read_reference,
-    release_table,
-)
+from mm_eval.runs.release import model_index, read_reference, release_table
 
 REFERENCE = """
 reported:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from mm_eval.models.dummy import Dummy
 
-from mm_eval.runs.prompts import PromptTrial, best_of, render
+from mm_eval.report.prompts import render
+from mm_eval.runs.prompts import PromptComparison, best_of
 
 from .conftest import answers_with, in_page, ran
 
@@ -98,7 +99,7 @@ def test_json_holds_what_the_table_says(cli, tmp_path):
 
 def trial_of(folders):
     """Recorded answers as if each run had been asked with the block that it is called by."""
-    trial = PromptTrial.read("recorded", folders)
+    trial = PromptComparison.read("recorded", folders)
     for key, run in trial.runs.items():
         run.results["run"]["prompts"]["mme"]["key"] = key
     return trial

@@ -1,0 +1,214 @@
+"""Prompts compared: as text for the terminal, as JSON for programs, and as a page with every sample under all prompts.
+
+The terminal has a line for each prompt with all its numbers side by side, the page a line for each number and prompt; both are
+made of the same cells.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from mm_eval.engine.folder import RunFolder
+from mm_eval.report.comparison import change_json, difference_cells, estimate_json, reach, with_margin
+from mm_eval.report.page import SampleRows, about_differences, page, pictures, run_fact
+from mm_eval.report.safe import in_line, json_safe
+from mm_eval.report.table import Cell, Column, Docs, Row, Table, to_page, to_text
+from mm_eval.runs.compare import EXACT, EXACT_NOTE, p_text, signed, spread
+from mm_eval.runs.prompts import PromptComparison, best_of
+from mm_eval.runs.results import warnings_of
+
+SHARES = ("unparsed", "truncated", "failed")
+FLIPS = ("lost", "gained", "reworded")
+
+
+def render(models: Sequence[PromptComparison]) -> str:
+    """For each model and task a table and verdicts, and the matrix models x prompts where there are several models."""
+    parts: list[str] = []
+    for of_model in models:
+        sample = of_model.runs[of_model.baseline].results["run"].get("sample")
+        parts += [f"model: {of_model.model}{'   (sample data, not the benchmarks)' if sample else ''}", ""]
+        warnings = [
+            f"warning: prompt {key!r}: {w}" for key, run in of_model.runs.items() for w in warnings_of(run.results)
+        ]
+        parts += [*warnings, ""] if warnings else []
+        for name in of_model.names:
+            parts += [*to_text(_terminal_table(of_model, name)).split("\n"), ""]
+            verdicts = list(of_model.verdicts(name))
+            parts += [*verdicts, ""] if verdicts else []
+        parts += [EXACT_NOTE, ""] if any(EXACT in part for part in parts) else []
+        parts += [f"prompt {key!r}: {text}" for key, text in of_model.block_texts().items()] + [""]
+    if len(models) > 1:
+        for table in _matrix(models):
+            parts += [*to_text(table).split("\n"), ""]
+        parts.append("* each model's best prompt; its interval is that of the number, see above for paired differences")
+    return "\n".join(map(in_line, parts)).rstrip()
+
+
+def write_prompts(path: Path, models: Sequence[PromptComparison]) -> Path:
+    """Writes the page and returns its path."""
+    prompts = _prompts(models)
+    parts = [
+        SampleRows(of_model.runs[of_model.baseline], [of_model.runs.get(key) for key in prompts[1:]], place)
+        for place, of_model in enumerate(models)
+    ]
+    folders = [run.folder for of_model in models for run in of_model.runs.values()]
+    lines = page(
+        f"Prompts of {', '.join(of_model.model for of_model in models)}",
+        "differences.js",
+        (row for part in parts for row in part),
+        lambda: pictures(dict.fromkeys(digest for part in parts for digest in part.digests), folders, path.parent),
+        lambda: _about(path.parent, models, prompts),
+    )
+    return RunFolder(path.parent).write_lines(path.name, lines)
+
+
+def as_json(models: Sequence[PromptComparison]) -> str:
+    """For each model and prompt its numbers and its changes from the baseline, as a JSON document."""
+    found: list[dict[str, Any]] = []
+    for of_model in models:
+        blocks: dict[str, Any] = {}
+        for key, run in of_model.runs.items():
+            numbers = {
+                name: {
+                    metric: estimate_json(number)
+                    for metric in (run.tasks[name].values if name in run.tasks else of_model.headlines(name))
+                    if (number := of_model.estimate(key, name, metric)) is not None
+                }
+                for name in (*run.results["groups"], *run.tasks)
+            }
+            changes = of_model.compared[key].changes if key in of_model.compared else []
+            blocks[key] = {
+                "folder": str(run.folder),
+                "prompts": run.results["run"]["prompts"],
+                "numbers": numbers,
+                "changes": [change_json(change) for change in changes],
+            }
+        found.append({"model": of_model.model, "baseline": of_model.baseline, "blocks": blocks})
+    return json_safe(json.dumps({"models": found}, indent=2, ensure_ascii=False))
+
+
+def _prompts(models: Sequence[PromptComparison]) -> list[str]:
+    """All prompt keys; the one that the others are compared with is the first."""
+    return list(dict.fromkeys(key for of_model in models for key in of_model.runs))
+
+
+def _prompt_cell(of_model: PromptComparison, prompt: str, name: str) -> str:
+    """The prompt, with the block that was used instead where the task has none of that key."""
+    used = of_model.asked_as(prompt, name)
+    return prompt if used == prompt else f"{prompt} (as {used})"
+
+
+def _count_cells(of_model: PromptComparison, place: int | None, prompt: str, name: str) -> dict[str, Cell]:
+    """Shares of answers that were not scored as they should be, and the docs that flipped. place: the model's on the page."""
+    counts = of_model.runs[prompt].results["results"][name]
+    cells: dict[str, Cell] = {share: f"{counts[share] / max(1, counts['n']):.1%}" for share in SHARES}
+    if prompt not in of_model.compared:
+        return {**cells, **dict.fromkeys(FLIPS, "")}
+    lost, gained, reworded = of_model.flips(prompt, name)
+    cells["lost"] = Docs(lost, f"lost by {prompt} in {name}", place)
+    cells["gained"] = Docs(gained, f"gained by {prompt} in {name}", place)
+    return {**cells, "reworded": str(reworded)}
+
+
+def _terminal_table(of_model: PromptComparison, name: str) -> Table:
+    """A line for each prompt: each headline number with its difference and p-value, then the counts."""
+    columns = [Column(name, "text", "prompt")]
+    keys = of_model.headlines(name)
+    for key in keys:
+        columns.append(Column(key.removesuffix(",none"), cell=key))
+        columns += [
+            Column(f"vs {of_model.baseline}", cell=f"difference of {key}"),
+            Column("p (Holm)", cell=f"p of {key}"),
+        ]
+    rows = []
+    for prompt in of_model.runs:
+        cells = {"prompt": _prompt_cell(of_model, prompt, name), **_count_cells(of_model, None, prompt, name)}
+        for key in keys:
+            found, change = of_model.estimate(prompt, name, key), of_model.change(prompt, name, key)
+            scale = of_model.scale(name, key)
+            cells[key] = None if found is None else with_margin(found, scale)
+            cells[f"difference of {key}"] = cells[f"p of {key}"] = ""
+            if found is not None and change is not None and change.difference.interval is not None:
+                difference = f"{signed(change.difference.value, scale)} {spread(change.difference, scale)}"
+                cells[f"difference of {key}"] = difference + (" *" if change.told_apart else "")
+                cells[f"p of {key}"] = p_text(change.corrected)
+        rows.append(Row(cells))
+    return Table([*columns, *map(Column, (*SHARES, *FLIPS))], rows)
+
+
+def _page_table(of_model: PromptComparison, place: int, name: str) -> Table:
+    """A line for each headline number and prompt; counts are of the docs, so they stand beside the first number only."""
+    columns = [
+        Column("metric", "text"),
+        Column("prompt", "text"),
+        Column("value"),
+        Column(f"vs {of_model.baseline}", cell="difference"),
+        Column("95% interval"),
+        Column("", "text", "drawing"),
+        *map(Column, ("p (Holm)", *FLIPS, *SHARES)),
+    ]
+    rows: list[Row] = []
+    for metric in of_model.headlines(name):
+        changes = {prompt: change for prompt in of_model.runs if (change := of_model.change(prompt, name, metric))}
+        scale, far = of_model.scale(name, metric), reach([change.difference for change in changes.values()])
+        for prompt in of_model.runs:
+            found, change = of_model.estimate(prompt, name, metric), changes.get(prompt)
+            cells: dict[str, Cell] = dict.fromkeys((column.key for column in columns), "")
+            if len(rows) < len(of_model.runs):
+                cells.update(_count_cells(of_model, place, prompt, name))
+            cells["metric"] = metric.removesuffix(",none") if prompt == of_model.baseline else ""
+            cells["prompt"] = _prompt_cell(of_model, prompt, name)
+            cells["value"] = None if found is None else with_margin(found, scale)
+            if found is not None and change is not None:
+                cells.update(difference_cells(change, scale, far))
+            rows.append(Row(cells, marked=bool(change and change.told_apart)))
+    return Table(columns, rows)
+
+
+def _matrix(models: Sequence[PromptComparison]) -> Iterator[Table]:
+    """Models x prompts for each number, each model's best marked."""
+    prompts = _prompts(models)
+    for name in models[0].names:
+        for metric in models[0].headlines(name):
+            title = Column(f"{name} {metric.removesuffix(',none')}", "text", "")
+            rows = []
+            for of_model in models:
+                cells: dict[str, Cell] = {"": of_model.model}
+                best, scale = best_of(of_model, name, metric), of_model.scale(name, metric)
+                for prompt in prompts:
+                    found = of_model.estimate(prompt, name, metric)
+                    mark = " *" if prompt in best else ""
+                    cells[prompt] = None if found is None else with_margin(found, scale) + mark
+                rows.append(Row(cells))
+            yield Table([title, *map(Column, prompts)], rows)
+
+
+def _about(folder: Path, models: Sequence[PromptComparison], prompts: Sequence[str]) -> dict[str, Any]:
+    """The part of the page above the samples."""
+    several = len(models) > 1
+    runs, facts, sections = {}, [], []
+    if several:
+        said = "* each model's best prompt; its interval is that of the number, see below for paired differences."
+        sections.append(
+            {"title": "Models and prompts", "tables": [to_page(t) for t in _matrix(models)], "said": [said]}
+        )
+    for place, of_model in enumerate(models):
+        for key, text in of_model.block_texts().items():
+            label = f"{of_model.model}: {key}" if several else key
+            runs[label] = of_model.runs[key]
+            facts.append(run_fact(label, of_model.runs[key], folder, text))
+        for name in of_model.names:
+            tables = [to_page(_page_table(of_model, place, name))]
+            verdicts = list(of_model.verdicts(name))
+            sections.append({"title": f"{of_model.model}: {name}", "tables": tables, "said": verdicts})
+    title = f"Which prompt suits {', '.join(of_model.model for of_model in models)}?"
+    return {
+        **about_differences("prompts", title, runs, facts, prompts[0], prompts[1:]),
+        "models": [of_model.model for of_model in models],
+        "sections": sections,
+        "hint": f"Differences are to {prompts[0]!r}, paired by doc, with docs on one picture drawn together. "
+        "† is an exact interval. * can be told apart from 0 at 5%; p is corrected (Holm) for the number of blocks.",
+    }

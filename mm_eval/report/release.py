@@ -1,0 +1,83 @@
+"""The table of a release in every format: Markdown, LaTeX, CSV, and HTML as an element or a page of its own.
+
+print(as_markdown(release_table(runs), intervals=True))
+"""
+
+from __future__ import annotations
+
+from mm_eval.report.table import Cell, Column, Row, Table, Value, to_csv, to_html, to_latex, to_markdown
+from mm_eval.runs.compare import number
+from mm_eval.runs.release import ReleaseNumber, ReleaseTable
+
+PAGE_STYLE = (
+    ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:24px;overflow-x:auto}"
+    "td,th{padding:4px 14px 4px 0;text-align:right;white-space:nowrap;border-bottom:1px solid #8886}"
+    "td:first-child,th:first-child{text-align:left}"
+)
+
+
+def as_markdown(table: ReleaseTable, intervals: bool = False) -> str:
+    """A table of GitHub's Markdown; nothing in a name is read as markup."""
+    return to_markdown(_table(table, intervals))
+
+
+def as_latex(table: ReleaseTable, intervals: bool = False) -> str:
+    """A booktabs tabular."""
+    return to_latex(_table(table, intervals))
+
+
+def as_html(table: ReleaseTable, intervals: bool = False) -> str:
+    """A table element, for a page of one's own or a notebook."""
+    return to_html(_table(table, intervals))
+
+
+def as_html_page(table: ReleaseTable, intervals: bool = False) -> str:
+    """The table as a page of its own."""
+    head = f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>mm-eval</title><style>{PAGE_STYLE}</style>'
+    return f"{head}{as_html(table, intervals)}</html>"
+
+
+def as_csv(table: ReleaseTable, intervals: bool = True) -> str:
+    """A row for each number, always with its interval. No cell can start a formula."""
+    names = ("benchmark", "metric", "model", "value", "low", "high", "best", "source", "verdict")
+    rows = []
+    for (task, metric), numbers in table.rows.items():
+        for model, found in numbers.items():
+            low, high = found.interval or (None, None)
+            source = "ours" if found.ours else "as reported"
+            cells = (task, metric, model, found.value, low, high, int(found.best), source, found.verdict)
+            rows.append(Row(dict(zip(names, cells, strict=True))))
+    return to_csv(Table([Column(name) for name in names], rows))
+
+
+def _table(table: ReleaseTable, intervals: bool) -> Table:
+    """A row for each benchmark, a column for each model, and the footnotes."""
+    columns = [Column("benchmark", "text", ""), *map(Column, table.columns)]
+    rows = []
+    for row, numbers in table.rows.items():
+        cells: dict[str, Cell] = {column: _cell(numbers.get(column), intervals) for column in table.columns}
+        rows.append(Row({**cells, "": table.label(row)}))
+    return Table(columns, rows, _footnotes(table, intervals))
+
+
+def _cell(found: ReleaseNumber | None, intervals: bool) -> Value | None:
+    if found is None:
+        return None
+    after = ""
+    if intervals and found.margin is not None:
+        after = f" ± {number(found.margin, found.value)}"
+    elif intervals and found.interval is not None:
+        after = f" [{', '.join(number(bound, found.value) for bound in found.interval)}]"
+    after += ("" if found.ours else " *") + (f" ({found.verdict})" if found.verdict else "")
+    return Value(number(found.value), after, bold=found.best)
+
+
+def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
+    """What the marks in the table mean, and its notes."""
+    numbers = [found for row in table.rows.values() for found in row.values()]
+    marks = ["* as reported, not measured by us."] if any(not found.ours for found in numbers) else []
+    if intervals and any(found.margin is not None for found in numbers):
+        marks.append("± is half of the 95% interval.")
+    if intervals and any(found.margin is None and found.interval is not None for found in numbers):
+        marks.append("[low, high] is the exact 95% interval, where nearly all docs are right or wrong.")
+    return marks + table.notes
