@@ -220,7 +220,8 @@ class RecordedRun:
     @cached_property
     def _loaded(self) -> Loaded | None:
         """The task files that the run was asked with, None where they are gone."""
-        from mm_eval.request import RunRequest, load_configs
+        from mm_eval.prepare import load_configs
+        from mm_eval.request import RunRequest
 
         try:
             return load_configs(RunRequest.from_json(self.request))

@@ -31,4 +31,4 @@ def test_a_changed_example_that_the_first_docs_do_not_show_is_another_run(cli, t
     write(tmp_path / "train.jsonl", 2000, "another")
     again = cli(*command)
     assert again.code == 2 and "few-shot examples is other" in again.err and "prompts are others" not in again.err
-    assert "is not what was asked about" in cli("score", again.folder).err
+    assert "is not what the run was requested on" in cli("score", again.folder).err
