@@ -171,12 +171,17 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> OpenedTas
     opened = _open(request, load_configs(request), _uses_sample(request), recorded)
     for name, task in opened.tasks.items():
         stored = spec["tasks"].get(name)
-        if stored is None or (stored["data"], stored.get("examples")) != (task.docs.fingerprint, task.examples_fingerprint):
+        if stored is None or (stored["data"], stored.get("examples")) != (
+            task.docs.fingerprint,
+            task.examples_fingerprint,
+        ):
             hint = "A run can be scored on its own data only."
             raise ConfigError(f"the data of {name!r} is not what the run was requested on.", hint=hint)
         if stored["asked"] != requests_digest(task, opened.styles[name], opened.doc_ids[name]):
             hint = "Only filters, metrics and scorers may change; run it anew."
-            raise ConfigError(f"the prompts of {name!r} are not those of the run.", where=task.config.file_name, hint=hint)
+            raise ConfigError(
+                f"the prompts of {name!r} are not those of the run.", where=task.config.file_name, hint=hint
+            )
     return opened
 
 

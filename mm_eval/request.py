@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from fractions import Fraction
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +97,11 @@ def _is_count_or_share(value: Any) -> bool:
 
 
 def _is_doc_ids(value: Any) -> bool:
-    return isinstance(value, Mapping) and bool(value) and all(is_text(name) and _is_ids(ids) for name, ids in value.items())
+    return (
+        isinstance(value, Mapping)
+        and bool(value)
+        and all(is_text(name) and _is_ids(ids) for name, ids in value.items())
+    )
 
 
 def _is_ids(ids: Any) -> bool:
@@ -146,7 +152,9 @@ RULES: dict[str, Rule] = {
 COMMAND_NAMES = {"chat_template": "apply_chat_template", "report": "no_report"}
 """Fields of `RunRequest` that the command line calls something else: a release file and Python take both names."""
 REQUEST_RULES = {
-    name: RULES[name] for name in (*(each.name for each in fields(RunRequest)), *COMMAND_NAMES.values()) if name != "tasks"
+    name: RULES[name]
+    for name in (*(each.name for each in fields(RunRequest)), *COMMAND_NAMES.values())
+    if name != "tasks"
 }
 """Of what a release file and Python may state; `task_names` checks the tasks."""
 
@@ -163,6 +171,19 @@ def read_option(name: str, text: str) -> Any:
 def check_options(options: Mapping[str, Any], where: str) -> None:
     """ConfigError for each unknown option and each invalid value; None means not given."""
     raise_all(faults(options, REQUEST_RULES, lambda name: where))
+
+
+def failure_limit(fail_on_error: bool | int | float, total: int) -> int | None:
+    """The number of failed requests that stops a run of `total`; a share is reached when at least so much has failed.
+
+    >>> failure_limit(0.07, 100), failure_limit(True, 100), failure_limit(False, 100)
+    (7, 1, None)
+    """
+    if fail_on_error is False:
+        return None
+    return (
+        max(1, ceil(Fraction(str(fail_on_error)) * total)) if isinstance(fail_on_error, float) else int(fail_on_error)
+    )
 
 
 def by_field(options: Mapping[str, Any], where: str) -> dict[str, Any]:

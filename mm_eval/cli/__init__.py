@@ -133,6 +133,6 @@ def _overview() -> str:
         "  mm-eval --tasks mme,seedbench --model llava --model_args pretrained=llava-hf/llava-1.5-7b-hf\n"
         "      a model of your own on the real data\n\n"
         f"verbs:\n{verbs}\n\nmm-eval VERB --help lists the options of a verb.\n"
-        "exit codes: 0 all was answered and scored; 2 the command or a config is wrong, nothing was asked;\n"
+        "exit codes: 0 all was answered and scored; 2 the command or a config is wrong, nothing was requested;\n"
         "            3 some requests failed, results are partial; 130 interrupted, finished answers are kept"
     )

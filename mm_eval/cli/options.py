@@ -12,11 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.arguments import Rule, invalid, is_json, read_json, shortly
 from mm_eval.errors import ConfigError
-from mm_eval.request import RULES, plain, read_json, read_option, refused, shortly
+from mm_eval.request import RULES, read_option
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest
+
+
+_NAMED_VALUE = Rule("a text, a finite number, a list or a mapping with a name", is_json)
 
 
 def option(name: str) -> Callable[[str], Any]:
@@ -58,7 +62,7 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Which model, and how it is asked. several: --model and --model_args may be given more than once, and are lists."""
+    """Which model, and how it is prompted. several: --model and --model_args may be given more than once, and are lists."""
     action = "append" if several else "store"
     parser.add_argument(
         "--model",
@@ -130,7 +134,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
 def add_store_options(
     parser: argparse.ArgumentParser, output: str = "the run folder (default: a name made of the run, in ./runs)"
 ) -> None:
-    """Where answers are kept, and how many failures a run bears. output: what --output_path is."""
+    """Where answers are kept, and how many failures stop a run. output: what --output_path is."""
     parser.add_argument("--output_path", type=option("output_path"), metavar="DIR", help=output)
     parser.add_argument(
         "--use_cache",
@@ -149,14 +153,14 @@ def add_store_options(
 
 
 def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
-    """The tasks and data that the options of `add_task_options` describe."""
+    """The request that the options of `add_task_options` state. rest: further fields of it."""
     from mm_eval.request import RunRequest
 
     return RunRequest(
         tasks=tuple(read_names(args.tasks)),
         num_fewshot=args.num_fewshot,
         limit=args.limit,
-        samples=_samples(args.samples),
+        samples=_read_samples(args.samples),
         include_path=args.include_path,
         data_root=args.data_root or os.environ.get("MM_EVAL_DATA_ROOT"),
         sample=args.sample,
@@ -167,7 +171,7 @@ def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
 
 
 def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
-    """The run that the options of `add_task_options` and `add_model_options` describe."""
+    """The request that the options of `add_task_options` and `add_model_options` state. rest: further fields of it."""
     return read_task_request(
         args,
         model=args.model,
@@ -199,7 +203,7 @@ def read_pairs(text: str, option: str, *, typed: bool = False) -> dict[str, Any]
     typed: values are read as JSON where they are JSON (0.7, true, ["a"]), and stay text otherwise.
     """
     if text.lstrip().startswith("{"):
-        return _plain(dict(read_json(text, option)), option)
+        return _checked(dict(read_json(text, option)), option)
     pairs: dict[str, Any] = {}
     for item in _split(text):
         name, equals, value = item.partition("=")
@@ -208,14 +212,13 @@ def read_pairs(text: str, option: str, *, typed: bool = False) -> dict[str, Any]
         if name.strip() in pairs:
             raise ConfigError(f"{option} gives {shortly(name.strip())} twice.")
         pairs[name.strip()] = _typed(value.strip()) if typed else value.strip()
-    return _plain(pairs, option)
+    return _checked(pairs, option)
 
 
-def _plain(pairs: dict[str, Any], option: str) -> dict[str, Any]:
+def _checked(pairs: dict[str, Any], option: str) -> dict[str, Any]:
     for name, value in pairs.items():
-        if not plain({name: value}):
-            needed = "a text, a finite number, a list or a mapping with a name"
-            raise refused(f"{option}: {shortly(name)}", value, needed)
+        if not _NAMED_VALUE.fits({name: value}):
+            raise invalid(f"{option}: {shortly(name)}", value, _NAMED_VALUE)
     return pairs
 
 
@@ -239,7 +242,7 @@ def _split(text: str) -> list[str]:
 
 
 def _typed(value: str) -> Any:
-    """A value as JSON where it is JSON; a number that is not finite is read, so that it can be refused."""
+    """A value as JSON where it is JSON, else as text. A number that is not finite becomes a float, for the check to reject."""
     words = {"true": True, "false": False, "none": None, "null": None}
     if value.lower() in words:
         return words[value.lower()]
@@ -251,29 +254,24 @@ def _typed(value: str) -> Any:
         return value
 
 
-def _samples(text: str | None) -> Mapping[str, list[int]] | None:
+def _read_samples(text: str | None) -> Mapping[str, list[int]] | None:
+    """The value of --samples: JSON, or the path of a file with JSON."""
     if text is None:
         return None
     if not text.lstrip().startswith(("{", "[")):
-        text = _text_of(text)
-    chosen = read_json(text, "--samples")
+        try:
+            if not os.path.isfile(text):
+                raise OSError(0, "there is no such file")
+            text = Path(text).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            hint = 'Or give JSON: {"mme": [0, 3]}.'
+            raise ConfigError(f"--samples {shortly(text)} can't be read: {why}.", hint=hint) from error
+    chosen, rule = read_json(text, "--samples"), RULES["samples"]
     for task, ids in chosen.items() if isinstance(chosen, dict) else ():
-        if not RULES["samples"].fits({task: ids}):
+        if not rule.fits({task: ids}):
             hint = "Each is a list of doc ids: whole numbers from 0, none twice."
             raise ConfigError(f"--samples has {shortly(ids)} for {shortly(task)}.", hint=hint)
-    if not RULES["samples"].fits(chosen):
-        raise refused("--samples", chosen, RULES["samples"].needed)
+    if not rule.fits(chosen):
+        raise invalid("--samples", chosen, rule)
     return dict(chosen)
-
-
-def _text_of(path: str) -> str:
-    """What stands in the file of --samples."""
-    try:
-        if not os.path.isfile(path):
-            raise OSError(0, "there is no such file")
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigError(
-            f"--samples {shortly(path)} can't be read: {why}.", hint='Or give JSON: {"mme": [0, 3]}.'
-        ) from error

@@ -43,11 +43,11 @@ def main(args: argparse.Namespace) -> int:
     if not args.tasks:
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     request = _request(args)
-    from mm_eval.report.progress import Progress
+    from mm_eval.report.progress import ProgressBar
     from mm_eval.report.table import render
     from mm_eval.run import evaluate
 
-    report = evaluate(request, progress=Progress())
+    report = evaluate(request, progress=ProgressBar())
     if not report.silent:
         say_lines(render(report))
     return report.exit_code

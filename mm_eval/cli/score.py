@@ -21,10 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    from mm_eval.report.progress import Progress
+    from mm_eval.report.progress import ProgressBar
     from mm_eval.report.table import render
     from mm_eval.run import score
 
-    report = score(Path(args.run), args.bootstrap_iters, Progress())
+    report = score(Path(args.run), args.bootstrap_iters, ProgressBar())
     say_lines(render(report))
     return report.exit_code

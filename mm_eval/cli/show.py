@@ -34,7 +34,6 @@ def main(args: argparse.Namespace) -> int:
     if args.keys and args.prompt_key:
         raise ConfigError("--keys and --prompt_key exclude each other.")
     plan = prepare(request)
-    assert plan.model is not None
     if args.keys:
         return _compare_keys(args, plan, f"{request.model or 'tiny-llava'}{f'   ({stand_in})' if stand_in else ''}")
     for name, task in plan.tasks.items():
@@ -59,19 +58,17 @@ def _compare_keys(args: argparse.Namespace, plan: Prepared, model: str) -> int:
     """Prints a doc's prompt under several prompt keys beside each other."""
     import shutil
 
-    from mm_eval.prepare import asked_with
-    from mm_eval.prompts import check_keys
+    from mm_eval.cli.prompts import check_keys
     from mm_eval.report.side_by_side import shortened, side_by_side
 
     keys = read_names(args.keys)
     check_keys(plan, keys)
-    plans = {key: asked_with(plan, key, "") for key in keys}
+    plans = {key: plan.with_prompt_key(key, "") for key in keys}
     for name, task in plan.tasks.items():
         if not 0 <= args.doc < len(task.docs):
             raise ConfigError(f"--doc {args.doc}: {name} has docs 0 to {len(task.docs) - 1}.")
         texts = {}
         for key, one in plans.items():
-            assert one.model is not None
             instance = next(iter(task.instances([args.doc], one.styles[name])))
             if instance.error is not None:
                 raise instance.error
@@ -91,14 +88,15 @@ def _with_stand_in(args: argparse.Namespace) -> tuple[Any, str]:
     """The request; a family named without `pretrained` is shown with its bundled model, and says so."""
     from dataclasses import replace
 
-    from mm_eval.request import model_class_of
+    from mm_eval.prepare import model_class_of
 
     request = read_request(args)
-    model_class, name = model_class_of(request)
-    stand_in = getattr(model_class, "bundled_stand_in", None)
+    stand_in = getattr(model_class_of(request), "bundled_stand_in", None)
     if stand_in is None or "pretrained" in request.model_args:
         return request, ""
-    return replace(request, model=stand_in), f"no pretrained was given for {name}: this is the bundled {stand_in}"
+    return replace(
+        request, model=stand_in
+    ), f"no pretrained was given for {request.model}: this is the bundled {stand_in}"
 
 
 def _print_prompt(model: Model, instance: Instance) -> None:

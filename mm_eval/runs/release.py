@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mm_eval.arguments import is_number, shortly
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.report.safe import csv_cell, html, in_line, latex, latex_comment, markdown
-from mm_eval.arguments import is_number, shortly
 from mm_eval.runs.compare import headline_keys, number, signed
 from mm_eval.runs.group_changes import estimates
 from mm_eval.runs.recorded import RecordedRun

@@ -62,7 +62,7 @@ def test_an_odd_value_is_one_line_and_exit_code_2(option: str, elsewhere: Path, 
         assert code == 2 and len(err.splitlines()) == 1, (option, value[:50], err[:500])
         assert err.startswith("mm-eval: config error: ") and option in err, (value[:50], err[:500])
         assert len(err) < 600, "a long value is cut"
-        assert list(elsewhere.iterdir()) == [], "nothing was asked and nothing written"
+        assert list(elsewhere.iterdir()) == [], "nothing was requested and nothing written"
 
 
 @pytest.mark.parametrize(

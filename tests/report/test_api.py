@@ -12,7 +12,7 @@ from mm_eval.errors import ConfigError
 
 @pytest.fixture(scope="module")
 def results(base):
-    return mm_eval.run("mme, seedbench", "dummy", sample=True, limit=40, output_path=str(base / "api"))
+    return mm_eval.evaluate("mme, seedbench", "dummy", sample=True, limit=40, output_path=str(base / "api"))
 
 
 def test_results_are_those_of_the_command(results):
@@ -52,9 +52,9 @@ def test_what_is_not_there_is_said_with_a_suggestion(results):
     with pytest.raises(KeyError, match="Did you mean 'mme_perception_score,none'"):
         results["mme"]["mme_percetion_score"]
     with pytest.raises(ConfigError, match="Did you mean 'limit'"):
-        mm_eval.run("mme", "dummy", limt=3)
+        mm_eval.evaluate("mme", "dummy", limt=3)
     with pytest.raises(ConfigError, match="no task"):
-        mm_eval.run([])
+        mm_eval.evaluate([])
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_what_is_not_there_is_said_with_a_suggestion(results):
 )
 def test_a_wrong_value_is_one_sentence(options, said):
     with pytest.raises(ConfigError) as raised:
-        mm_eval.run(**{"tasks": "mme", "model": "dummy", "sample": True, **options})
+        mm_eval.evaluate(**{"tasks": "mme", "model": "dummy", "sample": True, **options})
     assert said in str(raised.value)
 
 
 def test_one_doc_has_numbers_without_errors_and_a_name_of_its_own(base):
-    results = mm_eval.run(
+    results = mm_eval.evaluate(
         "mme", "dummy", sample=True, limit=1, output_path=str(base / "one"), name="<b>Mine</b>\x1b[31m"
     )
     frame = results.to_pandas()
@@ -98,10 +98,10 @@ assert not heavy, heavy
 import mm_eval.run
 from mm_eval.run import RunRequest
 from mm_eval import TaskManager, evaluate, register_filter, register_metric, register_model, register_scorer
-assert evaluate.__module__ == "mm_eval.api" and RunRequest
+assert evaluate.__module__ == "mm_eval.api" and evaluate is mm_eval.evaluate and RunRequest
 assert "mme" in TaskManager().entries
 assert all(map(callable, (register_filter, register_metric, register_model, register_scorer)))
-assert set(mm_eval.__all__) - {"__version__", "evaluate"} == set(mm_eval._PUBLIC)
+assert set(mm_eval.__all__) - {"__version__"} == set(mm_eval._PUBLIC)
 try:
     mm_eval.nothing
 except AttributeError:
