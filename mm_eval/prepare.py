@@ -180,7 +180,9 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> OpenedTas
         if stored["asked"] != requests_digest(task, opened.styles[name], opened.doc_ids[name]):
             hint = "Only filters, metrics and scorers may change; run it anew."
             raise ConfigError(
-                f"the prompts of {name!r} are not those of the run.", where=task.config.file_name, hint=hint
+                f"the prompts of {name!r} are not what the run was requested with.",
+                where=task.config.file_name,
+                hint=hint,
             )
     return opened
 

@@ -1,11 +1,11 @@
-"""A release: several models on several tasks from one file, each in its own run folder, resumable as a whole.
+"""A release: several models on several tasks from one file, each in its own run folder, resumed as a whole.
 
 output_path: runs/release
 tasks: [mme, seedbench]
 sample: true                    # any option of `mm-eval run`, for every model
 models:
   - model: llava
-    name: LLaVA-1.5-7B          # of the column and the folder; else the checkpoint's or the adapter's
+    name: LLaVA-1.5-7B          # of the column and the folder; default: the checkpoint's or the adapter's
     model_args: {pretrained: llava-hf/llava-1.5-7b-hf}
     prompt_key: llava           # and for this model alone
 """

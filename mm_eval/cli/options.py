@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.arguments import Rule, invalid, is_json, read_json, shortly
 from mm_eval.errors import ConfigError
-from mm_eval.request import RULES, read_option
+from mm_eval.request import COMMAND_NAMES, RULES, read_option
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest
@@ -23,35 +23,23 @@ if TYPE_CHECKING:
 _NAMED_VALUE = Rule("a text, a finite number, a list or a mapping with a name", is_json)
 
 
+def add_option(parser: argparse.ArgumentParser, name: str, metavar: str, help: str, **more: Any) -> None:
+    """Adds `--name`, read and checked by its rule. more: further arguments of `add_argument`."""
+    parser.add_argument(f"--{COMMAND_NAMES.get(name, name)}", type=option(name), metavar=metavar, help=help, **more)
+
+
 def option(name: str) -> Callable[[str], Any]:
-    """Reads and checks an option's text, for argparse."""
+    """A function that reads and checks an option's text, for argparse."""
     return partial(read_option, name)
 
 
 def add_task_options(parser: argparse.ArgumentParser) -> None:
     """Which tasks, and where they and their data are."""
-    parser.add_argument(
-        "--include_path",
-        type=option("include_path"),
-        metavar="DIR",
-        help="a folder with tasks of your own; they override built-in names",
-    )
-    parser.add_argument(
-        "--num_fewshot",
-        type=option("num_fewshot"),
-        metavar="N",
-        help="examples before each question (default: the task's)",
-    )
-    parser.add_argument(
-        "--limit", type=option("limit"), metavar="N", help="only the first N docs of each task, or a share below 1"
-    )
+    add_option(parser, "include_path", "DIR", "a folder with tasks of your own; they override built-in names")
+    add_option(parser, "num_fewshot", "N", "examples before each question (default: the task's)")
+    add_option(parser, "limit", "N", "only the first N docs of each task, or a share below 1")
     parser.add_argument("--samples", metavar="JSON", help='only these docs: {"mme": [0, 3]} or a file with such JSON')
-    parser.add_argument(
-        "--data_root",
-        type=option("data_root"),
-        metavar="DIR",
-        help="data sets at DIR/org/name are read from there (env MM_EVAL_DATA_ROOT)",
-    )
+    add_option(parser, "data_root", "DIR", "data sets at DIR/org/name are read from there (env MM_EVAL_DATA_ROOT)")
     parser.add_argument("--sample", action="store_true", help="use the bundled sample data: not the benchmarks")
     parser.add_argument(
         "--allow_url_media",
@@ -64,12 +52,8 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
 def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     """Which model, and how it is prompted. several: --model and --model_args may be given more than once, and are lists."""
     action = "append" if several else "store"
-    parser.add_argument(
-        "--model",
-        type=option("model"),
-        action=action,
-        metavar="NAME",
-        help="see `mm-eval ls models`; without it the bundled tiny-llava runs",
+    add_option(
+        parser, "model", "NAME", "see `mm-eval ls models`; without it the bundled tiny-llava runs", action=action
     )
     parser.add_argument(
         "--model_args",
@@ -78,78 +62,49 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
         metavar="K=V,...",
         help="pretrained=...,dtype=...; or JSON",
     )
-    parser.add_argument(
-        "--batch_size", type=option("batch_size"), default="auto", metavar="N", help="rows a batch, or auto (default)"
-    )
-    parser.add_argument(
-        "--device",
-        type=option("device"),
-        metavar="DEVICE",
-        help="cpu, cuda, cuda:1, mps (default: an accelerator if there is one)",
-    )
+    add_option(parser, "batch_size", "N", "rows a batch, or auto (default)", default="auto")
+    add_option(parser, "device", "DEVICE", "cpu, cuda, cuda:1, mps (default: an accelerator if there is one)")
     parser.add_argument("--gen_kwargs", default="", metavar="K=V,...", help="overrides the tasks' generation_kwargs")
-    parser.add_argument(
-        "--prompt_key",
-        type=option("prompt_key"),
-        metavar="KEY",
-        help="the block of model_specific_prompt_kwargs to use",
-    )
-    parser.add_argument(
-        "--system_instruction",
-        type=option("system_instruction"),
-        metavar="TEXT",
-        help="a system message before each question",
-    )
-    parser.add_argument(
-        "--apply_chat_template",
-        type=option("chat_template"),
+    add_option(parser, "prompt_key", "KEY", "the block of model_specific_prompt_kwargs to use")
+    add_option(parser, "system_instruction", "TEXT", "a system message before each question")
+    add_option(
+        parser,
+        "chat_template",
+        "BOOL|NAME",
+        "true, false, or the name of one of the model's templates (default: on for image-text and chat models)",
         nargs="?",
         const=True,
-        metavar="BOOL|NAME",
-        help="true, false, or the name of one of the model's templates (default: on for image-text and chat models)",
     )
-    parser.add_argument(
-        "--on_long_prompt",
-        type=option("on_long_prompt"),
-        default="cut",
-        metavar="cut|fail",
-        help="a prompt of text that is too long for the model is cut from the left and counted (default), or fails; "
+    add_option(
+        parser,
+        "on_long_prompt",
+        "cut|fail",
+        "a prompt of text that is too long for the model is cut from the left and counted (default), or fails; "
         "a prompt with pictures always fails",
+        default="cut",
     )
-    parser.add_argument(
-        "--fewshot_as_multiturn",
-        type=option("fewshot_as_multiturn"),
-        metavar="BOOL",
-        help="few-shot examples as turns of the chat",
-    )
-    parser.add_argument(
-        "--seed",
-        type=option("seed"),
-        default=0,
-        metavar="N",
-        help="of sampling, few-shot choice and bootstrap (default 0)",
-    )
+    add_option(parser, "fewshot_as_multiturn", "BOOL", "few-shot examples as turns of the chat")
+    add_option(parser, "seed", "N", "of sampling, few-shot choice and bootstrap (default 0)", default=0)
 
 
 def add_store_options(
     parser: argparse.ArgumentParser, output: str = "the run folder (default: a name made of the run, in ./runs)"
 ) -> None:
     """Where answers are kept, and how many failures stop a run. output: what --output_path is."""
-    parser.add_argument("--output_path", type=option("output_path"), metavar="DIR", help=output)
-    parser.add_argument(
-        "--use_cache",
-        type=option("use_cache"),
-        metavar="DIR",
-        help="share greedy answers with other runs, by all that decides an answer",
-    )
-    parser.add_argument(
-        "--fail_on_error",
-        type=option("fail_on_error"),
-        default=False,
-        metavar="LIMIT",
-        help="stop when so many requests have failed: true (the first), a count, or a share below 1 of all requests, "
+    add_option(parser, "output_path", "DIR", output)
+    add_option(parser, "use_cache", "DIR", "share greedy answers with other runs, by all that decides an answer")
+    add_option(
+        parser,
+        "fail_on_error",
+        "LIMIT",
+        "stop when so many requests have failed: true (the first), a count, or a share below 1 of all requests, "
         "reached or passed; false (default): go on. Exit code 3 in any case, with the partial results",
+        default=False,
     )
+
+
+def add_bootstrap_option(parser: argparse.ArgumentParser) -> None:
+    add_option(parser, "bootstrap_iters", "N", "draws for corpus metrics; 0: none", default=100_000)
 
 
 def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:

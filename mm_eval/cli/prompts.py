@@ -1,6 +1,6 @@
-"""Asks the same model with several prompt blocks and says which suits it: one table, differences paired by doc.
+"""Runs the same model with several prompt blocks and shows which suits it: one table, differences paired by doc.
 
-Several models (--model a --model b, each with its --model_args) give the matrix models x prompts. The same command goes on
+Several models (--model a --model b, each with its --model_args) give the matrix models x prompts. The same command resumes
 where it stopped."""
 
 from __future__ import annotations
@@ -11,7 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.cli.options import add_model_options, add_store_options, add_task_options, option, read_names, read_request
+from mm_eval.cli.options import (
+    add_model_options,
+    add_option,
+    add_store_options,
+    add_task_options,
+    read_names,
+    read_request,
+)
 from mm_eval.cli.say import complain_briefly, say, say_lines
 from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
 
@@ -28,12 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="prompt keys; the first is the one to compare with (default: all, `default` first)",
     )
-    parser.add_argument(
-        "--prompt_file",
-        type=option("prompt_file"),
-        metavar="FILE",
-        help="blocks of your own, in YAML: {mine: {post_prompt: ' Answer:'}}",
-    )
+    add_option(parser, "prompt_file", "FILE", "blocks of your own, in YAML: {mine: {post_prompt: ' Answer:'}}")
     add_model_options(parser, several=True)
     add_task_options(parser)
     add_store_options(
@@ -158,7 +160,7 @@ def read_prompt_file(path: str) -> dict[str, Any]:
 
 
 def _models(args: argparse.Namespace) -> list[tuple[str, argparse.Namespace]]:
-    """Each model's name, by which its folder is called, and the command with that model alone."""
+    """The name of each model and of its folder, and the command with that model alone."""
     models: list[Any] = args.model or [None]
     settings = args.model_args or [""]
     if len(settings) not in (1, len(models)):

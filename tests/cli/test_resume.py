@@ -123,7 +123,7 @@ def test_score_takes_a_changed_metric_and_refuses_a_changed_prompt(cli, tmp_path
     assert "anls,none" in run.results["results"]["mine"]
     (tmp_path / "mine.yaml").write_text(MINE % ("'{{question}}!'", "anls"))
     refused = cli("score", run.folder)
-    assert refused.code == 2 and "mine.yaml" in refused.err and "not what was asked" in refused.err
+    assert refused.code == 2 and "mine.yaml" in refused.err and "not what the run was requested with" in refused.err
 
 
 def test_score_needs_no_model_and_gives_the_same_numbers(cli, tmp_path: Path) -> None:
