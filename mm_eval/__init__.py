@@ -3,19 +3,17 @@
     from mm_eval import evaluate
     evaluate(tasks="mme,seedbench").table()
 
-What is named here is public. Nothing of it is imported before it is used, so that `import mm_eval` costs nothing.
+The names in `__all__` are public. Each is imported when it is first used, so that `import mm_eval` costs nothing.
 """
 
 import importlib
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# In a checkout `models/`, `tasks/` and `assets/` stand beside this package; in a wheel they lie inside it. Either way they
-# are `mm_eval.models`, `mm_eval.tasks` and `mm_eval.assets`.
+# In a checkout `models/`, `tasks/` and `assets/` are beside this package; in a wheel they are inside it. In both cases they
+# are imported as `mm_eval.models`, `mm_eval.tasks` and `mm_eval.assets`.
 if not (Path(__file__).parent / "tasks").is_dir():
     __path__.append(str(Path(__file__).parent.parent))
 
@@ -50,6 +48,7 @@ _PUBLIC = {
     "Response": ("mm_eval.types", "Response"),
     "Results": ("mm_eval.api", "Results"),
     "TaskManager": ("mm_eval.catalog.manager", "TaskManager"),
+    "evaluate": ("mm_eval.api", "evaluate"),
     "register_filter": ("mm_eval.filters", "register_filter"),
     "register_metric": ("mm_eval.metrics", "metric"),
     "register_model": ("mm_eval.engine.model", "register_model"),
@@ -62,21 +61,3 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'mm_eval' has no attribute {name!r}")
     module, attribute = _PUBLIC[name]
     return getattr(importlib.import_module(module), attribute)
-
-
-class _Package(ModuleType):
-    """`mm_eval.run` is the function, although a file has that name too.
-
-    Importing the file sets an attribute of its name on the package, at a moment that nobody chooses; a property can't be
-    overwritten so. `from mm_eval.run import ...` finds the file as ever.
-    """
-
-    @property
-    def evaluate(self) -> Any:
-        return importlib.import_module("mm_eval.api").evaluate
-
-    @evaluate.setter
-    def evaluate(self, module: ModuleType) -> None: ...
-
-
-sys.modules[__name__].__class__ = _Package

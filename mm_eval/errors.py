@@ -1,4 +1,4 @@
-"""Who failed: every error that mm-eval raises on purpose has an owner, a place and an advice.
+"""Who failed: every error that mm-eval raises on purpose has an owner, a place and a hint.
 
 An error is data as well as an exception: a failed request is stored in the journal with its owner, and a user's mistake
 is printed as one sentence. `str(error)` is that sentence.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
 
 
 class MMEvalError(Exception):
@@ -16,10 +18,7 @@ class MMEvalError(Exception):
 
     owner = "mm-eval"
     attempts = 1
-    """How often it was tried before this was said."""
-
-    others: tuple[MMEvalError, ...] = ()
-    """Further faults that were found with this one, for `validate`, which lists all."""
+    """How often the request was made before it failed."""
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         what = without_objects(what)
@@ -35,22 +34,42 @@ class MMEvalError(Exception):
         self.where = self.where or where
         return self
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.what, self.where, self.hint)
-
-
-def _rebuild(kind: type[MMEvalError], what: str, where: str, hint: str) -> MMEvalError:
-    return kind(what, where=where, hint=hint)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), where=self.where, hint=self.hint), (self.what,)
 
 
 class ConfigError(MMEvalError):
-    """The command, a task file or a model argument is wrong. Nothing has been asked yet."""
+    """The command, a task file or a model argument is wrong. Nothing has been requested yet."""
 
     owner = "config"
 
 
+class ConfigErrors(ConfigError):
+    """Several faults that one check found. errors: each of them; none is a ConfigErrors itself."""
+
+    def __init__(self, errors: Sequence[MMEvalError]) -> None:
+        listed = " ".join(f"({number}) {error}" for number, error in enumerate(errors, 1))
+        super().__init__(f"{len(errors)} mistakes were found; nothing was requested. {listed}")
+        self.errors = tuple(errors)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.errors,)
+
+
+def all_faults(error: MMEvalError) -> Sequence[MMEvalError]:
+    """Each fault that an error reports: those of a ConfigErrors, else the error itself."""
+    return error.errors if isinstance(error, ConfigErrors) else (error,)
+
+
+def raise_all(faults: Iterable[MMEvalError]) -> None:
+    """Raises all faults as one error, a single fault as it is; returns where there are none."""
+    found = [fault for each in faults for fault in all_faults(each)]
+    if found:
+        raise found[0] if len(found) == 1 else ConfigErrors(found)
+
+
 def collected(checks: Iterable[Callable[[], object]]) -> list[ConfigError]:
-    """What each check raises as a ConfigError. All of them are run."""
+    """The ConfigError of each check that fails. All checks are run."""
     found: list[ConfigError] = []
     for check in checks:
         try:
@@ -60,29 +79,16 @@ def collected(checks: Iterable[Callable[[], object]]) -> list[ConfigError]:
     return found
 
 
-def raise_all(faults: Sequence[ConfigError]) -> None:
-    """Raises the first fault with the others attached to it; nothing where there is none."""
-    if faults:
-        first, *others = faults
-        first.others = (*first.others, *others)
-        raise first
-
-
-def all_faults(error: MMEvalError) -> list[MMEvalError]:
-    """An error and those that are attached to it."""
-    return [error, *(fault for other in error.others for fault in all_faults(other))]
-
-
 class Unbounded(ConfigError):
     """Groups or includes that would go on without end; nothing around them can be read either."""
 
 
 class NotHereError(ConfigError):
-    """A dataset or a model is not on this machine, and could not or must not be fetched. what: it and where it was looked for."""
+    """A dataset or a model is not on this machine and could not be fetched, or must not be. what: it, and where it was sought."""
 
     @classmethod
-    def joined(cls, missing: list[NotHereError]) -> NotHereError:
-        """One sentence about all that is missing, so that it can be brought in one go."""
+    def joined(cls, missing: Sequence[NotHereError]) -> NotHereError:
+        """One sentence about everything that is missing, so that it can be copied to this machine in one go."""
         if len(missing) == 1:
             return missing[0]
         things = " ".join(f"({number}) {error.what}" for number, error in enumerate(missing, 1))
@@ -90,36 +96,26 @@ class NotHereError(ConfigError):
         return cls(f"{len(missing)} things are not on this machine: {things}", hint=hint)
 
 
-class ConfigErrors(ConfigError):
-    """Several mistakes that one look found. errors: each of them."""
-
-    errors: tuple[ConfigError, ...] = ()
-
-    @classmethod
-    def of(cls, errors: Sequence[ConfigError]) -> ConfigError:
-        """All errors as one; a single one as it is."""
-        if len(errors) == 1:
-            return errors[0]
-        told = " ".join(f"({number}) {error}" for number, error in enumerate(errors, 1))
-        found = cls(f"{len(errors)} mistakes were found; nothing was asked. {told}")
-        found.errors = tuple(errors)
-        return found
-
-
 class DataError(MMEvalError):
-    """A dataset, a doc or a picture can't be read or lacks what the task needs."""
+    """A dataset, a doc or a picture is unreadable or lacks what the task needs."""
 
     owner = "data"
 
 
 class RowError(DataError):
-    """The values of one doc are unusable, whatever the task file says: other docs are still asked."""
+    """The values of one doc are unusable, whatever the task file says: other docs are still requested."""
 
 
 class ModelError(MMEvalError):
     """The model, or the server behind it, did not answer."""
 
     owner = "model"
+
+
+class JudgeError(MMEvalError):
+    """The judge gave no verdict on a doc that was answered."""
+
+    owner = "judge"
 
 
 class ScoringError(MMEvalError):
@@ -135,7 +131,7 @@ class StoreError(MMEvalError):
 
 
 ERRORS_BY_OWNER: dict[str, type[MMEvalError]] = {
-    kind.owner: kind for kind in (ConfigError, DataError, ModelError, ScoringError, StoreError)
+    kind.owner: kind for kind in (ConfigError, DataError, ModelError, JudgeError, ScoringError, StoreError)
 }
 
 
@@ -148,7 +144,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{6,}")
 
 
 def without_objects(text: str) -> str:
-    """Text of other people's exceptions without Python's own descriptions of objects, whose addresses differ at every run.
+    """The text of a foreign exception without Python's descriptions of objects, whose addresses differ at every run.
 
     >>> without_objects("cannot identify image file <_io.BytesIO object at 0x7f65d599a350>")
     'cannot identify image file'

@@ -1,8 +1,7 @@
 """One registry for models, metrics, aggregations, filters, scorers and formats.
 
-A name can come from four places: a decorator that has run; a decorator found by *reading* the files of a package (so that
-listing the models does not import torch); a Python entry point of an installed package; and, for all of them, the
-same lookup with the same "did you mean".
+A name comes from one of three places: a decorator that has run; a decorator found by *reading* the files of a package and of
+its subfolders (so that listing the models does not import torch); a Python entry point of an installed package.
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ def _same_definition(one: Any, other: Any) -> bool:
 
 
 def _declared(package: str, decorator: str) -> list[tuple[str, _Lazy]]:
-    """The names that a package's files, and those one folder down, declare with `@decorator("name", ...)`; imports none."""
+    """The names declared with `@decorator("name", ...)` in a package's files and one folder down; imports nothing."""
     if not package or not decorator:
         return []
     spec = importlib.util.find_spec(package)

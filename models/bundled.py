@@ -35,7 +35,7 @@ class TinyLlava(Llava):
         return _arguments(self.args, "tiny-llava")
 
     def describe(self) -> Mapping[str, Any]:
-        """The bundled model by name: where the package lies is no part of what was measured."""
+        """States the model by name: the package's folder does not decide the answers."""
         return {**super().describe(), "pretrained": "tiny-llava"}
 
 
@@ -50,5 +50,5 @@ class TinyQwen2VL(QwenVL):
         return _arguments(self.args, "tiny-qwen2-vl")
 
     def describe(self) -> Mapping[str, Any]:
-        """The bundled model by name: where the package lies is no part of what was measured."""
+        """States the model by name: the package's folder does not decide the answers."""
         return {**super().describe(), "pretrained": "tiny-qwen2-vl"}

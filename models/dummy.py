@@ -1,4 +1,4 @@
-"""A model that answers at once and knows nothing: to time the suite itself, and to test what surrounds a model."""
+"""A model that answers at random and at once: to time the suite itself, and to test everything around a model."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
 
 One row a doc: {"task": "mme", "doc_id": 17, "resps": ["Yes"]}, one answer a repeat; for multiple choice one
 [log-likelihood in nats, is_greedy] a choice. The samples/*.jsonl of a run are such files. `path` may be a folder of them.
-A row's task is a path (`mmlu::mmlu_stem@mcqa`) or its last name; where no row has a task's own path or name, those of the one
-path that ends in its name are taken.
+A row's task is a path (`mmlu::mmlu_stem@mcqa`) or its last name. If no row has a task's own path or name, the rows of the one
+path that ends in its name are used.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from mm_eval.arguments import PATH, read_arguments
 from mm_eval.engine.model import Answers, Model, ModelSettings, register_model
-from mm_eval.errors import ConfigError, ModelError, did_you_mean
+from mm_eval.errors import ConfigError, ModelError
 from mm_eval.types import Answer, Instance
 
 
@@ -28,11 +29,10 @@ class Replay(Model):
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         super().__init__(args, settings)
-        if unknown := [name for name in self.args if name != "path"]:
-            raise ConfigError(f"replay has no argument {unknown[0]!r}.", hint=did_you_mean(unknown[0], ["path"]))
-        if "path" not in self.args:
+        chosen = read_arguments(self.args, {"path": PATH}, "--model_args", "argument of replay")
+        if "path" not in chosen:
             raise ConfigError("replay needs the file with the answers.", hint="Add --model_args path=FILE.jsonl.")
-        path = Path(str(self.args["path"]))
+        path = Path(chosen["path"])
         files = sorted(path.glob("*.jsonl")) if os.path.isdir(path) else [path]
         self._rows: dict[tuple[str, int], list[Any]] = {}
         self._paths: dict[str, set[str]] = {}  # by their last names
@@ -57,7 +57,9 @@ class Replay(Model):
             except (ValueError, KeyError, TypeError) as error:
                 hint = 'A row is {"task": "mme", "doc_id": 17, "resps": ["Yes"]}.'
                 raise ConfigError(
-                    f"no answer row ({type(error).__name__}: {error}).", where=f"{file}:{number}", hint=hint
+                    f"the line is not an answer row ({type(error).__name__}: {error}).",
+                    where=f"{file}:{number}",
+                    hint=hint,
                 ) from error
             if key in self._rows:
                 raise ConfigError(f"a second row for task {key[0]!r} doc {key[1]}.", where=f"{file}:{number}")
@@ -93,7 +95,7 @@ class Replay(Model):
     loglikelihood_rolling = loglikelihood
 
     def _answer(self, instance: Instance, index: int, choices: int = 0) -> Any:
-        """The recorded answer; None where there is none, or where the row is of another number of choices."""
+        """The recorded answer, or None. A row with another number of choices is returned whole, for the error to quote."""
         short = _last_name(instance.task)
         ends_so = self._paths.get(short, set())
         for name in (instance.task, short, short.split("@")[0], *(ends_so if len(ends_so) == 1 else ())):
@@ -106,9 +108,8 @@ class Replay(Model):
 
     def _missing(self, instance: Instance, needed: str, found: Any) -> ModelError:
         got = "no row or too few answers" if found is None else repr(found)
-        return ModelError(
-            f"the file has {got} where {needed} is needed.", where=f"{instance.task} doc {instance.doc_id}"
-        )
+        where = f"{instance.task} doc {instance.doc_id}"
+        return ModelError(f"the file has {got} where {needed} is needed.", where=where)
 
 
 def _last_name(path: str) -> str:

@@ -32,14 +32,14 @@ VERBS = {
 }
 
 GARBAGE_AFTER = 50_000
-"""Objects made before Python looks for cycles. A run makes millions that no cycle holds: at Python's own 700 it spends a
-fifth of its time on looking."""
+"""Objects made before Python searches for cycles. A run makes millions that are in no cycle: at Python's default of 700 it
+spends a fifth of its time on the search."""
 
 EXIT_OK, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 2, 3, 130
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises what is wrong, so that every mistake is printed in one form."""
+    """An argument parser that raises ConfigError, so that every mistake is printed in one form."""
 
     def error(self, message: str) -> None:  # type: ignore[override]
         extra = message.startswith("unrecognized arguments: ")
@@ -50,7 +50,7 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code: 0 done, 2 the command is wrong, 3 partial results, 130 interrupted."""
     gc.set_threshold(GARBAGE_AFTER)
-    atexit.register(gc.freeze)  # the look for cycles at exit takes 0.2 s, and frees what goes back to the system anyway
+    atexit.register(gc.freeze)  # the search for cycles at exit takes 0.2 s and frees nothing that exit does not free
     if argv is None:
         guard_streams()
     words = [_with_underscores(word) for word in (sys.argv[1:] if argv is None else argv)]
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _exit_code(words: list[str]) -> int:
-    """Runs a command; what stopped it is one line on the error stream."""
+    """Runs a command; an error is printed on the error stream."""
     try:
         code = _dispatch(words)
         sys.stdout.flush()
@@ -105,9 +105,11 @@ def _dispatch(words: list[str]) -> int:
     module.add_arguments(parser)
     known = [option for action in parser._actions for option in action.option_strings]
     for word in rest:
-        if word.startswith("--") and word.split("=")[0] not in known:  # before "required" hides a misspelt option
+        if (
+            word.startswith("--") and word.split("=")[0] not in known
+        ):  # checked first: argparse would report a missing option instead
             raise ConfigError(f"unknown option {word.split('=')[0]!r}.", hint=did_you_mean(word.split("=")[0], known))
-    args = parser.parse_intermixed_args(rest)  # `ls tasks --include_path DIR WORD`: words may stand behind options
+    args = parser.parse_intermixed_args(rest)  # `ls tasks --include_path DIR WORD`: words may follow options
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(SafeFormatter("mm-eval: %(message)s"))
     logging.basicConfig(level=args.verbosity, handlers=[handler])
@@ -116,7 +118,7 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _with_underscores(word: str) -> str:
-    """--output-path=DIR as --output_path=DIR: both spellings are in people's fingers."""
+    """--output-path=DIR as --output_path=DIR: both spellings are allowed."""
     if not word.startswith("--"):
         return word
     name, equals, value = word.partition("=")
@@ -133,6 +135,6 @@ def _overview() -> str:
         "  mm-eval --tasks mme,seedbench --model llava --model_args pretrained=llava-hf/llava-1.5-7b-hf\n"
         "      a model of your own on the real data\n\n"
         f"verbs:\n{verbs}\n\nmm-eval VERB --help lists the options of a verb.\n"
-        "exit codes: 0 all was answered and scored; 2 the command or a config is wrong, nothing was asked;\n"
+        "exit codes: 0 all was answered and scored; 2 the command or a config is wrong, nothing was requested;\n"
         "            3 some requests failed, results are partial; 130 interrupted, finished answers are kept"
     )

@@ -1,4 +1,4 @@
-"""Copies the data sets of some tasks to a data root, for a machine without network. There: --data_root DIR --offline."""
+"""Copies the data sets of tasks to a data root, for a machine without network. Use it there with --data_root DIR --offline."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """Compares runs with the first, paired by doc and clustered by picture: differences with 95% intervals, p-values, the docs that
 flipped.
 
-What was asked differently (data, task, prompt) is said before any number."""
+Differences in data, tasks and prompts are reported before any number."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from mm_eval.cli.options import option
+from mm_eval.cli.options import add_option, read_names
 from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 
@@ -16,32 +16,26 @@ from mm_eval.errors import ConfigError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; the first is the one to compare with")
     parser.add_argument("--tasks", metavar="A,B", help="only these tasks (default: all that the runs share)")
-    parser.add_argument(
-        "--flips", type=option("flips"), default=10, metavar="N", help="flipped docs to list each way (default 10)"
-    )
-    parser.add_argument(
-        "--html",
-        type=option("html"),
-        metavar="FILE",
-        help="write a page: the table, and each sample with all answers; opens with no network",
+    add_option(parser, "flips", "N", "flipped docs to list each way (default 10)", default=10)
+    add_option(
+        parser, "html", "FILE", "write a page: the table, and each sample with all answers; opens with no network"
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
 
 
 def main(args: argparse.Namespace) -> int:
-    from mm_eval.cli.options import read_names
     from mm_eval.report.comparison import as_json, render
     from mm_eval.runs.compare import compare
     from mm_eval.runs.recorded import RecordedRun
 
     if len(args.runs) < 2:
-        raise ConfigError("two runs at least are needed.", hint="mm-eval compare RUN_A RUN_B")
+        raise ConfigError("at least two runs are needed.", hint="mm-eval compare RUN_A RUN_B")
     runs = [RecordedRun.read(folder) for folder in args.runs]
     only = read_names(args.tasks) if args.tasks else None
     compared = compare(runs, only)
     for comparison in compared:
         if not comparison.changes:
-            hint = "Were they asked about the same data, and are all docs of one of them failed?"
+            hint = "Did they run on the same data, and did all docs of one of them fail?"
             raise ConfigError(f"{args.runs[0]} and {comparison.run.folder} have no scored doc in common.", hint=hint)
     page = Path(args.html) if args.html else None
     if page:

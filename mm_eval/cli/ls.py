@@ -1,11 +1,11 @@
-"""Lists what there is, a line of meaning each. Nothing is imported or executed to list tasks."""
+"""Lists tasks, models, metrics and other names, each with one line. Nothing is imported or executed to list tasks."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
 
-from mm_eval.cli.options import option
+from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.registry import Registry
@@ -24,9 +24,7 @@ CATALOG = ("tasks", "groups", "tags")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", default="tasks", metavar="WHAT", help=", ".join((*CATALOG, *REGISTRIES)))
     parser.add_argument("search", nargs="?", default="", metavar="WORD", help="only lines that contain the word")
-    parser.add_argument(
-        "--include_path", type=option("include_path"), metavar="DIR", help="a folder with tasks of your own"
-    )
+    add_option(parser, "include_path", "DIR", "a folder with tasks of your own")
 
 
 def main(args: argparse.Namespace) -> int:

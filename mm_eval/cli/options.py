@@ -12,42 +12,34 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.arguments import Rule, invalid, is_json, read_json, shortly
 from mm_eval.errors import ConfigError
-from mm_eval.request import RULES, plain, read_json, read_option, refused, shortly
+from mm_eval.request import COMMAND_NAMES, RULES, read_option
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest
 
 
+_NAMED_VALUE = Rule("a text, a finite number, a list or a mapping with a name", is_json)
+
+
+def add_option(parser: argparse.ArgumentParser, name: str, metavar: str, help: str, **more: Any) -> None:
+    """Adds `--name`, read and checked by its rule. more: further arguments of `add_argument`."""
+    parser.add_argument(f"--{COMMAND_NAMES.get(name, name)}", type=option(name), metavar=metavar, help=help, **more)
+
+
 def option(name: str) -> Callable[[str], Any]:
-    """Reads and checks an option's text, for argparse."""
+    """A function that reads and checks an option's text, for argparse."""
     return partial(read_option, name)
 
 
 def add_task_options(parser: argparse.ArgumentParser) -> None:
     """Which tasks, and where they and their data are."""
-    parser.add_argument(
-        "--include_path",
-        type=option("include_path"),
-        metavar="DIR",
-        help="a folder with tasks of your own; they override built-in names",
-    )
-    parser.add_argument(
-        "--num_fewshot",
-        type=option("num_fewshot"),
-        metavar="N",
-        help="examples before each question (default: the task's)",
-    )
-    parser.add_argument(
-        "--limit", type=option("limit"), metavar="N", help="only the first N docs of each task, or a share below 1"
-    )
+    add_option(parser, "include_path", "DIR", "a folder with tasks of your own; they override built-in names")
+    add_option(parser, "num_fewshot", "N", "examples before each question (default: the task's)")
+    add_option(parser, "limit", "N", "only the first N docs of each task, or a share below 1")
     parser.add_argument("--samples", metavar="JSON", help='only these docs: {"mme": [0, 3]} or a file with such JSON')
-    parser.add_argument(
-        "--data_root",
-        type=option("data_root"),
-        metavar="DIR",
-        help="data sets at DIR/org/name are read from there (env MM_EVAL_DATA_ROOT)",
-    )
+    add_option(parser, "data_root", "DIR", "data sets at DIR/org/name are read from there (env MM_EVAL_DATA_ROOT)")
     parser.add_argument("--sample", action="store_true", help="use the bundled sample data: not the benchmarks")
     parser.add_argument(
         "--allow_url_media",
@@ -58,14 +50,10 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Which model, and how it is asked. several: --model and --model_args may be given more than once, and are lists."""
+    """Which model, and how it is prompted. several: --model and --model_args may be given more than once, and are lists."""
     action = "append" if several else "store"
-    parser.add_argument(
-        "--model",
-        type=option("model"),
-        action=action,
-        metavar="NAME",
-        help="see `mm-eval ls models`; without it the bundled tiny-llava runs",
+    add_option(
+        parser, "model", "NAME", "see `mm-eval ls models`; without it the bundled tiny-llava runs", action=action
     )
     parser.add_argument(
         "--model_args",
@@ -74,89 +62,60 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
         metavar="K=V,...",
         help="pretrained=...,dtype=...; or JSON",
     )
-    parser.add_argument(
-        "--batch_size", type=option("batch_size"), default="auto", metavar="N", help="rows a batch, or auto (default)"
-    )
-    parser.add_argument(
-        "--device",
-        type=option("device"),
-        metavar="DEVICE",
-        help="cpu, cuda, cuda:1, mps (default: an accelerator if there is one)",
-    )
+    add_option(parser, "batch_size", "N", "rows a batch, or auto (default)", default="auto")
+    add_option(parser, "device", "DEVICE", "cpu, cuda, cuda:1, mps (default: an accelerator if there is one)")
     parser.add_argument("--gen_kwargs", default="", metavar="K=V,...", help="overrides the tasks' generation_kwargs")
-    parser.add_argument(
-        "--prompt_key",
-        type=option("prompt_key"),
-        metavar="KEY",
-        help="the block of model_specific_prompt_kwargs to use",
-    )
-    parser.add_argument(
-        "--system_instruction",
-        type=option("system_instruction"),
-        metavar="TEXT",
-        help="a system message before each question",
-    )
-    parser.add_argument(
-        "--apply_chat_template",
-        type=option("chat_template"),
+    add_option(parser, "prompt_key", "KEY", "the block of model_specific_prompt_kwargs to use")
+    add_option(parser, "system_instruction", "TEXT", "a system message before each question")
+    add_option(
+        parser,
+        "chat_template",
+        "BOOL|NAME",
+        "true, false, or the name of one of the model's templates (default: on for image-text and chat models)",
         nargs="?",
         const=True,
-        metavar="BOOL|NAME",
-        help="true, false, or the name of one of the model's templates (default: on for image-text and chat models)",
     )
-    parser.add_argument(
-        "--on_long_prompt",
-        type=option("on_long_prompt"),
-        default="cut",
-        metavar="cut|fail",
-        help="a prompt of text that is too long for the model is cut from the left and counted (default), or fails; "
+    add_option(
+        parser,
+        "on_long_prompt",
+        "cut|fail",
+        "a prompt of text that is too long for the model is cut from the left and counted (default), or fails; "
         "a prompt with pictures always fails",
+        default="cut",
     )
-    parser.add_argument(
-        "--fewshot_as_multiturn",
-        type=option("fewshot_as_multiturn"),
-        metavar="BOOL",
-        help="few-shot examples as turns of the chat",
-    )
-    parser.add_argument(
-        "--seed",
-        type=option("seed"),
-        default=0,
-        metavar="N",
-        help="of sampling, few-shot choice and bootstrap (default 0)",
-    )
+    add_option(parser, "fewshot_as_multiturn", "BOOL", "few-shot examples as turns of the chat")
+    add_option(parser, "seed", "N", "of sampling, few-shot choice and bootstrap (default 0)", default=0)
 
 
 def add_store_options(
     parser: argparse.ArgumentParser, output: str = "the run folder (default: a name made of the run, in ./runs)"
 ) -> None:
-    """Where answers are kept, and how many failures a run bears. output: what --output_path is."""
-    parser.add_argument("--output_path", type=option("output_path"), metavar="DIR", help=output)
-    parser.add_argument(
-        "--use_cache",
-        type=option("use_cache"),
-        metavar="DIR",
-        help="share greedy answers with other runs, by all that decides an answer",
-    )
-    parser.add_argument(
-        "--fail_on_error",
-        type=option("fail_on_error"),
-        default=False,
-        metavar="LIMIT",
-        help="stop when so many requests have failed: true (the first), a count, or a share below 1 of all requests, "
+    """Where answers are kept, and how many failures stop a run. output: what --output_path is."""
+    add_option(parser, "output_path", "DIR", output)
+    add_option(parser, "use_cache", "DIR", "share greedy answers with other runs, by all that decides an answer")
+    add_option(
+        parser,
+        "fail_on_error",
+        "LIMIT",
+        "stop when so many requests have failed: true (the first), a count, or a share below 1 of all requests, "
         "reached or passed; false (default): go on. Exit code 3 in any case, with the partial results",
+        default=False,
     )
+
+
+def add_bootstrap_option(parser: argparse.ArgumentParser) -> None:
+    add_option(parser, "bootstrap_iters", "N", "draws for corpus metrics; 0: none", default=100_000)
 
 
 def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
-    """The tasks and data that the options of `add_task_options` describe."""
+    """The request that the options of `add_task_options` state. rest: further fields of it."""
     from mm_eval.request import RunRequest
 
     return RunRequest(
         tasks=tuple(read_names(args.tasks)),
         num_fewshot=args.num_fewshot,
         limit=args.limit,
-        samples=_samples(args.samples),
+        samples=_read_samples(args.samples),
         include_path=args.include_path,
         data_root=args.data_root or os.environ.get("MM_EVAL_DATA_ROOT"),
         sample=args.sample,
@@ -167,7 +126,7 @@ def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
 
 
 def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
-    """The run that the options of `add_task_options` and `add_model_options` describe."""
+    """The request that the options of `add_task_options` and `add_model_options` state. rest: further fields of it."""
     return read_task_request(
         args,
         model=args.model,
@@ -199,7 +158,7 @@ def read_pairs(text: str, option: str, *, typed: bool = False) -> dict[str, Any]
     typed: values are read as JSON where they are JSON (0.7, true, ["a"]), and stay text otherwise.
     """
     if text.lstrip().startswith("{"):
-        return _plain(dict(read_json(text, option)), option)
+        return _checked(dict(read_json(text, option)), option)
     pairs: dict[str, Any] = {}
     for item in _split(text):
         name, equals, value = item.partition("=")
@@ -208,14 +167,13 @@ def read_pairs(text: str, option: str, *, typed: bool = False) -> dict[str, Any]
         if name.strip() in pairs:
             raise ConfigError(f"{option} gives {shortly(name.strip())} twice.")
         pairs[name.strip()] = _typed(value.strip()) if typed else value.strip()
-    return _plain(pairs, option)
+    return _checked(pairs, option)
 
 
-def _plain(pairs: dict[str, Any], option: str) -> dict[str, Any]:
+def _checked(pairs: dict[str, Any], option: str) -> dict[str, Any]:
     for name, value in pairs.items():
-        if not plain({name: value}):
-            needed = "a text, a finite number, a list or a mapping with a name"
-            raise refused(f"{option}: {shortly(name)}", value, needed)
+        if not _NAMED_VALUE.fits({name: value}):
+            raise invalid(f"{option}: {shortly(name)}", value, _NAMED_VALUE)
     return pairs
 
 
@@ -239,7 +197,7 @@ def _split(text: str) -> list[str]:
 
 
 def _typed(value: str) -> Any:
-    """A value as JSON where it is JSON; a number that is not finite is read, so that it can be refused."""
+    """A value as JSON where it is JSON, else as text. A number that is not finite becomes a float, for the check to reject."""
     words = {"true": True, "false": False, "none": None, "null": None}
     if value.lower() in words:
         return words[value.lower()]
@@ -251,29 +209,24 @@ def _typed(value: str) -> Any:
         return value
 
 
-def _samples(text: str | None) -> Mapping[str, list[int]] | None:
+def _read_samples(text: str | None) -> Mapping[str, list[int]] | None:
+    """The value of --samples: JSON, or the path of a file with JSON."""
     if text is None:
         return None
     if not text.lstrip().startswith(("{", "[")):
-        text = _text_of(text)
-    chosen = read_json(text, "--samples")
+        try:
+            if not os.path.isfile(text):
+                raise OSError(0, "there is no such file")
+            text = Path(text).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            hint = 'Or give JSON: {"mme": [0, 3]}.'
+            raise ConfigError(f"--samples {shortly(text)} can't be read: {why}.", hint=hint) from error
+    chosen, rule = read_json(text, "--samples"), RULES["samples"]
     for task, ids in chosen.items() if isinstance(chosen, dict) else ():
-        if not RULES["samples"].fits({task: ids}):
+        if not rule.fits({task: ids}):
             hint = "Each is a list of doc ids: whole numbers from 0, none twice."
             raise ConfigError(f"--samples has {shortly(ids)} for {shortly(task)}.", hint=hint)
-    if not RULES["samples"].fits(chosen):
-        raise refused("--samples", chosen, RULES["samples"].needed)
+    if not rule.fits(chosen):
+        raise invalid("--samples", chosen, rule)
     return dict(chosen)
-
-
-def _text_of(path: str) -> str:
-    """What stands in the file of --samples."""
-    try:
-        if not os.path.isfile(path):
-            raise OSError(0, "there is no such file")
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigError(
-            f"--samples {shortly(path)} can't be read: {why}.", hint='Or give JSON: {"mme": [0, 3]}.'
-        ) from error

@@ -1,18 +1,31 @@
-"""Asks the same model with several prompt blocks and says which suits it: one table, differences paired by doc.
+"""Runs the same model with several prompt blocks and shows which suits it: one table, differences paired by doc.
 
-Several models (--model a --model b, each with its --model_args) give the matrix models x prompts. The same command goes on
+Several models (--model a --model b, each with its --model_args) give the matrix models x prompts. The same command resumes
 where it stopped."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mm_eval.cli.options import add_model_options, add_store_options, add_task_options, option, read_names, read_request
+from mm_eval.cli.options import (
+    add_model_options,
+    add_option,
+    add_store_options,
+    add_task_options,
+    read_names,
+    read_request,
+)
 from mm_eval.cli.say import complain_briefly, say, say_lines
-from mm_eval.errors import ConfigError, MMEvalError
+from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
+
+if TYPE_CHECKING:
+    from mm_eval.prepare import Prepared
+    from mm_eval.request import RunRequest
+    from mm_eval.run import Progress, Report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,12 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="prompt keys; the first is the one to compare with (default: all, `default` first)",
     )
-    parser.add_argument(
-        "--prompt_file",
-        type=option("prompt_file"),
-        metavar="FILE",
-        help="blocks of your own, in YAML: {mine: {post_prompt: ' Answer:'}}",
-    )
+    add_option(parser, "prompt_file", "FILE", "blocks of your own, in YAML: {mine: {post_prompt: ' Answer:'}}")
     add_model_options(parser, several=True)
     add_task_options(parser)
     add_store_options(
@@ -38,9 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.engine.folder import RunFolder
-    from mm_eval.prompts import read_prompt_file, try_prompts
     from mm_eval.release_plan import INTERRUPTED, PARTIAL, attempt, check_models
-    from mm_eval.report.progress import Progress
+    from mm_eval.report.progress import ProgressBar
     from mm_eval.report.prompts import as_json, render, write_prompts
     from mm_eval.runs.prompts import PromptComparison
 
@@ -58,27 +65,26 @@ def main(args: argparse.Namespace) -> int:
     trials, code, holes = [], 0, dict[str, MMEvalError]()
     for name, request in requests.items():
         try:
-            ask = partial(try_prompts, request, keys, output, name, Progress())
-            trial = ask() if len(requests) == 1 else attempt(ask)
+            run_keys = partial(run_prompts, request, keys, output, name, ProgressBar())
+            reports = run_keys() if len(requests) == 1 else attempt(run_keys)
         except KeyboardInterrupt:
             code = INTERRUPTED
             break
-        if isinstance(trial, MMEvalError):  # its own: the other models go on
-            holes[name], code = trial, max(code, PARTIAL)
+        if isinstance(reports, MMEvalError):  # of this model alone: the other models still run
+            holes[name], code = reports, max(code, PARTIAL)
             continue
-        code = max(code, trial.exit_code)
-        folders = {key: report.folder for key, report in trial.reports.items() if report.results}
-        if folders:  # of several processes only the first has results to tell
+        code = max([code, *(report.exit_code for report in reports.values())])
+        folders = {key: report.folder for key, report in reports.items() if report.results}
+        if folders:  # of several processes only the first has results
             trials.append(PromptComparison.read(name, folders))
-        if trial.exit_code == INTERRUPTED:
+        if code == INTERRUPTED:
             break
     for name, error in holes.items():
         complain_briefly(f"{name} has no numbers: {error.owner} error: {error}")
     if not trials:
         return code
     text = as_json(trials)
-    folder = RunFolder(output)
-    folder.write("prompts.json", text)
+    RunFolder(output).write("prompts.json", text)
     page = write_prompts(output / "prompts.html", trials)
     if args.format == "json":
         say_lines(text)
@@ -89,8 +95,72 @@ def main(args: argparse.Namespace) -> int:
     return code
 
 
+def run_prompts(
+    request: RunRequest, keys: Sequence[str] | None, output_path: Path, name: str, progress: Progress
+) -> dict[str, Report]:
+    """Runs one model with each prompt key into <output_path>/<name>/<key>; tasks, pictures and weights are shared.
+
+    keys: None for every block of the tasks and of request.prompt_blocks. name: of the model's folder.
+    Errors: ConfigError, before the first request, for a key that no task has or a block with a key that nothing reads.
+    """
+    from mm_eval.prepare import prepare
+    from mm_eval.release_plan import INTERRUPTED, folder_name
+    from mm_eval.run import run
+
+    prepared = prepare(request, progress.phase)
+    chosen = list(keys) if keys else known_keys(prepared)
+    check_keys(prepared, chosen)
+    folder = output_path / folder_name(name)
+    trials = {key: prepared.with_prompt_key(key, str(folder / folder_name(key))) for key in chosen}
+    prepared.check_generation()
+    reports: dict[str, Report] = {}
+    for key, trial in trials.items():
+        reports[key] = run(trial, progress)
+        if reports[key].exit_code == INTERRUPTED:
+            break
+    return reports
+
+
+def known_keys(prepared: Prepared) -> list[str]:
+    """Every prompt key of the tasks, `default` first."""
+    from mm_eval.prepare import prompt_blocks
+
+    blocks = prompt_blocks(prepared.request, {name: task.config for name, task in prepared.tasks.items()})
+    return list(dict.fromkeys(["default", *(key for own in blocks.values() for key in own)]))
+
+
+def check_keys(prepared: Prepared, keys: Sequence[str]) -> None:
+    """ConfigError for a key that no task has, for one given twice, and where there is nothing to compare."""
+    from mm_eval.release_plan import check_folders
+
+    known = known_keys(prepared)
+    for key in keys:
+        if key not in known:
+            hint = did_you_mean(key, known)
+            raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--keys", hint=hint)
+    if len(set(keys)) < max(2, len(keys)):
+        what = f"at least two different prompt keys are needed, not {list(keys)}."
+        raise ConfigError(what, where="--keys", hint="Add blocks of your own with --prompt_file.")
+    check_folders(keys, "--keys")
+
+
+def read_prompt_file(path: str) -> dict[str, Any]:
+    """Prompt blocks of the user: {key: block} for every task, or {task: {key: block}}.
+
+    Errors: ConfigError with the file and the key of a block that is not a mapping.
+    """
+    from mm_eval.catalog.yaml import load_file
+
+    blocks = load_file(Path(path))
+    for key, block in blocks.items():
+        if not isinstance(block, Mapping):
+            hint = "A block is a mapping, such as {post_prompt: ' Answer:'}."
+            raise ConfigError(f"the prompt block {key!r} is {block!r}.", where=path, hint=hint)
+    return dict(blocks)
+
+
 def _models(args: argparse.Namespace) -> list[tuple[str, argparse.Namespace]]:
-    """Each model's name, by which its folder is called, and the command with that model alone."""
+    """The name of each model and of its folder, and the command with that model alone."""
     models: list[Any] = args.model or [None]
     settings = args.model_args or [""]
     if len(settings) not in (1, len(models)):

@@ -1,6 +1,6 @@
 """Writes report.html of a run, or prints the release table of several: rows are benchmarks, columns are models.
 
-The page opens from disk with no network. Nothing is asked and no model is loaded."""
+The page opens from disk with no network. Nothing is requested and no model is loaded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mm_eval.cli.options import option
+from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 
@@ -24,28 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="html",
         help="html (default): report.html of one run, a table of several; md, latex, csv: a table",
     )
-    parser.add_argument(
-        "--against",
-        type=option("against"),
-        metavar="RUN",
-        help="report.html: another run's answers beside each sample, flips as a filter",
-    )
+    add_option(parser, "against", "RUN", "report.html: another run's answers beside each sample, flips as a filter")
     parser.add_argument("--intervals", action="store_true", help="tables: half the 95%% interval beside each number")
-    parser.add_argument(
-        "--reference",
-        type=option("reference"),
-        metavar="FILE",
-        help="tables: numbers that others reported, in YAML: reported: [{model, task, metric, value, tolerance, source}]",
+    add_option(
+        parser,
+        "reference",
+        "FILE",
+        "tables: numbers that others reported, in YAML: reported: [{model, task, metric, value, tolerance, source}]",
     )
-    parser.add_argument(
-        "--model_index",
-        type=option("model_index"),
-        metavar="FILE",
-        help="write the hub's model-index metadata to a file",
-    )
-    parser.add_argument(
-        "--output", type=option("output"), metavar="FILE", help="write the table to a file instead of printing it"
-    )
+    add_option(parser, "model_index", "FILE", "write the hub's model-index metadata to a file")
+    add_option(parser, "output", "FILE", "write the table to a file instead of printing it")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -79,7 +67,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _read(folders: list[str]) -> tuple[list[RecordedRun], dict[str, str]]:
-    """The runs, and those of several that have begun and have no numbers: their folders' names with the reason."""
+    """The runs with numbers, and {folder name: reason} of begun runs without. A single run must have numbers."""
     from mm_eval.runs.recorded import RecordedRun
 
     runs, holes = [], dict[str, str]()
@@ -97,4 +85,4 @@ def _write(path: str, text: str) -> None:
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise StoreError(f"it can't be written: {error.strerror}.", where=path) from error
+        raise StoreError(f"the file can't be written: {error.strerror}.", where=path) from error

@@ -1,13 +1,20 @@
 """Evaluates a model on tasks, prints the table and leaves everything in a run folder.
 
-The same command with the same --output_path goes on where it stopped."""
+The same command with the same --output_path resumes where it stopped."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING
 
-from mm_eval.cli.options import add_model_options, add_store_options, add_task_options, option, read_request
+from mm_eval.cli.options import (
+    add_bootstrap_option,
+    add_model_options,
+    add_option,
+    add_store_options,
+    add_task_options,
+    read_request,
+)
 from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 
@@ -17,24 +24,15 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tasks", metavar="A,B", help="tasks, groups, tags, globs, YAML files, name@format")
-    parser.add_argument(
-        "--config",
-        type=option("config"),
-        metavar="FILE",
-        help="several models from one YAML file: `models:`, `tasks:` and options of this command",
+    add_option(
+        parser, "config", "FILE", "several models from one YAML file: `models:`, `tasks:` and options of this command"
     )
     add_model_options(parser)
     add_task_options(parser)
     add_store_options(parser)
-    parser.add_argument("--predict_only", action="store_true", help="ask and record, score nothing")
+    parser.add_argument("--predict_only", action="store_true", help="request and record answers, score nothing")
     parser.add_argument("--no_report", action="store_true", help="write no report.html and no thumbnails")
-    parser.add_argument(
-        "--bootstrap_iters",
-        type=option("bootstrap_iters"),
-        default=100_000,
-        metavar="N",
-        help="draws for corpus metrics; 0: none",
-    )
+    add_bootstrap_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -43,18 +41,18 @@ def main(args: argparse.Namespace) -> int:
     if not args.tasks:
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     request = _request(args)
-    from mm_eval.report.progress import Progress
+    from mm_eval.report.progress import ProgressBar
     from mm_eval.report.run_table import render
     from mm_eval.run import evaluate
 
-    report = evaluate(request, progress=Progress())
+    report = evaluate(request, progress=ProgressBar())
     if not report.silent:
         say_lines(render(report))
     return report.exit_code
 
 
 def _release(args: argparse.Namespace) -> int:
-    """Runs every model of a release file and prints the table of all; a model that fails leaves a hole in it."""
+    """Runs every model of a release file and prints one table; a model that fails leaves its column empty."""
     from dataclasses import replace
 
     from mm_eval.release_plan import Outcomes, check_models, read_release
@@ -64,7 +62,7 @@ def _release(args: argparse.Namespace) -> int:
     named = bool(args.tasks)
     args.tasks = args.tasks or "none"
     if args.model or args.model_args:
-        raise ConfigError("--model and --model_args stand in the file of --config.", hint="Give one or the other.")
+        raise ConfigError("--model and --model_args belong into the file of --config.", hint="Give one or the other.")
     base = _request(args)
     requests = read_release(args.config, base if named else replace(base, tasks=()))
     check_models(requests)

@@ -1,4 +1,4 @@
-"""The only place where the command line writes: no text reaches a terminal without `report.safe`."""
+"""All output of the command line: every text is made safe for a terminal by `report.safe`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import traceback
 from types import TracebackType
 
-from mm_eval.errors import ConfigErrors, MMEvalError
+from mm_eval.errors import MMEvalError, all_faults
 from mm_eval.report import streams
 from mm_eval.report.safe import in_line, terminal_safe
 
@@ -17,26 +17,28 @@ LONGEST = 4000
 
 
 def say(text: object = "") -> None:
-    """One line on the output stream; a line break in it is shown as \\n."""
+    """Prints one line; a line break in it is shown as \\n."""
     streams.say(in_line(text))
 
 
 def say_lines(text: str) -> None:
-    """A text of several lines, such as a table or a prompt, whose parts are in their lines already."""
+    """Prints a text of several lines, such as a table or a prompt."""
     streams.say(terminal_safe(text))
 
 
 def complain(error: MMEvalError) -> None:
-    """An error in one line on the error stream; where several were found, one line each."""
-    errors = error.errors if isinstance(error, ConfigErrors) else ()
-    said = f"{len(errors)} mistakes were found; nothing was asked:" if errors else in_line(error, LONGEST)
-    complain_briefly(f"{error.owner} error: {said}")
-    for each in errors:
-        print(f"  {in_line(each, LONGEST)}", file=sys.stderr)
+    """Prints an error in one line on the error stream; several faults in a line each, below their number."""
+    faults = all_faults(error)
+    if len(faults) == 1:
+        complain_briefly(f"{error.owner} error: {in_line(error, LONGEST)}")
+        return
+    complain_briefly(f"{error.owner} error: {len(faults)} mistakes were found; nothing was requested:")
+    for fault in faults:
+        print(f"  {in_line(fault, LONGEST)}", file=sys.stderr)
 
 
 def complain_briefly(text: object) -> None:
-    """One line on the error stream."""
+    """Prints one line on the error stream."""
     print(f"mm-eval: {in_line(text)}", file=sys.stderr)
 
 
@@ -51,9 +53,9 @@ class SafeFormatter(logging.Formatter):
 
 
 def guard_streams() -> None:
-    """For a process of its own: what Python itself prints is made safe too, and no character is too much for a stream.
+    """Makes safe what Python itself prints: warnings and tracebacks, whose last line may quote data. For a process of its own.
 
-    A fault of mm-eval ends in a traceback, whose last line quotes data; a stream may be ASCII.
+    Characters that a stream can't encode, an ASCII one for example, are escaped.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

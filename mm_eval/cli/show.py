@@ -5,11 +5,12 @@ No weights are loaded."""
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mm_eval.cli.options import add_model_options, add_task_options, option, read_names, read_request
+from mm_eval.cli.options import add_model_options, add_option, add_task_options, read_names, read_request
 from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
+from mm_eval.request import DEFAULT_MODEL, RunRequest
 
 if TYPE_CHECKING:
     from mm_eval.engine.model import Model
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", metavar="TASK", help="a task (or several, with commas)")
-    parser.add_argument("--doc", type=option("doc"), default=0, metavar="N", help="the doc id (default 0)")
+    add_option(parser, "doc", "N", "the doc id (default 0)", default=0)
     parser.add_argument(
         "--keys", metavar="A,B", help="the prompt under several prompt keys, side by side, what differs marked"
     )
@@ -33,72 +34,72 @@ def main(args: argparse.Namespace) -> int:
     request, stand_in = _with_stand_in(args)
     if args.keys and args.prompt_key:
         raise ConfigError("--keys and --prompt_key exclude each other.")
-    plan = prepare(request)
-    assert plan.model is not None
-    if args.keys:
-        return _compare_keys(args, plan, f"{request.model or 'tiny-llava'}{f'   ({stand_in})' if stand_in else ''}")
-    for name, task in plan.tasks.items():
-        if not 0 <= args.doc < len(task.docs):
+    prepared = prepare(request)
+    for name, task in prepared.tasks.items():
+        if args.doc >= len(task.docs):
             raise ConfigError(f"--doc {args.doc}: {name} has docs 0 to {len(task.docs) - 1}.")
-        style = plan.styles[name]
-        instances = list(task.instances([args.doc], style))
+    model = f"model: {request.model or DEFAULT_MODEL}{f'   ({stand_in})' if stand_in else ''}"
+    if args.keys:
+        _compare_keys(args, prepared, model)
+        return 0
+    for name, task in prepared.tasks.items():
+        block = prepared.styles[name].block
+        instances = _instances(prepared, name, args.doc)
         first = instances[0]
-        if first.error is not None:
-            raise first.error
-        say(f"task: {task.path}   doc: {args.doc}   request: {first.request_type}   choices: {_choices(instances)}")
-        say(f"model: {request.model or 'tiny-llava'}{f'   ({stand_in})' if stand_in else ''}")
-        say(f"prompt key: {style.block.key}   {dict(style.block.kwargs) or ''}")
+        choices = len(instances) if first.request_type == "loglikelihood" else "-"
+        say(f"task: {task.path}   doc: {args.doc}   request: {first.request_type}   choices: {choices}")
+        say(model)
+        say(f"prompt key: {block.key}   {dict(block.kwargs) or ''}")
         if task.docs.bundled:
             say("data: the bundled sample, not the benchmark")
-        _print_prompt(plan.model, first)
+        _print_prompt(prepared.model, first)
         _print_rest(instances)
     return 0
 
 
-def _compare_keys(args: argparse.Namespace, plan: Prepared, model: str) -> int:
-    """Prints a doc's prompt under several prompt keys beside each other."""
+def _compare_keys(args: argparse.Namespace, prepared: Prepared, model: str) -> None:
+    """Prints a doc's prompt under several prompt keys side by side."""
     import shutil
 
-    from mm_eval.prepare import asked_with
-    from mm_eval.prompts import check_keys
+    from mm_eval.cli.prompts import check_keys
     from mm_eval.report.side_by_side import shortened, side_by_side
 
     keys = read_names(args.keys)
-    check_keys(plan, keys)
-    plans = {key: asked_with(plan, key, "") for key in keys}
-    for name, task in plan.tasks.items():
-        if not 0 <= args.doc < len(task.docs):
-            raise ConfigError(f"--doc {args.doc}: {name} has docs 0 to {len(task.docs) - 1}.")
+    check_keys(prepared, keys)
+    of_keys = {key: prepared.with_prompt_key(key, "") for key in keys}
+    for name, task in prepared.tasks.items():
         texts = {}
-        for key, one in plans.items():
-            assert one.model is not None
-            instance = next(iter(task.instances([args.doc], one.styles[name])))
-            if instance.error is not None:
-                raise instance.error
-            preview = one.model.preview(instance)
-            used = one.styles[name].block.key
-            tokens = (
-                "" if preview.tokens is None else f", {preview.tokens} tokens, {preview.image_tokens or 0} of pictures"
-            )
-            texts[f"{key}{'' if used == key else f' (as {used})'}{tokens}"] = shortened(preview.text)
-        say(f"task: {task.path}   doc: {args.doc}   model: {model}")
+        for key, one in of_keys.items():
+            instance = _instances(one, name, args.doc)[0]
+            preview, used = one.model.preview(instance), one.styles[name].block.key
+            counts = f", {preview.tokens} tokens, {preview.image_tokens or 0} of pictures"
+            heading = f"{key}{'' if used == key else f' (as {used})'}{'' if preview.tokens is None else counts}"
+            texts[heading] = shortened(preview.text)
+        say(f"task: {task.path}   doc: {args.doc}   {model}")
         _print_pictures(instance)
         say_lines(side_by_side(texts, max(80, shutil.get_terminal_size((120, 24)).columns)))
-    return 0
 
 
-def _with_stand_in(args: argparse.Namespace) -> tuple[Any, str]:
-    """The request; a family named without `pretrained` is shown with its bundled model, and says so."""
+def _instances(prepared: Prepared, name: str, doc_id: int) -> list[Instance]:
+    """The instances of a doc; raises the error of the first."""
+    instances = list(prepared.tasks[name].instances([doc_id], prepared.styles[name]))
+    if instances[0].error is not None:
+        raise instances[0].error
+    return instances
+
+
+def _with_stand_in(args: argparse.Namespace) -> tuple[RunRequest, str]:
+    """The request, and a remark: a family without `pretrained` is shown with its bundled model."""
     from dataclasses import replace
 
-    from mm_eval.request import model_class_of
+    from mm_eval.prepare import model_class_of
 
     request = read_request(args)
-    model_class, name = model_class_of(request)
-    stand_in = getattr(model_class, "bundled_stand_in", None)
+    stand_in = getattr(model_class_of(request), "bundled_stand_in", None)
     if stand_in is None or "pretrained" in request.model_args:
         return request, ""
-    return replace(request, model=stand_in), f"no pretrained was given for {name}: this is the bundled {stand_in}"
+    remark = f"no pretrained was given for {request.model}: this is the bundled {stand_in}"
+    return replace(request, model=stand_in), remark
 
 
 def _print_prompt(model: Model, instance: Instance) -> None:
@@ -124,18 +125,9 @@ def _print_rest(instances: list[Instance]) -> None:
         for instance in instances:
             if instance.context != first.context:  # a gap to be filled, or a choice on its own (acc_mutual_info)
                 say(f"context {instance.choice}: {flatten(instance)!r}")
-            marked = " <- right" if _is_right(instance) else ""
+            right = instance.target if isinstance(instance.target, list) else [instance.target]
+            marked = " <- right" if instance.choice in right else ""
             say(f"continuation {instance.choice}: {instance.continuation!r}{marked}")
     elif first.generation_kwargs:
         say(f"generation: {dict(first.generation_kwargs)}")
     say(f"target: {first.target!r}")
-
-
-def _is_right(instance: Instance) -> bool:
-    return (
-        instance.choice == instance.target or isinstance(instance.target, list) and instance.choice in instance.target
-    )
-
-
-def _choices(instances: list[Instance]) -> int | str:
-    return len(instances) if instances[0].request_type == "loglikelihood" else "-"

@@ -1,6 +1,6 @@
 """Checks task configs completely, without a model: every name and function, the data, each doc's prompt, and that the gold
-answers score full marks. With --model: asks some docs at batch 1, at the real batch and in two shards, and lists every answer
-that differs."""
+answers score full marks. With --model: requests some docs at batch 1, at the real batch and in two shards, and lists every
+answer that differs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mm_eval.cli.say import say
 from mm_eval.errors import ConfigError
 
 SAMPLES = 16
-"""Docs of each task that --model is asked when --limit says nothing."""
+"""Docs of each task that are requested with --model and without --limit."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     if (args.tasks is None) == (args.named_tasks is None):
-        raise ConfigError("validate needs tasks, once.", hint="Write mm-eval validate mme,seedbench.")
+        raise ConfigError("validate needs tasks, stated once.", hint="Write mm-eval validate mme,seedbench.")
     args.tasks = args.tasks or args.named_tasks
     return _invariance(args) if args.model or args.model_args else _gold(args)
 

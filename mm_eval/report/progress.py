@@ -1,4 +1,4 @@
-"""How far a run is, on the terminal's error stream: a bar where there is a terminal, a line now and then where there is none."""
+"""Shows how far a run is on the error stream: a bar on a terminal, elsewhere a line every 30 seconds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from mm_eval.report.streams import Lenient
 
 
-class Progress:
-    """Progress bars of a run. `tick` may be called from any one thread. A broken error stream ends no run."""
+class ProgressBar:
+    """A Progress on the error stream. `tick` may be called from any one thread. A broken stream ends no run."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -18,7 +18,7 @@ class Progress:
         self._live = self._stream.isatty()
 
     def phase(self, name: str) -> None:
-        """Names what is going on before the first request: loading data, loading the model."""
+        """Shows what happens before the first request: loading data, loading the model."""
         if self._live:
             print(f"\x1b[2K\rloading {name} ...", end="", file=self._stream, flush=True)
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from PIL.JpegImagePlugin import JpegImageFile
 
 from mm_eval.errors import DataError, MMEvalError
+from mm_eval.files import write_atomic
 from mm_eval.report.safe import href
 from mm_eval.task.decode import check_size, decoding, open_picture
 from mm_eval.task.media import picture_digest
@@ -131,7 +132,7 @@ class Media:
         """Adds a new thumbnail."""
         line = json.dumps({"digest": digest, "jpeg": base64.b64encode(jpeg).decode()}).encode() + b"\n"
         if self._bytes + len(line) > PACKED:
-            _put(self._loose(digest), jpeg)
+            write_atomic(self._loose(digest), jpeg, durable=False)
             return
         if self._new is None:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -222,11 +223,3 @@ def _encoded(picture: Image) -> bytes:
     file = io.BytesIO()
     picture.save(file, "JPEG", quality=80)
     return file.getvalue()
-
-
-def _put(path: Path, content: bytes) -> None:
-    """Writes a file atomically."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside.write_bytes(content)
-    os.replace(beside, path)

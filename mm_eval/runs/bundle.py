@@ -14,8 +14,8 @@ from pathlib import Path
 
 from mm_eval.engine.folder import RunFolder
 from mm_eval.errors import ConfigError, NotHereError
-from mm_eval.prepare import prepare_without_model
-from mm_eval.request import RunRequest, load_configs
+from mm_eval.prepare import load_configs, prepare_without_model
+from mm_eval.request import RunRequest
 from mm_eval.task.dataset import DataSource, fetch_repository, hub_ids
 
 __all__ = ["Bundled", "bundle"]

@@ -17,8 +17,9 @@ from mm_eval.catalog.manager import Loaded
 from mm_eval.engine.model import Model
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.errors import ConfigError, MMEvalError, all_faults
-from mm_eval.prepare import Prepared, group_faults, prepare, prepare_without_model, without_sample
-from mm_eval.request import RunRequest, load_configs
+from mm_eval.preflight import group_faults
+from mm_eval.prepare import OpenedTasks, Prepared, load_configs, prepare, prepare_without_model, without_sample
+from mm_eval.request import RunRequest
 from mm_eval.scorers.base import Scorer
 from mm_eval.scorers.score_task import TaskScoring
 from mm_eval.task.blocks import check_prompt_keys, choose_block
@@ -88,7 +89,7 @@ def _findings(name: str, error: MMEvalError) -> Iterator[Finding]:
         yield Finding(name, False, f"{fault.owner} error: {fault}")
 
 
-def check_task(plan: Prepared, name: str, task: Task) -> Finding:
+def check_task(plan: OpenedTasks, name: str, task: Task) -> Finding:
     """Builds every doc's prompt and scores its own target as the answer."""
     style, doc_ids, blocks = plan.styles[name], plan.doc_ids[name], task.config.prompt_kwargs
     gold: dict[Slot, Answer] = {}
@@ -173,13 +174,11 @@ class Agreement:
 def invariance(request: RunRequest) -> Iterator[Agreement]:
     """Requests the docs at batch 1, at the real batch and in two shards; one comparison for each of the latter two."""
     plan = prepare(replace(request, batch_size=1))
-    assert plan.model is not None
     alone = _answers(plan.model, _instances(plan))
     if failed := [output for output in alone.values() if _failed(output)]:
         log.warning("%d of %d questions failed at batch 1, the first with %s", len(failed), len(alone), failed[0])
-    plan.model = None  # frees its memory for the other one
+    del plan  # its memory is needed for the other model
     real = prepare(request)
-    assert real.model is not None
     model = real.model
     together = _answers(model, _instances(real))
     yield agreement(alone, together, f"at batch {request.batch_size}")

@@ -217,7 +217,8 @@ class RecordedRun:
     @cached_property
     def _loaded(self) -> Loaded | None:
         """The configs of the run's tasks; None where they can no longer be loaded."""
-        from mm_eval.request import RunRequest, load_configs
+        from mm_eval.prepare import load_configs
+        from mm_eval.request import RunRequest
 
         try:
             return load_configs(RunRequest.from_json(self.request))

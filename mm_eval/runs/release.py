@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mm_eval.arguments import is_number, shortly
 from mm_eval.errors import ConfigError, did_you_mean
-from mm_eval.request import plain, shortly
 from mm_eval.runs.compare import headline_keys, number, signed
 from mm_eval.runs.estimates import estimates
 from mm_eval.runs.recorded import RecordedRun
@@ -90,7 +90,7 @@ def read_reference(path: str) -> list[Reported]:
                 raise ConfigError(f"{key!r} is missing.", where=where)
         value, tolerance, metric = entry["value"], entry.get("tolerance", 0), entry.get("metric")
         for key, given in (("value", value), ("tolerance", tolerance)):
-            if not plain(given) or isinstance(given, bool) or not isinstance(given, (int, float)):
+            if not is_number(given):
                 raise ConfigError(f"`{key}` is {shortly(given)}; finite numbers are needed.", where=where)
         for key, given in entry.items():
             if isinstance(given, (bool, list, Mapping)):

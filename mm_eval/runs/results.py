@@ -18,13 +18,13 @@ from mm_eval.scorers.score_task import TaskScores
 from mm_eval.types import MetricKey, Number, as_row
 
 if TYPE_CHECKING:
-    from mm_eval.prepare import Prepared
+    from mm_eval.prepare import OpenedTasks
 
 
 LIBRARIES = ("torch", "transformers", "datasets", "numpy", "pillow", "tokenizers")
 
 
-def assemble(plan: Prepared, scores: Mapping[str, TaskScores]) -> tuple[dict[str, Any], list[tuple[str, int]]]:
+def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[dict[str, Any], list[tuple[str, int]]]:
     """results.json without `run`, and the rows of the table in order with their depth.
 
     Everything here is a function of the spec and the answers, so that equal runs give equal bytes.
@@ -108,7 +108,7 @@ def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
 
 
 def group_row(
-    plan: Prepared, name: str, members: Mapping[str, list[str]], scores: Mapping[str, TaskScores]
+    plan: OpenedTasks, name: str, members: Mapping[str, list[str]], scores: Mapping[str, TaskScores]
 ) -> dict[str, Any]:
     """One group's numbers over its leaf tasks, and their counts added up."""
     places = Counter(_leaves(name, members))  # a task that stands below the group twice counts twice
@@ -163,7 +163,7 @@ def _fewer(sizes: Mapping[str, int], scored: int) -> dict[str, dict[str, int]]:
     return {"n_by_metric": fewer} if fewer else {}
 
 
-def environment(plan: Prepared, spec: Mapping[str, Any], started: float) -> dict[str, Any]:
+def environment(plan: OpenedTasks, spec: Mapping[str, Any], started: float) -> dict[str, Any]:
     """What was measured, with which versions, and when: the part of results.json that may differ between equal runs."""
     return {
         "mm_eval": __version__,

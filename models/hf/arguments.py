@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.arguments import COUNT_FROM_1, PATH, TEXT, Rule, read_arguments
+from mm_eval.errors import ConfigError
 
 WHERE = "--model_args"
 DTYPES = ("auto", "float32", "bfloat16", "float16")
@@ -16,12 +17,12 @@ _SHORT_DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "half
 
 @dataclass(frozen=True)
 class Arguments:
-    """What `--model_args` may say about a transformers model.
+    """The `--model_args` of a transformers model.
 
     pretrained: a folder with a checkpoint, or a hub id.
     revision: of the hub id; a branch, tag or commit.
     dtype: of the weights. None: the checkpoint's own on an accelerator; float32 on a CPU, where half precision is
-        slower and where batch = single is to hold within 1e-4.
+        slower and where answers at any batch size must agree within 1e-4.
     device: "cpu", "cuda:1"; `--device` is the same.
     device_map: "auto" spreads the weights over several devices (accelerate).
     attn_implementation: "eager", "sdpa", "flash_attention_2"; None for transformers' choice.
@@ -47,26 +48,16 @@ class Arguments:
 
     @classmethod
     def read(cls, args: Mapping[str, Any]) -> Arguments:
-        """The arguments as typed values; ConfigError names an unknown or senseless one."""
-        given = dict(args)
+        """The arguments as typed values. ConfigError names every unknown or invalid one."""
+        given = {name: None if str(value).lower() == "none" else value for name, value in args.items()}
         if "torch_dtype" in given and "dtype" not in given:
             given["dtype"] = given.pop("torch_dtype")
-        known = [field.name for field in fields(cls)]
-        for name in given:
-            if name not in known:
-                raise ConfigError(f"Unknown model argument {name!r}.", where=WHERE, hint=did_you_mean(name, known))
-        values: dict[str, Any] = {
-            name: _READERS.get(name, _text)(name, value) for name, value in given.items() if value is not None
-        }
-        chosen = cls(**{name: value for name, value in values.items() if value is not None})
+        chosen = cls(**read_arguments(given, RULES, WHERE, "model argument"))
         if chosen.device and chosen.device_map:
             raise ConfigError("device and device_map exclude each other.", where=WHERE, hint="Give one of them.")
-        if chosen.min_pixels and chosen.max_pixels and chosen.min_pixels > chosen.max_pixels:
-            raise ConfigError(
-                f"min_pixels={chosen.min_pixels} is above max_pixels={chosen.max_pixels}.",
-                where=WHERE,
-                hint="Swap them?",
-            )
+        low, high = chosen.min_pixels, chosen.max_pixels
+        if low and high and low > high:
+            raise ConfigError(f"min_pixels={low} is above max_pixels={high}.", where=WHERE, hint="Swap them?")
         return chosen
 
     def template_text(self) -> str | None:
@@ -77,7 +68,7 @@ class Arguments:
         try:
             text = Path(self.chat_template).expanduser().read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise ConfigError(
                 f"chat_template={self.chat_template!r} can't be read: {reason}.", where=WHERE, hint=hint
             ) from error
@@ -87,44 +78,24 @@ class Arguments:
 
 
 def looks_like_a_path(pretrained: str) -> bool:
-    """Whether a text can't be a hub id (`name` or `owner/name`) and so must be meant as a folder."""
+    """Whether a text can't be a hub id (`name` or `owner/name`), so that a folder is meant."""
     return pretrained.startswith((".", "/", "~")) or pretrained.count("/") > 1 or "\\" in pretrained
 
 
-def _text(name: str, value: Any) -> str | None:
-    return str(value) if str(value).lower() != "none" else None
+def _read_flag(text: str) -> Any:
+    return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(text.lower(), text)
 
 
-def _flag(name: str, value: Any) -> bool | None:
-    text = str(value).lower()
-    if text not in ("true", "false", "1", "0", "yes", "no"):
-        raise ConfigError(f"{name}={value!r} is neither true nor false.", where=WHERE, hint=f"Write {name}=true.")
-    return text in ("true", "1", "yes")
+def _read_dtype(text: str) -> str:
+    name = text.removeprefix("torch.").lower()
+    return _SHORT_DTYPES.get(name, name)
 
 
-def _positive(name: str, value: Any) -> int | None:
-    try:
-        number = int(value)
-    except (TypeError, ValueError):
-        number = 0
-    if number < 1 or isinstance(value, bool):
-        raise ConfigError(f"{name}={value!r} is not a positive integer.", where=WHERE, hint=f"Write {name}=4096.")
-    return number
-
-
-def _dtype(name: str, value: Any) -> str | None:
-    text = str(value).removeprefix("torch.").lower()
-    text = _SHORT_DTYPES.get(text, text)
-    if text not in DTYPES:
-        raise ConfigError(f"{name}={value!r} is not a dtype.", where=WHERE, hint=did_you_mean(text, DTYPES))
-    return text
-
-
-_READERS = {
-    "dtype": _dtype,
-    "trust_remote_code": _flag,
-    "add_bos_token": _flag,
-    "min_pixels": _positive,
-    "max_pixels": _positive,
-    "max_length": _positive,
+_FLAG = Rule("true or false", lambda value: isinstance(value, bool), _read_flag)
+RULES = {
+    "dtype": Rule(f"a dtype ({', '.join(DTYPES)})", DTYPES.__contains__, _read_dtype),
+    **dict.fromkeys(("pretrained", "chat_template"), PATH),
+    **dict.fromkeys(("revision", "device", "device_map", "attn_implementation"), TEXT),
+    **dict.fromkeys(("trust_remote_code", "add_bos_token"), _FLAG),
+    **dict.fromkeys(("min_pixels", "max_pixels", "max_length"), COUNT_FROM_1),
 }

@@ -1,18 +1,22 @@
-"""The arguments of `--model openai` and its key: every rule once. No message quotes a value that may hold a secret."""
+"""The arguments of `--model openai`, its key and its secrets. No message quotes a value: it may hold a secret."""
 
 from __future__ import annotations
 
 import base64
 import html
 import json
+import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 from urllib.request import getproxies
 
-from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.arguments import Rule, is_count, is_number, is_text, read_arguments
+from mm_eval.arguments import number as read_number
+from mm_eval.errors import ConfigError
 
 if TYPE_CHECKING:
     from .http import Limits
@@ -20,40 +24,65 @@ if TYPE_CHECKING:
 
 WHERE = "--model_args"
 KEY_VARIABLE = "OPENAI_API_KEY"
-NUMBERS = {
-    "num_concurrent": int,
-    "max_retries": int,
-    "timeout": float,
-    "deadline": float,
-    "max_outage": float,
-    "max_reply_mb": float,
-}
-MOST_MEGABYTES = 1024
-PRICES = ("input_price", "output_price")
-TEXTS = ("base_url", "model", "server", "api_key_env", "extra_body", "max_tokens_name", "loglikelihood")
 KEY_HINT = "Keys are read from the environment: set OPENAI_API_KEY, or name a variable with api_key_env=NAME."
 URL_HINT = "base_url=http://host:8000/v1"
+MOST_MEGABYTES = 1024
+
+
+def _rule(needed: str, fits: Callable[[Any], bool], read: Callable[[str], Any] = str) -> Rule:
+    return Rule(needed, fits, read, quoted=False)
+
+
+def _read_float(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _is_float(value: Any, least: float = 0.0, most: float = math.inf) -> bool:
+    """Whether a value is a number above `least`, infinity included."""
+    return type(value) in (int, float) and least < value <= most
+
+
+_SECONDS = _rule("a number of seconds above 0", _is_float, _read_float)
+LIMITS = {
+    "num_concurrent": _rule("a count above 0", partial(is_count, least=1), read_number),
+    "max_retries": _rule("a count from 0", is_count, read_number),
+    "timeout": _SECONDS,
+    "deadline": _SECONDS,
+    "max_outage": _rule("a number of seconds from 0", lambda value: value == 0 or _is_float(value), _read_float),
+    "max_reply_mb": _rule(
+        f"a number above 0, at most {MOST_MEGABYTES},", partial(_is_float, most=MOST_MEGABYTES), _read_float
+    ),
+}
+"""The arguments that are fields of `Limits`."""
+RULES = {
+    **LIMITS,
+    **dict.fromkeys(("base_url", "model", "server", "max_tokens_name"), _rule("a text that is not empty", is_text)),
+    **dict.fromkeys(("input_price", "output_price"), _rule("a number of dollars", is_number, _read_float)),
+    "api_key_env": _rule(
+        "the name of an environment variable",
+        lambda value: is_text(value) and bool(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value)),
+    ),
+    "extra_body": _rule("a JSON object", lambda value: isinstance(value, (str, Mapping))),  # `json_object` reads it
+    "loglikelihood": _rule("auto, prompt or token", ("auto", "prompt", "token").__contains__),
+}
 
 
 def check(args: Mapping[str, Any]) -> tuple[str, ...]:
-    """The URLs, when all arguments make sense."""
-    known = (*TEXTS, *NUMBERS, *PRICES)
+    """Checks all arguments and returns the URLs of the servers. ConfigError names every unknown or invalid argument."""
     for name in args:
         if name in ("api_key", "key", "token", "headers"):
-            raise ConfigError(f"{name!r} is no argument of openai.", where=WHERE, hint=KEY_HINT)
-        if name not in known:
-            raise ConfigError(f"openai has no argument {name!r}.", where=WHERE, hint=did_you_mean(name, known))
+            raise ConfigError(f"openai has no argument {name!r}.", where=WHERE, hint=KEY_HINT)
     for name in ("base_url", "model"):
         if not args.get(name):
             raise ConfigError(f"openai needs {name}=...", where=WHERE, hint=f"{URL_HINT},model=NAME")
-    urls = tuple(url.strip().rstrip("/") for url in str(args["base_url"]).split("|"))
+    chosen = read_arguments(args, RULES, WHERE, "argument of openai")
+    urls = tuple(url.strip().rstrip("/") for url in chosen["base_url"].split("|"))
     for url in urls:
         _check_url(url)
-    if args.get("loglikelihood", "auto") not in ("auto", "prompt", "token"):
-        raise ConfigError("loglikelihood is auto, prompt or token.", where=WHERE)
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", str(args.get("api_key_env", KEY_VARIABLE))):
-        raise ConfigError("api_key_env is not the name of an environment variable.", where=WHERE, hint=KEY_HINT)
-    key = os.environ.get(str(args.get("api_key_env", KEY_VARIABLE)), "").strip()
+    key = os.environ.get(chosen.get("api_key_env", KEY_VARIABLE), "").strip()
     for name, value in args.items():
         if len(key) >= LONG and key in str(value):
             raise ConfigError(f"{name} holds the API key, and arguments are recorded.", where=WHERE, hint=KEY_HINT)
@@ -67,13 +96,13 @@ def _check_url(url: str) -> None:
     except ValueError:  # a port above 65535, a bracket that is not closed
         valid = False
     if not valid:
-        raise ConfigError("base_url is no http(s) URL.", where=WHERE, hint=URL_HINT)
+        raise ConfigError("base_url is not an http(s) URL.", where=WHERE, hint=URL_HINT)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigError("base_url holds a user, a password or a query.", where=WHERE, hint=KEY_HINT)
 
 
 def key_of(args: Mapping[str, Any]) -> str:
-    """The API key; empty where there is none. White space around it, as a file's last newline, is left out."""
+    """The API key; empty where there is none. White space around it, such as a file's last newline, is removed."""
     variable = str(args.get("api_key_env", KEY_VARIABLE))
     key = os.environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
@@ -82,7 +111,7 @@ def key_of(args: Mapping[str, Any]) -> str:
 
 
 def secrets_of(args: Mapping[str, Any]) -> tuple[str, ...]:
-    """All that must stand in no file and on no terminal: the key, and the passwords of the proxies."""
+    """The texts that must reach neither a file nor a terminal: the key, and the passwords of the proxies."""
     passwords = []
     for proxy in getproxies().values():
         try:
@@ -93,7 +122,7 @@ def secrets_of(args: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def limits_of(args: Mapping[str, Any], urls: tuple[str, ...]) -> Limits:
-    """The limits that the arguments ask for. ConfigError also where httpx is missing or can't use a URL."""
+    """The limits that the arguments state. ConfigError also if httpx is missing or can't use a URL."""
     try:
         import httpx
 
@@ -101,30 +130,19 @@ def limits_of(args: Mapping[str, Any], urls: tuple[str, ...]) -> Limits:
     except ImportError as error:
         hint = "Install it: pip install 'mm-eval[openai]'"
         raise ConfigError(f"--model openai needs httpx ({error}).", hint=hint) from error
-    given = {name: number(args, name, 0.0) for name in NUMBERS if name in args}
-    try:
-        limits = Limits(**{name: NUMBERS[name](value) for name, value in given.items()})
-    except (ValueError, OverflowError):
-        raise ConfigError(f"{given} make no sense.", where=WHERE) from None
-    positive = (limits.num_concurrent, limits.timeout, limits.deadline, limits.max_reply_mb)
-    if not all(value > 0 for value in positive) or limits.max_retries < 0 or not (limits.max_outage or 0) >= 0:
-        raise ConfigError(f"{given} make no sense: counts and seconds are above 0.", where=WHERE)
-    if limits.max_reply_mb > MOST_MEGABYTES:
-        raise ConfigError(f"max_reply_mb is at most {MOST_MEGABYTES}.", where=WHERE)
+    given = {name: value for name, value in args.items() if name in LIMITS}
+    limits = Limits(**read_arguments(given, LIMITS, WHERE, "argument of openai"))
     for url in urls:
         try:
             httpx.URL(url)
         except httpx.InvalidURL:
-            raise ConfigError("base_url is no http(s) URL.", where=WHERE, hint=URL_HINT) from None
+            raise ConfigError("base_url is not an http(s) URL.", where=WHERE, hint=URL_HINT) from None
     return limits
 
 
 def number(args: Mapping[str, Any], name: str, default: float) -> float:
-    """An argument as a number."""
-    try:
-        return float(args.get(name, default))
-    except (TypeError, ValueError):
-        raise ConfigError(f"{name}={args[name]!r} is no number.", where=WHERE) from None
+    """An argument that `check` has accepted as a number."""
+    return float(args.get(name, default))
 
 
 def json_object(value: Any) -> dict[str, Any]:
@@ -133,7 +151,7 @@ def json_object(value: Any) -> dict[str, Any]:
         found = json.loads(value) if isinstance(value, str) else value
         return dict(found)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ConfigError("extra_body is no JSON object.", where=WHERE, hint='extra_body={"top_k": 1}') from error
+        raise ConfigError("extra_body is not a JSON object.", where=WHERE, hint='extra_body={"top_k": 1}') from error
 
 
 REPLACED = "[key]"
@@ -161,7 +179,7 @@ class Redactor:
         return text
 
     def error(self, text: str) -> str:
-        """What a server or a library said, without any secret."""
+        """A message of a server or a library without any secret."""
         text = self.answer(text)
         for secret in self._short:
             text = secret.replaced(text)
@@ -169,7 +187,7 @@ class Redactor:
 
 
 class _Secret:
-    """One secret in all the forms that are looked for: plain, base64, hexadecimal, and with any character escaped."""
+    """One secret in all the forms that are replaced: plain, base64, hexadecimal, and with any character escaped."""
 
     def __init__(self, secret: str) -> None:
         edge = (r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])") if len(secret) < A_WORD else ("", "")
@@ -201,9 +219,9 @@ def _spellings(character: str) -> str:
 
 
 def _encoded(secret: str) -> list[str]:
-    """Base64 and hexadecimal digits of the secret, longest first; base64 for each place in which it may begin.
+    """Base64 and hexadecimal digits of the secret, longest first; base64 for each of the three offsets in a group of bytes.
 
-    Only the digits that the secret alone decides: its neighbours ("user:", "Bearer ") share the others.
+    Only the digits that the secret alone decides: the text around it ("user:", "Bearer ") decides the others.
     """
     data = secret.encode("utf-8", "replace")
     forms = {data.hex(), data.hex().upper(), quote(secret, safe="")}

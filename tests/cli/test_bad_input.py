@@ -60,7 +60,7 @@ def data_root(tmp_path: Path, pictures: list[bytes], **columns: list) -> Path:
         (["--tasks", "mme", "--sample", "--model", "dummy", "--batch_size", "0"], "--batch_size"),
         (["--tasks", "mme", "--sample", "--model", "dummy", "--prompt_key", "qwen"], "Did you mean 'qwen_vl'"),
         (["--tasks", "mme", "--model", "replay", "--model_args", "path=/nowhere.jsonl"], "can't be read"),
-        (["--tasks", "mme", "--data_root", "/nowhere", "--model", "dummy"], "is no folder"),
+        (["--tasks", "mme", "--data_root", "/nowhere", "--model", "dummy"], "--data_root: there is no folder"),
         (["--tasks", "mme", "--include_path", "/nowhere"], "/nowhere"),
         (["ls", "metricks"], "Did you mean 'metrics'"),
         (["lss"], "Did you mean 'ls'"),

@@ -38,5 +38,5 @@ def test_an_answer_to_another_question_is_refused_by_doc(cli, tmp_path: Path) ->
     (tmp_path / "hints.json").write_text(json.dumps({**hints, "q50": "think twice"}))  # beyond the prompts of the spec
     changed = cli(*options)
     assert changed.code == 2
-    assert "hinted doc 50: the answer that is recorded is to another question" in changed.err
+    assert "hinted doc 50: the recorded answer is to another question" in changed.err
     assert again.results == first.results

@@ -87,7 +87,7 @@ def test_what_a_killed_rank_owed_is_asked_after_a_restart_with_another_number(tm
     assert last.returncode == 0, err
     assert results(folder) == results(whole / "run")
     assert len(calls(log)) <= len(calls(whole / "log")) + 2 * 4, "twice at most what was in flight"
-    assert before < len(calls(log)) or "nothing was asked" in out
+    assert before < len(calls(log)) or "nothing was requested" in out
 
 
 @pytest.mark.slow

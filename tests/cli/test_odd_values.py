@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from mm_eval.arguments import read_json, shortly
 from mm_eval.cli import main
 from mm_eval.cli.run import add_arguments
 from mm_eval.errors import ConfigError
-from mm_eval.request import MOST_DRAWS, RULES, RunRequest, by_field, check_options, read_json, read_option, shortly
+from mm_eval.request import MOST_DRAWS, RULES, RunRequest, by_field, check_options, read_option
 
 NO_NUMBERS = ["", "  ", "²", "٣", "５", "१", "½", "Ⅳ", "nan", "inf", "-inf", "Infinity", "1e400", "-1e400", "0.5.5", "1__0",
               "_1", "1_", "0x10", "1,0", "5,6", "a", "true", "None", "null", "[1]", "{}", "()", "3\n4", "\x1b[31m", "\udcff",
@@ -62,7 +63,7 @@ def test_an_odd_value_is_one_line_and_exit_code_2(option: str, elsewhere: Path, 
         assert code == 2 and len(err.splitlines()) == 1, (option, value[:50], err[:500])
         assert err.startswith("mm-eval: config error: ") and option in err, (value[:50], err[:500])
         assert len(err) < 600, "a long value is cut"
-        assert list(elsewhere.iterdir()) == [], "nothing was asked and nothing written"
+        assert list(elsewhere.iterdir()) == [], "nothing was requested and nothing written"
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ def test_a_changed_example_that_the_first_docs_do_not_show_is_another_run(cli, t
     write(tmp_path / "test.jsonl", 3, "last")
     write(tmp_path / "train.jsonl", 2000, "last")
     command = ("--tasks", "shots", "--include_path", tmp_path, "--model", "dummy")
-    assert cli(*command).code == 0 and "nothing was asked" in cli(*command).out
+    assert cli(*command).code == 0 and "nothing was requested" in cli(*command).out
     write(tmp_path / "train.jsonl", 2000, "another")
     again = cli(*command)
     assert again.code == 2 and "few-shot examples differs" in again.err and "prompts differ" not in again.err
-    assert "is not what was asked about" in cli("score", again.folder).err
+    assert "is not what the run was requested on" in cli("score", again.folder).err

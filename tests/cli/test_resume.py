@@ -51,12 +51,12 @@ def test_kill_9_and_repeat_asks_only_what_is_owed_and_gives_the_same_bytes(tmp_p
     last = start(log, folder)
     out, err = last.communicate(timeout=120)
     assert last.returncode == 0, err
-    assert "went on with an earlier launch" in out
+    assert "resumed an earlier launch" in out
     assert REQUESTS <= calls(log) <= REQUESTS + kills * IN_FLIGHT
     assert json.dumps(results(folder)) == json.dumps(results(tmp_path / "whole"))
     again = start(log, folder)
     out, err = again.communicate(timeout=120)
-    assert again.returncode == 0 and "nothing was asked" in out, err
+    assert again.returncode == 0 and "nothing was requested" in out, err
     assert calls(log) <= REQUESTS + kills * IN_FLIGHT
     assert json.dumps(results(folder)) == json.dumps(results(tmp_path / "whole"))
 
@@ -123,7 +123,7 @@ def test_score_takes_a_changed_metric_and_refuses_a_changed_prompt(cli, tmp_path
     assert "anls,none" in run.results["results"]["mine"]
     (tmp_path / "mine.yaml").write_text(MINE % ("'{{question}}!'", "anls"))
     refused = cli("score", run.folder)
-    assert refused.code == 2 and "mine.yaml" in refused.err and "not what was asked" in refused.err
+    assert refused.code == 2 and "mine.yaml" in refused.err and "not what the run was requested with" in refused.err
 
 
 def test_score_needs_no_model_and_gives_the_same_numbers(cli, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_02_and_03_kill_9_after_the_answers_asks_nothing_and_gives_equal_results
         assert (folder / "results.json").exists() == scored and not (folder / "report.html").exists(), point
         assert len(log.read_text().splitlines()) == 12, f"after {point} something was asked again"
     last = run(log, folder)
-    assert last.returncode == 0 and "nothing was asked" in last.stdout, last.stderr
+    assert last.returncode == 0 and "nothing was requested" in last.stdout, last.stderr
     found, expected = (json.loads((each / "results.json").read_text()) for each in (folder, whole))
     assert found.pop("run") and expected.pop("run")
     assert json.dumps(found) == json.dumps(expected)

@@ -86,7 +86,7 @@ def test_a_run_is_not_gone_on_with_under_the_other_setting(ask: Callable[..., Ra
     del stored["request"]["on_long_prompt"]
     (tmp_path / "run" / "run.json").write_text(json.dumps(stored))
     again = ask(GENERATE)
-    assert again.code == 0 and "nothing was asked" in again.out and again.results["results"]["long"]["cut"] == 1
+    assert again.code == 0 and "nothing was requested" in again.out and again.results["results"]["long"]["cut"] == 1
 
 
 def test_a_long_text_is_scored_in_windows_and_not_cut(ask: Callable[..., Ran]) -> None:

@@ -270,7 +270,7 @@ def test_a_dead_address_is_told_in_words_and_exit_code_3(url: str, reason: str, 
 
 @pytest.mark.parametrize("url", ["http://host:99999/v1", "http://[::1/v1", "http://host:x/v1", "http:///v1"])
 def test_a_url_that_is_none_is_told_before_the_first_request(url: str) -> None:
-    with pytest.raises(ConfigError, match="no http"):
+    with pytest.raises(ConfigError, match="not an http"):
         OpenAI({"base_url": url, "model": "m"}, ModelSettings()).prepare()
 
 

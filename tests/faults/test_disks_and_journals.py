@@ -44,7 +44,7 @@ def test_a_disk_that_is_still_full_at_the_relaunch_is_exit_3_and_one_sentence(cl
     assert len(full.err.strip().splitlines()) == 1 and "Traceback" not in full.err
     monkeypatch.undo()
     again = cli(*TASKS, "--limit", "8")
-    assert again.code == 0 and "nothing was asked" in again.out
+    assert again.code == 0 and "nothing was requested" in again.out
     assert journal_file(first.folder).read_bytes() == before
 
 
@@ -244,7 +244,7 @@ def test_thumbnails_have_a_progress_of_their_own(cli, monkeypatch) -> None:
 
         def stop(self) -> None: ...
 
-    monkeypatch.setattr("mm_eval.report.progress.Progress", Told)
+    monkeypatch.setattr("mm_eval.report.progress.ProgressBar", Told)
     assert cli(*TASKS, "--limit", "8").code == 0
     assert started["thumbnails"] == 8 == ticks.count("thumbnails")
 

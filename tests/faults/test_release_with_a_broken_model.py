@@ -40,7 +40,7 @@ def test_the_look_finds_every_mistake_of_every_model_and_nothing_is_asked(cli, t
     done = cli("run", "--config", path)
     assert done.code == 2 and not (tmp_path / "out").exists()
     head, *mistakes = done.err.splitlines()
-    assert head == "mm-eval: config error: 8 mistakes were found; nothing was asked:"
+    assert head == "mm-eval: config error: 8 mistakes were found; nothing was requested:"
     for name, said in [
         ("none", "/nowhere/at/all"),
         ("misspelt", "Did you mean 'mme'"),
@@ -183,7 +183,7 @@ def test_an_interrupt_keeps_what_is_done(cli, tmp_path: Path, monkeypatch, momen
         )
     done = cli("run", "--config", release(tmp_path, "one", "{model: dummy, name: second, seed: 7}", "third"))
     assert done.code == 130
-    assert "| benchmark | one | second | third |" in done.out and "third has no numbers: it was not asked" in done.out
+    assert "| benchmark | one | second | third |" in done.out and "third has no numbers: it was not run" in done.out
     assert json.loads((tmp_path / "out" / "one" / "results.json").read_text())["results"]["mme"]["n"] == 4
 
 

@@ -130,7 +130,7 @@ def test_an_old_run_is_refused_and_a_new_one_asks_about_the_new_rows(cli, tmp_pa
     again = cli(*command)
     assert again.code == 2 and "the data differs" in again.err
     scored = cli("score", again.folder)
-    assert scored.code == 2 and "is not what was asked about" in scored.err
+    assert scored.code == 2 and "is not what the run was requested on" in scored.err
     fresh = cli(*command, "--output_path", tmp_path / "other")
     assert [row["target"] for row in fresh.samples("stale")] == ["new", "new"]
 

@@ -81,7 +81,7 @@ def test_06_one_flipped_bit_in_each_of_50_lines_asks_exactly_those_again(cli) ->
     path.write_bytes(b"\n".join(lines) + b"\n")
     again = cli(*arguments)
     assert again.code == 0, again.err
-    assert "50 damaged journal lines" in again.out and "70 answers were there, 50 were asked" in again.out
+    assert "50 damaged journal lines" in again.out and "70 answers were there, 50 were requested" in again.out
     assert again.results["results"] == before
 
 
@@ -106,7 +106,7 @@ def test_07_whatever_is_derived_may_be_cut_deleted_or_broken(cli, spoil) -> None
     for path in derived:
         spoil(path)
     again = cli(*arguments)
-    assert again.code == 0 and "nothing was asked" in again.out, again.err
+    assert again.code == 0 and "nothing was requested" in again.out, again.err
     assert {**again.results, "run": 0} == {**json.loads(kept[first.folder / "results.json"]), "run": 0}
     samples = first.folder / "samples" / "mme.jsonl"
     assert samples.read_bytes() == kept[samples]
@@ -178,7 +178,7 @@ def test_11_a_failing_fsync_acknowledges_nothing_stops_the_run_and_names_the_fil
 
     monkeypatch.setattr(journal_module.os, "fdatasync", refuse)
     ticks: list[int] = []
-    monkeypatch.setattr("mm_eval.report.progress.Progress.tick", lambda self, done, failed: ticks.append(done))
+    monkeypatch.setattr("mm_eval.report.progress.ProgressBar.tick", lambda self, done, failed: ticks.append(done))
     failed = cli("--tasks", "mme", "--model", "dummy", "--sample", "--limit", "8")
     assert failed.code == 3 and not ticks
     assert "Input/output error" in failed.err and str(journal_file(failed.folder)) in failed.err
@@ -296,7 +296,7 @@ def test_16_a_folder_that_cannot_be_used_is_told_before_the_first_request(cli, t
         folder = tmp_path / ("x" * 300)
     elif spoil == "vanished":
         monkeypatch.setattr(
-            evaluate_module, "_recorded", lambda found: (shutil.rmtree(found.path), read_journal(found.path))[1]
+            evaluate_module, "_read_journal", lambda found: (shutil.rmtree(found.path), read_journal(found.path))[1]
         )
         monkeypatch.setattr(journal_module.Path, "mkdir", lambda self, **_: self.parent.stat())
     else:  # the tests may run as root, whom no permission stops: the kernel's answer is given by hand

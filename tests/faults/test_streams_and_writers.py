@@ -18,7 +18,7 @@ from mm_eval.engine.ask import AnswerCache
 from mm_eval.engine.journal import Journal, answer_record, read_journal
 from mm_eval.engine.model import Model, ModelSettings
 from mm_eval.errors import StoreError
-from mm_eval.report.progress import Progress
+from mm_eval.report.progress import ProgressBar
 from mm_eval.types import Answer, Instance, Slot
 
 HERE = Path(__file__).parent
@@ -149,7 +149,7 @@ class Gone:
 
 def test_a_progress_bar_on_a_broken_error_stream_is_silent(monkeypatch) -> None:
     monkeypatch.setattr(sys, "stderr", Gone())
-    progress = Progress()
+    progress = ProgressBar()
     progress.phase("model")
     progress.start("answering", 3)
     for _ in range(3):

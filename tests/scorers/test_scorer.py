@@ -135,7 +135,9 @@ def test_a_single_continuation_and_a_rolling_text():
     numbers, _ = rolling.aggregate(bootstrap_iters=50)
     assert numbers["word_perplexity,none"] == pytest.approx(math.exp(8 / 3))
     assert numbers["bits_per_byte,none"] == pytest.approx(8 / 12 / math.log(2))
-    assert numbers["word_perplexity_stderr,none"] > 0 and numbers["byte_perplexity_stderr,none"] == 0, "2/3 nats a byte in both"
+    assert numbers["word_perplexity_stderr,none"] > 0 and numbers["byte_perplexity_stderr,none"] == 0, (
+        "2/3 nats a byte in both"
+    )
 
 
 def test_clusters_and_bootstrap_iterations_reach_the_standard_error():

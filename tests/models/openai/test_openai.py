@@ -241,8 +241,8 @@ SECRET = "canary-4711"
         ({"headers": SECRET}, "environment"),
         ({"base_url": f"http://user:{SECRET}@host/v1"}, "holds a user"),
         ({"base_url": f"http://host/v1?key={SECRET}"}, "holds a user, a password or a query"),
-        ({"base_url": f"ftp://{SECRET}/v1"}, "no http"),
-        ({"extra_body": f"{{{SECRET}"}, "no JSON object"),
+        ({"base_url": f"ftp://{SECRET}/v1"}, "not an http"),
+        ({"extra_body": f"{{{SECRET}"}, "not a JSON object"),
         ({"modl": "x"}, "Did you mean 'model'"),
         ({"model": ""}, "needs model="),
         ({"loglikelihood": "echo"}, "auto, prompt or token"),
@@ -255,7 +255,7 @@ def test_a_wrong_argument_is_told_without_its_value(args: dict, said: str) -> No
 
 
 def test_wrong_numbers_and_beams_and_offline_are_told_before_the_first_request() -> None:
-    for args, said in (({"timeout": "soon"}, "no number"), ({"num_concurrent": "0"}, "above 0")):
+    for args, said in (({"timeout": "soon"}, "a number of seconds"), ({"num_concurrent": "0"}, "above 0")):
         with pytest.raises(ConfigError, match=said):
             OpenAI({"base_url": "http://host/v1", "model": "m", **args}, ModelSettings()).prepare()
     with pytest.raises(ConfigError, match="num_beams"):

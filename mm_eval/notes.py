@@ -1,0 +1,46 @@
+"""What stands below the table: notes that a reader should know, and problems, each a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mm_eval.engine.ask import Outcome
+from mm_eval.engine.journal import JournalState
+from mm_eval.prepare import OpenedTasks, Prepared
+from mm_eval.scorers.score_task import TaskScores
+
+
+def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome) -> list[str]:
+    """What a reader of the table should know."""
+    notes = list(opened.notes)
+    if parts := [f"{some} of {every} docs of {name}" for name, (some, every) in opened.in_part.items()]:
+        more = f" and of {len(parts) - 4} more tasks" if len(parts) > 4 else ""
+        notes.append(f"only {', '.join(parts[:4])}{more} were requested: no result on a benchmark")
+    if outcome.reused and not outcome.requested and not outcome.failed:
+        notes.append(f"all {outcome.reused} answers were in the run folder already; nothing was requested")
+    elif outcome.reused:
+        counts = f"{outcome.reused} answers were there, {outcome.requested} were requested"
+        notes.append(f"resumed an earlier launch: {counts}")
+    if outcome.cached:
+        notes.append(f"{outcome.cached} answers came from --use_cache {opened.request.use_cache}")
+    if outcome.shared:
+        notes.append(f"{outcome.shared} requests equal another one of this run and were not repeated")
+    if isinstance(opened, Prepared) and (account := opened.model.account(state.usage)):
+        notes.append(account)
+    if state.damaged:
+        notes.append(f"{state.damaged} damaged journal lines were skipped; `mm-eval run` requests their answers again")
+    return notes
+
+
+def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome) -> list[str]:
+    """What failed: why the run stopped early, and each task's failed docs and missing numbers."""
+    problems = [f"stopped early: {outcome.stopped.owner} error: {outcome.stopped}"] if outcome.stopped else []
+    for name, task in scores.items():
+        if task.failed:
+            problems.append(f"{name}: {task.failed} of {task.n} docs failed and are in no number:")
+            problems += [f"  {error}" for error in task.errors]
+        if task.not_requested:
+            what = f"{name}: {task.not_requested} of {task.n} docs were not requested and are in no number"
+            problems.append(f"{what}; the command that began this run requests them")
+        problems += [f"{name}: {key} has no value (see the notes)" for key in task.missing]
+    return problems

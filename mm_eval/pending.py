@@ -1,0 +1,95 @@
+"""Which requests of a run have no answer yet, and which of them this process makes. No picture is decoded for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from mm_eval.engine.journal import JournalState
+from mm_eval.engine.launch import Processes
+from mm_eval.engine.model import request_key
+from mm_eval.errors import ConfigError
+from mm_eval.prepare import Prepared
+from mm_eval.types import Instance, Slot
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What this process still has to request.
+
+    doc_ids: {task: docs with a slot that has no answer}. answered: answers that this process's other docs have.
+    share: all requests of this process, answered or not; total: of all processes.
+    """
+
+    prepared: Prepared
+    doc_ids: dict[str, list[int]]
+    answered: int
+    share: int
+    total: int
+
+    def instances(self) -> Iterator[Instance]:
+        """The instances of the pending docs, task by task."""
+        for name, task in self.prepared.tasks.items():
+            yield from task.instances(self.doc_ids[name], self.prepared.styles[name])
+
+
+def find_pending(prepared: Prepared, state: JournalState, own: Processes) -> Pending:
+    """Compares the docs of a run with its journal. Errors: as `_pending_docs`."""
+    doc_ids, answered, share, total = dict[str, list[int]](), 0, 0, 0
+    for name in prepared.tasks:
+        mine = _share(prepared, name, state, own)
+        doc_ids[name], found = _pending_docs(prepared, name, mine, state)
+        per_doc = _requests_per_doc(prepared, name)
+        answered, share, total = (
+            answered + found,
+            share + per_doc * len(mine),
+            total + per_doc * len(prepared.doc_ids[name]),
+        )
+    return Pending(prepared, doc_ids, answered, share, total)
+
+
+def _share(prepared: Prepared, name: str, state: JournalState, own: Processes) -> list[int]:
+    """The docs of a task that this process requests: all of them where there is one process."""
+    task, doc_ids = prepared.tasks[name], prepared.doc_ids[name]
+    if own.count == 1:
+        return doc_ids
+    begun = {doc_id for doc_id in doc_ids if state.answer(Slot(task.path, doc_id))}
+    return own.share({doc_id: (type(key).__name__, key) for doc_id, key in task.groups(doc_ids).items()}, begun)
+
+
+def _pending_docs(prepared: Prepared, name: str, doc_ids: list[int], state: JournalState) -> tuple[list[int], int]:
+    """The docs with a slot that has no answer, and how many answers the others have.
+
+    Errors: ConfigError if a recorded answer is to another question than the doc makes now. A changed file that only the
+        task's own functions read can cause this.
+    """
+    task, answered = prepared.tasks[name], 0
+    first = {doc_id: state.answer(Slot(task.path, doc_id)) for doc_id in doc_ids}
+    pending = {doc_id for doc_id, found in first.items() if found is None}
+    begun = {doc_id: found.turn_pictures for doc_id, found in first.items() if found is not None}
+    instances = task.instances(list(begun), prepared.styles[name], begun.__getitem__)
+    for doc_id, group in groupby(instances, key=lambda instance: instance.doc_id):
+        answers = 0
+        for instance in group:
+            found = state.answer(instance.slot)
+            if found is None:
+                pending.add(doc_id)
+                continue
+            answers += 1
+            if instance.error is not None:
+                continue
+            instance.image_digests = found.images
+            if found.key != request_key(prepared.model, instance):
+                hint = "A file that the task reads must have changed; give the run another --output_path."
+                what = "the recorded answer is to another question than the one that this doc makes now."
+                raise ConfigError(what, where=f"{task.path} doc {doc_id}", hint=hint)
+        if doc_id not in pending:
+            answered += answers
+    return sorted(pending), answered
+
+
+def _requests_per_doc(prepared: Prepared, name: str) -> int:
+    """How many requests a doc makes, as its task's first doc shows."""
+    first = prepared.doc_ids[name][:1]
+    return sum(1 for _ in prepared.tasks[name].instances(first, prepared.styles[name], lambda doc_id: None))

@@ -1,0 +1,89 @@
+"""The checks between opening the data and the first request: metrics of groups, and the prompt of each task's first doc."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+
+from mm_eval.catalog.manager import Loaded
+from mm_eval.errors import ConfigError, DataError, RowError, did_you_mean
+from mm_eval.metrics import METRICS
+from mm_eval.scorers import ProcessResultsScorer, Scorer
+from mm_eval.task.blocks import check_prompt_keys
+from mm_eval.task.task import PromptStyle, Task
+from mm_eval.types import MetricKey
+
+
+def check_first_doc(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> None:
+    """Builds the prompt of a task's first doc. ConfigError if that fails: the config is wrong.
+
+    A doc whose own values are unusable (RowError) says nothing about the config: the next one is built.
+    """
+    for doc_id in doc_ids[:20]:
+        where = f"{task.path} doc {doc_id}"
+        try:
+            _build(task, style, doc_id, doc_ids, where)
+            return
+        except RowError:
+            continue
+        except (ConfigError, DataError) as error:
+            place = f"{task.config.file_name}: {where}" if error.where == where else error.where
+            raise ConfigError(error.what, where=place, hint=error.hint) from error
+
+
+def _build(task: Task, style: PromptStyle, doc_id: int, doc_ids: Sequence[int], where: str) -> None:
+    """Builds all that a doc is requested with; MMEvalError if that fails."""
+    doc = task.docs.text(doc_id)
+    question = task.question(doc, style.block, where)
+    check_prompt_keys(task, doc_ids, [style.block])
+    task.clusters({doc_id: doc}, {})
+    if task.config.doc_to_target is not None and not task.config.process_results and question.target is None:
+        raise DataError("doc_to_target gave None, so that no answer could be right.", where=where)
+    if task.pool is not None:
+        task.pool.draw(task.config.num_fewshot, doc_id, doc)
+    if not task.writes_messages(style):
+        for instance in task.instances([doc_id], style, lambda _: None):
+            if instance.error is not None:
+                raise instance.error
+
+
+def group_faults(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> list[tuple[str, ConfigError]]:
+    """(group, ConfigError) for each metric of a group that no task below reports and nobody has registered: a misspelt one.
+
+    A registered metric that no task below has is noted in the group's row instead: `mmlu@generate` has no log-likelihoods.
+    """
+
+    def names_are_known(scorer: Scorer) -> bool:  # a function of the task's own may report {part: value} under any name
+        own = [m for m in scorer.metrics or () if not getattr(m.fn, "__module__", "").startswith("mm_eval.")]
+        return isinstance(scorer, ProcessResultsScorer) or type(scorer).__module__.startswith("mm_eval.") and not own
+
+    faults: list[tuple[str, ConfigError]] = []
+    for name, group in loaded.groups.items():
+        leaves = leaf_tasks(loaded, name)
+        if not all(leaf in scorers and all(map(names_are_known, scorers[leaf])) for leaf in leaves):
+            continue
+        known = {metric.name for leaf in leaves for scorer in scorers[leaf] for metric in scorer.metrics or ()}
+        for metric in group.aggregate_metric_list:
+            wanted = MetricKey(metric.metric, "none").parent_metric or metric.metric
+            if wanted not in known and wanted not in METRICS:
+                what = f"group {name!r} aggregates {metric.metric!r}, which none of its tasks reports."
+                faults.append((name, ConfigError(what, where=metric.where, hint=did_you_mean(wanted, known))))
+    return faults
+
+
+def leaf_tasks(loaded: Loaded, name: str) -> list[str]:
+    """The tasks below a group, once for each place; a task's own name."""
+    if name not in loaded.group_map:
+        return [name]
+    return [leaf for member in loaded.group_map[name] for leaf in leaf_tasks(loaded, member)]
+
+
+def requests_digest(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> str:
+    """A digest of the requests of the first 32 docs, pictures left out: it differs when a task's prompts have changed."""
+    requests = [
+        [i.request_type, i.context, i.continuation, dict(i.generation_kwargs), i.repeat]
+        for i in task.instances(doc_ids[:32], style, lambda doc_id: None)
+    ]
+    text = json.dumps(requests, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
