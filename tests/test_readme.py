@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.cli import VERBS
+from tests.docs import pages
 
 ROOT = Path(__file__).parent.parent
 LAUNCHERS = {"--num_processes", "--nnodes", "--nproc_per_node", "--rdzv_backend", "--rdzv_endpoint"}
@@ -29,7 +30,7 @@ def test_ci_installs_and_tests_as_the_readme_says() -> None:
 
 def test_the_first_command_prints_what_the_readme_shows(tmp_path: Path) -> None:
     """The numbers and the order of rows; where the run lies may differ."""
-    shown = README.split("on two cores:\n\n```\n")[1].split("\n```")[0]
+    shown = README.split("on two cores:\n\n```text\n")[1].split("\n```")[0]
     command = [sys.executable, "-m", "mm_eval", "--tasks", "mme,seedbench", "--no_report"]
     printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert printed.returncode == 0, printed.stderr
@@ -40,66 +41,12 @@ def test_the_first_command_prints_what_the_readme_shows(tmp_path: Path) -> None:
     assert rows(printed.stdout) == rows(shown)
 
 
-def test_the_contributing_lines_run(tmp_path: Path) -> None:
-    task = next(block for block in blocks("yaml") if block.startswith("task: capitals"))
-    metric = next(block for block in blocks("python") if "@metric" in block)
-    model = next(block for block in blocks("python") if "@register_model" in block)
-    folder = tmp_path / "my_tasks"
-    folder.mkdir()
-    rows = [{"country": "France", "capital": "Paris"}, {"country": "Peru", "capital": "Lima"}]
-    (folder / "capitals.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    second = task.replace("task: capitals", "task: capitals_close")
-    second = re.sub(r"metric_list: .*", "metric_list: [{metric: !function utils.close_enough}]", second)
-    (folder / "capitals.yaml").write_text(task)
-    (folder / "capitals_close.yaml").write_text(second)
-    (folder / "utils.py").write_text(metric)
-    script = tmp_path / "shouting.py"
-    script.write_text(model + "\nimport sys\nfrom mm_eval.cli import main\nsys.exit(main(sys.argv[1:]))\n")
-    command = [sys.executable, str(script), "--tasks", "capitals,capitals_close", "--include_path", "my_tasks"]
-    done = subprocess.run(
-        [*command, "--model", "shouting", "--output_path", "out"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    results = json.loads((tmp_path / "out" / "results.json").read_text())["results"]
-    assert results["capitals"]["exact_match,none"] == 0 and results["capitals_close"]["close_enough,none"] == 0
-
-
-COLOURS = """
-dataset_path: json
-dataset_kwargs: {data_files: {test: my_tasks/colours.jsonl}}
-test_split: test
-doc_to_text: "{{question}}"
-doc_to_target: colour
-metric_list: [{metric: exact_match}]
-"""
-COLOUR_UTILS = """
-def only_red(docs):
-    return docs.filter(lambda doc: doc["colour"] == "red")
-
-
-def only_blue(docs):
-    return docs.filter(lambda doc: doc["colour"] == "blue")
-
-
-def brief(doc):
-    return doc["question"] + " In one word."
-"""
-
-
 def test_the_group_lines_run(tmp_path: Path) -> None:
-    group, nested = (block for block in blocks("yaml") if block.startswith("group:"))
-    folder = tmp_path / "my_tasks"
-    folder.mkdir()
-    rows = [{"question": f"Colour {n}?", "colour": "red" if n < 3 else "blue"} for n in range(4)]
-    (folder / "colours.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    (folder / "_colour.yaml").write_text(COLOURS)
-    (folder / "utils.py").write_text(COLOUR_UTILS)
-    (folder / "colours.yaml").write_text(group)
-    (folder / "both.yaml").write_text(nested)
+    for block in pages.blocks(pages.ROOT / "docs" / "guides" / "tasks.md"):
+        if block.title:
+            file = tmp_path / block.title
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(block.text)
     answers = [{"task": task, "doc_id": n, "resps": ["red"]} for task in ("red", "blue") for n in range(3)]
     (tmp_path / "answers.jsonl").write_text("\n".join(json.dumps(row) for row in answers))
     command = [sys.executable, "-m", "mm_eval", "--include_path", "my_tasks", "--model", "replay"]
@@ -119,13 +66,6 @@ def test_the_group_lines_run(tmp_path: Path) -> None:
     )
     assert leaf.returncode == 0, leaf.stderr
     assert len(json.loads((tmp_path / "two" / "results.json").read_text())["results"]) == 1
-
-
-def test_the_python_lines_run(tmp_path: Path) -> None:
-    program = next(block for block in blocks("python") if "import evaluate" in block)
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert "mme_perception_score" in done.stdout and "docs;" in done.stdout and "report.html" in done.stdout
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from mm_eval import __version__
+from mm_eval.cli import say as output
 from mm_eval.cli.options import option
 from mm_eval.cli.say import SafeFormatter, complain, complain_briefly, guard_streams, say, say_lines
 from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
@@ -36,6 +37,10 @@ GARBAGE_AFTER = 50_000
 spends a fifth of its time on the search."""
 
 EXIT_OK, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 2, 3, 130
+
+
+WRITES_RESULTS = ("run", "score", "prompts")
+"""Commands that leave their results in a folder, so that losing the terminal loses nothing."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -88,6 +93,7 @@ def _dispatch(words: list[str]) -> int:
     if not words[0].startswith("-") and words[0] not in VERBS:
         raise ConfigError(f"unknown command {words[0]!r}.", hint=did_you_mean(words[0], VERBS))
     verb, rest = (words[0], words[1:]) if words[0] in VERBS else ("run", words)
+    output.output_may_be_lost = verb in WRITES_RESULTS
     module = importlib.import_module(f"mm_eval.cli.{verb}")
     parser = Parser(
         prog=f"mm-eval {verb}",

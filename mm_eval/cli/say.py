@@ -16,14 +16,25 @@ LONGEST = 4000
 """Characters of an error; one that quotes a long value is cut in the middle."""
 
 
+output_may_be_lost = False
+"""Whether a command goes on when standard output breaks, because its results are on disk. `cli.main` sets it for each command."""
+
+
 def say(text: object = "") -> None:
     """Prints one line; a line break in it is shown as \\n."""
-    streams.say(in_line(text))
+    _print(in_line(text))
 
 
 def say_lines(text: str) -> None:
     """Prints a text of several lines, such as a table or a prompt."""
-    streams.say(terminal_safe(text))
+    _print(terminal_safe(text))
+
+
+def _print(text: str) -> None:
+    if output_may_be_lost:
+        streams.say(text)
+    else:
+        print(text, flush=True)
 
 
 def complain(error: MMEvalError) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("C*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("[CS]*.md"))]
 
 _BLOCK = re.compile(
     r"(?P<skip><!-- not run: (?P<reason>[^\n]+) -->\n)?"
