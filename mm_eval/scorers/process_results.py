@@ -14,7 +14,7 @@ from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import is_tied
 from mm_eval.metrics.metric import METRICS, Metric, aggregation_named
 from mm_eval.scorers.base import Scorer, first_instances
-from mm_eval.types import Doc, Instance, MetricKey, ScoredDoc
+from mm_eval.types import Doc, Instance, MetricKey, Number, ScoredDoc
 
 SUBMISSION = "submission"
 """lmms-eval's name for a metric without a number: its function writes a file for a benchmark's server."""
@@ -73,20 +73,20 @@ class ProcessResultsScorer(Scorer):
         rules = tuple(rule) if isinstance(rule, (list, tuple)) else (str(rule),) if rule is not None else ()
         return ScoredDoc(doc_id, first.target, scores, rules, tied=lls is not None and is_tied(lls, ()))
 
-    def aggregate(self, *args: Any, **kwargs: Any) -> tuple[dict[str, Any], int]:
-        """The numbers of all docs; `notes` also names values that metric_list does not name.
+    def numbers(self, *args: Any, **kwargs: Any) -> list[Number]:
+        """One number a metric over all documents; `notes` also names values that metric_list does not name.
 
         A submission, whose function only writes a file for a benchmark's server, is left out where other metrics have numbers.
         """
-        numbers, n = super().aggregate(*args, **kwargs)
-        key, error = (str(MetricKey(SUBMISSION, self.name, is_stderr=is_stderr)) for is_stderr in (False, True))
-        if key in numbers and numbers[key] is None:
-            self.notes = [note for note in self.notes if not note.startswith(f"{key}: no standard error")]
-            self.notes.append(f"{key}: {NOT_KEPT}")
+        found = super().numbers(*args, **kwargs)
+        submission = MetricKey(SUBMISSION, self.name)
+        if any(number.key == submission and number.value is None for number in found):
+            self.notes = [note for note in self.notes if not note.startswith(f"{submission}: no standard error")]
+            self.notes.append(f"{submission}: {NOT_KEPT}")
             if len(self.metrics or ()) > 1:
-                numbers = {name: value for name, value in numbers.items() if name not in (key, error)}
+                found = [number for number in found if number.key != submission]
         self.notes += self._unnamed
-        return numbers, n
+        return found
 
     def _results(self, instances: list[Instance], lls: LLResults | None) -> list[Any]:
         first = instances[0]

@@ -51,7 +51,7 @@ def data_root(tmp_path: Path, pictures: list[bytes], **columns: list) -> Path:
         (["--tasks", "mme", "--limit", "abc"], "--limit is 'abc'"),
         (
             ["--tasks", "mme", "--sample", "--model", "dummy", "--gen_kwargs", "temperature=hot"],
-            "'hot', which is no number",
+            "'hot'; a number is needed",
         ),
         (["--tasks", "mme", "--sample", "--model", "dummy", "--gen_kwargs", "max_gen_toks=-5"], "make no sense"),
         (["--tasks", "mme", "--samples", '{"mme": []}'], "list of doc ids"),

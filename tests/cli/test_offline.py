@@ -70,6 +70,6 @@ def test_what_a_bundle_cannot_hold_is_told(cli, tmp_path: Path) -> None:
         "doc_to_text: question\ndoc_to_target: answer\nmetric_list: [{metric: exact_match}]\n"
     )
     refused = cli("bundle", "--tasks", "own", "--include_path", tmp_path, tmp_path / "root")
-    assert refused.code == 2 and "no data set of the hub" in refused.err
+    assert refused.code == 2 and "not a data set of the hub" in refused.err
     missing = cli("bundle", "--tasks", "mme", "--offline", tmp_path / "root")
     assert missing.code == 2 and "lmms-lab/MME" in missing.err

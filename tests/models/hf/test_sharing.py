@@ -267,4 +267,4 @@ def test_where_memory_is_too_small_to_keep_anything_every_question_is_answered(
 
     model.runtime.model.forward = crowded
     assert outputs(model.generate(rows)) == expected
-    assert "without keeping what prompts begin with" in caplog.text
+    assert "the beginnings of prompts are no longer kept" in caplog.text
