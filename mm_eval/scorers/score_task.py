@@ -14,7 +14,7 @@ from mm_eval.errors import MMEvalError, ModelError, ScoringError
 from mm_eval.scorers.base import Scorer
 from mm_eval.scorers.silent import SilentAnswers
 from mm_eval.task.task import PromptStyle, Task
-from mm_eval.types import Answer, Instance, Number, ReducedDoc, ScoredDoc, Slot
+from mm_eval.types import Answer, Instance, MetricKey, Number, ReducedDoc, ScoredDoc, Slot
 
 CHUNK = 512
 
@@ -84,7 +84,7 @@ class TaskScoring:
         for scorer in self.scorers:
             scorer.clusters = self._clusters
             scorer.import_reduced(self._reduced.get(scorer.name, {}))
-            self.scores.numbers += scorer.numbers(scorer.reduced_docs, bootstrap_iters)
+            self.scores.numbers += _numbers(scorer, bootstrap_iters)
             self.scores.higher_is_better.update(scorer.higher_is_better)
             self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
         repeats, generates = self.task.config.repeats, self.task.config.output_type == "generate_until"
@@ -158,7 +158,9 @@ class TaskScoring:
         """The scores of the answered docs, by doc and pipeline; a doc that one pipeline can't score joins the failures."""
         found: dict[int, dict[str, tuple[ScoredDoc, ReducedDoc]]] = {doc_id: {} for doc_id in whole}
         for scorer in self.scorers if whole else ():
-            scored = scorer.run_docs(whole)
+            own_run = type(scorer).run is not Scorer.run  # a scorer of a user's may have replaced the public method
+            flat = [instance for instances in whole.values() for instance in instances] if own_run else []
+            scored = scorer.run(flat) if own_run else scorer.run_docs(whole)
             for doc_id, doc in scored.items():
                 if doc.error is not None:
                     error = doc.error if isinstance(doc.error, MMEvalError) else ScoringError(str(doc.error))
@@ -219,6 +221,20 @@ class TaskScoring:
         if failure is not None:
             row["error"] = {"owner": failure.owner, "what": str(failure)}
         return row
+
+
+def _numbers(scorer: Scorer, bootstrap_iters: int) -> list[Number]:
+    """The numbers of a scorer, also where a user's class replaces the public `aggregate`."""
+    docs = scorer.reduced_docs
+    if type(scorer).aggregate is Scorer.aggregate:
+        return scorer.numbers(docs, bootstrap_iters)
+    row, _ = scorer.aggregate(docs, bootstrap_iters=bootstrap_iters)
+    found = []
+    for text, value in row.items():
+        if (key := MetricKey.parse(text)) and not key.is_stderr:
+            stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
+            found.append(Number(key, value, stderr, n=sum(key.metric in doc for doc in docs.values()) or len(docs)))
+    return found
 
 
 def _of_question(answer: Answer) -> tuple[str, ...]:

@@ -92,3 +92,15 @@ def test_repeats_that_are_all_equal_are_told(cli, tmp_path: Path) -> None:
 def test_repeats_of_which_one_differs_are_as_they_should_be(cli, tmp_path: Path) -> None:
     ran = run(cli, tmp_path, THREE_TIMES, [["1"] * 3, ["0", "2", "0"], ["3"] * 3])
     assert ran.results["results"]["sums"]["pass@3(exact_match),none"] == 1.0 and "are equal" not in ran.out
+
+
+def test_a_scorer_that_replaces_the_public_methods_is_heard() -> None:
+    from mm_eval.scorers import GenScorer
+    from mm_eval.scorers.score_task import _numbers
+
+    class Own(GenScorer):
+        def aggregate(self, *args, **kwargs):
+            return {"mine,none": 7.0, "mine_stderr,none": 0.5}, 1
+
+    [number] = _numbers(Own.default_scorer(), 0)
+    assert (str(number.key), number.value, number.stderr) == ("mine,none", 7.0, 0.5)
