@@ -23,7 +23,7 @@ from mm_eval.errors import ConfigError, raise_all
 from mm_eval.types import OutputType
 
 NOT_ALLOWED_IN_NAMES = ("::", "@", ",", "\n", "\r", "*", "?", "[", "#")
-DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
+DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group", "aliases", "categories")
 SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer")
 METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction")
 
@@ -86,6 +86,9 @@ class TaskConfig:
     multiple_inputs: bool = False
     multiple_targets: bool = False
     cluster_key: str | list[str] | None = None
+    categories: list[Any] = field(default_factory=list)
+    aliases: str | list[str] = field(default_factory=list)
+    submission: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod

@@ -135,6 +135,9 @@ TASK_KEYS: dict[str, Rule] = {
     "multiple_targets": BOOLEAN,
     "unsafe_code": BOOLEAN,
     "cluster_key": TEXTS,
+    "categories": MAPPINGS,
+    "aliases": TEXTS,
+    "submission": MAPPING,
     "metadata": METADATA,
 }
 

@@ -1,0 +1,74 @@
+"""Writes the samples of the release benchmarks: python assets/make/benchmark_samples.py [--folder DIR] [NAME ...]
+
+NAME is a module of samples/; without one all are written. The same versions of Pillow and datasets write the same bytes.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from samples import Sample  # noqa: E402
+
+CARD = """---
+configs:
+{configs}---
+# Sample in the schema of {hub_id}
+
+**This is not the benchmark.** The questions and pictures are mm-eval's own, written by
+`python assets/make/benchmark_samples.py {module}`, so that the tasks run with no network and no download. Scores on it
+say nothing about scores on the benchmark.
+
+{sizes}
+"""
+
+
+def modules() -> list[str]:
+    """The names of the modules of samples/."""
+    return sorted(path.stem for path in (HERE / "samples").glob("*.py") if not path.stem.startswith("_"))
+
+
+def write(module: str, folder: Path) -> list[Path]:
+    """Writes the samples of a module below the folder as the hub lays them out; the paths of the parquet files."""
+    from datasets import Dataset, Features
+
+    found: list[Sample] = importlib.import_module(f"samples.{module}").samples()
+    written = []
+    for sample in found:
+        target = folder / sample.hub_id / sample.config / f"{sample.split}-00000-of-00001.parquet"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        Dataset.from_list(sample.rows, features=Features(sample.features)).to_parquet(target)
+        written.append(target)
+    for hub_id in dict.fromkeys(sample.hub_id for sample in found):
+        own = [sample for sample in found if sample.hub_id == hub_id]
+        (folder / hub_id / "README.md").write_text(_card(hub_id, module, own), encoding="utf-8")
+    return written
+
+
+def _card(hub_id: str, module: str, samples: list[Sample]) -> str:
+    """The dataset card: which files each configuration has, and how many rows."""
+    lines, sizes = "", []
+    for config in dict.fromkeys(sample.config for sample in samples):
+        lines += f"- config_name: {config!r}\n  data_files:\n"
+        for sample in (each for each in samples if each.config == config):
+            lines += f"  - split: {sample.split}\n    path: '{config}/{sample.split}-*'\n"
+            sizes.append(f"- {config}, {sample.split}: {len(sample.rows)} rows")
+    return CARD.format(configs=lines, hub_id=hub_id, module=module, sizes="\n".join(sizes))
+
+
+def main(names: Iterable[str], folder: Path) -> None:
+    for name in names:
+        for path in write(name, folder):
+            print(f"{path}: {path.stat().st_size / 1000:.1f} kB")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(modules()))
+    parser.add_argument("--folder", type=Path, default=HERE.parent / "data")
+    args = parser.parse_args()
+    main(args.names or modules(), args.folder)
