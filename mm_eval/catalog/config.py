@@ -89,6 +89,8 @@ class TaskConfig:
     categories: list[Any] = field(default_factory=list)
     aliases: str | list[str] = field(default_factory=list)
     submission: Mapping[str, Any] | None = None
+    gold_answer: Any = None
+    dataset_mirrors: list[Any] = field(default_factory=list)
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod

@@ -98,7 +98,7 @@ TASK_KEYS: dict[str, Rule] = {
     "group": TEXTS,
     "class": FUNCTION,
     "dataset_path": TEXT,
-    "dataset_name": TEXT,
+    "dataset_name": TEXTS,
     "dataset_kwargs": MAPPING,
     "dataset_revision": TEXT,
     "custom_dataset": FUNCTION,
@@ -137,6 +137,8 @@ TASK_KEYS: dict[str, Rule] = {
     "cluster_key": TEXTS,
     "categories": MAPPINGS,
     "aliases": TEXTS,
+    "gold_answer": PROMPT,
+    "dataset_mirrors": MAPPINGS,
     "submission": MAPPING,
     "metadata": METADATA,
 }

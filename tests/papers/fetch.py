@@ -65,18 +65,7 @@ def main(names: list[str], template: str) -> None:
                 git(local, "remote", "add", "origin", source)
             for commit in dict.fromkeys(each.commit for each in wanted):
                 if local == Path(scratch):
-                    git(local, "init", "-q")
-                    git(
-                        local,
-                        "-c",
-                        "protocol.version=2",
-                        "fetch",
-                        "-q",
-                        "--depth=1",
-                        "--filter=blob:none",
-                        source,
-                        commit,
-                    )
+                    git(local, "fetch", "-q", "--depth=1", "--filter=blob:none", "origin", commit)
             for recording in wanted:
                 print(f"{repository}:{recording.path}: {copy(local, recording)} files")
 
