@@ -234,7 +234,7 @@ def _ordered(
     groups: Mapping[str, Any],
     depth: int = 0,
 ) -> list[tuple[str, int]]:
-    """Rows in the order asked, each group above its members; what stands below two groups has a row below each."""
+    """Rows in the requested order, each group above its members; a member of two groups has a row below each."""
     order: list[tuple[str, int]] = []
     for name in names:
         if name in groups:
