@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog import schema
-from mm_eval.catalog.config import TaskConfig, resolve, to_json
+from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, shown_path, where_item, without
+from mm_eval.catalog.values import resolve, to_json
 from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
 
 

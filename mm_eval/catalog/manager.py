@@ -15,10 +15,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mm_eval.catalog.config import TaskConfig, digest_of, to_json
+from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.expand import Expander
 from mm_eval.catalog.group import GroupConfig, Node, RuntimeOverrides, TaskNode, leaves_of
 from mm_eval.catalog.index import Entry, build_index, inline_paths
+from mm_eval.catalog.values import digest_of, to_json
 from mm_eval.errors import ConfigError
 
 log = logging.getLogger(__name__)
