@@ -249,7 +249,7 @@ def _open(
     configs = {name: config for name, config in configs.items() if name not in left_out}
     tasks = _load_tasks(request, configs, sample, missing)
     doc_ids = {name: task.select(request.limit, (request.samples or {}).get(name)) for name, task in tasks.items()}
-    notes = [_left_out_note(loaded, left_out)] if left_out else []
+    notes = loaded.notes + ([_left_out_note(loaded, left_out)] if left_out else [])
     return OpenedTasks(
         request=request,
         loaded=loaded,

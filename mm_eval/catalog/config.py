@@ -109,6 +109,9 @@ class TaskConfig:
         source = schema.canonical_keys(located(config))
         name, named_format = schema.split_format(str(source.get("task") or ""))
         _check_name(source.get("task"), name, source.where("task"))
+        if schema.TEXTS[1](source.get("aliases") or ""):
+            for alias in schema.texts(source.get("aliases")):
+                _check_name(alias, alias, source.where("aliases"))
         requested = format_asked or named_format
         has_class = source.get("class") is not None
         check_task(source, f"task {name!r}", has_class)

@@ -163,6 +163,7 @@ GROUP_ONLY_KEYS: dict[str, Rule] = {
     "include": ("a file or a mapping", lambda v: isinstance(v, (str, Mapping)) or _is_texts(v)),
     "aggregate_metric_list": ("a list of mappings", lambda v: isinstance(v, Mapping) or is_mappings(v)),
     "tag": TEXTS,
+    "aliases": TEXTS,
     "metadata": METADATA,
 }
 
