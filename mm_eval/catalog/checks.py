@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mm_eval.catalog.located import LocatedDict, located, where_item
-from mm_eval.catalog.schema import FEWSHOT_KEYS, TASK_KEYS, check_keys, functions_in, is_function, is_mappings
+from mm_eval.catalog.schema import (
+    FEWSHOT_KEYS,
+    MIRROR_KEYS,
+    SUBMISSION_KEYS,
+    TASK_KEYS,
+    check_keys,
+    functions_in,
+    is_function,
+    is_mappings,
+)
 from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
 
 
@@ -21,6 +30,10 @@ def check_task(source: LocatedDict, what: str, has_class: bool) -> None:
         checks.append(lambda: check_keys(located(fewshot), FEWSHOT_KEYS, "fewshot_config"))
     if all(source.get(key) is None or is_mappings(source[key]) for key in ("metric_list", "filter_list")):
         checks.append(lambda: _check_pipelines(source))
+    if is_mappings(source.get("dataset_mirrors")):
+        checks.append(lambda: _check_mirrors(source))
+    if isinstance(source.get("submission"), Mapping):
+        checks.append(lambda: _check_submission(source))
     raise_all(collected([*checks, *(reference.check for reference in functions_in(source))]))
 
 
@@ -41,6 +54,24 @@ def _check_prompt_blocks(source: LocatedDict) -> None:
             hint = "Each block is a mapping; keys for all models belong under `default:`."
             where = blocks.where(name)
             raise ConfigError(f"the prompt block {name!r} is {block!r:.60}.", where=where, hint=hint)
+
+
+def _check_mirrors(source: LocatedDict) -> None:
+    for index, mirror in enumerate(source["dataset_mirrors"]):
+        where = where_item(source["dataset_mirrors"], index, source.where("dataset_mirrors"))
+        check_keys(located(mirror), MIRROR_KEYS, "dataset_mirrors")
+        if mirror.get("path") is None:
+            raise ConfigError("each entry of dataset_mirrors needs a `path`, the id of the data set.", where=where)
+
+
+def _check_submission(source: LocatedDict) -> None:
+    stated, where = located(source["submission"]), source.where("submission")
+    check_keys(stated, SUBMISSION_KEYS, "submission")
+    if missing := [key for key in ("file", "record") if stated.get(key) is None]:
+        raise ConfigError(f"submission needs a `{missing[0]}`.", where=where)
+    name = stated["file"]
+    if not name or name != name.strip() or not name.isprintable() or set(name) & set('/\\:*?"<>|') or name[0] == ".":
+        raise ConfigError(f"submission: {name!r} is not the plain name of a file.", where=stated.where("file"))
 
 
 def _check_pipelines(config: LocatedDict) -> None:

@@ -50,7 +50,7 @@ class TaskConfig:
     task_class: Any = None
     class_arguments: Mapping[str, Any] = field(default_factory=dict)
     dataset_path: str | None = None
-    dataset_name: str | None = None
+    dataset_name: str | list[str] | None = None
     dataset_kwargs: Mapping[str, Any] = field(default_factory=dict)
     dataset_revision: str | None = None
     custom_dataset: Any = None

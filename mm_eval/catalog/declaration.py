@@ -76,7 +76,8 @@ def _inline(members: Any, path: tuple[str, ...]) -> list[list[Any]]:
 
 
 def _about_task(config: Mapping[str, Any]) -> str:
-    data = " ".join(str(config[key]) for key in ("dataset_path", "dataset_name") if config.get(key))
+    named = (", ".join(stated_texts(config.get(key))) for key in ("dataset_path", "dataset_name"))
+    data = " ".join(part for part in named if part)
     pictures = any(config.get(key) for key in ("doc_to_visual", "doc_to_visial", "doc_to_image"))
     kind = "class" if config.get("class") else str(config.get("output_type") or "generate_until")
     return ", ".join(part for part in (kind, "images" if pictures else "text", data) if part)

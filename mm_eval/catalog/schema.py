@@ -143,6 +143,15 @@ TASK_KEYS: dict[str, Rule] = {
     "metadata": METADATA,
 }
 
+MIRROR_KEYS: dict[str, Rule] = {"path": TEXT, "name": TEXTS, "revision": TEXT}
+
+FORMS = ("json", "jsonl", "csv")
+SUBMISSION_KEYS: dict[str, Rule] = {
+    "file": TEXT,
+    "record": FUNCTION,
+    "form": ("one of " + ", ".join(FORMS), lambda v: v in FORMS),
+}
+
 FEWSHOT_KEYS: dict[str, Rule] = {
     "sampler": TEXT,
     "split": TEXT,
