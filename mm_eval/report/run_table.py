@@ -172,15 +172,9 @@ def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> 
     for block, names in by_block.items():
         if any(prompts[name]["kwargs"] for name in names):
             yield f"prompt of {', '.join(names)}: {block}"
-    rows = [
-        *results["results"].values(),
-        *(
-            row
-            for name, levels in chosen.items()
-            for level in levels
-            for row in results["categories"][name][level].values()
-        ),
-    ]
+    by_category = results.get("categories", {})
+    levels = [by_category[name][level] for name, levels in chosen.items() for level in levels]
+    rows = [*results["results"].values(), *(row for found in levels for row in found.values())]
     if any("intervals" in row for row in rows):
         yield f"{EXACT} all docs are right or all are wrong, so that nothing varies: the end of the exact 95% interval"
     for name, row in results["results"].items():
