@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,6 +27,11 @@ def hub_ids(dataset_path: str) -> list[str]:
     owner, slash, name = dataset_path.partition("/")
     others = [new if owner == old else old for old, new in MOVED_OWNERS if slash and owner in (old, new)]
     return [dataset_path, *(f"{other}/{name}" for other in others)]
+
+
+def sample_root() -> Path:
+    """The data root with the bundled sample data."""
+    return Path(str(files("mm_eval.assets").joinpath("data")))
 
 
 def fetch_repository(path: str, folder: Path, offline: bool) -> None:
