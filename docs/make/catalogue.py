@@ -19,8 +19,8 @@ TASKS = Path(__file__).parent.parent.parent / "tasks"
 HEAD = """# Tasks that are shipped
 
 This page is written by `python docs/make/catalogue.py` from the task files. `mm-eval ls tasks` prints the same in short, with
-those of your own. *Prompts* are the keys of the prompt blocks beside `default`; *tokens* the mean characters of the default prompt
-divided by four. *Reproduced* is the published row that a test under `tests/papers` computes from recorded answers.
+those of your own. *Prompts* are the keys of the prompt blocks beside `default`; *tokens* the mean characters of the default
+prompt divided by four. *Reproduced* is the published row that a test under `tests/papers` computes from recorded answers.
 
 """
 NOT_A_SKILL = ("image", "multi_image", "text", "english", "chinese")
