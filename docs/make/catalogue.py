@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,9 @@ def read(manager: TaskManager, entry: Entry) -> tuple[TaskConfig, Mapping[str, A
     loaded = manager.load(entry.name)
     config = next(iter(loaded.tasks.values()))
     group: GroupConfig | None = loaded.groups.get(entry.name)
-    return config, config.metadata if group is None else {**config.metadata, **group.metadata}
+    if group is None:
+        return config, config.metadata
+    return replace(config, tag=group.tag or config.tag), {**config.metadata, **group.metadata}
 
 
 def row_of(entry: Entry, config: TaskConfig, about: Mapping[str, Any], entries: Mapping[str, Entry]) -> str:
