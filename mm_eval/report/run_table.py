@@ -99,7 +99,8 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[dict[s
     }
     numbers = numbers_of(row, results["higher_is_better"].get(name, {}))
     if not numbers:
-        yield {**BLANK, **once}
+        written = results.get("submissions", {}).get(name)
+        yield {**BLANK, **once, "metric": f"submission: {written['file']}" if written else ""}
     for place, number in enumerate(numbers):
         yield {**BLANK, **({} if place else once), **_name_cells(number), **_value_cells(row, number)}
 
