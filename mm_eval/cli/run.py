@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mm_eval.cli.options import (
     add_bootstrap_option,
+    add_categories_option,
     add_model_options,
     add_option,
     add_store_options,
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_task_options(parser)
     add_store_options(parser)
     parser.add_argument("--predict_only", action="store_true", help="request and record answers, score nothing")
+    add_categories_option(parser)
     parser.add_argument("--no_report", action="store_true", help="write no report.html and no thumbnails")
     add_bootstrap_option(parser)
 
@@ -76,8 +78,10 @@ def _release(args: argparse.Namespace) -> int:
             break
     found.leave_out(requests)
     if found.runs or found.holes:
+        table = release_table(found.runs, holes=found.holes, order=list(requests))
         say_lines(
-            "\n" + as_markdown(release_table(found.runs, holes=found.holes, order=list(requests)), intervals=True)
+            "\n"
+            + as_markdown(table, intervals=True, categories=any(request.categories for request in requests.values()))
         )
     return found.exit_code
 
@@ -91,4 +95,5 @@ def _request(args: argparse.Namespace) -> RunRequest:
         fail_on_error=args.fail_on_error,
         use_cache=args.use_cache,
         report=not args.no_report,
+        categories=args.categories,
     )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
-from mm_eval.cli.options import add_bootstrap_option
+from mm_eval.cli.options import add_bootstrap_option, add_categories_option
 from mm_eval.cli.say import say_lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")
     add_bootstrap_option(parser)
+    add_categories_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -20,5 +22,5 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.run import score
 
     report = score(Path(args.run), args.bootstrap_iters, ProgressBar())
-    say_lines(render(report))
+    say_lines(render(replace(report, categories=args.categories or report.categories)))
     return report.exit_code
