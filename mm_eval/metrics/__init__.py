@@ -16,7 +16,7 @@ from mm_eval.metrics.aggregation import (
     weighted_perplexity,
 )
 from mm_eval.metrics.corpus import F1, MCC, Bleu, Chrf, Ter
-from mm_eval.metrics.generation import anls, exact_match_fn, relaxed_accuracy, vqa_accuracy
+from mm_eval.metrics.generation import anls, exact_match_fn, relaxed_accuracy
 from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import (
     BitsPerByte,
@@ -66,6 +66,7 @@ from mm_eval.metrics.stderr import (
     stderr_for_metric,
 )
 from mm_eval.metrics.traits import CorpusMetric, SumStatistics, not_smooth, smooth, stratified_by
+from mm_eval.metrics.vqa import vqa_accuracy
 
 __all__ = [
     "AGGREGATIONS",
