@@ -77,3 +77,17 @@ def prompt(cli: Callable[..., Ran], task: str, key: str | None = None, doc: int 
     ran = cli("show", task, "--sample", "--model", "dummy", "--doc", doc, *(["--prompt_key", key] if key else []))
     assert ran.code == 0, ran.err
     return re.search(r"-{5,} prompt\n(.*?)\n-{5,} end of prompt", ran.out, re.DOTALL)[1]
+
+
+SHORT = "\nAnswer the question using a single word or phrase."
+QWEN2 = "\nPlease try to answer the question with short words or phrases if possible."
+QWEN3 = "\nPlease answer concisely with short words or phrases when possible."
+ENDINGS = {
+    "llava": SHORT,
+    "internvl": SHORT,
+    "qwen_vl": " Answer:",
+    "qwen2_vl": QWEN2,
+    "qwen2_5_vl": QWEN2,
+    "qwen3_vl": QWEN3,
+}
+"""What the prompts of each model family end with in short-answer benchmarks."""

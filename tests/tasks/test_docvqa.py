@@ -2,29 +2,19 @@
 
 import pytest
 
-from tests.tasks.made_up import MadeUp, prompt
+from tests.tasks.made_up import ENDINGS, SHORT, MadeUp, prompt
 
 DOCVQA = MadeUp("docvqa_val", "lmms-lab/DocVQA", "validation", "DocVQA")
 INFOVQA = MadeUp("infovqa_val", "lmms-lab/DocVQA", "validation", "InfographicVQA")
-SHORT = "\nAnswer the question using a single word or phrase."
-ENDINGS = {
-    None: SHORT,
-    "llava": SHORT,
-    "internvl": SHORT,
-    "qwen_vl": " Answer:",
-    "qwen2_vl": "\nPlease try to answer the question with short words or phrases if possible.",
-    "qwen2_5_vl": "\nPlease try to answer the question with short words or phrases if possible.",
-    "qwen3_vl": "\nPlease answer concisely with short words or phrases when possible.",
-}
 
 
-@pytest.mark.parametrize("key", ENDINGS)
+@pytest.mark.parametrize(("key", "ending"), [(None, SHORT), *ENDINGS.items()])
 @pytest.mark.parametrize(
     ("task", "question"),
     [("docvqa_val", "Who signed the letter?"), ("infovqa_val", "Which country grows the most coffee?")],
 )
-def test_the_prompt_of_each_model_family(cli, task: str, question: str, key: str | None) -> None:
-    assert prompt(cli, task, key) == question + ENDINGS[key]
+def test_the_prompt_of_each_model_family(cli, task: str, question: str, key: str | None, ending: str) -> None:
+    assert prompt(cli, task, key) == question + ending
 
 
 @pytest.mark.parametrize("task", ["docvqa_val", "infovqa_val"])

@@ -2,7 +2,8 @@
 
 from datasets import Image, Sequence, Value
 
-from samples import Row, Sample, drawn, png
+from samples import Row, Sample, png
+from samples.vqav2 import scene_with
 
 TEXT = Value("string")
 QUESTIONS = {
@@ -21,13 +22,20 @@ def samples() -> list[Sample]:
     questions: list[Row] = []
     pictures: list[Row] = []
     for scene in range(4):
-        picture, name = drawn("scene", "gqa", scene), f"n{161313 + scene}"
+        (picture, one), name = scene_with("gqa", scene), f"n{161313 + scene}"
         pictures.insert(0, {"id": name, "image": png(picture.image)})
-        one = next(region for region in picture.regions if region.shape)
         asked = [
             (f"Is there a {one.shape} in the picture?", "yes", "Yes, there is.", "verify", "obj", "existC", "objects"),
             (f"What color is the {one.shape}?", one.color, f"It is {one.color}.", "query", "attr", "directOf", None),
-            ("What is drawn in the picture?", one.shape, f"A {one.shape}.", "query", "cat", "categoryThat", "shape"),
+            (
+                f"Is it a {one.shape} or a house?",
+                one.shape,
+                f"A {one.shape}.",
+                "choose",
+                "cat",
+                "categoryThat",
+                "shape",
+            ),
         ]
         for question, answer, full, structural, semantic, detailed, group in asked:
             identity = str(201307251 + len(questions))
