@@ -83,7 +83,8 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[dict[s
     blank = dict.fromkeys((column.key for column in COLUMNS), "")
     numbers = numbers_of(row, results["higher_is_better"].get(name, {}))
     if not numbers:
-        yield {**blank, **once}
+        written = results.get("submissions", {}).get(name)
+        yield {**blank, **once, "metric": f"submission: {written['file']}" if written else ""}
     for place, number in enumerate(numbers):
         digits = _digits(row, number.value)
         mark, stderr = _stderr_cells(number, digits)
