@@ -31,9 +31,9 @@ def is_hit(answer: str, references: Sequence[str] | str, dataset: str) -> bool:
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
-    """One question: a hit is one of the hits, and 1000 in the mean that is the score of 1000."""
-    hit = is_hit(results[0] or "", doc["answer"], doc["dataset"])
-    return {"ocrbench_score": 1000.0 * hit, "hits": float(hit)}
+    """One question: a hit counts 1, and 1000 in the mean that is the score of 1000."""
+    hit = float(is_hit(results[0] or "", doc["answer"], doc["dataset"]))
+    return {"ocrbench_score": 1000 * hit, "ocrbench_accuracy": hit, "hits": hit}
 
 
 @smooth

@@ -72,6 +72,11 @@ class MadeUp:
         return [row["scores"][key] for row in ran.samples(task or self.task)]
 
 
+def categories(ran: Ran, task: str, level: str, key: str) -> dict[str, Any]:
+    """The number of each category of a level, in the order of results.json."""
+    return {name: row.get(key) for name, row in ran.results["categories"][task][level].items()}
+
+
 def prompt(cli: Callable[..., Ran], task: str, key: str | None = None, doc: int = 0) -> str:
     """The text that a model with this prompt key gets for a doc of the bundled sample."""
     ran = cli("show", task, "--sample", "--model", "dummy", "--doc", doc, *(["--prompt_key", key] if key else []))

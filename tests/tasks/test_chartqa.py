@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tasks.made_up import ENDINGS, MadeUp, prompt
+from tests.tasks.made_up import ENDINGS, MadeUp, categories, prompt
 
 CHARTQA = MadeUp("chartqa", "lmms-lab/ChartQA", "test")
 WORD = "\nAnswer the question with a single word."
@@ -54,9 +54,9 @@ def test_hard_answers(cli, tmp_path) -> None:
 
 def test_overall_human_and_augmented(cli, tmp_path) -> None:
     docs = [{"answer": "10", "type": kind} for kind in ("human_test", "human_test", "human_test", "augmented_test")]
-    row = CHARTQA.run(cli, tmp_path, docs, ["10", "11", "9.5", "10"]).results["results"]["chartqa"]
-    assert row["relaxed_accuracy,none"] == pytest.approx(3 / 4)
-    halves = row["categories"]["split"]
+    ran = CHARTQA.run(cli, tmp_path, docs, ["10", "11", "9.5", "10"])
+    assert ran.results["results"]["chartqa"]["relaxed_accuracy,none"] == pytest.approx(3 / 4)
+    halves = categories(ran, "chartqa", "split", "relaxed_accuracy,none")
     assert list(halves) == ["human", "augmented"]
-    assert halves["human"]["relaxed_accuracy,none"] == pytest.approx(2 / 3) and halves["human"]["n"] == 3
-    assert halves["augmented"]["relaxed_accuracy,none"] == 1
+    assert halves == {"human": pytest.approx(2 / 3), "augmented": 1}
+    assert categories(ran, "chartqa", "split", "n") == {"human": 3, "augmented": 1}

@@ -5,7 +5,7 @@ import io
 import pytest
 from PIL import Image
 
-from tests.tasks.made_up import ENDINGS, SHORT, MadeUp, prompt
+from tests.tasks.made_up import ENDINGS, SHORT, MadeUp, categories, prompt
 
 PICTURES = "testdev_balanced_images"
 GQA = MadeUp("gqa", "lmms-lab/GQA", "testdev", "testdev_balanced_instructions", [PICTURES])
@@ -52,9 +52,9 @@ def test_hard_answers(cli, tmp_path) -> None:
 def test_types_of_questions(cli, tmp_path) -> None:
     types = [("query", "attr"), ("verify", "obj"), ("query", "rel")]
     docs = [{"answer": "yes", "types": {"structural": one, "semantic": two, "detailed": ""}} for one, two in types]
-    row = GQA.run(cli, tmp_path, docs, ["yes", "no", "no"]).results["results"]["gqa"]
-    assert row["categories"]["structural"]["query"]["exact_match,none"] == 0.5
-    assert row["categories"]["semantic"]["obj"]["exact_match,none"] == 0
+    ran = GQA.run(cli, tmp_path, docs, ["yes", "no", "no"])
+    assert categories(ran, "gqa", "structural", "exact_match,none") == {"query": 0.5, "verify": 0}
+    assert categories(ran, "gqa", "semantic", "exact_match,none") == {"attr": 1, "obj": 0, "rel": 0}
 
 
 def test_each_question_has_its_own_picture(tmp_path) -> None:
