@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog import schema
+from mm_eval.catalog.located import LocatedDict, merge
 from mm_eval.catalog.schema import is_group, split_format
 from mm_eval.errors import ConfigError
 
@@ -28,16 +29,39 @@ def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
         config, files = load_config(path)
     except ConfigError as error:
         return _broken(path, error), []
-    return _task_or_group(config), files[1:]
+    defaults, included = _defaults(config, path)
+    return _task_or_group(config, defaults), [*files[1:], *included]
 
 
-def _task_or_group(config: Mapping[str, Any]) -> dict[str, Any]:
+def _defaults(config: LocatedDict, path: Path) -> tuple[Mapping[str, Any], list[Path]]:
+    """The keys of the files that a group includes for its members, and these files; nothing where they are unreadable."""
+    from mm_eval.catalog.yaml import include_paths, load_config
+
+    stated = config.get("include")
+    if not is_group(config) or not isinstance(stated, (str, list)):
+        return {}, []
+    merged, files = LocatedDict(), list[Path]()
+    try:
+        for below in include_paths(config, path.parent):
+            found, needed = load_config(below)
+            merged, files = merge(merged, found), [*files, *needed]
+    except ConfigError:  # opening the group reports it
+        return {}, []
+    return merged, files
+
+
+def _task_or_group(config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     name = config.get("group") if is_group(config) else config.get("task")
     if not isinstance(name, str):
         return {"kind": "none"}
     tags = stated_texts(config.get("tag"))
     name = name if is_group(config) else split_format(name)[0]
-    record = {"name": name, "tags": tags, "aliases": list(_aliases(config, (name,))), "card": card_of(config)}
+    record = {
+        "name": name,
+        "tags": tags,
+        "aliases": list(_aliases(config, (name,))),
+        "card": card_of(merge(defaults, config)),
+    }
     if is_group(config):
         inline = list(_inline(config.get("task"), (name,)))
         about = {"about": _about_group(config), "inline": inline, "members": _members(config)}
