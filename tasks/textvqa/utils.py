@@ -17,4 +17,5 @@ def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[st
 
 def most_given(doc: Mapping[str, Any]) -> str:
     """The answer that most people gave."""
-    return Counter(doc["answers"]).most_common(1)[0][0]
+    answers: list[str] = doc["answers"]
+    return Counter(answers).most_common(1)[0][0]
