@@ -5,13 +5,16 @@ import io
 import pytest
 from PIL import Image
 
-from tests.tasks.made_up import QWEN2, MadeUp, categories, prompt
+from tests.tasks.made_up import QWEN2, QWEN3, SHORT, MadeUp, categories, prompt
 
 OCRBENCH = MadeUp("ocrbench", "echo840/OCRBench", "test")
 READ = "what is written in the image?"
 
 
-@pytest.mark.parametrize(("key", "ending"), [(None, ""), ("qwen2_vl", QWEN2), ("qwen2_5_vl", QWEN2)])
+@pytest.mark.parametrize(
+    ("key", "ending"),
+    [(None, ""), ("qwen2_vl", QWEN2), ("qwen2_5_vl", QWEN2), ("qwen3_vl", QWEN3), ("internvl", SHORT)],
+)
 def test_the_prompt_of_each_model_family(cli, key: str | None, ending: str) -> None:
     assert prompt(cli, "ocrbench", key) == READ + ending
 
