@@ -67,7 +67,7 @@ from mm_eval.metrics.stderr import (
     stderr_for_metric,
 )
 from mm_eval.metrics.traits import CorpusMetric, SumStatistics, not_smooth, smooth, stratified_by
-from mm_eval.metrics.vqa import vqa_accuracy
+from mm_eval.metrics.vqa import agreed_answer, vqa_accuracy
 
 __all__ = [
     "AGGREGATIONS",
@@ -98,6 +98,7 @@ __all__ = [
     "acc_mutual_info_fn",
     "acc_norm",
     "aggregation",
+    "agreed_answer",
     "anls",
     "bits_per_byte",
     "bootstrap_stderr",

@@ -111,3 +111,10 @@ def vqa_accuracy(references: Any, predictions: Sequence[Any], normalise: str = "
             rule = plain_line
         scores.append(agreement(rule(str(answer)), [rule(person) for person in people]))
     return scores
+
+
+def agreed_answer(people: Sequence[str], normalise: str = "unless_equal") -> str | None:
+    """The first answer of these people that scores 1; None where too few of them agree."""
+    answers = list(dict.fromkeys(people))
+    scores = vqa_accuracy([list(people)], answers, normalise)
+    return next((answer for answer, score in zip(answers, scores, strict=True) if score == 1), None)

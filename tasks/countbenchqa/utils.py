@@ -3,7 +3,7 @@
 Source: Beyer et al. 2024 (PaliGemma), arXiv:2407.07726; Paiss et al. 2023 (CountBench), arXiv:2302.12066.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -19,3 +19,8 @@ def doc_to_text_with_caption(
     """lmms-eval's prompt: the caption, an empty line, and the question."""
     question = f"{doc['text']}\n\n{doc['question']}" if doc["text"] else doc["question"]
     return doc_to_text({"question": question}, model_specific_prompt_kwargs)
+
+
+def contained(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
+    """VLMEvalKit's rule: 1 if the digits of the number are in the answer."""
+    return {"contains": float(str(doc["number"]) in (results[0] or ""))}

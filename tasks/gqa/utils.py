@@ -28,7 +28,7 @@ def with_pictures(questions: Any) -> Any:
     rows = {name: row for row, name in enumerate(stored["id"].to_pylist())}
     column = stored["image"].combine_chunks()
     cells = [column.slice(rows[name], 1) for name in questions["imageId"]]
-    table = questions.data.table.append_column("image", pa.chunked_array(cells))
+    table = questions.with_format("arrow")[:].append_column("image", pa.chunked_array(cells))
     features = datasets.Features({**questions.features, "image": pictures.features["image"]})
     return datasets.Dataset(
         datasets.table.InMemoryTable(table),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters.base import rule_of
+from mm_eval.filters.base import is_unread, rule_of
 from mm_eval.filters.letters import McqLetterFilter
 
 LETTERS = "ABCDEF"
@@ -31,6 +31,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str | None]) -> di
     answer, gold = results[0] or "", doc["answer"].strip()
     if answer_kind(doc) == "letter":
         letter = READER.one(answer, [option.strip() for option in OPTION.findall(doc["question"])])
+        letter = READER.one(answer) if is_unread(letter) else letter  # where the options are not one a line
         return {"exact_match": float(letter == gold.upper()), "__rule__": rule_of(letter)}
     given = answer.strip().rstrip(".").lower()
     return {"exact_match": float(given == gold.lower()), "__rule__": "whole answer" if given else "unparsed"}

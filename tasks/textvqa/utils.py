@@ -3,9 +3,10 @@
 Source: Singh et al. 2019, arXiv:1904.08920; LLaVA's files for it.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
+
+from mm_eval.metrics import agreed_answer
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, Any] | None = None) -> str:
@@ -15,7 +16,6 @@ def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[st
     return f"{block.get('pre_prompt', '')}{doc['question'].capitalize()}{tokens}{block.get('post_prompt', '')}"
 
 
-def most_given(doc: Mapping[str, Any]) -> str:
-    """The answer that most people gave."""
-    answers: list[str] = doc["answers"]
-    return Counter(answers).most_common(1)[0][0]
+def gold_answer(doc: Mapping[str, Any]) -> str | None:
+    """An answer that gets full marks; None where too few people agree."""
+    return agreed_answer(doc["answers"], "textvqa")

@@ -3,7 +3,7 @@
 import pytest
 
 from mm_eval.errors import ConfigError
-from mm_eval.metrics import vqa_accuracy
+from mm_eval.metrics import agreed_answer, vqa_accuracy
 from mm_eval.metrics.vqa import textvqa_normalised, vqa_normalised
 
 
@@ -54,3 +54,10 @@ def test_other_ways_to_normalise():
     assert vqa_accuracy([["Levi's"] * 9 + ["x"]], ["levi 's"], normalise="textvqa") == [1.0]
     with pytest.raises(ConfigError, match="unless_equal"):
         vqa_accuracy([["yes"]], ["yes"], normalise="sometimes")
+
+
+def test_the_answer_that_enough_people_agree_on():
+    assert agreed_answer(["red", "blue"] + ["Red."] * 3 + ["b", "c", "d", "e", "f"]) == "red"
+    assert agreed_answer(["x"] * 3 + ["y"] * 3 + ["a b", "c", "d", "e"]) is None
+    assert agreed_answer(["Yes"] * 10) == "Yes"
+    assert agreed_answer(["Levi's"] * 2 + ["levi 's"] * 2 + ["x"] * 2 + list("bcde"), "textvqa") == "Levi's"

@@ -19,7 +19,7 @@ def test_lmms_evals_prompt_has_the_caption(cli) -> None:
     assert prompt(cli, "countbenchqa_lmms") == f"{caption}\n\n{QUESTION}{NUMBER}"
 
 
-@pytest.mark.parametrize("task", ["countbenchqa", "countbenchqa_lmms", "countbench"])
+@pytest.mark.parametrize("task", ["countbenchqa", "countbenchqa_lmms", "countbenchqa_vlmevalkit", "countbench"])
 def test_gold_answers_get_full_marks(cli, task: str) -> None:
     assert cli("validate", task, "--sample").code == 0
 
@@ -48,3 +48,12 @@ def test_hard_answers(cli, tmp_path) -> None:
     docs = [{"number": gold} for gold, _, _ in HARD]
     found = COUNTBENCHQA.scores(cli, tmp_path, docs, [answer for _, answer, _ in HARD], "exact_match,none")
     assert found == [score for _, _, score in HARD]
+
+
+def test_vlmevalkits_prompt_and_rule(cli, tmp_path) -> None:
+    ending = " Note that: answer with a number directly e.g. 3. Do not include any additional text."
+    assert prompt(cli, "countbenchqa_vlmevalkit") == QUESTION + ending
+    cases = [(3, "There are 3 dots.", 1), (2, "12", 1), (1, "10", 1), (3, "three", 0), (10, "1", 0), (3, "", 0)]
+    docs, said = [{"number": gold} for gold, _, _ in cases], [answer for _, answer, _ in cases]
+    found = COUNTBENCHQA.scores(cli, tmp_path, docs, said, "contains,none", "countbenchqa_vlmevalkit")
+    assert found == [score for _, _, score in cases]

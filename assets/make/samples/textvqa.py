@@ -27,7 +27,7 @@ SIGNS: dict[str, tuple[str, list[str], list[tuple[str, list[str]]]]] = {
         ("what is the number of the flight?", ["605"] * 6 + ["klm 605"] * 4),
     ]),
     "a1b2c3d4e5f60004": ("", [], [
-        ("what does the sign say?", ["unanswerable"] * 5 + ["nothing"] * 4 + [""]),
+        ("what does the sign say?", ["unanswerable"] * 3 + ["nothing"] * 3 + ["blank", "none", "empty", ""]),
         ("what color is the sign?", ["white"] * 10),
     ]),
 }  # fmt: skip
