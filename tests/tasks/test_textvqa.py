@@ -9,9 +9,7 @@ QUESTION = "What is the name of the street?"
 TOKENS = "\nReference OCR token: NORTH, ST, Exit, 24"
 
 
-@pytest.mark.parametrize(
-    ("key", "ending"), [(None, SHORT), ("ocr", TOKENS + SHORT), *{**ENDINGS, "llava": TOKENS + SHORT}.items()]
-)
+@pytest.mark.parametrize(("key", "ending"), [(None, SHORT), ("ocr", TOKENS + SHORT), *ENDINGS.items()])
 def test_the_prompt_of_each_model_family(cli, key: str | None, ending: str) -> None:
     assert prompt(cli, "textvqa_val", key) == QUESTION + ending
 
