@@ -77,14 +77,16 @@ class RecordedTask:
             return None
         of_docs = self.values.get(key, {})
         ids = [doc_id for doc_id in self.categories.get(level, {}).get(category, ()) if doc_id in of_docs]
-        stderr = row.get(_stderr_key(key))
-        if function is None or not ids:
-            return Estimate(float(value), stderr, len(ids), len(ids))
+        stderr = row.get(_stderr_key(key)) if ids else None
         values, clusters = [of_docs[doc_id] for doc_id in ids], [self.clusters[doc_id] for doc_id in ids]
+        count = len(set(clusters))
+        recorded = Estimate(float(value), stderr, len(ids), count, max(1, count - 1))
+        if function is None or not ids:
+            return recorded
         try:
             return with_stderr(float(value), stderr, function, values, clusters)
         except Exception:  # the task's own code, on values that went through JSON
-            return Estimate(float(value), stderr, len(ids), len(set(clusters)))
+            return recorded
 
     def _estimate(self, key: str, values: Mapping[int, Any], *, whole: bool = False) -> Estimate | None:
         function = self.aggregation(key)
@@ -190,6 +192,14 @@ class RecordedRun:
         if recorded and recorded["n"] != len(task.clusters):
             what = f"it has {len(task.clusters)} docs, and results.json is of {recorded['n']}."
             raise StoreError(what, where=str(self.samples_path(name)), hint="mm-eval score RUN writes both anew.")
+        by_level = self.results.get("categories", {}).get(name, {})
+        task.categories = {
+            level: {
+                category: task.categories[level][category] for category in found if category in task.categories[level]
+            }
+            for level, found in by_level.items()
+            if level in task.categories
+        }
         order = list(recorded)  # the order of the table, not of the docs
         places = {key: order.index(key) if key in order else len(order) for key in task.values}
         task.values = {key: task.values[key] for key in sorted(task.values, key=lambda key: places[key])}
