@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -97,13 +97,16 @@ def _is_group_of_lmms_eval(node: GroupNode) -> bool:
 def load_dataset_from(source: DataSource) -> Iterator[None]:
     """Inside, `datasets.load_dataset` looks below the data roots of `source` first.
 
-    Cached rows of local files that have changed since are not used. `token=True` means "use a token if there is one".
+    Cached rows of local files that have changed since are not used. `token=True` means "use a token if there is one". On the
+    hub a data set that has moved is looked up under both of its ids; offline, and without network, in the hub's local cache.
     """
+    import datasets.exceptions
     import datasets.load
     import huggingface_hub
 
     from mm_eval.task.data_files import content_cache
     from mm_eval.task.dataset import LOCAL_FILES
+    from mm_eval.task.hub import hub_answers, hub_cache_only, hub_ids
 
     original = datasets.load.load_dataset_builder
 
@@ -116,7 +119,16 @@ def load_dataset_from(source: DataSource) -> Iterator[None]:
             kwargs = {**kwargs, **content_cache(original, path, name, kwargs)}
         if kwargs.get("token") is True:
             kwargs["token"] = huggingface_hub.get_token() or None
-        return original(path, name, *args, **kwargs)
+        if Path(path).is_dir() or path in LOCAL_FILES:
+            return original(path, name, *args, **kwargs)
+        failures: list[Exception] = []
+        with nullcontext() if not source.offline and hub_answers() else hub_cache_only():
+            for hub_id in hub_ids(path):
+                try:
+                    return original(hub_id, name, *args, **kwargs)
+                except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+                    failures.append(error)
+        raise failures[0]
 
     datasets.load.load_dataset_builder = data_roots_first
     try:

@@ -17,7 +17,7 @@ from mm_eval.metrics.aggregation import (
     weighted_perplexity,
 )
 from mm_eval.metrics.corpus import F1, MCC, Bleu, Chrf, Ter
-from mm_eval.metrics.generation import anls, exact_match_fn, relaxed_accuracy, vqa_accuracy
+from mm_eval.metrics.generation import anls, exact_match_fn, relaxed_accuracy
 from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import (
     BitsPerByte,
@@ -67,6 +67,7 @@ from mm_eval.metrics.stderr import (
     stderr_for_metric,
 )
 from mm_eval.metrics.traits import CorpusMetric, SumStatistics, not_smooth, smooth, stratified_by
+from mm_eval.metrics.vqa import agreed_answer, vqa_accuracy
 
 __all__ = [
     "AGGREGATIONS",
@@ -97,6 +98,7 @@ __all__ = [
     "acc_mutual_info_fn",
     "acc_norm",
     "aggregation",
+    "agreed_answer",
     "anls",
     "bits_per_byte",
     "bootstrap_stderr",

@@ -51,6 +51,8 @@ def test_edit_distance():
     [
         (["hello world"], "Hello  World", 1.0), (["hello"], "hell", 0.8), (["hello"], "hxxxx", 0.0), (["ab"], "ax", 0.5),
         (["x", "hello"], "hello", 1.0), (["abcdefghij"], "abcdefghix", 0.9), ("hello", "hello", 1.0),
+        (["1000"], "$1,000", 1 - 2 / 6), (["yes"], "Yes.", 0.75), (["yes"], "The answer is yes", 0.0), ([""], "", 1.0),
+        (["a b"], "a   c", 0.8), (["a b"], "a  b", 1.0), (["straße"], "strase", 1 - 1 / 7),
     ],
 )  # fmt: skip
 def test_anls_is_the_closest_targets_similarity_and_zero_below_half(targets, answer, score):
@@ -60,23 +62,13 @@ def test_anls_is_the_closest_targets_similarity_and_zero_below_half(targets, ans
 @pytest.mark.parametrize(
     ("target", "answer", "score"),
     [
-        ("100", "105", 1), ("100", "94.9", 0), ("-2", "-2.09", 1), ("0", "0.0", 1), ("0", "0.01", 0), ("45%", "0.46", 1),
-        ("45%", "45", 0), ("Yes", "yes", 1), ("No", "yes", 0), ("12", "twelve", 0), ("1,234", "1,234", 1), ("2016", "2017", 1),
-        ("5", "nan", 0), ("5", "5.", 1),
+        ("100", "105", 1), ("100", "94.9", 0), ("-2", "-2.09", 1), ("0", "0.0", 0), ("0", "0", 1), ("0%", "0", 0),
+        ("45%", "0.46", 1), ("45%", "45", 0), ("Yes", "yes", 1), ("No", "yes", 0), ("12", "twelve", 0),
+        ("1,234", "1,234", 1), ("2016", "2017", 1),
+        ("25%", "25 %", 1), ("0.25", "25 %", 1), ("5", "nan", 0), ("5", "5.", 1), ("1234.5", "1,234.50", 0),
+        ("12%", "12%.", 0), ("5", ".5.", 0), ("2010", "1950", 1),
+        ("[a, b]", "[b, a]", 0), ("Yes", " yes\n", 1), ("100", "105.01", 0),
     ],
 )  # fmt: skip
 def test_relaxed_accuracy_allows_five_percent_of_a_number(target, answer, score):
     assert relaxed_accuracy([target], [answer]) == [score]
-
-
-@pytest.mark.parametrize(
-    ("people", "answer", "score"),
-    [
-        (["yes"] * 10, "yes", 1.0), (["yes"] * 9 + ["no"], "no", 0.3), (["a"] * 2 + ["b"] * 8, "a", 0.6),
-        (["a"] * 3 + ["b"] * 7, "a", 0.9), (["a"] * 4 + ["b"] * 6, "a", 1.0), (["2"] * 10, "Two.", 1.0),
-        (["the dog"] * 10, "a dog", 1.0), (["don't"] * 10, "dont", 1.0), (["1,000"] * 10, "1000", 1.0), ("red", "Red!", 1.0),
-        (["x"] * 10, "y", 0.0), (["5"] * 10, ".5", 0.0), ([".5"] * 10, ".5.", 1.0), (["U.S."] * 10, "us", 1.0),
-    ],
-)  # fmt: skip
-def test_vqa_accuracy_leaves_out_one_person_at_a_time(people, answer, score):
-    assert vqa_accuracy([people], [answer]) == [pytest.approx(score)]

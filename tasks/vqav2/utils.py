@@ -1,0 +1,25 @@
+"""VQAv2: questions on photos, each answered by ten people.
+
+Source: Goyal et al. 2017, arXiv:1612.00837.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mm_eval.metrics import agreed_answer
+
+
+def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
+    """The question between the block's pre_prompt and post_prompt."""
+    block = model_specific_prompt_kwargs or {}
+    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
+
+
+def people(doc: Mapping[str, Any]) -> list[str]:
+    """The ten people's answers."""
+    return [given["answer"] for given in doc["answers"]]
+
+
+def gold_answer(doc: Mapping[str, Any]) -> str | None:
+    """An answer that gets full marks; None where too few people agree."""
+    return agreed_answer(people(doc))
