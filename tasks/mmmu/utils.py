@@ -56,6 +56,11 @@ def gold_answer(doc: Mapping[str, Any]) -> str:
     return golds(doc)[0]
 
 
+def lmms_gold_answer(doc: Mapping[str, Any]) -> str | None:
+    """An answer that is right by lmms-eval's rule; none is for an open question."""
+    return golds(doc)[0] if options(doc) else None
+
+
 def _prompt(doc: Mapping[str, Any], block: Mapping[str, str]) -> str:
     """The question and its options, with the pictures' tokens."""
     lines = [f"{block.get('pre_prompt', '')}{doc['question']}"]

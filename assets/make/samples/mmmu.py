@@ -22,7 +22,11 @@ def features() -> dict[str, Any]:
     text = Value("string")
     pictures = {f"image_{n}": Image() for n in range(1, LIMIT + 1)}
     last = ("img_type", "answer", "topic_difficulty", "question_type", "subfield")
-    return {**dict.fromkeys(("id", "question", "options", "explanation"), text), **pictures, **dict.fromkeys(last, text)}
+    return {
+        **dict.fromkeys(("id", "question", "options", "explanation"), text),
+        **pictures,
+        **dict.fromkeys(last, text),
+    }
 
 
 def scene(subject: str, number: int, things: int = 1) -> Scene:

@@ -20,7 +20,11 @@ def features(vision: bool) -> dict[str, Any]:
         return {"id": text, "image": Image(), "options": text, "answer": text, "subject": text}
     pictures = {f"image_{n}": Image() for n in range(1, LIMIT + 1)}
     last = ("img_type", "answer", "topic_difficulty", "subject")
-    return {**dict.fromkeys(("id", "question", "options", "explanation"), text), **pictures, **dict.fromkeys(last, text)}
+    return {
+        **dict.fromkeys(("id", "question", "options", "explanation"), text),
+        **pictures,
+        **dict.fromkeys(last, text),
+    }
 
 
 def question(place: int) -> tuple[str, list[str], str, list[Scene]]:
@@ -36,9 +40,12 @@ def question(place: int) -> tuple[str, list[str], str, list[Scene]]:
         options = options if right in options else [*options, right]
         return "What does <image 1> show that <image 2> does not?", options, right, scenes
     if place % 4 == 2:
-        return f"How many shapes are in <image 1>, with the {thing.name}?", [*"123456789", "10"], str(
-            len(scenes[0].things)
-        ), scenes
+        return (
+            f"How many shapes are in <image 1>, with the {thing.name}?",
+            [*"123456789", "10"],
+            str(len(scenes[0].things)),
+            scenes,
+        )
     options = sorted(COLORS) if place % 4 == 1 else [*SHAPES, "heart", "arrow", "ring", "moon", "leaf"]
     asked = (
         f"Which colour has the {thing.shape} in <image 1>?" if place % 4 == 1 else f"<image 1> What is {thing.color}?"
@@ -69,7 +76,9 @@ def samples() -> list[Sample]:
         whole = page("", (240, 230))
         for n, scene in enumerate(scenes):
             whole.paste(scene.image, (4 + 110 * n, 4))
-        lines = textwrap.wrap(asked, 38) + [f"{letter}. {text}" for letter, text in zip("ABCDEFGHIJKL", options, strict=False)]
+        lines = textwrap.wrap(asked, 38) + [
+            f"{letter}. {text}" for letter, text in zip("ABCDEFGHIJKL", options, strict=False)
+        ]
         whole.paste(page("\n".join(lines[:2]), (232, 28)), (4, 102))
         whole.paste(page("\n".join(lines[2:8]), (116, 98)), (4, 130))
         whole.paste(page("\n".join(lines[8:]), (110, 98)), (126, 130))
