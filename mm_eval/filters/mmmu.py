@@ -69,7 +69,7 @@ def mmmu_letter(answer: str, options: Sequence[str], rule: str = "mmmu") -> tupl
 class MMMULetterFilter(Filter):
     """Finds the option letter by MMMU's rule; an answer without one gets a random letter and counts as unparsed.
 
-    The answer to a doc without options is kept: `open_answer_is_right` reads it. An answer that ends while thinking gets no letter.
+    The answer to a doc without options is kept for `open_answer_is_right`. An answer that ends while thinking gets no letter.
 
     options: the doc's field with the options, or a function of the doc that returns their texts.
     rule: "mmmu", "mmmu_pro" or "lmms".
@@ -99,8 +99,8 @@ class MMMULetterFilter(Filter):
                 answers[repeat] = self._one(answer, options)
                 if answers[repeat] is None:
                     drawn.append((place, repeat, string.ascii_uppercase[: len(options)]))
-        if self.order is not None:
-            drawn.sort(key=lambda draw: natural_order(docs[draw[0]].get(self.order)))
+        if order := self.order:
+            drawn.sort(key=lambda draw: natural_order(docs[draw[0]].get(order)))
         streams: dict[int, random.Random] = {}
         for place, repeat, letters in drawn:
             stream = streams.setdefault(repeat, random.Random(self.seed))

@@ -18,7 +18,17 @@ def text(said: str) -> dict[str, str]:
 def prompt_of(cli: Any, tmp_path: Path, task: str, doc: int, *more: str) -> list[dict[str, Any]]:
     """The parts of the user's turn for a doc of the sample."""
     answers = write_answers(tmp_path / "a.jsonl", {task: ["B"] * 30})
-    ran = cli("--tasks", task, "--model", "replay", "--model_args", f"path={answers}", "--sample", *more)
+    ran = cli(
+        "--tasks",
+        task,
+        "--model",
+        "replay",
+        "--model_args",
+        f"path={answers}",
+        "--sample",
+        "--apply_chat_template",
+        *more,
+    )
     assert ran.code == 0, ran.err
     [turn] = ran.samples(task)[doc]["prompt"]
     return list(turn["content"])
@@ -64,7 +74,7 @@ def test_mmmus_other_blocks_have_the_pictures_in_front(
         PICTURE, PICTURE, text(closed.format(q=asked))
     ]  # fmt: skip
     asked = "How many shapes does <image 1> show?"
-    assert prompt_of(cli, tmp_path / "..", "mmmu_val", 3, "--prompt_key", block, "--output_path", str(tmp_path / "b")) == [
+    assert prompt_of(cli, tmp_path, "mmmu_val", 3, "--prompt_key", block, "--output_path", str(tmp_path / "b")) == [
         PICTURE, text(open_ended.format(q=asked))
     ]  # fmt: skip
 
@@ -89,9 +99,9 @@ def test_lmms_evals_prompt_of_mmmu(cli: Any, tmp_path: Path) -> None:
         ]),
         ("mmmu_pro_vision", "default", [
             PICTURE,
-            text("Write out the multiple-choice question in the image and then solve it. The last line of your response should be "
-                 "of the following format: 'Answer: $LETTER' (without quotes) where LETTER is one of options. Think step by step "
-                 "before answering."),
+            text("Write out the multiple-choice question in the image and then solve it. The last line of your response should "
+                 "be of the following format: 'Answer: $LETTER' (without quotes) where LETTER is one of options. Think step "
+                 "by step before answering."),
         ]),
         ("mmmu_pro_vision", "direct", [
             PICTURE,
@@ -130,7 +140,7 @@ def test_letters_and_open_answers_are_scored_in_one_task_and_unclosed_thinking_i
         "?",
         "(B)",
     ]
-    answers = write_answers(tmp_path / "a.jsonl", {name: said for name in ("mmmu_val", "mmmu_val_lmms")})
+    answers = write_answers(tmp_path / "a.jsonl", dict.fromkeys(("mmmu_val", "mmmu_val_lmms"), said))
     ran = cli(
         "--tasks", "mmmu_val,mmmu_val_lmms", "--model", "replay", "--model_args", f"path={answers}", "--sample", "--limit", 8
     )  # fmt: skip

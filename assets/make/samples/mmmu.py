@@ -1,10 +1,11 @@
-"""MMMU (lmms-lab/MMMU): one question a subject, on one or two drawn pictures; with options, with pictures as options, and open."""
+"""MMMU (lmms-lab/MMMU): one question a subject on one or two pictures; with options, with pictures as options, and open."""
 
 from typing import Any
 
 from drawing import COLORS
-from samples import Row, Sample, drawn, png, rng
 from scenes import Scene
+
+from samples import Row, Sample, drawn, png, rng
 
 SUBJECTS = (
     "Accounting", "Agriculture", "Architecture_and_Engineering", "Art", "Art_Theory", "Basic_Medical_Science", "Biology",
@@ -62,7 +63,8 @@ def row(place: int, subject: str) -> Row:
         question, kind, answer = "How many shapes does <image 1> show?", "open", str(len(first.things))
     else:
         pictures, kind = [first, second], "open"
-        question = f"Look at <image 2> and <image 1>. Which colour has the {thing.shape} in row {thing.row + 1} of the one with {len(first.things)} shapes?"
+        question = f"Look at <image 2> and <image 1>. One has {len(first.things)} shapes."
+        question += f" Which colour has the {thing.shape} in its row {thing.row + 1}?"
         answer = str([thing.color, f"the {thing.color} one"])
     cells = {f"image_{n}": png(pictures[n - 1].image) if n <= len(pictures) else None for n in range(1, LIMIT + 1)}
     return {

@@ -4,8 +4,9 @@ import textwrap
 from typing import Any
 
 from drawing import COLORS, SHAPES
-from samples import Row, Sample, drawn, page, png, rng
 from scenes import Scene
+
+from samples import Row, Sample, drawn, page, png, rng
 
 LIMIT = 7
 SUBJECTS = ("Art", "Art_Theory", "Design", "History", "Literature", "Math", "Physics", "Sociology")
