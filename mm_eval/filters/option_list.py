@@ -1,7 +1,7 @@
 """The `option_list` filter: all option letters that an answer chooses, for questions where several options may be right.
 
-Source of the form: LogicVista (Xiao et al. 2024, arXiv:2407.04973), eval/extract_accuracy.py, which lets GPT-4 list the letters of
-an answer. These rules take its place; what they can't read counts as unparsed, and no letter is guessed.
+Source of the form: LogicVista (Xiao et al. 2024, arXiv:2407.04973), eval/extract_accuracy.py, which lets GPT-4 list the letters
+of an answer. These rules take its place; what they can't read counts as unparsed, and no letter is guessed.
 """
 
 from __future__ import annotations
