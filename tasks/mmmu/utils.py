@@ -63,13 +63,13 @@ def lmms_gold_answer(doc: Mapping[str, Any]) -> str | None:
 
 def _prompt(doc: Mapping[str, Any], block: Mapping[str, str]) -> str:
     """The question and its options, with the pictures' tokens."""
-    lines = [f"{block.get('pre_prompt', '')}{doc['question']}"]
-    texts = options(doc)
+    question, texts = f"{block.get('pre_prompt', '')}{doc['question']}", options(doc)
+    closed_end, open_end = block.get("post_prompt", ""), block.get("open_post_prompt", "")
+    header, option = block.get("options_prompt", ""), block.get("option", "{}. {}")
+    lettered = [option.format(chr(ord("A") + n), text) for n, text in enumerate(texts)]
     if not texts:
-        return lines[0] + block.get("open_post_prompt", "")
-    lines += [block["options_prompt"]] if block.get("options_prompt") else []
-    lines += [block.get("option", "{}. {}").format(chr(ord("A") + n), text) for n, text in enumerate(texts)]
-    return "\n".join(lines) + block.get("post_prompt", "")
+        return question + open_end
+    return "\n".join([question, *([header] if header else []), *lettered]) + closed_end
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:

@@ -161,3 +161,14 @@ def test_a_subject_and_its_discipline_are_categories(cli: Any, tmp_path: Path) -
     ran = cli("--tasks", "mmmu_val", "--model", "replay", "--model_args", f"path={answers}", "--sample")
     levels = ran.results["categories"]["mmmu_val"]
     assert [len(level) for level in levels.values()] == [6, 30]
+
+
+@pytest.mark.parametrize("docs", ["1", "4"])
+def test_a_run_of_questions_of_one_kind_reads_all_keys_of_a_block(cli: Any, tmp_path: Path, docs: str) -> None:
+    answers = write_answers(tmp_path / "a.jsonl", {"mmmu_val": ["B"] * 30})
+    chosen = tmp_path / "samples.json"
+    chosen.write_text(f'{{"mmmu_val": [{docs}]}}', encoding="utf-8")
+    ran = cli(
+        "--tasks", "mmmu_val", "--model", "replay", "--model_args", f"path={answers}", "--sample", "--samples", chosen
+    )
+    assert ran.code == 0, ran.err
