@@ -58,3 +58,12 @@ def number_in_latex(text: str) -> Any:
     share = text.endswith("\\%")
     found = value_of(text.removesuffix("\\%").strip())
     return found / 100 if share and found is not None else found
+
+
+def is_float(text: str) -> bool:
+    """Whether a whole text is a number as Python writes it."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -10,7 +10,7 @@ from typing import Any
 from mm_eval.filters import TRUNCATED, rule_of
 from mm_eval.filters.mmmu import listed_options
 from mm_eval.metrics.math_equality import same_value
-from mm_eval.metrics.written_numbers import number_in_latex, number_in_words
+from mm_eval.metrics.written_numbers import is_float, number_in_latex, number_in_words
 from mm_eval.types import at_image_marks
 
 TOKEN = r"<image_(\d)>"
@@ -82,15 +82,6 @@ def extracted(response: str) -> tuple[str, str]:
             said = lower.rpartition(flag)[2].strip().partition("\n")[0].partition(".")[0]
             return said, "answer is" if said.strip() else "unparsed"
     return "", "unparsed"
-
-
-def is_float(text: str) -> bool:
-    """Whether a whole text is a number as Python writes it."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def equal(said: str, gold: str) -> bool:

@@ -1,11 +1,13 @@
 """MMMU and MMMU-Pro: the prompts of each block, pictures at their tokens, and how answers are scored."""
 
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
+from datasets import Value
 
-from tests.papers.recordings import write_answers
+from tests.papers.recordings import write_answers, write_table
 
 LETTER = "Answer with the option's letter from the given choices directly."
 PICTURE = {"type": "image"}
@@ -172,3 +174,28 @@ def test_a_run_of_questions_of_one_kind_reads_all_keys_of_a_block(cli: Any, tmp_
         "--tasks", "mmmu_val", "--model", "replay", "--model_args", f"path={answers}", "--sample", "--samples", chosen
     )
     assert ran.code == 0, ran.err
+
+
+def test_letters_are_drawn_by_subject_and_number_over_all_docs_whatever_their_order(cli: Any, tmp_path: Path) -> None:
+    subjects = [f"Art{'_Theory' * (n % 2)}" if n < 2 else ("Biology", "Math")[n % 2] for n in range(4)]
+    ids = [f"validation_{subject}_{n}" for subject in subjects for n in range(1, 141)]
+    shuffled = random.Random(3).sample(ids, len(ids))
+    features = {name: Value("string") for name in ("id", "question", "options", "answer", "question_type")}
+    rows = [
+        {
+            "id": each,
+            "question": "Which one?",
+            "options": "['x', 'y', 'z']",
+            "answer": "B",
+            "question_type": "multiple-choice",
+        }
+        for each in shuffled
+    ]
+    write_table(tmp_path, "lmms-lab/MMMU", "validation", rows, features=features)
+    answers = write_answers(tmp_path / "a.jsonl", {"mmmu_val": ["?"] * len(ids)})
+    ran = cli("--tasks", "mmmu_val", "--model", "replay", "--model_args", f"path={answers}", "--data_root", tmp_path)
+    assert ran.code == 0, ran.err
+    found = {row["doc"]["id"]: row["filtered_resps"]["none"][0] for row in ran.samples("mmmu_val")}
+    stream = random.Random(42)
+    assert found == {each: stream.choice("ABC") for each in ids}
+    assert ran.results["results"]["mmmu_val"]["unparsed"] == 560
