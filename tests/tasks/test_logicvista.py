@@ -7,6 +7,7 @@ import pytest
 
 from mm_eval.filters import FILTERS
 from mm_eval.filters.base import rule_of
+from mm_eval.filters.option_list import shown_options
 from tests.papers.recordings import write_answers
 
 ODD = "Which choice (A, B, C or D) is the odd one out?"
@@ -51,6 +52,10 @@ def test_the_prompt_is_the_question(cli: Any, tmp_path: Path, block: str, end: s
         ("A is wrong.\nThe dots move.\nB, D", "B, D"),
         ("答案是B", "B"),
         ("3", "3"),
+        ("BD", "B, D"),
+        ("25 %", None),
+        ("1,234.50", None),
+        ("FEED", None),
         ("zzzzz", None),
         ("cube", None),
         ("#", None),
@@ -63,6 +68,28 @@ def test_the_letters_of_an_answer(answer: str, letters: str | None) -> None:
     found = FILTERS.get("option_list")().one(answer)
     assert found == letters
     assert (rule_of(found) == "unparsed") is (letters is None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "letters"),
+    [
+        ("£550", "B"),
+        ("550", "B"),
+        ("It is 560.", "C"),
+        ("The answer is B.", "B"),
+        ("A, C", "A, C"),
+        ("570", None),
+        ("Between 540 and 550", None),
+    ],
+)
+def test_an_answer_in_the_words_of_an_option_that_the_question_lists(answer: str, letters: str | None) -> None:
+    options = shown_options("How much is it? Select from (A), (B) and (C). (A) 540, (B) 550 (C)  560")
+    assert options == ["540", "550", "560"]
+    assert FILTERS.get("option_list")().one(answer, options) == letters
+
+
+def test_a_question_without_options_lists_none() -> None:
+    assert shown_options("Which choice (A, B, C or D) is it?") == shown_options("(A) one (C) three") == []
 
 
 def test_all_letters_must_be_the_right_ones_and_unclosed_thinking_is_unparsed(cli: Any, tmp_path: Path) -> None:
