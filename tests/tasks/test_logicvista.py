@@ -17,6 +17,7 @@ ODD = "Which choice (A, B, C or D) is the odd one out?"
     ("block", "end"),
     [
         ("default", ""),
+        ("qwen2_vl", "\nPlease try to answer the question with short words or phrases if possible."),
         ("qwen2_5_vl", "\nPlease try to answer the question with short words or phrases if possible."),
         ("qwen3_vl", "\nPlease answer concisely with short words or phrases when possible."),
     ],

@@ -55,6 +55,11 @@ def test_mmmus_default_prompt_of_an_open_question(cli: Any, tmp_path: Path) -> N
     ("block", "closed", "open_ended"),
     [
         (
+            "qwen2_vl",
+            "Question: {q}\nOptions:\nA. <image 2>\nB. <image 1>\nPlease select the correct answer from the options above.",
+            "Question: {q}",
+        ),
+        (
             "qwen2_5_vl",
             "Question: {q}\nOptions:\nA. <image 2>\nB. <image 1>\nPlease select the correct answer from the options above.",
             "Question: {q}",
@@ -81,8 +86,9 @@ def test_mmmus_other_blocks_have_the_pictures_in_front(
     ]  # fmt: skip
 
 
-def test_lmms_evals_prompt_of_mmmu(cli: Any, tmp_path: Path) -> None:
-    parts = prompt_of(cli, tmp_path, "mmmu_val_lmms", 2)
+@pytest.mark.parametrize("block", ["default", "qwen2_vl", "internvl"])
+def test_lmms_evals_prompt_of_mmmu(cli: Any, tmp_path: Path, block: str) -> None:
+    parts = prompt_of(cli, tmp_path, "mmmu_val_lmms", 2, "--prompt_key", block)
     assert parts[2:] == [text("\nB. "), PICTURE, text(f"\n\n{LETTER}")]
 
 
