@@ -5,6 +5,7 @@ Instance -> Answer -> (filters) -> ScoredDoc -> ReducedDoc -> {MetricKey: number
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -236,6 +237,14 @@ def as_row(numbers: Iterable[Number]) -> dict[str, Any]:
         row[str(number.key)] = number.value
         row[str(MetricKey(number.metric, number.filter, is_stderr=True))] = number.stderr
     return row
+
+
+def at_image_marks(text: str, token: str) -> tuple[str, list[int]]:
+    r"""The text with an IMAGE_MARK in place of each picture's token, and the numbers of the pictures in that order.
+
+    token: a pattern with the picture's number as its group, such as r"<image (\d)>".
+    """
+    return re.sub(token, IMAGE_MARK, text), [int(number) for number in re.findall(token, text)]
 
 
 def plain(value: Any) -> Any:

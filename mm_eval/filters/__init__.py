@@ -5,7 +5,7 @@
 A filter is one decorated class; `function: name` in a task's `filter_list` finds it by its name.
 """
 
-from mm_eval.filters import extraction, letters, selection, transformation, yes_no
+from mm_eval.filters import extraction, letters, mmmu, selection, transformation, yes_no
 from mm_eval.filters.base import (
     FILTERS,
     INVALID,
@@ -37,6 +37,7 @@ __all__ = [
     "extraction",
     "found_by",
     "letters",
+    "mmmu",
     "register_filter",
     "rule_of",
     "selection",

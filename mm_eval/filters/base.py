@@ -167,6 +167,12 @@ class FilterEnsemble:
                 return str(getattr(kind, "__name__", type(kind).__name__))
         return WHOLE_ANSWER
 
+    @property
+    def needs_all_docs(self) -> bool:
+        """Whether a step must see all docs of the task at once (`needs_all_docs = True` in its class), not some at a time."""
+        kinds = [step.func if isinstance(step, partial) else step for step in self.filters]
+        return any(getattr(kind, "needs_all_docs", False) for kind in kinds)
+
     def rules(self, answers: Sequence[Any]) -> tuple[str, ...]:
         """The rule that found each answer of a doc; a single "unparsed" if there is no answer."""
         default = self.default_rule

@@ -83,7 +83,8 @@ class TaskScoring:
     def samples(self, doc_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
         """Scores the docs and gives one row each, for samples/<task>.jsonl; a row is also a valid replay row."""
         ids = iter(doc_ids)
-        while chunk := list(islice(ids, CHUNK)):
+        at_once = len(doc_ids) if any(scorer.filter.needs_all_docs for scorer in self.scorers) else CHUNK
+        while chunk := list(islice(ids, at_once)):
             yield from self._score_chunk(chunk)
 
     def aggregate(self, bootstrap_iters: int = 100_000) -> TaskScores:

@@ -1,0 +1,213 @@
+"""The value of a mathematical expression that a model wrote, within fixed bounds of time and size.
+
+latex2sympy2_extended reads the LaTeX; nothing is passed to `eval`, and no rule of sympy that could run for long is used.
+The tree is evaluated here with 50 digits, so the bounds do not depend on a clock, on threads or on the machine: a text that
+is too long, too deep or of unknown words is not read, and a number beyond 10^3000 has no value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from hashlib import sha256
+from threading import Lock
+from typing import Any
+
+LONGEST = 200
+"""The most characters of an expression that is read; answers of MATH and MATH-Vision have fewer."""
+DEEPEST = 10
+"""The deepest nesting of brackets that is read: the parser's time doubles every few levels."""
+DIGITS = 50
+_LARGEST = 3000
+"""Numbers of more decimal places than this have no value."""
+
+_COMMANDS = frozenset({
+    "frac", "sqrt", "pi", "infty", "cdot", "times", "div", "pm", "ln", "log", "exp", "sin", "cos", "tan", "cot", "sec", "csc",
+    "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "lfloor", "rfloor", "lceil", "rceil", "alpha", "beta", "gamma", "delta",
+    "theta", "lambda", "mu", "phi", "omega", "sigma", "rho", "epsilon", "tau",
+})  # fmt: skip
+"""The commands that are read; the parser evaluates some of the others, such as \\binom, at once and without bounds."""
+_WORDS = re.compile(r"(?<![A-Za-z\\])(arcsin|arccos|arctan|sin|cos|tan|sqrt|log|ln|pi)(?![A-Za-z])")
+_COMMAND = re.compile(r"\\([A-Za-z]+|.)")
+_KNOWN_CHARACTERS = re.compile(r"[0-9A-Za-z\\{}()\[\]+\-*/^_!|. ]+")
+_LOCK = Lock()
+"""The parser of latex2sympy2_extended shares its tables between threads."""
+
+Value = Any
+"""A number of mpmath with 50 digits, real or complex."""
+
+
+class _NoValueError(Exception):
+    """The expression has no value within the bounds, or is none that is known here."""
+
+
+@lru_cache(maxsize=4096)
+def expression(text: str) -> Any:
+    """The sympy tree of a LaTeX expression, unevaluated; None if it is not read."""
+    text = text.replace("**", "^")
+    if not text or len(text) > LONGEST or not _KNOWN_CHARACTERS.fullmatch(text) or _depth(text) > DEEPEST:
+        return None
+    text = _bare_arguments(_WORDS.sub(r"\\\1 ", text))
+    if any(name not in _COMMANDS for name in _COMMAND.findall(text)) or _is_prose(text):
+        return None
+    from latex2sympy2_extended import latex2sympy
+    from latex2sympy2_extended.latex2sympy2 import ConversionConfig
+    from sympy import Basic
+
+    try:
+        with _LOCK:
+            tree = latex2sympy(
+                text, normalization_config=None, conversion_config=ConversionConfig(lowercase_symbols=False)
+            )
+    except (Exception, RecursionError):  # the parser raises many kinds, Exception itself among them
+        return None
+    return tree if isinstance(tree, Basic) else None
+
+
+def value_of(text: str, symbols: Mapping[str, Value] | None = None) -> Value | None:
+    """The number that an expression stands for; None where it has none within the bounds.
+
+    symbols: the values of variables; an expression with another variable has no value.
+    """
+    tree = expression(text)
+    if tree is None:
+        return None
+    try:
+        return _evaluated(tree, symbols or {})
+    except (_NoValueError, ZeroDivisionError, ValueError, OverflowError, TypeError, RecursionError):
+        return None
+
+
+def variables(text: str) -> frozenset[str]:
+    """The names of the variables of an expression; empty if it is not read."""
+    tree = expression(text)
+    return frozenset() if tree is None else frozenset(symbol.name for symbol in tree.free_symbols)
+
+
+def samples(names: frozenset[str]) -> list[dict[str, Value]]:
+    """Four fixed values for each variable, of both signs: expressions equal at all of them are taken as equal."""
+    numbers = _numbers()
+    points = []
+    for number in range(4):
+        at = {}
+        for name in names:
+            digest = int.from_bytes(sha256(f"{name}/{number}".encode()).digest()[:8], "big")
+            at[name] = (numbers.mpf(digest) / 2**64 * 3 + numbers.mpf(1) / 7) * (-1) ** number
+        points.append(at)
+    return points
+
+
+def _depth(text: str) -> int:
+    """The deepest nesting of brackets; a bar or a root counts by its brackets."""
+    depth = deepest = 0
+    for character in text:
+        depth += (character in "({[") - (character in ")}]")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _bare_arguments(text: str) -> str:
+    r"""The text with braces around one-character arguments: \frac12 and \sqrt3."""
+    text = re.sub(r"\\frac\s*([0-9A-Za-z])\s*([0-9A-Za-z])", r"\\frac{\1}{\2}", text)
+    text = re.sub(r"\\frac\s*([0-9A-Za-z])\s*\{", r"\\frac{\1}{", text)
+    text = re.sub(r"(\\frac\s*\{[^{}]*\})\s*([0-9A-Za-z])", r"\1{\2}", text)
+    return re.sub(r"\\sqrt\s*([0-9]+|[A-Za-z])", r"\\sqrt{\1}", text)
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a text is words, which would be read as products of letters, so that "dog" would equal "god"."""
+    letters = _COMMAND.sub(" ", text)
+    runs = re.findall(r"[A-Za-z]+", letters)
+    only_letters = bool(runs) and not re.search(r"[^A-Za-z\s]", letters) and "\\" not in text and len(runs[0]) > 1
+    return only_letters or any(len(run) > 3 for run in runs) or len(set("".join(runs)) - {"e", "i"}) > 3
+
+
+@cache
+def _numbers() -> Any:
+    """mpmath with 50 digits, apart from the precision of the rest of the process."""
+    from mpmath.ctx_mp import MPContext  # type: ignore[import-untyped]
+
+    numbers = MPContext()
+    numbers.dps = DIGITS
+    return numbers
+
+
+@cache
+def _functions() -> dict[Any, str]:
+    """sympy's class of a function -> the name of mpmath's."""
+    import sympy
+
+    names = [
+        "sin",
+        "cos",
+        "tan",
+        "cot",
+        "sec",
+        "csc",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "floor",
+        "exp",
+        "log",
+    ]
+    return {getattr(sympy, name): name for name in names} | {sympy.Abs: "fabs", sympy.ceiling: "ceil"}
+
+
+def _evaluated(node: Any, symbols: Mapping[str, Value]) -> Value:
+    import sympy
+
+    numbers = _numbers()
+    if isinstance(node, sympy.Rational):
+        return _bounded(numbers.mpf(int(node.p)) / int(node.q))
+    if isinstance(node, sympy.Float):
+        return _bounded(numbers.mpf(str(node)))
+    if isinstance(node, sympy.Symbol):
+        if node.name in symbols:
+            return symbols[node.name]
+        if node.name == "i":
+            return numbers.j
+        raise _NoValueError
+    constant = {sympy.pi: numbers.pi, sympy.E: numbers.e, sympy.I: numbers.j}.get(node)
+    if constant is not None:
+        return +constant
+    arguments = [_evaluated(each, symbols) for each in node.args]
+    if isinstance(node, sympy.Add):
+        return _bounded(numbers.fsum(arguments))
+    if isinstance(node, sympy.Mul):
+        return _bounded(numbers.fprod(arguments))
+    if isinstance(node, sympy.UnevaluatedExpr):
+        return arguments[0]
+    if isinstance(node, sympy.Pow):
+        return _power(*arguments)
+    if isinstance(node, sympy.factorial):
+        if not (arguments[0] == numbers.floor(arguments[0]) and 0 <= arguments[0] <= 1000):
+            raise _NoValueError
+        return numbers.factorial(arguments[0])
+    name = _functions().get(type(node))
+    if name is None or (name in ("exp", "sinh", "cosh") and abs(arguments[0]) > 2 * _LARGEST):
+        raise _NoValueError
+    return _bounded(getattr(numbers, name)(*arguments))
+
+
+def _power(base: Value, exponent: Value) -> Value:
+    """base ** exponent, the principal value; raises before a number of more digits than the bound is made."""
+    numbers = _numbers()
+    if base == 0:
+        if numbers.re(exponent) <= 0 and exponent != 0:
+            raise _NoValueError
+        return numbers.mpf(exponent == 0)
+    if abs(exponent) * abs(numbers.log(abs(base), 10)) > _LARGEST or abs(exponent) > 10**9:
+        raise _NoValueError
+    return _bounded(numbers.power(base, exponent))
+
+
+def _bounded(number: Value) -> Value:
+    numbers = _numbers()
+    if not numbers.isfinite(number) or abs(number) > numbers.mpf(10) ** _LARGEST:
+        raise _NoValueError
+    return number

@@ -1,0 +1,106 @@
+"""LogicVista: its prompts, the letters of hard answers, and answers with several letters."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mm_eval.filters import FILTERS
+from mm_eval.filters.base import rule_of
+from mm_eval.filters.option_list import shown_options
+from tests.papers.recordings import write_answers
+
+ODD = "Which choice (A, B, C or D) is the odd one out?"
+
+
+@pytest.mark.parametrize(
+    ("block", "end"),
+    [
+        ("default", ""),
+        ("qwen2_vl", "\nPlease try to answer the question with short words or phrases if possible."),
+        ("qwen2_5_vl", "\nPlease try to answer the question with short words or phrases if possible."),
+        ("qwen3_vl", "\nPlease answer concisely with short words or phrases when possible."),
+    ],
+)
+def test_the_prompt_is_the_question(cli: Any, tmp_path: Path, block: str, end: str) -> None:
+    answers = write_answers(tmp_path / "a.jsonl", {"logicvista": ["B"]})
+    ran = cli(
+        "--tasks", "logicvista_reasoning", "--model", "replay", "--model_args", f"path={answers}", "--sample", "--limit", 1,
+        "--prompt_key", block,
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert ran.samples("logicvista")[0]["prompt"] == ODD + end
+
+
+@pytest.mark.parametrize(
+    ("answer", "letters"),
+    [
+        ("B", "B"),
+        ("b", "B"),
+        ("(C).", "C"),
+        ("The answer is (B).", "B"),
+        ("B. the square", "B"),
+        ("Answer: B because A is wrong", "B"),
+        (r"\boxed{B, D}", "B, D"),
+        (r"So the result is \boxed{\text{A}}.", "A"),
+        ("D and B", "B, D"),
+        ("['a', 'c']", "A, C"),
+        ("c, c, c", "C, C, C"),
+        ("(A, B, C, or D)", "A, B, C, D"),
+        ("The correct answers are A and C.", "A, C"),
+        ("I choose options B, D because they fit.", "B, D"),
+        ("USER: what? ASSISTANT: D", "D"),
+        ("A is wrong.\nThe dots move.\nB, D", "B, D"),
+        ("答案是B", "B"),
+        ("3", "3"),
+        ("BD", "B, D"),
+        ("25 %", None),
+        ("1,234.50", None),
+        ("FEED", None),
+        ("zzzzz", None),
+        ("cube", None),
+        ("#", None),
+        ("", None),
+        ("I cannot answer this question.", None),
+        ("The wheel turns at 20 km/h.", None),
+    ],
+)
+def test_the_letters_of_an_answer(answer: str, letters: str | None) -> None:
+    found = FILTERS.get("option_list")().one(answer)
+    assert found == letters
+    assert (rule_of(found) == "unparsed") is (letters is None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "letters"),
+    [
+        ("£550", "B"),
+        ("550", "B"),
+        ("It is 560.", "C"),
+        ("The answer is B.", "B"),
+        ("A, C", "A, C"),
+        ("570", None),
+        ("Between 540 and 550", None),
+    ],
+)
+def test_an_answer_in_the_words_of_an_option_that_the_question_lists(answer: str, letters: str | None) -> None:
+    options = shown_options("How much is it? Select from (A), (B) and (C). (A) 540, (B) 550 (C)  560")
+    assert options == ["540", "550", "560"]
+    assert FILTERS.get("option_list")().one(answer, options) == letters
+
+
+def test_a_question_without_options_lists_none() -> None:
+    assert shown_options("Which choice (A, B, C or D) is it?") == shown_options("(A) one (C) three") == []
+
+
+def test_all_letters_must_be_the_right_ones_and_unclosed_thinking_is_unparsed(cli: Any, tmp_path: Path) -> None:
+    said = ["The answer is B.", "A, B", "<think>A or B", "B and A", "C"]
+    answers = write_answers(tmp_path / "a.jsonl", {"logicvista": said})
+    ran = cli("--tasks", "logicvista", "--model", "replay", "--model_args", f"path={answers}", "--sample", "--limit", 5)
+    assert [row["target"] for row in ran.samples("logicvista")] == ["B", "B", "A", "A, B", "B"]
+    found = ran.results["results"]["logicvista"]
+    assert (found["acc_rules,none"], found["unparsed_share,none"], found["unparsed"]) == (0.4, 0.2, 1)
+    skills = ran.results["categories"]["logicvista"]["skill"]
+    assert {name: each["acc_rules,none"] for name, each in skills.items()} == {
+        "inductive": 1, "deductive": 0, "numerical": 0, "spatial": 1, "mechanical": 0
+    }  # fmt: skip

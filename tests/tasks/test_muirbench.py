@@ -1,0 +1,96 @@
+"""MuirBench: prompts with pictures at their places, letters by MMMU's rule and by lmms-eval's, twins as one cluster."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.papers.recordings import write_answers
+
+PICTURE = {"type": "image"}
+ASKED = "Which of these pictures shows 4 shapes?"
+NONE = "None of the choices provided"
+LETTER = "Answer with the option's letter from the given choices directly."
+
+
+def text(said: str) -> dict[str, str]:
+    return {"type": "text", "text": said}
+
+
+@pytest.mark.parametrize(
+    ("block", "lead", "option", "end"),
+    [
+        ("default", f"Question: {ASKED}\nChoices:", "({}) ",
+         "\nHint: Please provide the correct option letter, such as A, B, C, D, directly.\nAnswer:"),
+        ("llava", ASKED, "{}. ", f"\n{LETTER}"),
+        ("qwen2_5_vl", ASKED, "{}. ", f"\n{LETTER}"),
+        ("internvl", ASKED, "{}. ", f"\n{LETTER}"),
+        ("qwen3_vl", f"Question: {ASKED}\nOptions:", "{}. ", "\nAnswer with the option letter only."),
+    ],
+)  # fmt: skip
+def test_the_prompt(cli: Any, tmp_path: Path, block: str, lead: str, option: str, end: str) -> None:
+    answers = write_answers(tmp_path / "a.jsonl", {"muirbench": ["A"] * 3})
+    ran = cli(
+        "--tasks", "muirbench", "--model", "replay", "--model_args", f"path={answers}", "--sample", "--limit", 3,
+        "--prompt_key", block, "--apply_chat_template",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    [turn] = ran.samples("muirbench")[2]["prompt"]
+    lettered = [option.format(letter) for letter in "ABCDE"]
+    parts = [text(f"{lead}\n{lettered[0]}"), PICTURE]
+    for letter in lettered[1:4]:
+        parts += [text(f"\n{letter}"), PICTURE]
+    assert turn["content"] == [*parts, text(f"\n{lettered[4]}{NONE}{end}")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "letter", "lmms"),
+    [
+        ("C", "C", "C"),
+        ("(C)", "C", None),
+        ("C. the third", None, "C"),
+        ("c", None, "C"),
+        ("The answer is (C).", "C", None),
+        ("The answer is C.", "C", None),
+        ("C)", None, None),
+        ("**C**", None, None),
+        (r"\boxed{C}", None, None),
+        ("Answer: B because A is wrong", "A", None),
+        ("Both (A) and (C) are plausible", "C", None),
+        ("I think that none of the choices provided is right", "E", None),
+        ("答案是C", None, None),
+        ("B.C.", None, "B"),
+        ("I can't see any of the pictures that you mean", None, None),
+        ("", None, None),
+        ("<think>A or C", None, None),
+    ],
+)
+def test_the_letter_of_an_answer(cli: Any, tmp_path: Path, answer: str, letter: str | None, lmms: str | None) -> None:
+    said = ["A", "A", answer]
+    answers = write_answers(tmp_path / "a.jsonl", {"muirbench": said, "muirbench_lmms": said})
+    ran = cli(
+        "--tasks", "muirbench,muirbench_lmms", "--model", "replay", "--model_args", f"path={answers}", "--sample", "--limit", 3,
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    row, of_lmms = ran.samples("muirbench")[2], ran.samples("muirbench_lmms")[2]
+    assert row["target"] == "C"
+    unread = row["rules"]["none"][0] in ("unparsed", "truncated")
+    assert (None if unread else row["filtered_resps"]["none"][0]) == letter
+    assert of_lmms["scores"]["muirbench_score_overall,none"] == (lmms == "C")
+    assert (of_lmms["rules"]["none"] == ["unparsed"]) is (lmms is None)
+
+
+def test_tasks_and_relations_are_categories_and_twins_are_one_cluster(cli: Any, tmp_path: Path) -> None:
+    said = ["A", "D", "C", "A", *["(E)"] * 8]
+    answers = write_answers(tmp_path / "a.jsonl", {"muirbench": said})
+    ran = cli("--tasks", "muirbench", "--model", "replay", "--model_args", f"path={answers}", "--sample")
+    levels = ran.results["categories"]["muirbench"]
+    assert list(levels) == ["task", "image_relation", "image_type"]
+    found = {name: each["muirbench_score_overall,none"] for name, each in levels["task"].items()}
+    assert (found["Counting"], found["Visual Retrieval"]) == (1, 0.5)
+    assert {each["n"] for each in levels["image_relation"].values()} == {2}
+    assert ran.results["results"]["muirbench"]["muirbench_score_overall,none"] == levels["image_type"]["Drawings"][
+        "muirbench_score_overall,none"
+    ]  # fmt: skip
+    clusters = [str(row["cluster"]) for row in ran.samples("muirbench")]
+    assert [clusters.count(each) for each in clusters] == [2] * 12
