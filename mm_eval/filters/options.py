@@ -62,12 +62,15 @@ def question_with_options(
     block: the texts around them: `hint` and `pre_prompt` come before the hint and the question, `options` before the options;
         `post_prompt` ends the prompt, or `post_prompt_chinese` if there is one and the text has Chinese characters.
     """
-    text = "" if is_missing(hint) else f"{block.get('hint', '')}{hint}\n"
-    text += f"{block.get('pre_prompt', '')}{question}\n"
+    before_hint, before, before_options, end = (
+        block.get(key, "") for key in ("hint", "pre_prompt", "options", "post_prompt")
+    )
+    chinese = block.get("post_prompt_chinese", end)
+    text = "" if is_missing(hint) else f"{before_hint}{hint}\n"
+    text += f"{before}{question}\n"
     if listed := lettered(options):
-        text += f"{block.get('options', '')}{listed}\n"
-    chinese = block.get("post_prompt_chinese")
-    return text + (chinese if chinese and _CHINESE.search(text) else block.get("post_prompt", ""))
+        text += f"{before_options}{listed}\n"
+    return text + (chinese if _CHINESE.search(text) else end)
 
 
 def _as_list(values: Any, where: str) -> list[Any]:

@@ -5,9 +5,9 @@ Source: Liu et al. 2023 (MMBench), arXiv:2307.06281, section 4; open-compass/VLM
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 
+from mm_eval.errors import ScoringError
 from mm_eval.metrics.metric import aggregation
 from mm_eval.metrics.traits import declare, smooth
 
@@ -21,8 +21,8 @@ Rotation = tuple[Hashable, float, int]
 def circular_accuracy(items: Sequence[Rotation]) -> float:
     """The share of groups with every row right. items: one a row, (group, hit, rows of the group).
 
-    A group that lacks rows (a limit, a failed request) is left out, since one right row is no right question. NaN if all are.
-    With the group as `cluster_key` the standard error is that of a mean over groups.
+    A group that lacks rows (a limit, a failed request) is left out: some right rows make no right question. ScoringError if that
+    leaves none. With the group as `cluster_key` the standard error is that of a mean over groups.
     """
     found: dict[Hashable, int] = {}
     right: dict[Hashable, bool] = {}
@@ -32,4 +32,6 @@ def circular_accuracy(items: Sequence[Rotation]) -> float:
         right[group] = right.get(group, True) and bool(hit)
         wanted[group] = rows
     whole = [right[group] for group, rows in wanted.items() if found[group] >= rows]
-    return sum(whole) / len(whole) if whole else math.nan
+    if not whole:
+        raise ScoringError("no question has all of its rotations; a --limit cut them, or requests failed")
+    return sum(whole) / len(whole)
