@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mm_eval.catalog.categories import levels_of
 from mm_eval.catalog.located import LocatedDict, located, where_item
 from mm_eval.catalog.schema import (
     FEWSHOT_KEYS,
@@ -21,7 +22,7 @@ from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
 
 def check_task(source: LocatedDict, what: str, has_class: bool) -> None:
     """ConfigError with every fault of single keys, reported together. has_class: the task has a `class`."""
-    checks: list[Callable[[], None]] = [
+    checks: list[Callable[[], object]] = [
         lambda: check_keys(source, TASK_KEYS, what, extra=has_class),
         lambda: _check_generation_blocks(source),
         lambda: _check_prompt_blocks(source),
@@ -32,6 +33,8 @@ def check_task(source: LocatedDict, what: str, has_class: bool) -> None:
         checks.append(lambda: _check_pipelines(source))
     if is_mappings(source.get("dataset_mirrors")):
         checks.append(lambda: _check_mirrors(source))
+    if is_mappings(source.get("categories")):
+        checks.append(lambda: levels_of(source["categories"], source.where("categories")))
     if isinstance(source.get("submission"), Mapping):
         checks.append(lambda: _check_submission(source))
     raise_all(collected([*checks, *(reference.check for reference in functions_in(source))]))

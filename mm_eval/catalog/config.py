@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mm_eval.catalog import schema
+from mm_eval.catalog.categories import CategoryLevel, levels_of
 from mm_eval.catalog.checks import check_task
 from mm_eval.catalog.draws import Draws
 from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
@@ -22,7 +23,11 @@ from mm_eval.errors import ConfigError, raise_all
 from mm_eval.types import OutputType
 
 NOT_ALLOWED_IN_NAMES = ("::", "@", ",", "\n", "\r", "*", "?", "[", "#")
-DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group", "aliases", "categories")
+DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
+ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", "submission")
+"""Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
+HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens")
+"""Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
 SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer")
 METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction")
 
@@ -219,26 +224,32 @@ class TaskConfig:
 
         return is_from_lmms_eval(self.source, self.file, schema.functions_in(self.source))
 
+    @cached_property
+    def category_levels(self) -> list[CategoryLevel]:
+        """The levels of its `categories`, in the order written."""
+        return levels_of(self.categories, self.where("categories"))
+
     def draws(self) -> Draws:
         """A new random stream for the functions of this task, which must be resolved."""
         return draws_of(schema.functions_in(self.source))
 
     def digest(self) -> str:
         """sha256 over the config without its display keys (alias, tags), and the source of every function file it names."""
-        return digest_of({"name": self.name, **self._canonical(with_source, hide=DISPLAY_KEYS)})
+        return digest_of({"name": self.name, **self._canonical(with_source, hide=(*DISPLAY_KEYS, *ASKS_NOTHING))})
 
     def identity(self) -> str:
         """sha256 over the digest and the display keys: two equal tasks at different places share it."""
         return digest_of([self.digest(), self.display_name, list(self.tag)])
 
-    def to_json(self) -> dict[str, Any]:
-        """The config for results.json: the keys as written, functions by name."""
-        return {"task": self.name, **self._canonical(str)}
+    def to_json(self, hide: tuple[str, ...] = ()) -> dict[str, Any]:
+        """The config for results.json: the keys as written, functions by name. hide: keys to leave out."""
+        return {"task": self.name, **self._canonical(str, hide)}
 
     def _canonical(self, function: Callable[[FunctionRef], Any], hide: tuple[str, ...] = ()) -> dict[str, Any]:
         stated = without(self.source, (*hide, *schema.HARMLESS, *schema.UNSUPPORTED, "task", "formats"))
         stated["output_type"] = self.output_type
-        stated["metadata"] = dict(self.metadata) or None
+        hidden = HEADER_KEYS if hide and self.custom_dataset is None else ()  # metadata are arguments of custom_dataset
+        stated["metadata"] = {key: value for key, value in self.metadata.items() if key not in hidden} or None
         if self.format is not None:
             stated["formats"] = self.format.to_json()
             stated = without(stated, [key for key in SCORING_KEYS if key in stated and not getattr(self, key)])
