@@ -13,8 +13,19 @@ ANSWERS = Recording(
     "88f243ab4a39cb339530085c33aecb22819881a1",
     "eval/submits/llava_next_yi_34b_MMStar.xlsx",
 )
-RIGHT = {  # of 250; the paper prints 66.4, 52.0, 62.4, 46.0, 32.4, 53.2 with LLaVA-Next-34B's 52.1
-    "coarse perception": 0,
+RIGHT = {  # of 250 each, as the benchmark's script counts the recorded answers
+    "Coarse perception": 164,
+    "Fine-grained perception": 130,
+    "Instance reasoning": 156,
+    "Logical reasoning": 115,
+    "Science & technology": 83,
+    "Math": 133,
+}
+FINER = {  # of the docs of four of the 18 finer categories, by the same script
+    "image scene and topic": 73 / 141,
+    "localization": 22 / 40,
+    "geometry": 57 / 116,
+    "image emotion": 23 / 31,
 }
 
 
@@ -40,8 +51,13 @@ def test_llava_next_34b(cli, replayed: tuple[Path, Path]) -> None:
     )
     assert ran.code == 0, ran.err
     results = ran.results["results"]
-    print(ran.results.get("categories"), results)
     assert results["mmstar"]["acc,none"] == pytest.approx(781 / 1500)  # 52.07, printed as 52.1
+    assert results["mmstar"]["unparsed"] == 0
+    categories = ran.results["categories"]["mmstar"]
+    assert {name: row["acc,none"] * 250 for name, row in categories["category"].items()} == pytest.approx(RIGHT)
+    assert list(categories["category"]) == list(RIGHT)
+    assert len(categories["l2_category"]) == 18
+    assert {name: categories["l2_category"][name]["acc,none"] for name in FINER} == pytest.approx(FINER)
     assert results["mmstar_lmms"]["average,none"] == pytest.approx(0.5272, abs=5e-5)
 
 
