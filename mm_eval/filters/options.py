@@ -61,12 +61,14 @@ def question_with_options(
 
     block: the texts around them: `hint` and `pre_prompt` come before the hint and the question, `options` before the options;
         `post_prompt` ends the prompt, or `post_prompt_chinese` if there is one and the text has Chinese characters.
+        `no_hint` replaces a missing hint; without it there is no line.
     """
     before_hint, before, before_options, end = (
         block.get(key, "") for key in ("hint", "pre_prompt", "options", "post_prompt")
     )
-    chinese = block.get("post_prompt_chinese", end)
-    text = "" if is_missing(hint) else f"{before_hint}{hint}\n"
+    chinese, no_hint = block.get("post_prompt_chinese", end), block.get("no_hint", "")
+    shown = no_hint if is_missing(hint) else hint
+    text = f"{before_hint}{shown}\n" if shown else ""
     text += f"{before}{question}\n"
     if listed := lettered(options):
         text += f"{before_options}{listed}\n"

@@ -22,14 +22,11 @@ def replay(cli: Callable[..., Ran], folder: Path, task: str, answers: Sequence[s
 
 def read_one_doc(cli: Callable[..., Ran], folder: Path, task: str, file: str, row: int, answers: Sequence[str]) -> Ran:
     """A run in which every answer is given to the same doc. file: the sample's parquet file below assets/data."""
-    table = pq.read_table(DATA / file)
-    target = folder / "root" / file
-    target.parent.mkdir(parents=True)
-    pq.write_table(table.take([row] * len(answers)), target)
-    for parent in Path(file).parents:
-        if (DATA / parent / "README.md").is_file():
-            shutil.copy(DATA / parent / "README.md", folder / "root" / parent)
-    return replay(cli, folder, task, answers, "--data_root", folder / "root", "--output_path", folder / "one_doc")
+    hub_id = Path(*Path(file).parts[:2])
+    root = folder / "root"
+    shutil.copytree(DATA / hub_id, root / hub_id)
+    pq.write_table(pq.read_table(DATA / file).take([row] * len(answers)), root / file)
+    return replay(cli, folder, task, answers, "--data_root", root, "--output_path", folder / "one_doc")
 
 
 def text_of(prompt: Any) -> str:
