@@ -81,6 +81,22 @@ def test_circular_and_vanilla_accuracy(cli, tmp_path: Path) -> None:
     assert row["unparsed"] == 1 and row["n"] == 13
 
 
+def test_abilities_are_scored_by_question(cli, tmp_path: Path) -> None:
+    ran = replay(cli, tmp_path, "mmbench_en_dev", ["A"] * 13)
+    gold = [row["target"] for row in ran.samples("mmbench_en_dev")]
+    said = [*gold[:8], "D", *gold[9:]]  # one of the three rows of the poster is wrong
+    for task in ("mmbench_en_dev", "mmbench_en_dev_v11"):
+        ran = replay(cli, tmp_path, task, said, "--output_path", tmp_path / task)
+        levels = ran.results["categories"][task]
+        found = {
+            name: (row["circular_acc,none"], row["vanilla_0,none"], row["n"])
+            for name, row in levels["L2-category"].items()
+        }
+        assert found == {"CP": (1.0, 1.0, 4), "FP-S": (0.0, 1.0, 3), "AR": (1.0, 1.0, 2), "LR": (1.0, 1.0, 4)}
+        assert list(found) == ["CP", "FP-S", "AR", "LR"]
+        assert levels["category"]["ocr"]["vanilla_all,none"] == 2 / 3
+
+
 def test_a_question_that_a_limit_cuts_does_not_count(cli, tmp_path: Path) -> None:
     ran = replay(cli, tmp_path, "mmbench_en_dev", ["A"] * 13)
     gold = [row["target"] for row in ran.samples("mmbench_en_dev")]
