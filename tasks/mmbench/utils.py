@@ -5,6 +5,7 @@ The rows of a question are its rotations: index = its number + k x 1,000,000, wh
 """
 
 import base64
+import binascii
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -41,13 +42,22 @@ def _with_pictures(dataset: Any) -> Any:
 
     places = {str(index): place for place, index in enumerate(dataset["index"])}
 
-    def picture(image: str) -> dict[str, Any]:
+    def picture(image: str | None) -> dict[str, Any]:
         for _ in range(2):  # a reference leads to a picture, or to the first of the rotations, which has it
-            image = dataset[places[image]]["image"] if len(image) <= LONGEST_INDEX else image
-        return {"image": {"bytes": base64.b64decode(image), "path": None}}
+            if len(str(image)) <= LONGEST_INDEX:
+                image = dataset[places[str(image)]]["image"] if str(image) in places else None
+        return {"image": {"bytes": _decoded(image or ""), "path": None}}
 
     features = Features({**dataset.features, "image": Image()})
     return dataset.map(picture, input_columns="image", features=features)
+
+
+def _decoded(text: str) -> bytes:
+    """The bytes of a picture; none if they can't be read, which makes this doc fail and no other."""
+    try:
+        return base64.b64decode(text)
+    except binascii.Error:
+        return b""
 
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:

@@ -215,3 +215,50 @@ def test_a_tsv_file_of_v11_in_a_data_root_is_read(cli, tmp_path: Path) -> None:
     samples = ran.samples("mmbench_en_dev_v11")
     assert text_of(samples[3]["prompt"]).startswith("Hint: look\nQuestion: How many?\nOptions:\nA. 4\nB. 3\nPlease")
     assert samples[0].get("images") == samples[2].get("images") and "base64" not in json.dumps(samples[0])
+
+
+def test_a_picture_of_a_tsv_file_that_cannot_be_read_costs_its_own_rows_only(cli, tmp_path: Path) -> None:
+    folder = tmp_path / "opencompass" / "MMBench_DEV_EN_V11"
+    folder.mkdir(parents=True)
+    buffer = io.BytesIO()
+    Image.new("RGB", (40, 30), "red").save(buffer, "PNG")
+    pictures = [base64.b64encode(buffer.getvalue()).decode(), "x" * 101, "77"]  # the last names a row that is not there
+    head = [
+        "index",
+        "question",
+        "hint",
+        *"ABCD",
+        "answer",
+        "category",
+        "image",
+        "source",
+        "l2-category",
+        "comment",
+        "split",
+    ]
+    rows = [
+        [
+            k * 1_000_000 + n,
+            f"Question {n}?",
+            "",
+            "one",
+            "two",
+            "",
+            "",
+            "A",
+            "x",
+            pictures[n] if k == 0 else n,
+            "",
+            "",
+            "",
+            "dev",
+        ]
+        for k in range(2)
+        for n in range(3)
+    ]
+    with (folder / "MMBench_DEV_EN_V11.tsv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter="\t").writerows([head, *rows])
+    ran = cli("show", "mmbench_en_dev_v11", "--data_root", tmp_path, "--doc", 3, "--model", "dummy")
+    assert ran.code == 0 and "40 x 30" in ran.out, ran.err
+    ran = cli("--tasks", "mmbench_en_dev_v11", "--model", "dummy", "--data_root", tmp_path)
+    assert ran.results["results"]["mmbench_en_dev_v11"]["failed"] == 4, ran.err
