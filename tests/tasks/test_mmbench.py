@@ -59,7 +59,7 @@ def test_a_missing_hint_and_missing_options_are_not_shown(cli, tmp_path: Path) -
         assert "nan" not in text and "None" not in text and ("Hint" in text) == ("driver" in text)
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", [*TASKS, *(f"{task}_mcq_letter" for task in TASKS)])
 def test_gold_answers_get_full_marks(cli, task: str) -> None:
     assert cli("validate", task, "--sample").code == 0
 
@@ -135,18 +135,24 @@ HARD = [  # on the options A. a beach, B. a forest, C. a city, D. a farm in some
 ]
 
 
-def test_hard_answers_are_read_by_the_official_rule_without_judge(cli, tmp_path: Path) -> None:
+READ_BY_OURS = ("Answer: {L} because {W} is wrong", "答案是{L}")
+
+
+@pytest.mark.parametrize("task", ["mmbench_en_dev", "mmbench_en_dev_mcq_letter"])
+def test_hard_answers_are_read_by_the_official_rule_without_judge_or_by_ours(cli, tmp_path: Path, task: str) -> None:
     gold, text = "B", "a beach"  # of the sample's first row
     said = [answer.format(L=gold, W="D", text=text) for answer, _ in HARD]
-    file = "lmms-lab/MMBench/en/dev-00000-of-00001.parquet"
-    ran = read_one_doc(cli, tmp_path, "mmbench_en_dev", file, 0, said)
+    wanted = [verdict for _, verdict in HARD]
+    if task != "mmbench_en_dev":
+        wanted = ["right" if answer in READ_BY_OURS else verdict for answer, verdict in HARD]
+    ran = read_one_doc(cli, tmp_path, task, "lmms-lab/MMBench/en/dev-00000-of-00001.parquet", 0, said)
     found = []
-    for row in ran.samples("mmbench_en_dev"):
+    for row in ran.samples(task):
         assert row["target"] == gold and row["doc"][gold] == text
         score, unread = row["scores"]["vanilla_0,none"], row["rules"]["none"] in (["unparsed"], ["truncated"])
         found.append("unparsed" if unread else "right" if score else "wrong")
         assert not (unread and score)
-    assert list(zip(said, found, strict=True)) == list(zip(said, [verdict for _, verdict in HARD], strict=True))
+    assert list(zip(said, found, strict=True)) == list(zip(said, wanted, strict=True))
 
 
 def test_a_tsv_file_of_v11_in_a_data_root_is_read(cli, tmp_path: Path) -> None:
