@@ -38,7 +38,7 @@ QUESTION = 4  # the sample's row with two options and a hint
 
 
 def prompts(cli: Any, tmp_path: Path, task: str, key: str | None) -> list[str]:
-    ran = replay(cli, tmp_path, task, ["A"] * 13, *(["--prompt_key", key] if key else []))
+    ran = replay(cli, tmp_path, task, ["A"] * 17, *(["--prompt_key", key] if key else []))
     assert ran.code == 0, ran.err
     return [row["prompt"] for row in ran.samples(task)]
 
@@ -65,7 +65,7 @@ def test_gold_answers_get_full_marks(cli, task: str) -> None:
 
 
 def test_circular_and_vanilla_accuracy(cli, tmp_path: Path) -> None:
-    ran = replay(cli, tmp_path, "mmbench_en_dev", ["A"] * 13)
+    ran = replay(cli, tmp_path, "mmbench_en_dev", ["A"] * 17)
     gold = [row["target"] for row in ran.samples("mmbench_en_dev")]
     wrong_in_a_rotation = [
         *gold[:5],
@@ -75,14 +75,14 @@ def test_circular_and_vanilla_accuracy(cli, tmp_path: Path) -> None:
     unread = [*wrong_in_a_rotation[:6], "I can't tell.", *wrong_in_a_rotation[7:]]  # question 3, as written
     ran = replay(cli, tmp_path, "mmbench_en_dev", unread, "--output_path", tmp_path / "second")
     row = ran.results["results"]["mmbench_en_dev"]
-    assert row["circular_acc,none"] == 2 / 4
-    assert row["vanilla_0,none"] == 3 / 4
-    assert row["vanilla_all,none"] == 11 / 13
-    assert row["unparsed"] == 1 and row["n"] == 13
+    assert row["circular_acc,none"] == 4 / 6
+    assert row["vanilla_0,none"] == 5 / 6
+    assert row["vanilla_all,none"] == 15 / 17
+    assert row["unparsed"] == 1 and row["n"] == 17
 
 
 def test_abilities_are_scored_by_question(cli, tmp_path: Path) -> None:
-    ran = replay(cli, tmp_path, "mmbench_en_dev", ["A"] * 13)
+    ran = replay(cli, tmp_path, "mmbench_en_dev", ["A"] * 17)
     gold = [row["target"] for row in ran.samples("mmbench_en_dev")]
     said = [*gold[:8], "D", *gold[9:]]  # one of the three rows of the poster is wrong
     for task in ("mmbench_en_dev", "mmbench_en_dev_v11"):
@@ -92,13 +92,14 @@ def test_abilities_are_scored_by_question(cli, tmp_path: Path) -> None:
             name: (row["circular_acc,none"], row["vanilla_0,none"], row["n"])
             for name, row in levels["L2-category"].items()
         }
-        assert found == {"CP": (1.0, 1.0, 4), "FP-S": (0.0, 1.0, 3), "AR": (1.0, 1.0, 2), "LR": (1.0, 1.0, 4)}
-        assert list(found) == ["CP", "FP-S", "AR", "LR"]
+        sizes = {"CP": 4, "FP-S": 3, "FP-C": 2, "AR": 2, "LR": 4, "RR": 2}
+        assert found == {name: (float(name != "FP-S"), 1.0, size) for name, size in sizes.items()}
+        assert list(found) == list(sizes)
         assert levels["category"]["ocr"]["vanilla_all,none"] == 2 / 3
 
 
 def test_a_question_that_a_limit_cuts_does_not_count(cli, tmp_path: Path) -> None:
-    ran = replay(cli, tmp_path, "mmbench_en_dev", ["A"] * 13)
+    ran = replay(cli, tmp_path, "mmbench_en_dev", ["A"] * 17)
     gold = [row["target"] for row in ran.samples("mmbench_en_dev")]
     cut = replay(cli, tmp_path, "mmbench_en_dev", gold, "--limit", 5, "--output_path", tmp_path / "cut")
     assert (

@@ -1,4 +1,4 @@
-"""MMBench: four questions in all rotations of their options, in English and Chinese, v1.0 and v1.1.
+"""MMBench: six questions, one an ability, in all rotations of their options, in English and Chinese, v1.0 and v1.1.
 
 In v1.0 what is missing is the text "nan" in English and null in Chinese. The rows of v1.1 have base64 pictures, and the index of
 the first rotation in the others, as the TSV files do.
@@ -53,8 +53,20 @@ QUESTIONS = (
         ("结果是多少？", ("4", "5", "7", "9"), ""),
         "structuralized_imagetext_understanding", "logic_reasoning", 3,
     ),
+    Question(
+        42, ("act", "mmbench 0"),
+        ("Where is the ball?", ("below the head", "above the head"), ""),
+        ("球在哪里？", ("在头的下方", "在头的上方"), ""),
+        "spatial_relationship", "finegrained_perception (cross-instance)", 1,
+    ),
+    Question(
+        57, ("location", "mmbench 1"),
+        ("What do such trees give to the birds?", ("shelter", "salt"), ""),
+        ("这样的树木给鸟类提供什么？", ("庇护", "盐"), ""),
+        "nature_relation", "relation_reasoning",
+    ),
 )  # fmt: skip
-ANSWERS = {"location": "beach", "state": "red light", "poster": "MOON", "arithmetic": "4"}
+SHOWN = ("beach", "red light", "MOON", "4", "kicking the ball", "forest")  # by the picture of each question
 
 
 def samples() -> list[Sample]:
@@ -78,10 +90,10 @@ def _of_tsv() -> dict[str, Value]:
 
 
 def _picture(question: Question) -> dict[str, object]:
-    """The first drawn picture of the kind that shows what the right option says."""
+    """The first drawn picture of the kind that shows what the question is about."""
     kind, name = question.picture
     pictures = (drawn(kind, name, number) for number in range(1000))
-    return png(next(picture for picture in pictures if picture.value == ANSWERS[kind]).image)
+    return png(next(picture for picture in pictures if picture.value == SHOWN[QUESTIONS.index(question)]).image)
 
 
 def _rows(language: str, missing: str | None) -> list[Row]:
