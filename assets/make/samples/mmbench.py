@@ -60,13 +60,13 @@ QUESTIONS = (
         "spatial_relationship", "finegrained_perception (cross-instance)", 1,
     ),
     Question(
-        57, ("location", "mmbench 1"),
-        ("What do such trees give to the birds?", ("shelter", "salt"), ""),
-        ("这样的树木给鸟类提供什么？", ("庇护", "盐"), ""),
-        "nature_relation", "relation_reasoning",
+        57, ("state", "mmbench 1"),
+        ("What happens if more water is poured in?", ("it spills", "it sinks"), ""),
+        ("再倒水会怎样？", ("溢出", "下沉"), ""),
+        "physical_relation", "relation_reasoning",
     ),
 )  # fmt: skip
-SHOWN = ("beach", "red light", "MOON", "4", "kicking the ball", "forest")  # by the picture of each question
+SHOWN = ("beach", "red light", "MOON", "4", "kicking the ball", "full")  # by the picture of each question
 
 
 def samples() -> list[Sample]:
