@@ -84,7 +84,7 @@ function bars(parts, choose) {
   const svg = draw("svg", { viewBox: `0 0 ${left + width + (choose ? 96 : 58)} ${parts.length * line + 6}`, role: "img", "aria-label": "score of each category" });
   parts.forEach((part, index) => {
     const y = index * line + 4;
-    const longest = choose ? 26 : 22, name = part.name.length > longest ? `${part.name.slice(0, longest - 1)}…` : part.name;
+    const longest = choose ? 24 : 22, name = part.name.length > longest ? `${part.name.slice(0, longest - 1)}…` : part.name;
     const text = draw("text", { x: left - 8, y: y + 13, "text-anchor": "end" }, name);
     text.append(draw("title", {}, part.name));
     svg.append(text);
