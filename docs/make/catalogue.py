@@ -59,7 +59,7 @@ def page() -> str:
     head = f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n"
     sections = [f"## {title}\n\n{head}{''.join(rows[skill])}" for skill, title in SKILLS.items() if skill in rows]
     groups = [entry for entry in shipped.values() if entry.kind == "group" and not is_benchmark(entry)]
-    return HEAD + "".join(groups_of(manager, sorted(groups, key=lambda entry: entry.name))) + "\n".join(sections)
+    return HEAD + "".join(groups_of(sorted(groups, key=lambda entry: entry.name))) + "\n".join(sections)
 
 
 def is_benchmark(entry: Entry) -> bool:
@@ -67,12 +67,13 @@ def is_benchmark(entry: Entry) -> bool:
     return entry.kind == "group" and bool(entry.inline)
 
 
-def groups_of(manager: TaskManager, groups: list[Entry]) -> Iterator[str]:
+def groups_of(groups: list[Entry]) -> Iterator[str]:
     """The table of the groups."""
     if groups:
         yield "## Groups\n\n| group | members | number |\n|---|---|---|\n"
     for entry in groups:
-        group = manager.load(entry.name).groups[entry.name]
+        assert entry.file is not None
+        group = GroupConfig.from_mapping(load_file(entry.file), file=entry.file)
         members = ", ".join(f"`{name}`" for name in entry.members)
         numbers = ", ".join(f"`{each.metric}`" for each in group.aggregate_metric_list)
         yield f"| {named(group.name, group.aliases)} | {members} | {numbers} |\n"
