@@ -5,7 +5,7 @@
 A filter is one decorated class; `function: name` in a task's `filter_list` finds it by its name.
 """
 
-from mm_eval.filters import extraction, letters, mmmu, selection, transformation, yes_no
+from mm_eval.filters import extraction, letters, mmmu, options, selection, suites, transformation, yes_no
 from mm_eval.filters.base import (
     FILTERS,
     INVALID,
@@ -38,9 +38,11 @@ __all__ = [
     "found_by",
     "letters",
     "mmmu",
+    "options",
     "register_filter",
     "rule_of",
     "selection",
+    "suites",
     "transformation",
     "yes_no",
 ]

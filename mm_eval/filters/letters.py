@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import dropwhile
 from typing import Any
 
-from mm_eval.errors import ConfigError, DataError, did_you_mean
+from mm_eval.errors import ConfigError
 from mm_eval.filters.base import Filter, is_unread, register_filter
 from mm_eval.filters.extraction import unread
+from mm_eval.filters.options import options_of
 from mm_eval.filters.reading import AFTER, BEFORE, Level, boxed, claims, decide, lines_of, normal, plain, unwrapped
 from mm_eval.types import Doc
 
@@ -96,21 +96,12 @@ class McqLetterFilter(Filter):
         return decide(answer, LetterReader(answer, letters, options).levels(self.lenient), self.fallback, "mcq_letter")
 
     def _options(self, doc: Doc) -> list[str]:
+        """The texts of the options in order of their letters, "" for one that does not exist."""
         if self.choices is None:
             return []
-        fields = [self.choices] if isinstance(self.choices, str) else list(self.choices)
-        missing = [field for field in fields if field not in doc]
-        if missing:
-            raise DataError(
-                f"mcq_letter: the doc has no field {missing[0]!r}.", hint=did_you_mean(missing[0], map(str, doc))
-            )
-        values = doc[fields[0]] if len(fields) == 1 else [doc[field] for field in fields]
-        if isinstance(values, Mapping):
-            values = values.get("text", list(values.values()))
-        texts = _as_list(values) if len(fields) == 1 else values
-        while texts and (texts[-1] is None or str(texts[-1]).strip() in ("", "nan")):
-            texts.pop()
-        return ["" if text is None else str(text) for text in texts]
+        options = options_of(doc, self.choices, "mcq_letter")
+        last = max(map(string.ascii_uppercase.index, options), default=-1)
+        return [options.get(letter, "") for letter in string.ascii_uppercase[: last + 1]]
 
 
 class LetterReader:
@@ -288,18 +279,6 @@ def _is_letter(letter: str, text: str, end: int) -> bool:
     if letter in "AI":
         return not _AFTER_ARTICLE.match(text, end) or bool(_GOES_ON.match(text, end)) and letter == "A"
     return True
-
-
-def _as_list(values: Any) -> list[Any]:
-    """The option texts of one field, which may contain the list as text (as in MMMU). Raises DataError for any other value."""
-    if isinstance(values, str):
-        try:
-            values = ast.literal_eval(values)
-        except (ValueError, SyntaxError):
-            values = None
-    if not isinstance(values, (list, tuple)):
-        raise DataError(f"mcq_letter: the field of the choices must be a list, not {values!r:.80}.")
-    return list(values)
 
 
 def _words(text: str) -> str:

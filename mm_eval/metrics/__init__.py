@@ -16,6 +16,7 @@ from mm_eval.metrics.aggregation import (
     weighted_mean,
     weighted_perplexity,
 )
+from mm_eval.metrics.circular import circular_accuracy
 from mm_eval.metrics.corpus import F1, MCC, Bleu, Chrf, Ter
 from mm_eval.metrics.generation import anls, exact_match_fn, relaxed_accuracy
 from mm_eval.metrics.ll_results import LLResults
@@ -110,6 +111,7 @@ __all__ = [
     "choice_logprob",
     "choice_logprob_norm",
     "choice_prob_norm",
+    "circular_accuracy",
     "exact_match_fn",
     "exact_match_mc",
     "filter_kwargs",

@@ -1,0 +1,86 @@
+"""MMBench: a question is right if it is answered right in every rotation of its options.
+
+Source: Liu et al. 2023, arXiv:2307.06281; open-compass/VLMEvalKit, vlmeval/dataset/utils/multiple_choice.py.
+The rows of a question are its rotations: index = its number + k x 1,000,000, where k = 0 is the question as written.
+"""
+
+import base64
+import binascii
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mm_eval.filters.options import is_missing, question_with_options
+
+ROTATION = 1_000_000
+LONGEST_INDEX = 64  # a shorter text in the picture's column is the index of the row that has the picture
+
+log = logging.getLogger(__name__)
+
+
+def with_groups(dataset: Any) -> Any:
+    """The docs with the columns `group` (the question's number) and `group_rows` (how many rows the split has of it).
+
+    The pictures of the TSV files of v1.1, base64 or the index of another row, become a column of pictures.
+    """
+    names = dataset.column_names
+    groups = [int(number) for number in dataset["g_index" if "g_index" in names else "index"]]
+    if "g_index" not in names:
+        groups = [number % ROTATION for number in groups]
+    rows = Counter(groups)
+    if all(count == 1 for count in rows.values()):
+        log.warning("MMBench: every question has one row, so that circular accuracy is vanilla accuracy.")
+    if getattr(dataset.features["image"], "dtype", "") in ("string", "large_string"):
+        dataset = _with_pictures(dataset)
+    dataset = dataset.add_column("group", groups)
+    return dataset.add_column("group_rows", [rows[group] for group in groups])
+
+
+def _with_pictures(dataset: Any) -> Any:
+    from datasets import Features, Image
+
+    places = {str(index): place for place, index in enumerate(dataset["index"])}
+
+    def picture(image: str | None) -> dict[str, Any]:
+        for _ in range(2):  # a reference leads to a picture, or to the first of the rotations, which has it
+            if len(str(image)) <= LONGEST_INDEX:
+                image = dataset[places[str(image)]]["image"] if str(image) in places else None
+        return {"image": {"bytes": _decoded(image or ""), "path": None}}
+
+    features = Features({**dataset.features, "image": Image()})
+    return dataset.map(picture, input_columns="image", features=features)
+
+
+def _decoded(text: str) -> bytes:
+    """The bytes of a picture; none if they can't be read, which makes this doc fail and no other."""
+    try:
+        return base64.b64decode(text)
+    except binascii.Error:
+        return b""
+
+
+def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
+    """The doc's picture."""
+    return [doc["image"].convert("RGB")]
+
+
+def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
+    """Hint, question, the options that exist, and the block's instruction."""
+    options = {letter: doc.get(letter) for letter in "ABCD"}
+    return question_with_options(doc["question"], options, model_specific_prompt_kwargs or {}, doc.get("hint"))
+
+
+def ability(doc: Mapping[str, Any]) -> str | None:
+    """The name of the doc's L2 ability; its column is written "l2-category" in the TSV files."""
+    found = doc.get("L2-category", doc.get("l2-category"))
+    return None if is_missing(found) else str(found)
+
+
+def process_results(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
+    """One row's hit: for its group, for all rows and, if it is the question as written, for these."""
+    hit = float(results[0] == doc["answer"].strip())
+    scores: dict[str, Any] = {"circular_acc": (doc["group"], hit, doc["group_rows"]), "vanilla_all": hit}
+    if int(doc["index"]) == doc["group"]:
+        scores["vanilla_0"] = hit
+    return scores
