@@ -154,6 +154,8 @@ class Asking:
         def finished(left: int) -> Iterator[tuple[Item, Result | MMEvalError]]:
             while len(waiting) > left and time.monotonic() < self._ends_at:
                 done, _ = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+                if not done and self.engine.dead:
+                    raise RuntimeError("vLLM's engine has died; its own lines above say why")
                 for future in done:
                     item = waiting.pop(future)
                     try:

@@ -80,6 +80,11 @@ class Engine:
             raise ModelError("vLLM gave no output.")
         return outputs[-1]
 
+    @property
+    def dead(self) -> bool:
+        """Whether the engine's processes have ended by themselves. vLLM does not end the requests in flight then."""
+        return bool(self._engine.errored)
+
     def close(self) -> None:
         """Ends the engine's processes. Does nothing the second time."""
         if self._loop.is_running():

@@ -78,6 +78,7 @@ class RecordedEngine:
     """Has the methods of `models.vllm.engine.Engine`. A request that was not recorded is an AssertionError."""
 
     max_length = 2048
+    dead = False
     known: dict[str, Any] = {}
     closed = 0
 

@@ -211,6 +211,11 @@ def test_answers_come_as_they_are_ready_and_an_interrupt_waits_only_seconds(
     assert isinstance(next(answers)[1], ModelError)
     futures[2].set_result("third")
     assert next(answers) == (2, "third")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recorded, "dead", True)
+        dying: Iterator[Any] = asking._in_flight(range(1), start, 8)
+        with pytest.raises(RuntimeError, match="died"):
+            next(dying)
     model.stop_soon()
     began = time.monotonic()
     assert list(answers) == [] and time.monotonic() - began < 2 and futures[0].cancelled()
