@@ -224,7 +224,14 @@ class HuggingFace(Model):
             "max_length": chosen.max_length,
             "add_bos_token": chosen.add_bos_token,
             "torchvision": bool(self._image_text and importlib.util.find_spec("torchvision")),
+            **self._stated_variables,
         }
+
+    @property
+    def _stated_variables(self) -> dict[str, Any]:
+        """The template's values where any are stated; a model without them keeps its fingerprint."""
+        variables = self.arguments.chat_template_kwargs
+        return {"chat_template_kwargs": dict(variables)} if variables else {}
 
     @cached_property
     def fingerprint(self) -> str:

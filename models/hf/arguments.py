@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from mm_eval.arguments import COUNT_FROM_1, PATH, TEXT, Rule, read_arguments
+from mm_eval.arguments import COUNT_FROM_1, JSON_OBJECT, PATH, TEXT, Rule, read_arguments
 from mm_eval.errors import ConfigError
 
 WHERE = "--model_args"
@@ -29,6 +29,7 @@ class Arguments:
     trust_remote_code: runs Python code that comes with the checkpoint.
     min_pixels, max_pixels: limits on a picture's size after resizing, for families that have them (qwen).
     chat_template: a file with a Jinja template that replaces the checkpoint's.
+    chat_template_kwargs: values that the template reads, such as {"enable_thinking": false}.
     max_length: tokens of prompt and answer together; None for the checkpoint's own limit.
     add_bos_token: True or False overrules the tokenizer.
     """
@@ -43,6 +44,7 @@ class Arguments:
     min_pixels: int | None = None
     max_pixels: int | None = None
     chat_template: str | None = None
+    chat_template_kwargs: Mapping[str, Any] | None = None
     max_length: int | None = None
     add_bos_token: bool | None = None
 
@@ -100,6 +102,7 @@ FLAG = Rule("true or false", lambda value: isinstance(value, bool), _read_flag)
 RULES = {
     "dtype": Rule(f"a dtype ({', '.join(DTYPES)})", DTYPES.__contains__, _read_dtype),
     **dict.fromkeys(("pretrained", "chat_template"), PATH),
+    "chat_template_kwargs": JSON_OBJECT,
     **dict.fromkeys(("revision", "device", "device_map", "attn_implementation"), TEXT),
     **dict.fromkeys(("trust_remote_code", "add_bos_token"), FLAG),
     **dict.fromkeys(("min_pixels", "max_pixels", "max_length"), COUNT_FROM_1),

@@ -115,14 +115,13 @@ class PromptWriter:
         image_token_id: int | None = None,
     ) -> None:
         self.name, self.family, self.tokenizer, self.processor = name, family, tokenizer, processor
-        self.add_bos = arguments.add_bos_token
+        self.add_bos, self.variables = arguments.add_bos_token, dict(arguments.chat_template_kwargs or {})
         own = getattr(processor, "chat_template", None) or tokenizer.chat_template
         known = own if isinstance(own, dict) else {"default": own} if own else {}
         self._given, self._known, self._name = template, known, template_name or "default"
         self.data_text = DataText(tokenizer, processor, template or "".join(map(str, known.values())))
         self.image_token = str(getattr(processor, "image_token", "") or "")
-        own_id = getattr(processor, "image_token_id", None)
-        self.image_token_id = own_id if image_token_id is None else image_token_id
+        self.image_token_id = getattr(processor, "image_token_id", None) if image_token_id is None else image_token_id
         bare = self._tokens("a", special=False)
         framed = tokenizer("a", add_special_tokens=True)["input_ids"]
         start = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), len(framed) - len(bare))
@@ -219,8 +218,7 @@ class PromptWriter:
         return prompt.cut(len(prompt.ids) - len(tail)), whole[keep:]
 
     def _special(self, text: str, chat: bool) -> bool:
-        bos = self.tokenizer.bos_token
-        if bos and text.startswith(bos):
+        if (bos := self.tokenizer.bos_token) and text.startswith(bos):
             return False
         if self.add_bos is not None:
             return self.add_bos
@@ -270,6 +268,7 @@ class PromptWriter:
                 tokenize=False,
                 add_generation_prompt=not go_on,
                 continue_final_message=go_on,
+                **self.variables,
             )
         except (TemplateError, ValueError, TypeError) as error:
             raise ModelError(f"The chat template of {self.name!r} refuses the messages: {error}") from error

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .tokens import Writing
 
 
-ADAPTER_VERSION = 1
+ADAPTER_VERSION = 2
 KNOWN_OPTIONS = (
     *TOKEN_CAPS, "until", "do_sample", "temperature", "top_p", "top_k", "num_beams", "min_p", "repetition_penalty",
     "presence_penalty", "frequency_penalty", "min_tokens", "stop_token_ids", "ignore_eos", "logit_bias", "length_penalty",
@@ -62,6 +62,8 @@ class OpenAI(Model):
         self.max_tokens_name = str(self.args.get("max_tokens_name", "max_tokens"))
         self.way = str(self.args.get("loglikelihood", "auto"))
         self.server = str(self.args.get("server") or "|".join(self.urls))
+        variables = self.args.get("chat_template_kwargs")
+        self.variables = json_object(variables) if variables else {}
         self.sends_stop = str(self.args.get("send_stop", True)).lower() != "false"
         self.writing: Writing | None = None  # how the server writes prompts; None before it was looked at
         self._stop_soon: Callable[[], None] = lambda: None
@@ -91,6 +93,8 @@ class OpenAI(Model):
         described = {"adapter": "openai", "version": ADAPTER_VERSION, "server": self.server, "model": self.model}
         if self.extra_body:
             described["extra_body"] = self.extra_body
+        if self.variables:
+            described["chat_template_kwargs"] = self.variables
         return described
 
     def shares(self, instance: Instance) -> bool:
@@ -113,7 +117,8 @@ class OpenAI(Model):
         prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
         tokens = f"{prompt:,} prompt and {completion:,} completion tokens"
         dollars = (prompt * self.prices[0] + completion * self.prices[1]) / 1e6
-        return f"{tokens}, ${dollars:,.4f} at the given prices" if any(self.prices) else tokens
+        counted = f"{tokens}, ${dollars:,.4f} at the given prices" if any(self.prices) else tokens
+        return f"{counted}; {self.writing.notes}" if self.writing and self.writing.notes else counted
 
     def stop_soon(self) -> None:
         self._stop_soon()
@@ -249,6 +254,8 @@ class OpenAI(Model):
 
             return "/completions", plain
 
+        if self.variables:
+            common.setdefault("chat_template_kwargs", self.variables)
         if writing is not None and writing.adds_bos:
             common.setdefault("add_special_tokens", True)
         if prefill is not None and writing is not None and writing.strips_space:

@@ -189,6 +189,7 @@ class Vllm(HuggingFace):
             "chat_template": template if isinstance(template, str) else None,
             "max_length": chosen.max_length,
             "add_bos_token": chosen.add_bos_token,
+            **self._stated_variables,
         }
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
