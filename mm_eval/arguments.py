@@ -140,6 +140,17 @@ COUNT_FROM_0 = Rule("a count from 0", is_count, whole_number)
 COUNT_FROM_1 = Rule("a count from 1", lambda value: is_count(value, 1), whole_number)
 
 
+def json_value(text: str) -> Any:
+    """'{"a": 1}' as {"a": 1}; a text that is not JSON stays text."""
+    try:
+        return read_json(text, "")
+    except ConfigError:
+        return text
+
+
+JSON_OBJECT = Rule("a JSON object", lambda value: isinstance(value, Mapping) and is_json(value), json_value)
+
+
 def read_json(text: str, option: str) -> Any:
     """The JSON value of an option; ConfigError where it is invalid, repeats a key or holds a number that is not finite."""
     try:

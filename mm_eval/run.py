@@ -88,8 +88,9 @@ def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:
     if request.output_path and processes().leads:
         RunFolder(Path(request.output_path)).refuse_if_held()
     prepared = prepare(request, progress.phase)
-    prepared.check_generation()  # before the weights are loaded, which may take minutes
-    return run(prepared, progress, started)
+    with closing(prepared.model):
+        prepared.check_generation()  # before the weights are loaded, which may take minutes
+        return run(prepared, progress, started)
 
 
 def run(prepared: Prepared, progress: Progress | None = None, started: float | None = None) -> Report:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,12 +113,13 @@ def run_prompts(
     check_keys(prepared, chosen)
     folder = output_path / folder_name(name)
     trials = {key: prepared.with_prompt_key(key, str(folder / folder_name(key))) for key in chosen}
-    prepared.check_generation()
     reports: dict[str, Report] = {}
-    for key, trial in trials.items():
-        reports[key] = run(trial, progress)
-        if reports[key].exit_code == INTERRUPTED:
-            break
+    with closing(prepared.model):
+        prepared.check_generation()
+        for key, trial in trials.items():
+            reports[key] = run(trial, progress)
+            if reports[key].exit_code == INTERRUPTED:
+                break
     return reports
 
 

@@ -98,6 +98,9 @@ class Model:
             self.prepare()
             self._prepared = True
 
+    def close(self) -> None:
+        """Gives back what the model holds (memory, processes). Called once after the last request; may be called again."""
+
     def shares(self, instance: Instance) -> bool:
         """Whether the answer to this instance may fill other slots with an equal request key."""
         return self.function_of_key

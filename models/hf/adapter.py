@@ -5,6 +5,7 @@ Nothing is imported from torch or transformers until a prompt or an answer is ne
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib.util
 import json
@@ -49,10 +50,12 @@ class HuggingFace(Model):
 
     bundled_stand_in: the bundled model that `show` uses if no `pretrained` is given.
     own_key: the prompt key of this adapter name, whatever the checkpoint.
+    engine: what runs the checkpoint, for its identity.
     """
 
     bundled_stand_in: ClassVar[str | None] = "tiny-llava"
     own_key: ClassVar[str | None] = None
+    engine: ClassVar[str] = "hf"
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         super().__init__(args, settings)
@@ -193,6 +196,13 @@ class HuggingFace(Model):
         cuts = self.settings.on_long_prompt == "cut"
         return Asking(self.writer, runtime, max_length, seed_of, alone, cuts)
 
+    def close(self) -> None:
+        """Drops the weights and the caches of the device."""
+        self._asking, self._prepared = None, False
+        if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_available():
+            gc.collect()
+            torch.cuda.empty_cache()
+
     def check_generation(self, kwargs: Mapping[str, Any]) -> None:
         from .generate import check_options
 
@@ -204,7 +214,7 @@ class HuggingFace(Model):
         chosen = self.arguments
         template = self.template or self.settings.chat_template
         return {
-            "adapter": "hf",
+            "adapter": self.engine,
             "adapter_version": ADAPTER_VERSION,
             "files": self.checkpoint.digests(),
             "dtype": self._device_and_dtype[1],
@@ -214,7 +224,14 @@ class HuggingFace(Model):
             "max_length": chosen.max_length,
             "add_bos_token": chosen.add_bos_token,
             "torchvision": bool(self._image_text and importlib.util.find_spec("torchvision")),
+            **self._stated_variables,
         }
+
+    @property
+    def _stated_variables(self) -> dict[str, Any]:
+        """The template's values where any are stated; a model without them keeps its fingerprint."""
+        variables = self.arguments.chat_template_kwargs
+        return {"chat_template_kwargs": dict(variables)} if variables else {}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -222,11 +239,11 @@ class HuggingFace(Model):
         return hashlib.sha256(json.dumps(self._constants, sort_keys=True).encode()).hexdigest()
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
-        return {"adapter": "hf", "model": self.fingerprint, **question(instance, self.settings.seed)}
+        return {"adapter": self.engine, "model": self.fingerprint, **question(instance, self.settings.seed)}
 
     def describe(self) -> Mapping[str, Any]:
         return {
-            "adapter": "hf",
+            "adapter": self.engine,
             "pretrained": self.arguments.pretrained,
             "revision": self.arguments.revision,
             "model_type": self.checkpoint.model_type,

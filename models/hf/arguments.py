@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from mm_eval.arguments import COUNT_FROM_1, PATH, TEXT, Rule, read_arguments
+from mm_eval.arguments import COUNT_FROM_1, JSON_OBJECT, PATH, TEXT, Rule, read_arguments
 from mm_eval.errors import ConfigError
 
 WHERE = "--model_args"
@@ -29,6 +29,7 @@ class Arguments:
     trust_remote_code: runs Python code that comes with the checkpoint.
     min_pixels, max_pixels: limits on a picture's size after resizing, for families that have them (qwen).
     chat_template: a file with a Jinja template that replaces the checkpoint's.
+    chat_template_kwargs: values that the template reads, such as {"enable_thinking": false}.
     max_length: tokens of prompt and answer together; None for the checkpoint's own limit.
     add_bos_token: True or False overrules the tokenizer.
     """
@@ -43,16 +44,22 @@ class Arguments:
     min_pixels: int | None = None
     max_pixels: int | None = None
     chat_template: str | None = None
+    chat_template_kwargs: Mapping[str, Any] | None = None
     max_length: int | None = None
     add_bos_token: bool | None = None
 
     @classmethod
-    def read(cls, args: Mapping[str, Any]) -> Arguments:
+    def rules(cls) -> dict[str, Rule]:
+        """What each argument may be."""
+        return RULES
+
+    @classmethod
+    def read(cls, args: Mapping[str, Any]) -> Self:
         """The arguments as typed values. ConfigError names every unknown or invalid one."""
         given = {name: None if str(value).lower() == "none" else value for name, value in args.items()}
         if "torch_dtype" in given and "dtype" not in given:
             given["dtype"] = given.pop("torch_dtype")
-        chosen = cls(**read_arguments(given, RULES, WHERE, "model argument"))
+        chosen = cls(**read_arguments(given, cls.rules(), WHERE, "model argument"))
         if chosen.device and chosen.device_map:
             raise ConfigError("device and device_map exclude each other.", where=WHERE, hint="Give one of them.")
         low, high = chosen.min_pixels, chosen.max_pixels
@@ -91,11 +98,12 @@ def _read_dtype(text: str) -> str:
     return _SHORT_DTYPES.get(name, name)
 
 
-_FLAG = Rule("true or false", lambda value: isinstance(value, bool), _read_flag)
+FLAG = Rule("true or false", lambda value: isinstance(value, bool), _read_flag)
 RULES = {
     "dtype": Rule(f"a dtype ({', '.join(DTYPES)})", DTYPES.__contains__, _read_dtype),
     **dict.fromkeys(("pretrained", "chat_template"), PATH),
+    "chat_template_kwargs": JSON_OBJECT,
     **dict.fromkeys(("revision", "device", "device_map", "attn_implementation"), TEXT),
-    **dict.fromkeys(("trust_remote_code", "add_bos_token"), _FLAG),
+    **dict.fromkeys(("trust_remote_code", "add_bos_token"), FLAG),
     **dict.fromkeys(("min_pixels", "max_pixels", "max_length"), COUNT_FROM_1),
 }

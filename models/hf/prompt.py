@@ -115,14 +115,13 @@ class PromptWriter:
         image_token_id: int | None = None,
     ) -> None:
         self.name, self.family, self.tokenizer, self.processor = name, family, tokenizer, processor
-        self.add_bos = arguments.add_bos_token
+        self.add_bos, self.variables = arguments.add_bos_token, dict(arguments.chat_template_kwargs or {})
         own = getattr(processor, "chat_template", None) or tokenizer.chat_template
         known = own if isinstance(own, dict) else {"default": own} if own else {}
         self._given, self._known, self._name = template, known, template_name or "default"
         self.data_text = DataText(tokenizer, processor, template or "".join(map(str, known.values())))
         self.image_token = str(getattr(processor, "image_token", "") or "")
-        own_id = getattr(processor, "image_token_id", None)
-        self.image_token_id = own_id if image_token_id is None else image_token_id
+        self.image_token_id = getattr(processor, "image_token_id", None) if image_token_id is None else image_token_id
         bare = self._tokens("a", special=False)
         framed = tokenizer("a", add_special_tokens=True)["input_ids"]
         start = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), len(framed) - len(bare))
@@ -131,27 +130,34 @@ class PromptWriter:
     @property
     def start_token(self) -> int:
         """The context of a text without any: BOS, else EOS."""
-        for token in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.pad_token_id):
-            if token is not None:
-                return int(token)
-        return 0
+        tokenizer = self.tokenizer
+        candidates = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id, 0)
+        return next(int(token) for token in candidates if token is not None)
 
     def write(self, instance: Instance) -> Prompt:
         """The prompt of an instance. Raises DataError for a bad picture, ModelError if the model can't process the prompt."""
         with IN_FLIGHT.held(instance.pixels):
-            return self._written(instance)
+            pictures = instance.images() if instance.images is not None else []
+            return self._encode(self._blank(instance, len(pictures)), pictures, instance.image_digests)
 
-    def _written(self, instance: Instance) -> Prompt:
-        pictures = instance.images() if instance.images is not None else []
+    def write_brief(self, instance: Instance, pictures: int) -> Prompt:
+        """The prompt with one image token for each of its pictures, for an engine that processes pictures itself."""
+        blank = self._blank(instance, pictures)
+        self._check_placeholders(blank.text, pictures)
+        prompt = self._started(replace(blank, ids=self._tokens(blank.text, blank.special, blank.chat)))
+        places = tuple(place for place, token in enumerate(prompt.ids) if token == self.image_token_id)
+        return replace(prompt, image_places=places)
+
+    def _blank(self, instance: Instance, pictures: int) -> Prompt:
+        """The prompt as text, without ids."""
         if pictures and self.processor is None:
             raise ModelError(
-                f"{self.name!r} reads text only, and this question has {len(pictures)} pictures.",
+                f"{self.name!r} reads text only, and this question has {pictures} pictures.",
                 hint="Choose an image-text model, or tasks without pictures.",
             )
         chat = not isinstance(instance.context, str)
-        text = self._chat(instance, len(pictures)) if chat else self._plain(str(instance.context), len(pictures))
-        blank = Prompt([], text, self._special(text, chat), chat)
-        return self._encode(blank, pictures, instance.image_digests)
+        text = self._chat(instance, pictures) if chat else self._plain(str(instance.context), pictures)
+        return Prompt([], text, self._special(text, chat), chat)
 
     @property
     def template(self) -> str:
@@ -212,8 +218,7 @@ class PromptWriter:
         return prompt.cut(len(prompt.ids) - len(tail)), whole[keep:]
 
     def _special(self, text: str, chat: bool) -> bool:
-        bos = self.tokenizer.bos_token
-        if bos and text.startswith(bos):
+        if (bos := self.tokenizer.bos_token) and text.startswith(bos):
             return False
         if self.add_bos is not None:
             return self.add_bos
@@ -263,6 +268,7 @@ class PromptWriter:
                 tokenize=False,
                 add_generation_prompt=not go_on,
                 continue_final_message=go_on,
+                **self.variables,
             )
         except (TemplateError, ValueError, TypeError) as error:
             raise ModelError(f"The chat template of {self.name!r} refuses the messages: {error}") from error
@@ -273,12 +279,7 @@ class PromptWriter:
         if self.processor is None:
             return self._started(replace(blank, ids=self._tokens(blank.text, blank.special, blank.chat)))
         text, stretches = self.data_text.divide(blank.text) if blank.chat else (blank.text, [])
-        written = text.count(self.image_token) if self.image_token else 0
-        if written and written != len(pictures):
-            raise DataError(
-                f"The prompt has {written} image placeholders ({self.image_token!r}) and {len(pictures)} pictures.",
-                hint="Remove the placeholder from the question's text.",
-            )
+        self._check_placeholders(text, len(pictures))
         images = {"images": [list(pictures)]} if pictures else {}
         try:
             encoded = self.processor(text=[text], **images, add_special_tokens=blank.special, return_tensors="pt")
@@ -303,6 +304,14 @@ class PromptWriter:
         if pictures and self.image_token_id is not None and not prompt.image_places:
             raise ModelError(f"The prompt of {self.name!r} has no place for the {len(pictures)} pictures.")
         return self._started(prompt.cut(len(ids) - self.suffix) if blank.special and self.suffix else prompt)
+
+    def _check_placeholders(self, text: str, pictures: int) -> None:
+        written = text.count(self.image_token) if self.image_token else 0
+        if written and written != pictures:
+            raise DataError(
+                f"The prompt has {written} image placeholders ({self.image_token!r}) and {pictures} pictures.",
+                hint="Remove the placeholder from the question's text.",
+            )
 
     def _started(self, prompt: Prompt) -> Prompt:
         """The prompt with BOS at the beginning if add_bos_token=true requires it and the tokenizer added none."""

@@ -13,7 +13,7 @@ import json
 import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import groupby
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     import httpx
 
     from .http import Client
+    from .tokens import Writing
 
 
-ADAPTER_VERSION = 1
+ADAPTER_VERSION = 2
 KNOWN_OPTIONS = (
     *TOKEN_CAPS, "until", "do_sample", "temperature", "top_p", "top_k", "num_beams", "min_p", "repetition_penalty",
     "presence_penalty", "frequency_penalty", "min_tokens", "stop_token_ids", "ignore_eos", "logit_bias", "length_penalty",
@@ -61,6 +62,10 @@ class OpenAI(Model):
         self.max_tokens_name = str(self.args.get("max_tokens_name", "max_tokens"))
         self.way = str(self.args.get("loglikelihood", "auto"))
         self.server = str(self.args.get("server") or "|".join(self.urls))
+        variables = self.args.get("chat_template_kwargs")
+        self.variables = json_object(variables) if variables else {}
+        self.sends_stop = str(self.args.get("send_stop", True)).lower() != "false"
+        self.writing: Writing | None = None  # how the server writes prompts; None before it was looked at
         self._stop_soon: Callable[[], None] = lambda: None
 
     @property
@@ -88,6 +93,8 @@ class OpenAI(Model):
         described = {"adapter": "openai", "version": ADAPTER_VERSION, "server": self.server, "model": self.model}
         if self.extra_body:
             described["extra_body"] = self.extra_body
+        if self.variables:
+            described["chat_template_kwargs"] = self.variables
         return described
 
     def shares(self, instance: Instance) -> bool:
@@ -110,7 +117,8 @@ class OpenAI(Model):
         prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
         tokens = f"{prompt:,} prompt and {completion:,} completion tokens"
         dollars = (prompt * self.prices[0] + completion * self.prices[1]) / 1e6
-        return f"{tokens}, ${dollars:,.4f} at the given prices" if any(self.prices) else tokens
+        counted = f"{tokens}, ${dollars:,.4f} at the given prices" if any(self.prices) else tokens
+        return f"{counted}; {self.writing.notes}" if self.writing and self.writing.notes else counted
 
     def stop_soon(self) -> None:
         self._stop_soon()
@@ -124,7 +132,7 @@ class OpenAI(Model):
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         from .scores import Scores
 
-        scores = Scores(self.way, self.max_tokens_name, self.body)
+        scores = Scores(self.way, self.max_tokens_name, self.body, lambda: self.writing.refusal if self.writing else "")
         groups = (
             list(group) for _, group in groupby(instances, key=lambda i: (str(i.context), i.image_digests, i.doc_id))
         )
@@ -137,6 +145,7 @@ class OpenAI(Model):
         from .fleet import Flight
         from .http import Client
         from .replies import Fatal
+        from .tokens import Unreachable, Writing, writing_of
 
         limits, key = limits_of(self.args, self.urls), key_of(self.args)
         loop = self.new_loop()
@@ -147,9 +156,27 @@ class OpenAI(Model):
         flight = Flight(loop, max(2, limits.num_concurrent + limits.num_concurrent // 2))
         self._stop_soon = flight.stop_soon
 
+        looking, looked = asyncio.Lock(), False
+
+        async def look() -> None:
+            nonlocal looked
+            async with looking:  # the others wait for it
+                if self.writing is None:
+                    looked = True
+                    with suppress(Unreachable):
+                        self.writing = await writing_of(client.look, self.model)
+
         async def shielded(group: list[Instance]) -> list[Pair]:
             try:
-                return await work(client, group)
+                if not looked or looking.locked():
+                    await look()
+                used = self.writing
+                pairs = await work(client, group)
+                if self.writing is None:  # the server was not there at first
+                    await look()
+                if self.writing not in (used, used or Writing()):
+                    pairs = await work(client, group)
+                return pairs
             except Fatal:
                 raise
             except MMEvalError as error:
@@ -200,7 +227,7 @@ class OpenAI(Model):
             "seed": self.settings.seed + instance.repeat,
             **options.extra,
         }
-        if options.until:
+        if options.until and self.sends_stop:
             fields["stop"] = list(options.until[:4])  # OpenAI accepts four; `read_text` cuts at all of them
         if options.top_p is not None:
             fields["top_p"] = options.top_p
@@ -216,6 +243,7 @@ class OpenAI(Model):
         prefill: the beginning of the model's turn.
         """
         common = {"model": self.model, **fields, **self.extra_body}
+        writing = self.writing
         if isinstance(instance.context, str):
             if instance.image_digests:
                 raise ModelError("pictures can only be sent in chat messages.", hint="Leave --apply_chat_template on.")
@@ -225,6 +253,13 @@ class OpenAI(Model):
                 return text.encode()
 
             return "/completions", plain
+
+        if self.variables:
+            common.setdefault("chat_template_kwargs", self.variables)
+        if writing is not None and writing.adds_bos:
+            common.setdefault("add_special_tokens", True)
+        if prefill is not None and writing is not None and writing.strips_space:
+            prefill = prefill.removeprefix(" ")
 
         def make() -> bytes:
             with IN_FLIGHT.held(instance.pixels), decoding(f"{instance.task} doc {instance.doc_id}"):

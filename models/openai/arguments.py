@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 from urllib.request import getproxies
 
-from mm_eval.arguments import Rule, is_count, is_number, is_text, read_arguments
+from mm_eval.arguments import JSON_OBJECT, Rule, is_count, is_number, is_text, read_arguments, switch
 from mm_eval.arguments import number as read_number
 from mm_eval.errors import ConfigError
 
@@ -66,6 +66,8 @@ RULES = {
         lambda value: is_text(value) and bool(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value)),
     ),
     "extra_body": _rule("a JSON object", lambda value: isinstance(value, (str, Mapping))),  # `json_object` reads it
+    "chat_template_kwargs": _rule("a JSON object", JSON_OBJECT.fits, JSON_OBJECT.read),
+    "send_stop": _rule("true or false", lambda value: isinstance(value, bool), switch),
     "loglikelihood": _rule("auto, prompt or token", ("auto", "prompt", "token").__contains__),
 }
 

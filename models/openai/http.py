@@ -21,6 +21,7 @@ from mm_eval.errors import ModelError
 from .arguments import Redactor
 from .fleet import Fleet, Gate, Server
 from .replies import Closed, Fatal, Passing, as_text, shortened
+from .tokens import Unreachable
 from .transport import (
     FATAL,
     LOADING,
@@ -67,6 +68,8 @@ class Limits:
 
 Body = Callable[[], Awaitable[bytes]]
 Value = TypeVar("Value")
+LOOK = 10.0
+"""Seconds for a request that is not a question."""
 MISREAD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 """Exceptions that reading a reply of an unexpected form can raise."""
 
@@ -158,6 +161,26 @@ class Client:
             if asyncio.get_running_loop().time() + wait > self._until(tries):
                 raise _gave_up(f"{what} (the deadline of {self.limits.deadline:g} s is over)", tries.attempts)
             await self.gate.rest(wait)
+
+    async def look(self, path: str, content: bytes) -> dict[str, Any]:
+        """The reply of the first server to a request at its root that is not a question; {} where it has no answer.
+
+        One attempt, which changes nothing about how questions are sent. Raises Unreachable.
+        """
+        url = httpx.URL(self.urls[0].removesuffix("/v1") + path)
+        request = httpx.Request("POST", url, headers=self.headers, content=content)
+        try:
+            async with asyncio.timeout(min(LOOK, self.limits.timeout)):
+                reply = await self.transport.handle_async_request(request)
+                await reply.aread()
+            found = json.loads(reply.content) if reply.status_code == 200 else {}
+        except (ValueError, RecursionError):
+            return {}
+        except Exception as error:  # transports are third-party code
+            raise Unreachable from error
+        if reply.status_code in LOADING:
+            raise Unreachable
+        return found if isinstance(found, dict) else {}
 
     def _end(self, fatal: Fatal) -> None:
         self.fatal = self.fatal or fatal

@@ -66,6 +66,8 @@ def read_text(
 ) -> Answer:
     """The generated text without secrets, cut before the first stop string.
 
+    Reasoning that the server gives apart from the answer is written before it in think tags, as a model that runs here writes it.
+
     Raises Passing for null content without a reason, and ModelError if a retry would not help: a content filter, a token cap
     that left no text, a tool call.
     """
@@ -77,6 +79,9 @@ def read_text(
         raise ModelError("the server's content filter withheld the answer.")
     if text is None and isinstance(message, dict):
         text = message.get("refusal")  # a refusal is the model's answer
+    thought = reasoning_of(message)
+    if thought and not text and finish in ("stop", "length"):
+        return Answer(clean(f"<think>{thought}" + "</think>" * (finish == "stop")), finish == "length", usage_of(reply))
     if (text is None or text == "") and finish == "length":
         raise ModelError("the token cap ended the answer before any text.", hint="Raise max_gen_toks.")
     if text is None and finish == "tool_calls":
@@ -85,7 +90,15 @@ def read_text(
         raise Passing("the content is not text", said=f"{as_text(text)} with finish_reason {brief(finish)}")
     text = clean(text)
     cuts = [place for stop in until if stop and (place := text.find(stop)) >= 0]
-    return Answer(text[: min(cuts)] if cuts else text, finish == "length" and not cuts, usage_of(reply))
+    text = text[: min(cuts)] if cuts else text
+    text = clean(f"<think>{thought}</think>") + text if thought else text
+    return Answer(text, finish == "length" and not cuts, usage_of(reply))
+
+
+def reasoning_of(message: Any) -> str:
+    """What a thinking model wrote before its answer, where the server gives it apart; empty where it does not."""
+    found = [message.get(name) for name in ("reasoning_content", "reasoning")] if isinstance(message, dict) else []
+    return next((text for text in found if isinstance(text, str) and text), "")
 
 
 def first_token(reply: Mapping[str, Any]) -> dict[str, float]:

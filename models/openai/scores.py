@@ -45,12 +45,16 @@ class Scores:
     """Requests log-likelihoods of continuations that share a context, and keeps track of what the server supports.
 
     way: "auto", "prompt" or "token". max_tokens_name: the field for the token cap. body: `OpenAI.body`.
+    refusal: why options can't be scored in a chat; empty where they can, or before the server was looked at.
 
     A server that has never given a number ends the run after a few replies without one: every question would fail. Once it
     has given one, a reply without numbers fails only its own question.
     """
 
-    def __init__(self, way: str, max_tokens_name: str, body: Callable[..., tuple[str, Body]]) -> None:
+    def __init__(
+        self, way: str, max_tokens_name: str, body: Callable[..., tuple[str, Body]], refusal: Callable[[], str]
+    ) -> None:
+        self._refusal = refusal
         self._way, self._max_tokens_name, self._body = way, max_tokens_name, body
         self._by_token = self._from_prompt = False  # whether this way has given a number
         self._token_failures = self._prompt_failures = 0
@@ -121,6 +125,8 @@ class Scores:
 
     async def _by_prompt(self, client: Client, instance: Instance) -> Answer | MMEvalError:
         """The log-likelihood of a continuation at the end of the prompt."""
+        if self._refusal() and not isinstance(instance.context, str):
+            return ModelError(self._refusal(), hint="Use --apply_chat_template false, --model vllm, or NAME@generate.")
         if self._by_token and not self._from_prompt and self._prompt_failures >= ENOUGH:
             return ModelError(REFUSAL, hint=HINT)
         continuation = str(instance.continuation)
@@ -130,11 +136,11 @@ class Scores:
         path, body = self._body(instance, fields, prefill=continuation)
 
         def read(reply: dict[str, Any]) -> Answer:
-            if plain:
-                score = echoed_score(reply, str(instance.context), continuation)
+            tokens = prompt_tokens(reply)  # vLLM has them beside an echo too, without the echo's trouble with BOS
+            if tokens is not None:
+                score: tuple[float, bool] | None = continuation_score(tokens, continuation)
             else:
-                tokens = prompt_tokens(reply)
-                score = None if tokens is None else continuation_score(tokens, continuation)
+                score = echoed_score(reply, str(instance.context), continuation) if plain else None
             if score is None:
                 raise self._no_numbers()
             self._from_prompt = True

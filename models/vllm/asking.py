@@ -1,0 +1,341 @@
+"""Instances in, answers out: requests are kept in flight, and each answer is yielded as soon as the engine has it.
+
+A log-likelihood takes two steps. The first runs the context and generates one token; it gives the log-probabilities of the
+options' first tokens, so that options of one token are done. The second scores the longer options as prompts, and reads the
+context from the prefix cache. vLLM writes no log-probability for a token that it read from the cache; if an option's own tokens
+are among those, it is requested again without the cache.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mm_eval.engine.generation import GenerationOptions
+from mm_eval.engine.model import Answers
+from mm_eval.errors import ConfigError, DataError, MMEvalError, ModelError, did_you_mean
+from mm_eval.task.decode import IN_FLIGHT
+from mm_eval.types import Answer, Instance, LLOutput
+
+from ..hf.asking import boundary, fitted
+from ..hf.pictures import written_ahead
+from ..hf.prompt import Picture, Prompt, PromptWriter
+from ..hf.runtime import windows
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Group = tuple[Instance, ...]
+
+PASSED_ON = {
+    **{name: name for name in ("repetition_penalty", "presence_penalty", "frequency_penalty", "min_p", "min_tokens")},
+    "min_new_tokens": "min_tokens",
+}
+"""Generation options besides temperature, top_p and top_k, and vLLM's name for each."""
+OF_OTHER_ADAPTERS = frozenset({"image_aspect_ratio"})
+"""Options in published tasks that no engine reads; ignored here."""
+SEEDS = 2**63
+GRACE = 3.0
+"""Seconds that requests in flight have after an interrupt. Those without an answer stay pending."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A written prompt with what the engine needs beside its ids: pictures and their digests."""
+
+    prompt: Prompt
+    pictures: tuple[Any, ...] = field(repr=False, default=())
+    digests: tuple[str, ...] = ()
+
+    def request(self, ids: Sequence[int]) -> dict[str, Any]:
+        """The request for these ids, which hold one image token a picture."""
+        request: dict[str, Any] = {"prompt_token_ids": list(ids)}
+        if self.pictures:
+            request["multi_modal_data"] = {"image": list(self.pictures)}
+            if len(self.digests) == len(self.pictures):
+                request["multi_modal_uuids"] = {"image": list(self.digests)}
+        return request
+
+
+def check_options(options: GenerationOptions) -> dict[str, Any]:
+    """The further sampling parameters of a task's options. Raises ConfigError for one that vLLM does not have."""
+    if options.num_beams > 1:
+        raise ConfigError(
+            "vLLM has no beam search here.", where="generation_kwargs", hint="Use --model hf, or num_beams: 1."
+        )
+    extra = {name: value for name, value in options.extra.items() if name not in OF_OTHER_ADAPTERS}
+    for name in extra:
+        if name not in PASSED_ON:
+            hint = did_you_mean(name, PASSED_ON) or "Use --model hf."
+            raise ConfigError(
+                f"vLLM does not support the generation option {name!r}.", where="generation_kwargs", hint=hint
+            )
+    return {PASSED_ON[name]: value for name, value in extra.items() if value is not None}
+
+
+@dataclass
+class Asking:
+    """Asks an engine.
+
+    cuts: prompts that are too long are cut from the left, else they fail. seed_of: the seed of a sampled answer.
+    penalty: the checkpoint's own repetition_penalty, which applies as in transformers. most: requests in flight.
+    """
+
+    engine: Engine
+    writer: PromptWriter
+    seed_of: Callable[[Instance], int]
+    max_length: int
+    cuts: bool = True
+    penalty: float = 1.0
+    most: int = 128
+    _ends_at: float = math.inf
+
+    def stop_soon(self) -> None:
+        """Waits only a few seconds more for the requests in flight."""
+        self._ends_at = min(self._ends_at, time.monotonic() + GRACE)
+
+    def generate(self, instances: Iterable[Instance]) -> Answers:
+        """Generated text, in the order in which the engine finishes."""
+        written = written_ahead(instances, self._written, lambda each: each.images is not None)
+
+        def start(item: tuple[Instance, Question | MMEvalError]) -> Future[Answer]:
+            instance, question = item
+            if isinstance(question, MMEvalError):
+                raise question
+            return self._generation(instance, question)
+
+        for (instance, _), answer in self._in_flight(written, start, self.most):
+            yield instance, _located(answer, instance)
+
+    def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
+        """Log-likelihoods. The options of a question are scored together, after their context."""
+        groups = (tuple(group) for _, group in groupby(instances, _prompt_parts))
+        written = written_ahead(
+            groups, lambda group: self._written(group[0]), lambda group: group[0].images is not None
+        )
+
+        def start(item: tuple[Group, Question | MMEvalError]) -> Future[list[Answer | MMEvalError]]:
+            group, question = item
+            if isinstance(question, MMEvalError):
+                raise question
+            return self.engine.submit(self._scored(group, question))
+
+        for (group, _), answers in self._in_flight(written, start, max(1, self.most // 4)):
+            each = [answers] * len(group) if isinstance(answers, MMEvalError) else answers
+            for instance, answer in zip(group, each, strict=True):
+                yield instance, _located(answer, instance)
+
+    def rolling(self, instances: Iterable[Instance]) -> Answers:
+        """Log-likelihoods of whole texts, in windows if they are longer than the model's length."""
+
+        def start(instance: Instance) -> Future[Answer]:
+            if instance.images is not None:
+                raise ModelError("Rolling log-likelihoods need a prompt without pictures.")
+            return self.engine.submit(self._rolled(self.writer.encode_text(instance.continuation or "")))
+
+        for instance, answer in self._in_flight(instances, start, self.most):
+            yield instance, _located(answer, instance)
+
+    def _in_flight(
+        self, items: Iterable[Item], start: Callable[[Item], Future[Result]], most: int
+    ) -> Iterator[tuple[Item, Result | MMEvalError]]:
+        """Each item with its result, as the results come; at most `most` are in flight. A typed error is an item's result."""
+        waiting: dict[Future[Result], Item] = {}
+
+        def finished(left: int) -> Iterator[tuple[Item, Result | MMEvalError]]:
+            while len(waiting) > left and time.monotonic() < self._ends_at:
+                done, _ = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+                if not done and self.engine.dead:
+                    raise RuntimeError("vLLM's engine has died; its own lines above say why")
+                for future in done:
+                    item = waiting.pop(future)
+                    try:
+                        yield item, future.result()
+                    except MMEvalError as error:
+                        yield item, error
+
+        try:
+            for item in items:
+                try:
+                    waiting[start(item)] = item
+                except (DataError, ModelError) as error:
+                    yield item, error
+                yield from finished(most - 1)
+            yield from finished(0)
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def _written(self, instance: Instance) -> Question:
+        """The prompt of an instance. Raises DataError for a bad picture."""
+        with IN_FLIGHT.held(instance.pixels):
+            pictures = tuple(instance.images()) if instance.images is not None else ()
+        return Question(self.writer.write_brief(instance, len(pictures)), pictures, instance.image_digests)
+
+    @cached_property
+    def _special(self) -> dict[str, int]:
+        """The special tokens and their ids. As stop strings they end an answer as tokens, since they are not in its text."""
+        tokenizer = self.writer.tokenizer
+        return {token: tokenizer.convert_tokens_to_ids(token) for token in tokenizer.all_special_tokens}
+
+    # Generation
+
+    def _generation(self, instance: Instance, question: Question) -> Future[Answer]:
+        options = GenerationOptions.from_kwargs(instance.generation_kwargs)
+        extra = {"repetition_penalty": self.penalty, **check_options(options)}
+        prompt = question.prompt if question.prompt.ids else Prompt([self.writer.start_token])
+        prompt, cap = fitted(_as_pictured(prompt, question), options.max_new_tokens, self.max_length)
+        self._check_cut(prompt)
+        special = {
+            token: self.writer.tokenizer.convert_tokens_to_ids(token)
+            for token in self.writer.tokenizer.all_special_tokens
+        }
+        sampling: dict[str, Any] = {
+            "max_tokens": cap,
+            "temperature": options.temperature if options.do_sample else 0.0,
+            "stop": [stop for stop in options.until if stop not in special],
+            "stop_token_ids": sorted({special[stop] for stop in options.until if stop in special}),
+            **extra,
+        }
+        if options.do_sample:
+            drawn = {"top_p": options.top_p or 1.0, "top_k": options.top_k or 0, "seed": self.seed_of(instance) % SEEDS}
+            sampling.update(drawn)
+        return self.engine.submit(self._generated(question.request(prompt.ids), sampling, prompt))
+
+    async def _generated(self, request: Mapping[str, Any], sampling: Mapping[str, Any], prompt: Prompt) -> Answer:
+        output = await self.engine.run(request, **sampling)
+        made = output.outputs[0]
+        whole = len(output.prompt_token_ids)
+        usage = {"prompt_tokens": whole, "completion_tokens": len(made.token_ids)}
+        if prompt.image_places:
+            usage["image_tokens"] = whole - len(prompt.ids) + len(prompt.image_places)
+        return Answer(made.text, truncated=made.finish_reason == "length", usage=usage, cut=prompt.dropped > 0)
+
+    # Log-likelihoods
+
+    async def _scored(self, group: Group, question: Question) -> list[Answer | MMEvalError]:
+        """The answers of a group with one context, in its order."""
+        answers: list[Answer | MMEvalError | None] = [None] * len(group)
+        by_prompt: dict[tuple[int, ...], list[tuple[int, Prompt, list[int]]]] = {}
+        for place, instance in enumerate(group):
+            try:
+                prompt, ids = self.writer.split(question.prompt, instance.continuation or "")
+                kept = boundary(_as_pictured(prompt, question), ids, self.writer.start_token, self.max_length)
+                self._check_cut(kept)
+            except (DataError, ModelError) as error:
+                answers[place] = error
+                continue
+            if ids:
+                by_prompt.setdefault(tuple(kept.ids), []).append((place, kept, ids))
+            else:
+                answers[place] = Answer((0.0, True))
+        for rows in by_prompt.values():
+            try:
+                found = await self._continued(question, rows[0][1], [ids for _, _, ids in rows])
+            except MMEvalError as error:
+                found = [error] * len(rows)
+            for (place, _, _), answer in zip(rows, found, strict=True):
+                answers[place] = answer
+        return [answer if answer is not None else ModelError("vLLM gave no log-likelihood.") for answer in answers]
+
+    async def _continued(
+        self, question: Question, prompt: Prompt, continuations: Sequence[list[int]]
+    ) -> list[Answer | MMEvalError]:
+        """The answers of continuations of one prompt."""
+        firsts = sorted({ids[0] for ids in continuations})
+        single = any(len(ids) == 1 for ids in continuations)
+        scores: dict[int, LLOutput] = {}
+        if single or len(continuations) > 1:  # the second step finds the context in the cache
+            output = await self.engine.run(
+                question.request(prompt.ids), max_tokens=1, temperature=0.0, detokenize=False, logprob_token_ids=firsts
+            )
+            made = output.outputs[0]
+            likeliest = made.token_ids[0]
+            scores = {token: (made.logprobs[0][token].logprob, token == likeliest) for token in firsts}
+        tasks = [
+            self._whole(question, prompt, ids) if len(ids) > 1 or ids[0] not in scores else _ready(scores[ids[0]])
+            for ids in continuations
+        ]
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        answers: list[Answer | MMEvalError] = []
+        for ids, one in zip(continuations, found, strict=True):
+            if isinstance(one, BaseException):
+                if not isinstance(one, MMEvalError):
+                    raise one
+                answers.append(one)
+            elif not math.isfinite(one[0]):
+                answers.append(ModelError("The model's log-likelihoods are not finite."))
+            else:
+                usage = {"prompt_tokens": len(prompt.ids), "completion_tokens": len(ids)}
+                answers.append(Answer(one, usage=usage, cut=prompt.dropped > 0))
+        return answers
+
+    async def _whole(self, question: Question, prompt: Prompt, ids: list[int]) -> LLOutput:
+        """The score of a continuation as the end of a prompt."""
+        request = question.request([*prompt.ids, *ids])
+        for skips_cache in (False, True):
+            output = await self.engine.run(
+                request,
+                max_tokens=1,
+                temperature=0.0,
+                prompt_logprobs=0,
+                detokenize=False,
+                skip_reading_prefix_cache=skips_cache,
+            )
+            start = len(output.prompt_token_ids) - len(
+                ids
+            )  # pictures are expanded there, and come before the continuation
+            if skips_cache or start > (output.num_cached_tokens or 0):
+                return _total(output.prompt_logprobs[start:], ids)
+        raise ModelError("vLLM gave no log-probabilities of the prompt.")
+
+    async def _rolled(self, ids: list[int]) -> Answer:
+        total, greedy = 0.0, True
+        for context, scored in windows(ids, self.writer.start_token, self.max_length):
+            found = await self._whole(Question(Prompt(context)), Prompt(context), scored)
+            total, greedy = total + found[0], greedy and found[1]
+        if not math.isfinite(total):
+            raise ModelError("The model's log-likelihoods are not finite.")
+        return Answer((total, greedy), usage={"prompt_tokens": len(ids)})
+
+    def _check_cut(self, prompt: Prompt) -> None:
+        if prompt.dropped and not self.cuts:
+            raise ModelError(
+                f"The prompt has {prompt.dropped + len(prompt.ids)} tokens; with the answer only {len(prompt.ids)} fit "
+                f"(max_length is {self.max_length}).",
+                hint="Use fewer few-shot examples, raise max_length, or use --on_long_prompt cut.",
+            )
+
+
+async def _ready(score: LLOutput) -> LLOutput:
+    return score
+
+
+def _as_pictured(prompt: Prompt, question: Question) -> Prompt:
+    """The prompt marked as one with pictures where it has any: such a prompt is never cut."""
+    return replace(prompt, pictures=(Picture(question.digests, {}),)) if question.pictures else prompt
+
+
+def _total(entries: Sequence[Mapping[int, Any]], ids: Sequence[int]) -> LLOutput:
+    """The sum of the log-probabilities of ids, and whether each is the likeliest. entries: vLLM's, one a token."""
+    found = [entry[token] for entry, token in zip(entries, ids, strict=True)]
+    return math.fsum(each.logprob for each in found), all(each.rank == 1 for each in found)
+
+
+def _prompt_parts(instance: Instance) -> tuple[object, ...]:
+    """Equal for instances with equal prompts."""
+    return instance.context, instance.image_digests, None if instance.image_digests else id(instance.images)
+
+
+def _located(answer: Any, instance: Instance) -> Any:
+    """An error with the task and doc of its instance; an answer unchanged."""
+    return answer.located(f"{instance.task}, doc {instance.doc_id}") if isinstance(answer, MMEvalError) else answer

@@ -1,0 +1,133 @@
+"""`--model openai` against a real `vllm serve`; skipped where vllm is not installed. `.ci/vllm` runs these tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mm_eval.request import RunRequest
+from mm_eval.run import Silent, evaluate
+
+pytest.importorskip("vllm")
+FOLDER = Path(__file__).parents[3] / "assets" / "models"
+MODEL = "tiny-llava"
+"""Its template lacks BOS and writes a space before a given answer: both faults of a served chat."""
+
+
+class Serving:
+    """A `vllm serve` that can be killed and started again on its port."""
+
+    def __init__(self) -> None:
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            self.port = found.getsockname()[1]
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, wait: float = 240) -> None:
+        command = [
+            str(Path(sys.executable).parent / "vllm"),
+            "serve",
+            str(FOLDER / MODEL),
+            "--served-model-name",
+            MODEL,
+        ]
+        command += ["--host", "127.0.0.1", "--port", str(self.port), "--dtype", "float32", "--max-model-len", "2048"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen([*command, "--enforce-eager"], start_new_session=True, **quiet)
+        until = time.monotonic() + wait
+        while wait and time.monotonic() < until:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=2):
+                    return
+            except OSError:
+                assert self.process.poll() is None, "vllm serve ended"
+                time.sleep(1)
+        assert not wait, "vllm serve is not ready"
+
+    def kill(self) -> None:
+        if self.process is not None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Serving]:
+    serving = Serving()
+    serving.start()
+    yield serving
+    serving.kill()
+
+
+def rows(folder: Path) -> dict[tuple[str, int], Any]:
+    found = [json.loads(line) for path in folder.glob("samples/*.jsonl") for line in path.read_text().splitlines()]
+    return {(row["task"], row["doc_id"]): row["resps"] for row in found}
+
+
+def asked(server: Serving, folder: Path, tasks: str, **options: Any) -> RunRequest:
+    address = {"base_url": f"http://127.0.0.1:{server.port}/v1", "model": MODEL}
+    return RunRequest(
+        tasks=tuple(tasks.split(",")),
+        model="openai",
+        model_args=address,
+        sample=True,
+        output_path=str(folder),
+        **options,
+    )
+
+
+def of_hf(folder: Path, tasks: str, **options: Any) -> dict[tuple[str, int], Any]:
+    evaluate(RunRequest(tasks=tuple(tasks.split(",")), model=MODEL, output_path=str(folder), **options))
+    return rows(folder)
+
+
+def test_a_served_chat_gives_the_answers_and_sums_of_hf(server: Serving, tmp_path: Path) -> None:
+    report = evaluate(asked(server, tmp_path / "served", "mme,seedbench_ppl", limit=60))
+    assert report.exit_code == 0 and any("BOS" in note for note in report.notes)
+    expected = of_hf(tmp_path / "hf", "mme,seedbench_ppl", limit=60)
+    assert same(rows(tmp_path / "served"), expected) == 120
+
+
+def test_plain_text_is_scored_as_by_hf_though_the_tokenizer_adds_bos(server: Serving, tmp_path: Path) -> None:
+    report = evaluate(asked(server, tmp_path / "served", "arc_easy", chat_template=False))
+    assert report.exit_code == 0
+    assert same(rows(tmp_path / "served"), of_hf(tmp_path / "hf", "arc_easy", chat_template=False)) == 32
+
+
+def same(mine: dict[tuple[str, int], Any], theirs: dict[tuple[str, int], Any]) -> int:
+    assert mine.keys() == theirs.keys()
+    for key, answers in mine.items():
+        for one, two in zip(answers, theirs[key], strict=True):
+            if isinstance(one, str):
+                assert one == two, key
+            else:
+                assert one[0] == pytest.approx(two[0], abs=1e-4) and one[1] == two[1], key
+    return len(mine)
+
+
+def test_a_server_that_is_killed_and_started_again_fails_nothing(server: Serving, tmp_path: Path) -> None:
+    class Killing(Silent):
+        done = 0
+
+        def tick(self, done: int, failed: int) -> None:
+            self.done += done
+            if self.done >= 60 and not killed:
+                killed.append(self.done)
+                server.kill()
+                threading.Thread(target=server.start, args=(0,)).start()
+
+    killed: list[int] = []
+    report = evaluate(asked(server, tmp_path / "served", "mme", limit=200), Killing())
+    assert killed and report.exit_code == 0, report.problems
+    assert report.results["results"]["mme"]["failed"] == 0

@@ -1,0 +1,177 @@
+"""What a server's /tokenize shows before the first question, and what follows from it."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from mm_eval.types import Answer, Instance
+from tests.faults.server import Server, echo, reply
+from tests.models.openai.test_openai import question
+
+BOS = 1
+
+
+class Tokenizing(Server):
+    """A server with /tokenize and /detokenize, one token a character, and a template in LLaVA's form.
+
+    adds: its tokenizer adds BOS to plain text. writes: its template begins with BOS. gap: what the template puts before an answer
+    that it is given.
+    """
+
+    def __init__(self, adds: bool = True, writes: bool = False, gap: str = " ", handle: Any = None) -> None:
+        super().__init__(handle or (lambda body, nth: echo(body)))
+        self.adds, self.writes, self.gap = adds, writes, gap
+        self.looked: list[str] = []
+
+    def tokenized(self, request: httpx.Request) -> httpx.Response:
+        import json
+
+        body = json.loads(request.content)
+        self.looked.append(request.url.path)
+        if request.url.path == "/detokenize":
+            return httpx.Response(200, json={"prompt": "".join(chr(token) for token in body["tokens"])})
+        if "prompt" in body:
+            text = body["prompt"]
+        else:
+            user, *answer = (message["content"] for message in body["messages"])
+            text = f"USER: {user} ASSISTANT:" + "".join(self.gap + each for each in answer)
+        bos = self.adds and body["add_special_tokens"] or self.writes and "messages" in body
+        return httpx.Response(200, json={"tokens": [BOS] * bos + [ord(character) for character in text]})
+
+
+@pytest.mark.parametrize(
+    ("adds", "writes", "sent"), [(True, False, True), (True, True, None), (False, False, None), (False, True, None)]
+)
+def test_bos_is_requested_where_the_tokenizer_adds_it_and_the_template_lacks_it(
+    adds: bool, writes: bool, sent: Any
+) -> None:
+    server = Tokenizing(adds, writes)
+    [(_, found)] = server.model().generate([question([], "q")])
+    assert isinstance(found, Answer)
+    [(_, body)] = server.requests
+    assert body.get("add_special_tokens") is sent
+
+
+def test_the_report_says_that_bos_is_requested() -> None:
+    model = Tokenizing().model()
+    assert "BOS" not in model.account({})
+    list(model.generate([question([], "q")]))
+    assert "the server's chats lack BOS" in model.account({})
+
+
+def test_extra_body_overrides_it() -> None:
+    server = Tokenizing()
+    list(server.model(extra_body='{"add_special_tokens": false}').generate([question([], "q")]))
+    assert server.requests[0][1]["add_special_tokens"] is False
+
+
+def test_a_server_is_looked_at_once_for_all_questions() -> None:
+    server = Tokenizing()
+    model = server.model()
+    list(model.generate([question([], f"q{n}") for n in range(40)]))
+    list(model.generate([question([], f"r{n}") for n in range(40)]))
+    assert server.looked.count("/tokenize") <= 5 and len(server.requests) == 80
+
+
+def scored(option: str) -> Instance:
+    context = [{"role": "user", "content": "Which?"}]
+    return Instance("loglikelihood", "t", 0, {}, context, continuation=option)
+
+
+def prompt_of(option: str) -> httpx.Response:
+    """A reply with the log-probabilities of a prompt that ends in the option."""
+    entries: list[Any] = [None]
+    entries += [{"7": {"decoded_token": text, "logprob": -0.5, "rank": 1}} for text in (":", option)]
+    return reply("", "length", prompt_logprobs=entries)
+
+
+@pytest.mark.parametrize(("gap", "sent"), [(" ", "a long option"), ("", " a long option")])
+def test_an_option_stands_behind_one_space(gap: str, sent: str) -> None:
+    """LLaVA's template writes "ASSISTANT: " before a given answer, and "ASSISTANT:" before its own."""
+    server = Tokenizing(gap=gap, handle=lambda body, nth: prompt_of(" a long option"))
+    [(_, found)] = server.model().loglikelihood([scored(" a long option")])
+    assert isinstance(found, Answer) and found.output == (-0.5, True)
+    assert server.requests[0][1]["messages"][-1] == {"role": "assistant", "content": sent}
+
+
+def test_a_template_that_puts_more_before_an_option_is_refused_in_words() -> None:
+    server = Tokenizing(gap="\n\n<answer>", handle=lambda body, nth: prompt_of(" a long option"))
+    [(_, found)] = server.model().loglikelihood([scored(" a long option")])
+    assert "no option can be scored" in str(found) and "--model vllm" in str(found)
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("said", [{"choices": []}, {"tokens": "many"}, {"tokens": [1, "x"]}, [], {"tokens": None}])
+def test_any_reply_without_a_list_of_tokens_means_that_there_is_none(said: Any) -> None:
+    class Odd(Server):
+        def tokenized(self, request: httpx.Request) -> httpx.Response:
+            return httpx.Response(200, json=said)
+
+    server = Odd(lambda body, nth: echo(body))
+    [(_, found)] = server.model().generate([question([], "q")])
+    assert isinstance(found, Answer) and "add_special_tokens" not in server.requests[0][1]
+
+
+def test_a_server_that_was_still_loading_is_looked_at_later_and_the_first_question_asked_again() -> None:
+    class Late(Tokenizing):
+        def tokenized(self, request: httpx.Request) -> httpx.Response:
+            self.looked.append("early")
+            return super().tokenized(request) if len(self.looked) > 1 else httpx.Response(503, text="loading")
+
+    server = Late()
+    [(_, found)] = server.model().generate([question([], "q")])
+    assert isinstance(found, Answer)
+    assert [body.get("add_special_tokens") for _, body in server.requests] == [None, True]
+
+
+def test_send_stop_false_leaves_the_stop_strings_to_us() -> None:
+    asked = question([], "a. b")
+    asked.generation_kwargs = {"until": ["."]}
+    for stated, sent in (("true", ["."]), ("false", None)):
+        server = Server(lambda body, nth: echo(body))
+        [(_, found)] = server.model(send_stop=stated).generate([asked])
+        assert found.output == "echo a" and server.requests[0][1].get("stop") == sent
+
+
+def thinking(text: str | None, reasoning: str | None, finish: str = "stop", name: str = "reasoning_content") -> Any:
+    message = {"role": "assistant", "content": text, name: reasoning}
+    return httpx.Response(200, json={"choices": [{"message": message, "finish_reason": finish}]})
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+@pytest.mark.parametrize(
+    ("text", "finish", "output", "truncated"),
+    [
+        ("B", "stop", "<think>Is it A?</think>B", False),
+        ("", "stop", "<think>Is it A?</think>", False),
+        (None, "stop", "<think>Is it A?</think>", False),
+        (None, "length", "<think>Is it A?", True),
+        ("B because", "length", "<think>Is it A?</think>B because", True),
+    ],
+)
+def test_reasoning_is_recorded_before_the_answer_and_is_never_no_content(
+    name: str, text: str | None, finish: str, output: str, truncated: bool
+) -> None:
+    server = Server(lambda body, nth: thinking(text, "Is it A?", finish, name))
+    [(_, found)] = server.model().generate([question([], "q")])
+    assert isinstance(found, Answer) and (found.output, found.truncated) == (output, truncated)
+    assert len(server.requests) == 1
+
+
+def test_a_stop_string_inside_the_reasoning_cuts_nothing() -> None:
+    asked = question([], "q")
+    asked.generation_kwargs = {"until": ["?"]}
+    server = Server(lambda body, nth: thinking("B? yes", "Is it A?"))
+    [(_, found)] = server.model().generate([asked])
+    assert isinstance(found, Answer) and found.output == "<think>Is it A?</think>B"
+
+
+def test_template_values_are_sent_and_decide_the_request_key() -> None:
+    from mm_eval.engine.model import request_key
+
+    server = Server(lambda body, nth: echo(body))
+    plain, without = server.model(), server.model(chat_template_kwargs='{"enable_thinking": false}')
+    list(without.generate([question([], "q")]))
+    assert server.requests[0][1]["chat_template_kwargs"] == {"enable_thinking": False}
+    assert request_key(plain, question([], "q")) != request_key(without, question([], "q"))

@@ -1,0 +1,140 @@
+"""The vLLM adapter on a real engine; skipped where vllm is not installed. `.ci/vllm` installs it and runs these tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mm_eval.engine.model import MODELS, ModelSettings
+from mm_eval.errors import ModelError
+from mm_eval.request import RunRequest
+from mm_eval.run import evaluate
+from tests.models.questions import instance, mixed, outputs, picture
+
+pytest.importorskip("vllm")
+MODELS_FOLDER = Path(__file__).parents[3] / "assets" / "models"
+
+
+@pytest.fixture(scope="module", params=["tiny-llava", "tiny-qwen2-vl"])
+def both(request: pytest.FixtureRequest) -> Iterator[tuple[Any, Any]]:
+    """(the checkpoint on vLLM, the same on transformers), in float32."""
+    folder = {"pretrained": str(MODELS_FOLDER / request.param)}
+    settings = ModelSettings(device="cpu")
+    model = MODELS.get("vllm").create({**folder, "enforce_eager": True, "max_length": 1024}, ModelSettings())
+    model.prepare()
+    yield model, MODELS.get("hf").create({**folder, "max_length": 1024}, settings)
+    model.close()
+
+
+def same(one: Any, other: Any) -> None:
+    """Equal answers; sums within 1e-4, of long texts within a millionth: they add up hundreds of float32 numbers."""
+    mine, theirs = outputs(one), outputs(other)
+    assert mine.keys() == theirs.keys()
+    for key, answer in mine.items():
+        if isinstance(answer, tuple):
+            assert answer[0] == pytest.approx(theirs[key][0], abs=1e-4, rel=1e-6), key
+            assert answer[1] == theirs[key][1], key
+        else:
+            assert answer == theirs[key], key
+
+
+def test_greedy_answers_are_equal(both: tuple[Any, Any]) -> None:
+    rows = mixed(generation_kwargs={"max_new_tokens": 12})
+    same(both[0].generate(rows), both[1].generate(rows))
+
+
+def test_stop_strings_cut_alike(both: tuple[Any, Any]) -> None:
+    rows = mixed(generation_kwargs={"max_new_tokens": 24, "until": [" the", "\n", "."]})
+    same(both[0].generate(rows), both[1].generate(rows))
+
+
+def test_log_likelihoods_agree_with_and_without_pictures(both: tuple[Any, Any]) -> None:
+    rows = [
+        instance("What is shown? " * 12, [picture(90, 60, n)] * (n < 3), doc_id=n, choice=c, continuation=text)
+        for n in range(4)
+        for c, text in enumerate([" yes", " no", " a red circle under a blue square", " a red circle"])
+    ]
+    same(both[0].loglikelihood(rows), both[1].loglikelihood(rows))
+    same(both[0].loglikelihood(rows), both[1].loglikelihood(rows))  # now everything is in the prefix cache
+
+
+def test_rolling_log_likelihoods_agree_over_several_windows(both: tuple[Any, Any]) -> None:
+    text = "The red circle is left of the blue square. Is there a star? " * 120
+    rows = [
+        instance("", chat=False, continuation=text[:length], request_type="loglikelihood_rolling", doc_id=n)
+        for n, length in enumerate([40, 2000, len(text)])
+    ]
+    same(both[0].loglikelihood_rolling(rows), both[1].loglikelihood_rolling(rows))
+
+
+def test_a_sampled_answer_depends_on_its_question_and_seed_alone(both: tuple[Any, Any]) -> None:
+    kwargs = {"max_new_tokens": 12, "temperature": 1.5, "do_sample": True}
+    rows = [instance("Describe it.", [picture(60, 60)], repeat=n, doc_id=n, generation_kwargs=kwargs) for n in range(6)]
+    first = outputs(both[0].generate(rows))
+    again = outputs(both[0].generate(rows[::-1]))
+    assert first == again and len(set(first.values())) > 1
+
+
+def test_a_prompt_that_is_too_long_fails_alone(both: tuple[Any, Any]) -> None:
+    long = instance("What is shown? " * 900, [picture(90, 60)], doc_id=7, generation_kwargs={"max_new_tokens": 4})
+    found = outputs(both[0].generate([*mixed(generation_kwargs={"max_new_tokens": 4}), long]))
+    failed = {key: answer for key, answer in found.items() if isinstance(answer, ModelError)}
+    assert list(failed) == [(7, 0)] and "tokens" in str(failed[7, 0]), failed
+
+
+def test_a_dead_engine_ends_the_run_and_a_second_launch_completes_it(tmp_path: Path) -> None:
+    """SIGKILL to every process of the engine after the first answers: nothing that was answered is requested again."""
+    from mm_eval.models.vllm.engine import Engine
+
+    request = RunRequest(
+        tasks=("mme",),
+        model="vllm",
+        model_args={"pretrained": str(MODELS_FOLDER / "tiny-llava"), "enforce_eager": True},
+        sample=True,
+        limit=48,
+        output_path=str(tmp_path / "run"),
+    )
+    whole, answered = Engine.run, 0
+
+    async def killing(self: Any, prompt: Any, **sampling: Any) -> Any:
+        nonlocal answered
+        output = await whole(self, prompt, **sampling)
+        answered += 1
+        if answered == 20:
+            for pid in _children(os.getpid()):
+                os.kill(pid, signal.SIGKILL)
+        return output
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Engine, "run", killing)
+        first = evaluate(request)
+    assert first.exit_code == 3, "a dead engine is not a clean end"
+    journal = [
+        line for path in (tmp_path / "run" / "journal").glob("*.jsonl") for line in path.read_text().splitlines()
+    ]
+    kept = sum(json.loads(line)["kind"] == "answer" for line in journal)
+    assert 0 < kept < 48
+    second = evaluate(request)
+    assert second.exit_code == 0 and second.results["results"]["mme"]["failed"] == 0
+
+
+def _children(pid: int) -> list[int]:
+    """All processes below one, from /proc."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+    found, front = [], [pid]
+    while front:
+        front = [child for child, parent in parents.items() if parent in front]
+        found += front
+    return found
