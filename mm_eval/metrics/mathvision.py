@@ -1,13 +1,14 @@
 r"""MATH-Vision's rule: the answer in a response, and when two answers are equal.
 
-Source: Wang et al. 2024, arXiv 2402.14804; evaluation/evaluate.py and evaluation/utils.py of github.com/mathllm/MATH-V. Two differences:
-expressions are evaluated by `math_values` and not by Python's `eval`, and time is bounded (see `LONGEST`).
+Source: Wang et al. 2024, arXiv 2402.14804; evaluation/evaluate.py and evaluation/utils.py of github.com/mathllm/MATH-V. Two
+differences: expressions are evaluated by `math_values` and not by Python's `eval`, and time is bounded (see `LONGEST`).
 """
 
 from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 from mm_eval.filters.base import UNPARSED, WHOLE_ANSWER
 from mm_eval.metrics.math_equality import exact
@@ -131,10 +132,10 @@ def _value(text: str) -> float | None:
     if _NO_NUMBER.search(text):
         return None
     text = text.removesuffix("\\%") if percent else text
-    number = exact(text)
+    number: Any = exact(text)
     if number is None:
         number = value_of(re.sub(r"(\d)(?=\\frac)", r"\1\\cdot ", text))
-        if number is None or getattr(number, "imag", 0):
+        if number is None or number.imag:
             return None
     try:
         rounded = round(float(number.real) / (100 if percent else 1), 2)

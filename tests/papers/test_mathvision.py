@@ -11,16 +11,17 @@ from tests.papers.recordings import Recording, tiny_picture, write_answers, writ
 REPOSITORY, COMMIT = "mathllm/MATH-V", "a1f5cc3add200c0cd080fad463e500f44ef1fb41"
 GOLD = Recording(REPOSITORY, COMMIT, "data/test.jsonl")
 RUNS = (
-    "Random-Chance", "closed-source/Gemini/Gemini-Pro", "closed-source/Gemini/Gemini-Pro-CoT", "closed-source/Qwen/Qwen-VL-Max",
-    "closed-source/Qwen/Qwen-VL-Max-CoT", "closed-source/Qwen/Qwen-VL-Plus", "open-source/Internlm/InternLM-XComposer2-VL",
-    "open-source/Internlm/InternLM-XComposer2-VL-CoT", "open-source/LLavA/LLaVA-v1.5-7B", "open-source/LLavA/LLaVA-v1.5-13B",
-    "open-source/ShereGPT4V/ShareGPT4V-7B", "open-source/ShereGPT4V/ShareGPT4V-13B", "open-source/Sphinx/SPHINX-MoE",
-    "open-source/Sphinx/SPHINX-v2", "closed-source/GPT/GPT4-CoT (Text Only)", "closed-source/GPT/ChatGPT3.5-CoT (Text+Image Caption)",
+    "Random-Chance", "closed-source/Gemini/Gemini-Pro", "closed-source/Gemini/Gemini-Pro-CoT",
+    "closed-source/Qwen/Qwen-VL-Max", "closed-source/Qwen/Qwen-VL-Max-CoT", "closed-source/Qwen/Qwen-VL-Plus",
+    "open-source/Internlm/InternLM-XComposer2-VL", "open-source/Internlm/InternLM-XComposer2-VL-CoT",
+    "open-source/LLavA/LLaVA-v1.5-7B", "open-source/LLavA/LLaVA-v1.5-13B", "open-source/ShereGPT4V/ShareGPT4V-7B",
+    "open-source/ShereGPT4V/ShareGPT4V-13B", "open-source/Sphinx/SPHINX-MoE", "open-source/Sphinx/SPHINX-v2",
+    "closed-source/GPT/GPT4-CoT (Text Only)", "closed-source/GPT/ChatGPT3.5-CoT (Text+Image Caption)",
 )  # fmt: skip
 RESPONSES = {run: Recording(REPOSITORY, COMMIT, f"outputs/{run}.jsonl") for run in RUNS}
 NUMBERS = {run: Recording(REPOSITORY, COMMIT, f"outputs/{run}_result.json") for run in RUNS}
 DIFFERENT = {("closed-source/Gemini/Gemini-Pro", "3013"): (1.0, False)}
-"""{(run, id): (our score, the recorded verdict)}: "4/3" for \\frac{4}{3}, recorded as wrong, is right by the official code as well."""
+"""{(run, id): (our score, the recorded verdict)}. "4/3" for \\frac{4}{3}, recorded as wrong, is right by the official code."""
 
 
 @pytest.fixture(scope="module")

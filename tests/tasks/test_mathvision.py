@@ -116,9 +116,12 @@ def test_unclosed_thinking_is_no_answer_and_categories_are_counted(cli, tmp_path
 
 @pytest.mark.parametrize(
     ("one", "other", "equal"),
-    [("6\\frac{1}{4}", "1.5", True), ("1:2", "0.5", True), ("$20\\%$", "0.2", True), ("e", "2.72", False), ("|-3|", "3", False),
-     ("5.so, even", "5", True), ("\\frac{1}{4}}. The answer is", "0.25", True), ("x", "x", True), ("1,000", "1000", True),
-     ("1/900", "1/1024", True), ("[1,2]", "(1,2)", False), ("(a,1.001)", "(a,1)", True), ("", "", False), ("9^9^9^9", "1", False)],
+    [
+        ("6\\frac{1}{4}", "1.5", True), ("1:2", "0.5", True), ("$20\\%$", "0.2", True), ("e", "2.72", False),
+        ("|-3|", "3", False), ("5.so, even", "5", True), ("\\frac{1}{4}}. The answer is", "0.25", True), ("x", "x", True),
+        ("1,000", "1000", True), ("1/900", "1/1024", True), ("[1,2]", "(1,2)", False), ("(a,1.001)", "(a,1)", True),
+        ("", "", False), ("9^9^9^9", "1", False),
+    ],
 )  # fmt: skip
 def test_equality_is_the_official_one(one: str, other: str, equal: bool) -> None:
     """Surprises included: a mixed number is a product, and numbers are rounded to two decimal places."""
