@@ -11,8 +11,9 @@ import re
 from collections.abc import Sequence
 
 from mm_eval.filters.base import UNPARSED, WHOLE_ANSWER
+from mm_eval.filters.math_answer import last_boxed
 from mm_eval.metrics.generation import edit_distance
-from mm_eval.metrics.math_equality import last_boxed, plain_math
+from mm_eval.metrics.math_equality import plain_math
 
 LONGEST = 20_000
 """The most characters of a response that are read; of a longer one the end, where the answer is."""
