@@ -39,7 +39,7 @@ from mm_eval.metrics.loglikelihood import (
     exact_match_mc,
     logprob_fn,
 )
-from mm_eval.metrics.math_equality import last_boxed, math_equal, math_equal_fn
+from mm_eval.metrics.math_equality import math_equal, math_equal_fn
 from mm_eval.metrics.metric import (
     AGGREGATIONS,
     DEFAULT_METRICS,
@@ -115,7 +115,6 @@ __all__ = [
     "exact_match_fn",
     "exact_match_mc",
     "filter_kwargs",
-    "last_boxed",
     "logprob_fn",
     "math_equal",
     "math_equal_fn",

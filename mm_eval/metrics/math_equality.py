@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from mm_eval.filters.math_answer import last_boxed
 from mm_eval.metrics.generation import best_over_targets
 from mm_eval.metrics.math_values import DIGITS, Value, samples, value_of, variables
 from mm_eval.metrics.metric import metric
@@ -20,7 +21,6 @@ LONGEST = 2000
 """The most characters of an answer whose notation is simplified; a longer one is only compared as text."""
 _MOST_PARTS = 50
 
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*(?=\{)")
 _TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|mbox|operatorname|rm|bf)\s*\{([^{}]*)\}")
 _UNIT = re.compile(
     r"(?<=[\d}\s)])\s*(?:square|cubic|sq\.?|cu\.?)?\s*(?:degrees?|cm|mm|km|centimet(?:er|re)s?|met(?:er|re)s?|miles?|seconds?|"
@@ -57,19 +57,6 @@ def math_equal(one: str, other: str, decimals: int | None = None) -> bool:
     return _equal(plain_math(one), plain_math(other), decimals, depth=0)
 
 
-def last_boxed(text: str) -> str | None:
-    r"""The content of the last \boxed{...} whose braces are balanced; None without one."""
-    for box in reversed([match.end() for match in _BOX.finditer(text)][-20:]):
-        depth = 0
-        for place in range(box, len(text)):
-            escaped = text[place - 1] == "\\" and text[place - 2 : place] != "\\\\"
-            if text[place] in "{}" and not escaped:
-                depth += 1 if text[place] == "{" else -1
-                if depth == 0:
-                    return text[box + 1 : place]
-    return None
-
-
 def plain_math(text: str) -> str:
     """An answer in one notation: without blanks, units, signs of currency, percent and degree, and without LaTeX's layout."""
     text = text.strip().rstrip(".").strip().replace("\\\\", "\1" if _MATRIX.search(text) else "\\")
@@ -89,6 +76,7 @@ def plain_math(text: str) -> str:
     name, equals, rest = text.partition("=")
     if equals and re.fullmatch(r"[A-Za-z](?:_\{?\w\}?)?", name) and rest and "=" not in rest and "," not in rest:
         text = rest
+    text = re.sub(r"^[A-Za-z]\\in(?![a-z]) ?", "", text)  # an interval of x
     return text[1:] if text.startswith("+") else text
 
 
@@ -194,13 +182,26 @@ def _parts(text: str) -> tuple[str, list[str]]:
     for kind, separator in (("cup", "\\cup"), ("", ",")):
         parts = _split(text, separator)
         if len(parts) > 1:
-            return kind, parts
+            return kind, _both_signs(parts)
     if text.count("\\pm") == 1 and "," not in text:
-        return "", [text.replace("\\pm", "+").removeprefix("+"), text.replace("\\pm", "-")]
+        return "", _both_signs([text])
     if len(text) > 2 and text[-1] in _CLOSING.get(text[0], "") and _closes_at_end(text):
         inner = _split(text[1:-1], ",")
+        if text[0] == "{":
+            inner = _both_signs(inner)
         return text[0] + text[-1] if len(inner) > 1 else "", inner
     return "", [text]
+
+
+def _both_signs(parts: list[str]) -> list[str]:
+    r"""The elements with both values of one that has a single \pm."""
+    found = []
+    for part in parts:
+        if part.count("\\pm") == 1:
+            found += [part.replace("\\pm", "+").removeprefix("+"), part.replace("\\pm", "-")]
+        else:
+            found.append(part)
+    return found
 
 
 def _closes_at_end(text: str) -> bool:

@@ -30,6 +30,7 @@ _COMMANDS = frozenset({
 """The commands that are read; the parser evaluates some of the others, such as \\binom, at once and without bounds."""
 _WORDS = re.compile(r"(?<![A-Za-z\\])(arcsin|arccos|arctan|sin|cos|tan|sqrt|log|ln|pi)(?![A-Za-z])")
 _COMMAND = re.compile(r"\\([A-Za-z]+|.)")
+_POWER_OF_A_FACTOR = re.compile(r"(?<!sin)(?<!cos)(?<!tan)(?<!cot)(?<!sec)(?<!csc)(?<!log)\^(\w)\(")
 _KNOWN_CHARACTERS = re.compile(r"[0-9A-Za-z\\{}()\[\]+\-*/^_!|. ]+")
 _LOCK = Lock()
 """The parser of latex2sympy2_extended shares its tables between threads."""
@@ -49,6 +50,8 @@ def expression(text: str) -> Any:
     if not text or len(text) > LONGEST or not _KNOWN_CHARACTERS.fullmatch(text) or _depth(text) > DEEPEST:
         return None
     text = _bare_arguments(_WORDS.sub(r"\\\1 ", text))
+    text = _POWER_OF_A_FACTOR.sub(r"^{\1}\\cdot (", text)
+    text = re.sub(r"(?<![\^_])([\d)])\(", r"\1\\cdot (", text)  # the parser takes 3(4) for a mixed number, 3 + 4
     if any(name not in _COMMANDS for name in _COMMAND.findall(text)) or _is_prose(text):
         return None
     from latex2sympy2_extended import latex2sympy
@@ -112,7 +115,7 @@ def _bare_arguments(text: str) -> str:
     text = re.sub(r"\\frac\s*([0-9A-Za-z])\s*([0-9A-Za-z])", r"\\frac{\1}{\2}", text)
     text = re.sub(r"\\frac\s*([0-9A-Za-z])\s*\{", r"\\frac{\1}{", text)
     text = re.sub(r"(\\frac\s*\{[^{}]*\})\s*([0-9A-Za-z])", r"\1{\2}", text)
-    return re.sub(r"\\sqrt\s*([0-9]+|[A-Za-z])", r"\\sqrt{\1}", text)
+    return re.sub(r"\\sqrt\s*(?:([0-9]+|[A-Za-z])|\(([^()]*)\))", r"\\sqrt{\1\2}", text)
 
 
 def _is_prose(text: str) -> bool:

@@ -5,11 +5,14 @@ import time
 
 import pytest
 
+from mm_eval.filters.math_answer import last_boxed
 from mm_eval.metrics import METRICS
-from mm_eval.metrics.math_equality import last_boxed, math_equal, math_equal_fn
+from mm_eval.metrics.math_equality import math_equal, math_equal_fn
 from mm_eval.metrics.math_values import value_of
 
 EQUAL = [
+    (r"\{1\pm\sqrt{5},-2\}", r"\{-2, 1+\sqrt5, 1-\sqrt5\}"), (r"x \in [-2,7]", "[-2, 7]"), (r"\pm 2", "-2, 2"),
+    ("sqrt(9)", "3"), ("3(4)", "12"), ("2(3)(4)", "24"), ("5(2)^2", "20"), ("x^2(x+1)", "x^3+x^2"),
     (r"\frac{1}{2}", "0.5"), (r"\frac12", "1/2"), (r"\dfrac{1}{2}", r"\tfrac 12"), ("0.50", ".5"), ("5.", "5"),
     ("1,000", "1000"), ("1{,}234.50", "1234.5"), (r"10\,000", "10000"), (r"25\%", "25"), ("25 %", "25"), (r"\$5", "5"),
     (r"60^\circ", "60"), ("90°", "90"), ("60 degrees", "60"), (r"12\text{ cm}", "12"), (r"12 \text{ cm}^2", "12"),
