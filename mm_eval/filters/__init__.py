@@ -5,7 +5,7 @@
 A filter is one decorated class; `function: name` in a task's `filter_list` finds it by its name.
 """
 
-from mm_eval.filters import extraction, letters, selection, transformation, yes_no
+from mm_eval.filters import extraction, letters, selection, transformation, yes_no, yes_no_words
 from mm_eval.filters.base import (
     FILTERS,
     INVALID,
@@ -42,4 +42,5 @@ __all__ = [
     "selection",
     "transformation",
     "yes_no",
+    "yes_no_words",
 ]
