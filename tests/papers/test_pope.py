@@ -16,9 +16,7 @@ ANSWERS_13B = Recording(LLAVA, LLAVA_COMMIT, f"{FOLDER}/answers/llava-v1.5-13b.j
 ANSWERS_7B = Recording(COPY, COPY_COMMIT, f"{FOLDER}/answers/llava-v1.5-7b.jsonl")
 """Someone's run of the 7B model that stopped after 5,712 of the 8,910 questions; its printed numbers are PRINTED_7B."""
 CATEGORIES = ("random", "popular", "adversarial")
-LABELS = {
-    category: Recording(COPY, COPY_COMMIT, f"{FOLDER}/coco/coco_pope_{category}.json") for category in CATEGORIES
-}
+LABELS = {category: Recording(COPY, COPY_COMMIT, f"{FOLDER}/coco/coco_pope_{category}.json") for category in CATEGORIES}
 PAPER_13B = {"random": 87.1, "popular": 86.2, "adversarial": 84.5}
 COUNTS_7B = {"adversarial": (1187, 133, 1367, 313), "random": (1104, 29, 1285, 294)}
 PRINTED_7B = {

@@ -2,6 +2,7 @@
 
 from datasets import Image, Value
 from drawing import SHAPES
+
 from samples import Row, Sample, drawn, png, rng
 
 CATEGORIES = ("adversarial", "popular", "random")
