@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.catalog.config import TaskConfig
+from mm_eval.catalog.config import ASKS_NOTHING, TaskConfig
 from mm_eval.catalog.manager import Loaded, TaskManager
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import MODELS, Model, ModelSettings
@@ -88,7 +88,7 @@ class Prepared(OpenedTasks):
             "tasks": {
                 name: {
                     "path": task.path,
-                    "config": {"stated": task.config.to_json(), "with_functions": task.config.digest()},
+                    "config": {"stated": task.config.to_json(ASKS_NOTHING), "with_functions": task.config.digest()},
                     "asked": requests_digest(task, self.styles[name], self.doc_ids[name]),
                     "data": task.docs.fingerprint,
                     **({"examples": examples} if (examples := task.examples_fingerprint) else {}),

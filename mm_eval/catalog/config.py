@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mm_eval.catalog import schema
+from mm_eval.catalog.categories import CategoryLevel, levels_of
 from mm_eval.catalog.draws import Draws
 from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
 from mm_eval.catalog.functions import FunctionRef, draws_of
@@ -24,6 +25,8 @@ from mm_eval.types import OutputType
 
 NOT_ALLOWED_IN_NAMES = ("::", "@", ",", "\n", "\r", "*", "?", "[", "#")
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group", "aliases", "categories")
+ASKS_NOTHING = ("aliases", "categories")
+"""Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs."""
 SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer")
 METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction")
 
@@ -217,6 +220,11 @@ class TaskConfig:
 
         return is_from_lmms_eval(self.source, self.file, schema.functions_in(self.source))
 
+    @cached_property
+    def category_levels(self) -> list[CategoryLevel]:
+        """The levels of its `categories`, in the order written."""
+        return levels_of(self.categories, self.where("categories"))
+
     def draws(self) -> Draws:
         """A new random stream for the functions of this task, which must be resolved."""
         return draws_of(schema.functions_in(self.source))
@@ -229,9 +237,9 @@ class TaskConfig:
         """sha256 over the digest and the display keys: two equal tasks at different places share it."""
         return digest_of([self.digest(), self.display_name, list(self.tag)])
 
-    def to_json(self) -> dict[str, Any]:
-        """The config for results.json: the keys as written, functions by name."""
-        return {"task": self.name, **self._canonical(str)}
+    def to_json(self, hide: tuple[str, ...] = ()) -> dict[str, Any]:
+        """The config for results.json: the keys as written, functions by name. hide: keys to leave out."""
+        return {"task": self.name, **self._canonical(str, hide)}
 
     def _canonical(self, function: Callable[[FunctionRef], Any], hide: tuple[str, ...] = ()) -> dict[str, Any]:
         stated = without(self.source, (*hide, *schema.HARMLESS, *schema.UNSUPPORTED, "task", "formats"))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from mm_eval.catalog.categories import levels_of
 from mm_eval.catalog.functions import FunctionRef
 from mm_eval.catalog.located import LocatedDict, located, where_item
 from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
@@ -247,7 +248,7 @@ def _check_key(config: LocatedDict, key: Any, rules: Mapping[str, Rule], what: s
 
 def check_task(source: LocatedDict, what: str, has_class: bool) -> None:
     """ConfigError with every fault of single keys, reported together. has_class: the task has a `class`."""
-    checks: list[Callable[[], None]] = [
+    checks: list[Callable[[], object]] = [
         lambda: check_keys(source, TASK_KEYS, what, extra=has_class),
         lambda: _check_generation_blocks(source),
         lambda: _check_prompt_blocks(source),
@@ -256,6 +257,8 @@ def check_task(source: LocatedDict, what: str, has_class: bool) -> None:
         checks.append(lambda: check_keys(located(fewshot), FEWSHOT_KEYS, "fewshot_config"))
     if all(source.get(key) is None or _is_mappings(source[key]) for key in ("metric_list", "filter_list")):
         checks.append(lambda: _check_pipelines(source))
+    if _is_mappings(source.get("categories")):
+        checks.append(lambda: levels_of(source["categories"], source.where("categories")))
     raise_all(collected([*checks, *(reference.check for reference in functions_in(source))]))
 
 

@@ -114,13 +114,17 @@ def standard_error(
     *,
     bootstrap_iters: int = 100_000,
     seed: int = DEFAULT_SEED,
+    most_calls: int | None = None,
 ) -> StandardError:
-    """The standard error of aggregation(values), by the method that fits the aggregation (see above)."""
+    """The standard error of aggregation(values), by the method that fits the aggregation (see above).
+
+    most_calls: how often the aggregation may be called at most; by default as often as the method needs.
+    """
     members = _members(len(values), clusters)
     if len(members) < 2:
         return StandardError(None, f"{len(members)} cluster of {len(values)} docs: no standard error.")
     try:
-        return _by_kind(aggregation, values, clusters, members, bootstrap_iters, seed)
+        return _by_kind(aggregation, values, clusters, members, bootstrap_iters, seed, most_calls)
     except Exception as error:
         name = getattr(aggregation, "__name__", repr(aggregation))
         return StandardError(
@@ -137,6 +141,7 @@ def _by_kind(
     members: Members,
     iters: int,
     seed: int,
+    most_calls: int | None,
 ) -> StandardError:
     traits = traits_of(aggregation)
     if traits.is_mean:
@@ -148,9 +153,11 @@ def _by_kind(
         return _linearised(traits.influence(values), [_stratum(traits, value) for value in values], members)
     sums = _trusted_sums(aggregation, traits, values)
     if sums is None and traits.smooth is not False:
-        return _without_draws(aggregation, traits, values, members, seed)
+        return _without_draws(aggregation, traits, values, members, seed, most_calls)
     if iters < 2:
         return StandardError(None, f"bootstrap_iters is {iters}: no standard error.")
+    if most_calls is not None and sums is None and traits.weighted is None:
+        iters = min(iters, most_calls)
     deviation = _deviation(_draws(aggregation, traits, sums, values, members, iters, seed))
     return _checked(deviation, "the number is not finite on some draws: no standard error.")
 
@@ -189,13 +196,18 @@ def _linearised(influences: Sequence[float], strata: Sequence[Hashable], members
 
 
 def _without_draws(
-    aggregation: Statistic, traits: Traits, values: Sequence[Any], members: Members, seed: int
+    aggregation: Statistic,
+    traits: Traits,
+    values: Sequence[Any],
+    members: Members,
+    seed: int,
+    most_calls: int | None,
 ) -> StandardError:
     """The jackknife, or half samples if the function is not declared smooth and its values show that it jumps.
 
     A number that grows with the docs (a count) is half as large on half of them: it keeps the jackknife.
     """
-    most = max(LEAST_REPLICATES, MOST_VALUES // len(values))
+    most = most_calls or max(LEAST_REPLICATES, MOST_VALUES // len(values))
     found = jackknife(aggregation, values, members, traits.stratum, traits.content, most=most, seed=seed)
     if traits.smooth or not found.jumps:
         return found.error

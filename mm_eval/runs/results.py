@@ -57,6 +57,8 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[dict[
             name: {"original": len(plan.tasks[name].docs), "effective": score.n} for name, score in scores.items()
         },
     }
+    if categories := {name: found for name, score in scores.items() if (found := category_rows(score))}:
+        results["categories"] = categories
     return results, order
 
 
@@ -91,8 +93,22 @@ COUNTS = ("n", "failed", "unparsed", "truncated", "cut", "ties")
 
 def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
     """One task's numbers and counts."""
-    row: dict[str, Any] = {"alias": alias, **as_row(scores.numbers)}
-    row.update({count: getattr(scores, count) for count in COUNTS})
+    row: dict[str, Any] = {"alias": alias, **_row(scores)}
+    if warning := scores.silent.warning:
+        row["warnings"] = [warning]
+    return row
+
+
+def category_rows(scores: TaskScores) -> dict[str, dict[str, dict[str, Any]]]:
+    """{level: {category: its numbers and counts}} of a task; empty where it has no categories."""
+    return {
+        level: {name: _row(of_category) for name, of_category in found.items()}
+        for level, found in scores.categories.items()
+    }
+
+
+def _row(scores: TaskScores) -> dict[str, Any]:
+    row: dict[str, Any] = {**as_row(scores.numbers), **{count: getattr(scores, count) for count in COUNTS}}
     if scores.not_requested:
         row["not_requested"] = scores.not_requested
     row.update(_fewer({str(number.key): number.n or 0 for number in scores.numbers}, scores.scored))
@@ -102,8 +118,6 @@ def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
         row["unparsed_by_filter"] = dict(scores.unparsed_by)
     if scores.notes:
         row["notes"] = list(scores.notes)
-    if warning := scores.silent.warning:
-        row["warnings"] = [warning]
     return row
 
 
