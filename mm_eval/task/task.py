@@ -346,6 +346,7 @@ def _load_split(
         source,
         where=config.where(key),
         task=config.path,
+        mirrors=config.dataset_mirrors,
         kwargs=options,
         process=process,
         draws=config.draws(),
