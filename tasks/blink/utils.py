@@ -11,6 +11,11 @@ from PIL.Image import Image
 
 LETTERS = "ABCDE"
 DISCLAIMED = ("Forensic_Detection", "Jigsaw", "Art_Style")
+PICTURES = {
+    "Art_Style": 3, "Forensic_Detection": 4, "Functional_Correspondence": 2, "Jigsaw": 3, "Multi-view_Reasoning": 2,
+    "Semantic_Correspondence": 2, "Visual_Correspondence": 2, "Visual_Similarity": 3,
+}  # fmt: skip
+"""The tasks with several pictures, and how many."""
 _FIRST_LETTER = re.compile(r"[(\s]*([A-Za-z])")
 
 Doc = Mapping[str, Any]
@@ -29,14 +34,14 @@ def doc_to_text(doc: Doc, model_specific_prompt_kwargs: Mapping[str, Any] | None
     disclaimer: precedes the prompts of three tasks. In pre_prompt, {letters} are the letters of the options.
     """
     block = model_specific_prompt_kwargs or {}
-    if form := block.get("form"):
-        count = len(doc_to_visual(doc))
-        marks = "".join(f"Image-{number}: <image>\n" for number in range(1, count + 1)) if count > 1 else ""
-        options = "\n".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, doc["choices"], strict=False))
-        return str(form.format(pictures=marks, question=doc["question"], options=options))
-    letters = ", ".join(LETTERS[: len(doc["choices"])])
-    disclaimer = block.get("disclaimer", "") if doc["idx"].rpartition("_")[0].endswith(DISCLAIMED) else ""
-    return f"{block.get('pre_prompt', '').replace('{letters}', letters)}{disclaimer}{doc['prompt']}"
+    task = doc["idx"].partition("_")[2].rpartition("_")[0]  # of "val_Art_Style_1"
+    form, disclaimer = block.get("form"), block.get("disclaimer", "")
+    before = block.get("pre_prompt", "").replace("{letters}", ", ".join(LETTERS[: len(doc["choices"])]))
+    if not form:
+        return f"{before}{disclaimer if task in DISCLAIMED else ''}{doc['prompt']}"
+    names = "".join(f"Image-{number}: <image>\n" for number in range(1, PICTURES.get(task, 0) + 1))
+    options = "\n".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, doc["choices"], strict=False))
+    return str(form.format(pictures=names, question=doc["question"], options=options))
 
 
 def read_choice(answer: str, count: int) -> str | None:

@@ -82,6 +82,17 @@ def test_llava_13b_has_the_f1_of_its_paper(cli, tmp_path: Path) -> None:
     assert (row["n"], row["failed"], row["unparsed"]) == (8910, 0, 0)
     assert 100 * row["f1_mean,none"] == pytest.approx(sum(PAPER_13B.values()) / 3, abs=0.05)
     assert 100 * row["f1_mean,none"] == pytest.approx(85.94688, abs=1e-5)
+    for category, printed in PAPER_13B.items():
+        found = ran.results["categories"]["pope"]["category"][category.capitalize()]
+        pairs = [(r["answer"], a) for r, a in zip(rows, said, strict=True) if r["category"] == category]
+        counts = [
+            sum(pair in kind for pair in pairs)
+            for kind in ([("yes", "Yes")], [("no", "Yes")], [("no", "No")], [("yes", "No")])
+        ]
+        assert sum(counts) == found["n"] == (2910 if category == "random" else 3000)
+        for name, value in rates(counts).items():
+            assert found[f"{name},none"] == pytest.approx(value, abs=1e-12), (category, name)
+        assert round(100 * found["f1,none"], 1) == printed
     assert all(isinstance(row[f"{name}_stderr,none"], float) for name in ("f1_mean", "f1", "acc", "yes_rate"))
 
 
@@ -92,6 +103,10 @@ def test_a_run_of_llava_7b_has_the_numbers_that_its_authors_printed(cli, tmp_pat
     row = ran.results["results"]["pope"]
     assert row["n"] == 5712
     assert row["f1_mean,none"] == pytest.approx(sum(each["f1"] for each in PRINTED_7B.values()) / 2, abs=1e-12)
+    for category, printed in PRINTED_7B.items():
+        found = ran.results["categories"]["pope"]["category"][category.capitalize()]
+        for name, value in printed.items():
+            assert found[f"{name},none"] == pytest.approx(value, abs=1e-12), (category, name)
     together = [sum(pair) for pair in zip(*COUNTS_7B.values(), strict=True)]
     for name, value in rates(together).items():
         assert row[f"{name},none"] == pytest.approx(value, abs=1e-12), name
