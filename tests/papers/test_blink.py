@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mm_eval.tasks.blink.utils import read_choice
 
-from tasks.blink.utils import read_choice
 from tests.papers.recordings import Recording, tiny_picture, write_answers, write_table
 
 REPOSITORY, COMMIT = "zeyofu/BLINK_Benchmark", "2d6a779be4aa1ad0d38d7aa539bcb43b6dd81592"

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from mm_eval.tasks.blink.utils import lmms_process_results, process_results
 
-from tasks.blink.utils import lmms_process_results, process_results
 from tests.tasks.answers import answered, prompt
 
 QUESTION = "Which image has a shape that the others lack?"

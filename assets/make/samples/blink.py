@@ -63,6 +63,9 @@ def questions() -> dict[str, tuple[str, list[str], int, list[Pillow.Image]]]:
     pen.rectangle((18, 18, 62, 62), outline=COLORS["red"])
     pen.rectangle((40, 40, 90, 90), outline=COLORS["green"])
     reference = four(star, marked=False)
+    pair = shapes(
+        ("circle", "yellow", 24, 40, 16), ("circle", "black", 72, 40, 16), marks=(("A", 20, 62), ("B", 68, 62))
+    )
     return {
         "Art_Style": ("Which image is drawn in the color of the first image?", SECOND_THIRD, 1,
                       [lone("star", "red"), lone("star", "blue"), lone("circle", "red")]),
@@ -83,7 +86,7 @@ def questions() -> dict[str, tuple[str, list[str], int, list[Pillow.Image]]]:
         "Relative_Depth": ("Which of two equal balls is closer to the camera?", ["A is closer", "B is closer"], 0,
                            [near_far]),
         "Relative_Reflectance": ("Which point is darker?", ["A is darker", "B is darker", "About the same"], 1,
-                                 [shapes(("circle", "yellow", 24, 40, 16), ("circle", "black", 72, 40, 16), marks=(("A", 20, 62), ("B", 68, 62)))]),
+                                 [pair]),
         "Semantic_Correspondence": ("Which point of the second image is on the same shape as REF?", POINTS, 2,
                                     [reference, four(*corners)]),
         "Spatial_Relation": ("Is the star above the circle?", ["yes", "no"], 1,
