@@ -87,6 +87,14 @@ def numbers_of(row: Mapping[str, Any], better: Mapping[str, bool] | None = None)
     return found
 
 
+def headline_of(results: Mapping[str, Any], name: str) -> Number | None:
+    """The number by which a task is compared: that of `metadata.metric`, else the first. None if it has no numbers."""
+    stated = results["configs"].get(name, {}).get("metadata") or {}
+    numbers = numbers_of(results["results"][name], results["higher_is_better"].get(name))
+    wanted = (number for number in numbers if stated.get("metric") in (number.metric, str(number.key)))
+    return next(wanted, numbers[0] if numbers else None)
+
+
 COUNTS = ("n", "failed", "unparsed", "truncated", "cut", "ties")
 """The integers of every row. `not_requested` stands beside them where it is not zero."""
 
