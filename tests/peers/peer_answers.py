@@ -114,7 +114,9 @@ def main(peer: str, spec: Mapping[str, Any]) -> Any:
         try:
             found[task] = run(task, spec, suite)
         except (Exception, SystemExit) as error:  # of the task's own code, of its data, or of the package
-            found[task] = {"refused": f"{type(error).__name__}: {error}"[:300]}
+            retried = getattr(error, "last_attempt", None)
+            reason = retried.exception() if retried is not None else error
+            found[task] = {"refused": f"{type(reason).__name__}: {reason}"[:300]}
         print(task, found[task].get("refused", "done"), flush=True)
     return found
 

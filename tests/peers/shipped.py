@@ -26,7 +26,8 @@ from tests.peers import given_answers, recorded, suites
 from tests.peers.given_answers import Gold
 
 ROOT = Path(__file__).resolve().parents[2]
-VARIANT = "_lmms"
+VARIANT, VARIANTS = "_lmms", {"seedbench_first_character": "seedbench"}
+"""How a variant with the peer's rule is called, and the variant with another name."""
 NO_SAMPLE = ("can't be loaded", "not found. Available")
 """What a task says whose subset is not in the sample: MMLU has three of 57 there."""
 SAME_METRIC = {
@@ -76,7 +77,7 @@ def pairs(names: Sequence[str], others: Mapping[str, str], theirs: set[str]) -> 
     for alias, name in others.items():
         aliases.setdefault(name, []).append(alias)
     for name in names:
-        plain = name.removesuffix(VARIANT)
+        plain = VARIANTS.get(name, name.removesuffix(VARIANT))
         found = [each for each in (name, *aliases.get(name, ()), plain, *aliases.get(plain, ())) if each in theirs]
         if found:
             yield Pair(name, found[0])
@@ -169,7 +170,7 @@ def compare(peer: str, python: Path, scratch: Path, quick: bool, reuse: bool = F
     """The values of every task that both have."""
     out = scratch / "out" / f"shipped-{peer}"
     out.mkdir(parents=True, exist_ok=True)
-    environment = {**suites.environment_of(out, "home-peer"), "MM_EVAL_SHIPPED": "1"}
+    environment = suites.environment_of(out, "home-peer")
     root = data_root(out / "data", [])
 
     def ask_peer(spec: Mapping[str, Any], name: str) -> Any:
@@ -178,7 +179,7 @@ def compare(peer: str, python: Path, scratch: Path, quick: bool, reuse: bool = F
         if not (reuse and result.exists()):
             shutil.rmtree(out / "home-peer", ignore_errors=True)
             command = [str(python), str(suites.HERE / "peer_answers.py"), peer, str(said), str(result)]
-            suites._call(command, root, environment, out / f"{name}.log")
+            suites.call(command, root, environment, out / f"{name}.log")
         return json.loads(result.read_text(encoding="utf-8"))
 
     theirs = set(ask_peer({}, "names"))
@@ -211,7 +212,7 @@ def compare(peer: str, python: Path, scratch: Path, quick: bool, reuse: bool = F
         ]
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         folder = run_ours(names, path, root, out / "ours")
-        _add(report, form, [pair for pair in used if pair.ours in answers], folder, results)
+        add(report, form, [pair for pair in used if pair.ours in answers], folder, results)
     return report
 
 
@@ -240,7 +241,7 @@ def _answers(
     return by_form, used
 
 
-def _add(report: Report, form: str, used: Sequence[Pair], folder: Path, results: Mapping[str, Any]) -> None:
+def add(report: Report, form: str, used: Sequence[Pair], folder: Path, results: Mapping[str, Any]) -> None:
     """Adds the values of a form to a report: prompts once, numbers as "metric@form"."""
     said = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     mine = recorded.ours(folder)
