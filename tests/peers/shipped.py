@@ -225,7 +225,7 @@ def _answers(
     """
     by_form: dict[str, dict[str, dict[int, Any]]] = {}
     used, made = [], {}
-    for pair in sorted(found, key=lambda pair: pair.ours.endswith(VARIANT)):
+    for pair in sorted(found, key=lambda pair: pair.ours.endswith(VARIANT) or pair.ours in VARIANTS):
         try:
             if pair.theirs not in made:
                 right = golds(pair.ours, root)
