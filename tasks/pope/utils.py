@@ -26,23 +26,24 @@ def _item(doc: Mapping[str, Any], said: str) -> dict[str, str]:
 
 def pope_process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
     """One answer, as the filter `pope_yes_no` reads it, for every rate."""
-    return dict.fromkeys(("acc", "precision", "recall", "f1", "f1_mean", "yes_rate"), _item(doc, str(results[0])))
+    item = _item(doc, str(results[0]))
+    rates = dict.fromkeys(("precision", "recall", "f1", "f1_mean", "yes_rate"), item)
+    return {**rates, "acc": float(item["said"] == item["gold"])}
 
 
 def pope_lmms_process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
-    """One answer as lmms-eval reads it: only the whole answer yes or no counts."""
-    said = str(results[0]).lower().strip()
-    names = ("pope_accuracy", "pope_precision", "pope_recall", "pope_f1_score", "pope_yes_ratio")
-    rule = "whole_answer" if said in ("yes", "no") else "unparsed"
-    return {**dict.fromkeys(names, _item(doc, said)), "__rule__": rule}
+    """One answer as lmms-eval reads it: only the whole answer yes or no counts, and the yes ratio is that of the gold answers."""
+    item = _item(doc, str(results[0]).lower().strip())
+    rates = dict.fromkeys(("pope_precision", "pope_recall", "pope_f1_score", "pope_yes_ratio"), item)
+    rule = "whole_answer" if item["said"] in ("yes", "no") else "unparsed"
+    return {**rates, "pope_accuracy": float(item["said"] == item["gold"]), "__rule__": rule}
 
 
 def _counts(items: Sequence[Mapping[str, str]]) -> Any:
-    """A row for each item: right, true positive, said yes, said no to a gold yes, gold yes, 1."""
+    """A row for each item: true positive, said yes, said no to a gold yes, gold yes, 1."""
     pairs = [(item["gold"], item["said"]) for item in items]
     rows = [
-        (gold == said, gold == said == "yes", said == "yes", gold == "yes" and said == "no", gold == "yes", 1)
-        for gold, said in pairs
+        (gold == said == "yes", said == "yes", gold == "yes" and said == "no", gold == "yes", 1) for gold, said in pairs
     ]
     return np.array(rows, dtype=float)
 
@@ -75,12 +76,11 @@ def _rate(of_counts: Callable[..., Sums], per_category: bool = False) -> Callabl
     return aggregation
 
 
-accuracy = _rate(lambda right, hits, yes, missed, gold, count: right / count)
-precision = _rate(lambda right, hits, yes, missed, gold, count: _ratio(hits, yes))
-recall = _rate(lambda right, hits, yes, missed, gold, count: _ratio(hits, gold))
-f1 = _rate(lambda right, hits, yes, missed, gold, count: _ratio(2 * hits, yes + gold))
-f1_mean = _rate(lambda right, hits, yes, missed, gold, count: _ratio(2 * hits, yes + gold), per_category=True)
-yes_rate = _rate(lambda right, hits, yes, missed, gold, count: yes / count)
-gold_yes_rate = _rate(lambda right, hits, yes, missed, gold, count: gold / count)
-answered_recall = _rate(lambda right, hits, yes, missed, gold, count: _ratio(hits, hits + missed))
-answered_f1 = _rate(lambda right, hits, yes, missed, gold, count: _ratio(2 * hits, yes + hits + missed))
+precision = _rate(lambda hits, yes, missed, gold, count: _ratio(hits, yes))
+recall = _rate(lambda hits, yes, missed, gold, count: _ratio(hits, gold))
+f1 = _rate(lambda hits, yes, missed, gold, count: _ratio(2 * hits, yes + gold))
+f1_mean = _rate(lambda hits, yes, missed, gold, count: _ratio(2 * hits, yes + gold), per_category=True)
+answered_recall = _rate(lambda hits, yes, missed, gold, count: _ratio(hits, hits + missed))
+answered_f1 = _rate(lambda hits, yes, missed, gold, count: _ratio(2 * hits, yes + hits + missed))
+yes_rate = _rate(lambda hits, yes, missed, gold, count: yes / count)
+gold_yes_rate = _rate(lambda hits, yes, missed, gold, count: gold / count)

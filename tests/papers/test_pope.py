@@ -96,6 +96,7 @@ def test_llava_13b_has_the_f1_of_its_paper(cli, tmp_path: Path) -> None:
     assert all(isinstance(row[f"{name}_stderr,none"], float) for name in ("f1_mean", "f1", "acc", "yes_rate"))
 
 
+@pytest.mark.slow
 def test_a_run_of_llava_7b_has_the_numbers_that_its_authors_printed(cli, tmp_path: Path) -> None:
     said = {line["question_id"]: line["text"] for line in ANSWERS_7B.jsonl()}
     rows = [row for row in gold() if int(row["id"]) in said]
