@@ -8,11 +8,15 @@ import importlib
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 from samples import Sample  # noqa: E402
+
+MANY = 8
+"""A data set with more configurations has the columns' types in its card."""
 
 CARD = """---
 configs:
@@ -41,12 +45,29 @@ def write(module: str, folder: Path) -> list[Path]:
     for sample in found:
         target = folder / sample.hub_id / sample.config / f"{sample.split}-00000-of-00001.parquet"
         target.parent.mkdir(parents=True, exist_ok=True)
-        Dataset.from_list(sample.rows, features=Features(sample.features)).to_parquet(target)
+        made = Dataset.from_list(sample.rows, features=Features(sample.features))
+        if _types_in_card([each for each in found if each.hub_id == sample.hub_id]):
+            _write_without_types(made, target)
+        else:
+            made.to_parquet(target)
         written.append(target)
     for hub_id in dict.fromkeys(sample.hub_id for sample in found):
         own = [sample for sample in found if sample.hub_id == hub_id]
         (folder / hub_id / "README.md").write_text(_card(hub_id, module, own), encoding="utf-8")
     return written
+
+
+def _types_in_card(samples: list[Sample]) -> bool:
+    """Whether the card states the columns' types and the files do not: with many small files that halves the bytes."""
+    return len({sample.config for sample in samples}) > MANY
+
+
+def _write_without_types(made: Any, target: Path) -> None:
+    """Writes a table without the types of `datasets` and without statistics of columns."""
+    from pyarrow import parquet
+
+    table = made.with_format("arrow")[:].replace_schema_metadata(None)
+    parquet.write_table(table, target, store_schema=False, write_statistics=False, use_dictionary=False)
 
 
 def _card(hub_id: str, module: str, samples: list[Sample]) -> str:
@@ -57,6 +78,15 @@ def _card(hub_id: str, module: str, samples: list[Sample]) -> str:
         for sample in (each for each in samples if each.config == config):
             lines += f"  - split: {sample.split}\n    path: '{config}/{sample.split}-*'\n"
             sizes.append(f"- {config}, {sample.split}: {len(sample.rows)} rows")
+    if _types_in_card(samples):
+        import yaml
+        from datasets import Features
+
+        infos = [
+            {"config_name": config, "features": Features(features)._to_yaml_list()}
+            for config, features in {sample.config: sample.features for sample in samples}.items()
+        ]
+        lines += yaml.safe_dump({"dataset_info": infos}, sort_keys=False)
     return CARD.format(configs=lines, hub_id=hub_id, module=module, sizes="\n".join(sizes))
 
 

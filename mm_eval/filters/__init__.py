@@ -5,7 +5,17 @@
 A filter is one decorated class; `function: name` in a task's `filter_list` finds it by its name.
 """
 
-from mm_eval.filters import extraction, letters, mmmu, options, selection, suites, transformation, yes_no
+from mm_eval.filters import (
+    extraction,
+    letters,
+    mmmu,
+    options,
+    selection,
+    suites,
+    transformation,
+    yes_no,
+    yes_no_words,
+)
 from mm_eval.filters.base import (
     FILTERS,
     INVALID,
@@ -45,4 +55,5 @@ __all__ = [
     "suites",
     "transformation",
     "yes_no",
+    "yes_no_words",
 ]

@@ -14,6 +14,7 @@ import argparse
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,8 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.peer_environments import LM_EVAL, LMMS_EVAL, SCRATCH, environment  # noqa: E402
-from tests.peers import picture_data, recorded, runs, suites, text_data  # noqa: E402
-from tests.peers.differences import DIFFERENCES  # noqa: E402
+from tests.peers import picture_data, recorded, runs, shipped, suites, text_data  # noqa: E402
+from tests.peers.differences import DIFFERENCES, Difference, own_rule  # noqa: E402
 
 PEERS = {"lm-eval": LM_EVAL, "lmms-eval": LMMS_EVAL}
 
@@ -38,14 +39,16 @@ class Verdict:
     wrong: list[recorded.Unequal] = field(default_factory=list)
 
 
-def judge(run: str, task: str, mine: recorded.Recorded, theirs: recorded.Recorded) -> Verdict:
-    """Every value of a task, divided into equal, different on purpose and different."""
+def judge(
+    run: str, task: str, mine: recorded.Recorded, theirs: recorded.Recorded, more: Sequence[Difference] = ()
+) -> Verdict:
+    """Every value of a task, divided into equal, different on purpose and different. more: differences of this run."""
     verdict = Verdict(run, task)
     for name, unequal in recorded.compared(mine, theirs):
         if unequal is None:
             verdict.equal[name] += 1
             continue
-        why = next((each.name for each in DIFFERENCES if each.explains(run, task, name, unequal.of)), None)
+        why = next((each.name for each in (*DIFFERENCES, *more) if each.explains(run, task, name, unequal.of)), None)
         if why is None:
             verdict.wrong.append(unequal)
         else:
@@ -53,12 +56,17 @@ def judge(run: str, task: str, mine: recorded.Recorded, theirs: recorded.Recorde
     return verdict
 
 
-def judge_all(run: str, mine: dict[str, recorded.Recorded], theirs: dict[str, recorded.Recorded]) -> list[Verdict]:
+def judge_all(
+    run: str,
+    mine: dict[str, recorded.Recorded],
+    theirs: dict[str, recorded.Recorded],
+    more: Sequence[Difference] = (),
+) -> list[Verdict]:
     """A verdict for each task and group; one that a suite does not have is different."""
     found = []
     for task in sorted(mine.keys() | theirs.keys()):
         if task in mine and task in theirs:
-            found.append(judge(run, task, mine[task], theirs[task]))
+            found.append(judge(run, task, mine[task], theirs[task], more))
         else:
             found.append(Verdict(run, task, wrong=[recorded.Unequal("loads", task, task in mine, task in theirs)]))
     return found
@@ -88,7 +96,9 @@ def shown(verdicts: list[Verdict], examples: int) -> str:
         row = f"{each.run:16} {each.task:42} {each.equal.total():7} {meant:11} {len(each.wrong):10}  {names}"
         lines.append(row.rstrip())
     used = {name for each in verdicts for name in each.meant}
-    lines += ["", "On purpose:"] + [f"- {each.name}: {each.reason}" for each in DIFFERENCES if each.name in used]
+    lines += ["", "On purpose:"] + [
+        f"- {each.name}: {each.reason}" for each in (*DIFFERENCES, own_rule(())) if each.name in used
+    ]
     for each in verdicts:
         lines += [f"{each.run} {each.task}: {unequal}" for unequal in each.wrong[:examples]]
     return "\n".join(lines)
@@ -111,13 +121,23 @@ def main() -> int:
         shutil.rmtree(home)
     text_data.write_data(scratch / "data-lm-eval", docs)
     picture_data.write_data(scratch / "data-lmms-eval", docs)
-    verdicts, failed = [], []
+    verdicts, failed, notes = [], [], []
+    for name in (name for name in names if name in runs.SHIPPED):
+        peer = runs.SHIPPED[name]
+        try:
+            report = shipped.compare(peer, environment(PEERS[peer]), scratch, args.quick, args.reuse)
+        except suites.Failed as error:
+            failed.append(f"{name}: {error}")
+            continue
+        verdicts += judge_all(name, report.mine, report.theirs, [own_rule(report.with_variant)])
+        notes += [f"{name}: {line}" for line in report.notes()]
     for run in runs.chosen(scratch, names):
         try:
             verdicts += compare(run, scratch, args.reuse)
         except suites.Failed as error:
             failed.append(f"{run.name}: {error}")
     print(shown(verdicts, args.show))
+    print(*notes, sep="\n")
     print(*failed, sep="\n\n")
     wrong = sum(bool(each.wrong) for each in verdicts)
     print(f"{len(verdicts)} tasks and groups; {wrong} differ otherwise; {len(failed)} runs failed")

@@ -36,6 +36,19 @@ def _any(patterns: Sequence[str], name: str) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
+def own_rule(tasks: Sequence[str]) -> Difference:
+    """The difference of tasks that have a variant with lmms-eval's prompt and rule; the variant has no such excuse."""
+    return Difference(
+        "own rule",
+        "The prompt and the rule are the benchmark's own, where lmms-eval has others; the variant <task>_lmms has lmms-eval's. "
+        "Answers in the form of the gold answer are scored equally.",
+        fields=("prompt", "number"),
+        tasks=tuple(tasks),
+        runs=("shipped-*",),
+        metrics=("*@[!g]*",),
+    )
+
+
 BOOTSTRAPPED = ("f1,*", "mcc,*", "perplexity,*")
 
 DIFFERENCES = [
@@ -121,5 +134,38 @@ DIFFERENCES = [
         fields=("filtered", "score", "number", "stderr"),
         tasks=("seedbench",),
         runs=("own-qwen2-vl",),
+    ),
+    Difference(
+        "BLINK's letters",
+        "blink_lmms takes the first letter of an answer, as lmms-eval did when its numbers were published; lmms-eval 0.7.3 also "
+        "reads the letter of a sentence.",
+        fields=("number",),
+        tasks=("blink_*_lmms",),
+        runs=("shipped-pictures",),
+        metrics=("*@[!g]*",),
+    ),
+    Difference(
+        "no judge",
+        "lmms-eval asks a judge, which is not there; ours reads the answers by rule.",
+        fields=("number",),
+        tasks=("hallusion_bench_image",),
+        runs=("shipped-pictures",),
+    ),
+    Difference(
+        "SEED-Bench's letters",
+        "Our seedbench finds the letter by mcq_letter, in a sentence too; lmms-eval takes the first character, which is the "
+        "variant seedbench_first_character.",
+        fields=("number",),
+        tasks=("seedbench",),
+        runs=("shipped-pictures",),
+        metrics=("*@[!g]*",),
+    ),
+    Difference(
+        "few-shot examples",
+        "Our sampler draws the examples by seed and doc id alone, lm-eval in the order of asking. The answers are given: no "
+        "number depends on them.",
+        fields=("prompt",),
+        tasks=("gsm8k",),
+        runs=("shipped-text",),
     ),
 ]

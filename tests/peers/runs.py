@@ -61,8 +61,13 @@ PICTURES = named(
 PEER_OF = {
     **dict.fromkeys(("bos", "no-bos", "made-bos", "made-no-bos", "first-n", "few-shot", "chat", "own"), LM_EVAL),
     **dict.fromkeys(("tiny-llava", "tiny-qwen2-vl", "own-pictures", "own-qwen2-vl"), LMMS_EVAL),
+    "shipped-text": LM_EVAL,
+    "shipped-pictures": LMMS_EVAL,
 }
 """The runs, and the peer of each."""
+
+SHIPPED = {"shipped-text": "lm-eval", "shipped-pictures": "lmms-eval"}
+"""The runs that compare our shipped tasks with the peer's own ones of the same name, over given answers."""
 
 QUICK = ("bos", "made-bos", "made-no-bos", "first-n", "tiny-llava")
 HERE = Path(__file__).resolve().parent
@@ -79,7 +84,7 @@ def checkpoint(run: Run, scratch: Path) -> Path:
 def chosen(scratch: Path, names: Sequence[str]) -> Iterator[Run]:
     """The runs of these names. Only the peers that they need are installed."""
     for peer, made in ((LM_EVAL, _of_text), (LMMS_EVAL, _of_pictures)):
-        if any(PEER_OF[name] == peer for name in names):
+        if any(PEER_OF[name] == peer for name in names if name not in SHIPPED):
             yield from (run for run in made(scratch) if run.name in names)
 
 

@@ -63,7 +63,7 @@ def run_peer(run: Run, python: Path, checkpoint: Path, data: Path, out: Path) ->
     }
     spec.write_text(json.dumps(said), encoding="utf-8")
     command = [str(python), str(HERE / script), str(spec), str(result)]
-    _call(command, data, environment_of(out, "home-peer"), out / f"{run.name}-peer.log")
+    call(command, data, environment_of(out, "home-peer"), out / f"{run.name}-peer.log")
     return result
 
 
@@ -79,11 +79,11 @@ def run_ours(run: Run, python: Path, checkpoint: Path, data: Path, out: Path, ta
     if run.include:
         command += ["--include_path", str(run.include)]
     environment = {**environment_of(out, "home-ours"), "PYTHONPATH": str(ROOT)}
-    _call(command, out, environment, out / f"{run.name}-ours.log", accepted=(0, 3))
+    call(command, out, environment, out / f"{run.name}-ours.log", accepted=(0, 3))
     return folder
 
 
-def _call(
+def call(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path, accepted: Sequence[int] = (0,)
 ) -> None:
     with log.open("w") as file:

@@ -1,0 +1,66 @@
+"""HallusionBench: answers, questions and figures that are all right (a question has several figures, a figure several questions).
+
+Source: Guan et al. 2024, arXiv:2310.14566, and evaluation.py and utils.py of github.com/tianyi-lab/HallusionBench.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from mm_eval.metrics import mean, smooth
+
+Item = Mapping[str, Any]
+ANSWERS = {"0": "no", "1": "yes"}
+
+
+def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
+    """The question between the block's pre_prompt and post_prompt."""
+    block = model_specific_prompt_kwargs or {}
+    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
+
+
+def doc_to_target(doc: Mapping[str, Any]) -> str:
+    """yes or no."""
+    return ANSWERS[str(doc["gt_answer"])]
+
+
+def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
+    """Whether the answer is right, with the question and the figure that it belongs to.
+
+    Both have the category in their key. A question of the category VS without a picture (figure 0) belongs to no figure.
+    """
+    right = float(results[0] == doc_to_target(doc))
+    of_set = (doc["category"], doc["subcategory"], str(doc["set_id"]))
+    no_picture = doc["category"] == "VS" and str(doc["figure_id"]) == "0"
+    item = {
+        "right": right,
+        "question": (*of_set, str(doc["question_id"])),
+        "figure": None if no_picture else (*of_set, str(doc["figure_id"])),
+    }
+    scores: dict[str, Any] = {"aAcc": right, "qAcc": item, "average": item}
+    return scores if no_picture else {**scores, "fAcc": item}
+
+
+def _all_right(items: Sequence[Item], key: str) -> float:
+    groups: dict[Hashable, bool] = {}
+    for item in items:
+        if item[key] is not None:
+            groups[item[key]] = groups.get(item[key], True) and item["right"] == 1
+    return sum(groups.values()) / len(groups) if groups else 0.0
+
+
+@smooth
+def questions_right(items: Sequence[Item]) -> float:
+    """The share of questions that are answered right for every figure."""
+    return _all_right(items, "question")
+
+
+@smooth
+def figures_right(items: Sequence[Item]) -> float:
+    """The share of figures of which every question is answered right."""
+    return _all_right(items, "figure")
+
+
+@smooth
+def average(items: Sequence[Item]) -> float:
+    """The mean of the shares of right answers, questions and figures: the number that releases print."""
+    return (mean([item["right"] for item in items]) + questions_right(items) + figures_right(items)) / 3

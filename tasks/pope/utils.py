@@ -1,0 +1,86 @@
+"""POPE: does a model say that objects are in the picture that are not? Rates of the yes/no answers, "yes" being positive.
+
+Source: Li et al. 2023, arXiv:2305.10355, and evaluate.py of github.com/AoiDragon/POPE.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mm_eval.metrics import SumStatistics
+from mm_eval.metrics.traits import declare
+
+Sums = Any  # arrays of shape (draws,)
+
+
+def pope_doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
+    """The question between the block's pre_prompt and post_prompt."""
+    block = model_specific_prompt_kwargs or {}
+    return f"{block.get('pre_prompt', '')}{doc['question'].strip()}{block.get('post_prompt', '')}"
+
+
+def _item(doc: Mapping[str, Any], said: str) -> dict[str, str]:
+    return {"category": doc["category"], "gold": doc["answer"].strip().lower(), "said": said}
+
+
+def pope_process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
+    """One answer, as the filter `pope_yes_no` reads it, for every rate."""
+    item = _item(doc, str(results[0]))
+    rates = dict.fromkeys(("precision", "recall", "f1", "f1_mean", "yes_rate"), item)
+    return {**rates, "acc": float(item["said"] == item["gold"])}
+
+
+def pope_lmms_process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
+    """One answer as lmms-eval reads it: only the whole answer yes or no counts, and the yes ratio is that of the gold answers."""
+    item = _item(doc, str(results[0]).lower().strip())
+    rates = dict.fromkeys(("pope_precision", "pope_recall", "pope_f1_score", "pope_yes_ratio"), item)
+    rule = "whole_answer" if item["said"] in ("yes", "no") else "unparsed"
+    return {**rates, "pope_accuracy": float(item["said"] == item["gold"]), "__rule__": rule}
+
+
+def _counts(items: Sequence[Mapping[str, str]]) -> Any:
+    """A row for each item: true positive, said yes, said no to a gold yes, gold yes, 1."""
+    pairs = [(item["gold"], item["said"]) for item in items]
+    rows = [
+        (gold == said == "yes", said == "yes", gold == "yes" and said == "no", gold == "yes", 1) for gold, said in pairs
+    ]
+    return np.array(rows, dtype=float)
+
+
+def _ratio(part: Sums, whole: Sums) -> Sums:
+    """Part over whole, 0 where the whole is 0."""
+    return np.divide(part, whole, out=np.zeros(np.shape(part)), where=np.asarray(whole) > 0)
+
+
+def _rate(of_counts: Callable[..., Sums], per_category: bool = False) -> Callable[[Sequence[Mapping[str, str]]], float]:
+    """An aggregation from a formula of the columns of `_counts`; per_category: the mean of its values over the categories."""
+
+    def sums(items: Sequence[Mapping[str, str]]) -> SumStatistics:
+        rows = _counts(items)
+        found = sorted({item["category"] for item in items}) if per_category else [None]
+        of_item = np.array([item["category"] for item in items])
+        columns = [rows if name is None else rows * (of_item == name)[:, None] for name in found]
+        width = rows.shape[1]
+
+        def score(totals: Sums) -> Sums:
+            return np.mean([of_counts(*totals[:, i * width :][:, :width].T) for i in range(len(found))], axis=0)
+
+        return SumStatistics(np.hstack(columns), score)
+
+    @declare(sums=sums)
+    def aggregation(items: Sequence[Mapping[str, str]]) -> float:
+        found = sums(items)
+        return float(found.score(found.rows.sum(axis=0, keepdims=True))[0])
+
+    return aggregation
+
+
+precision = _rate(lambda hits, yes, missed, gold, count: _ratio(hits, yes))
+recall = _rate(lambda hits, yes, missed, gold, count: _ratio(hits, gold))
+f1 = _rate(lambda hits, yes, missed, gold, count: _ratio(2 * hits, yes + gold))
+f1_mean = _rate(lambda hits, yes, missed, gold, count: _ratio(2 * hits, yes + gold), per_category=True)
+answered_recall = _rate(lambda hits, yes, missed, gold, count: _ratio(hits, hits + missed))
+answered_f1 = _rate(lambda hits, yes, missed, gold, count: _ratio(2 * hits, yes + hits + missed))
+yes_rate = _rate(lambda hits, yes, missed, gold, count: yes / count)
+gold_yes_rate = _rate(lambda hits, yes, missed, gold, count: gold / count)
