@@ -74,23 +74,23 @@ class Results:
         """Every row of the table by name, groups too, in the table's order."""
         return {name: self[name] for name, _ in self.report.order}
 
-    def __getitem__(self, name: str) -> TaskResult:
-        from mm_eval.runs.results import numbers_of
+    @property
+    def categories(self) -> dict[str, dict[str, dict[str, TaskResult]]]:
+        """{task: {level: {category: its numbers}}} of the tasks that state `categories`."""
+        better = self.raw.get("higher_is_better", {})
+        return {
+            task: {
+                level: {name: _task_result(name, row, better.get(task, {})) for name, row in found.items()}
+                for level, found in levels.items()
+            }
+            for task, levels in self.raw.get("categories", {}).items()
+        }
 
+    def __getitem__(self, name: str) -> TaskResult:
         rows = self.raw.get("results", {})
         if name not in rows:
             raise KeyError(f"this run has no task {name!r}. {did_you_mean(name, rows)}")
-        row = rows[name]
-        return TaskResult(
-            name,
-            numbers=tuple(numbers_of(row, self.raw["higher_is_better"].get(name, {}))),
-            n=row["n"],
-            failed=row["failed"],
-            unparsed=row["unparsed"],
-            truncated=row["truncated"],
-            cut=row.get("cut", 0),
-            not_requested=row.get("not_requested", 0),
-        )
+        return _task_result(name, rows[name], self.raw["higher_is_better"].get(name, {}))
 
     def samples(self, task: str) -> Iterator[dict[str, Any]]:
         """The rows of samples/<task>.jsonl: prompt, answer, extracted answer, rule, score."""
@@ -99,11 +99,11 @@ class Results:
         self[task]
         return RecordedRun.read(self.folder).rows(task)
 
-    def table(self) -> str:
-        """The table that the command prints."""
+    def table(self, categories: bool = False) -> str:
+        """The table that the command prints. categories: with every category, however many there are."""
         from mm_eval.report.run_table import render
 
-        return render(self.report)
+        return render(self.report, categories)
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame, one row a number: task, metric, filter, value, stderr, n, failed, unparsed, truncated, cut."""
@@ -137,6 +137,21 @@ class Results:
         above = "<p>sample data, not the benchmarks</p>" if self.raw.get("run", {}).get("sample") else ""
         above += "".join(f"<p>{html(warning)}</p>" for warning in warnings_of(self.raw)) if self.raw else ""
         return f"{above}<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _task_result(name: str, row: Mapping[str, Any], better: Mapping[str, bool]) -> TaskResult:
+    from mm_eval.runs.results import numbers_of
+
+    return TaskResult(
+        name,
+        numbers=tuple(numbers_of(row, better)),
+        n=row["n"],
+        failed=row["failed"],
+        unparsed=row["unparsed"],
+        truncated=row["truncated"],
+        cut=row.get("cut", 0),
+        not_requested=row.get("not_requested", 0),
+    )
 
 
 def evaluate(

@@ -108,7 +108,8 @@ def load_dataset_from(source: DataSource) -> Iterator[None]:
     original = datasets.load.load_dataset_builder
 
     def data_roots_first(path: str, name: str | None = None, *args: Any, **kwargs: Any) -> Any:
-        folder = next((folder for folder in source.folders(path) if folder.is_dir()), None)
+        found = source.found(path)
+        folder = found[1] if found else None
         path = path if folder is None else str(folder)
         if folder is not None or Path(path).is_dir() or path in LOCAL_FILES:
             # load_dataset passes everything but path and name by keyword

@@ -38,6 +38,7 @@ def _build(task: Task, style: PromptStyle, doc_id: int, doc_ids: Sequence[int], 
     question = task.question(doc, style.block, where)
     check_prompt_keys(task, doc_ids, [style.block])
     task.clusters({doc_id: doc}, {})
+    task.categories(doc)
     if task.config.doc_to_target is not None and not task.config.process_results and question.target is None:
         raise DataError("doc_to_target gave None, so that no answer could be right.", where=where)
     if task.pool is not None:

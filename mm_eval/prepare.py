@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.catalog.config import TaskConfig
+from mm_eval.catalog.config import ASKS_NOTHING, TaskConfig
 from mm_eval.catalog.manager import Loaded, TaskManager
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import MODELS, Model, ModelSettings
@@ -23,7 +23,7 @@ from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.blocks import PromptBlock, choose_block
-from mm_eval.task.dataset import DataSource, sample_configs
+from mm_eval.task.dataset import DataId, DataSource, lacks_sample
 from mm_eval.task.docs import FileState
 from mm_eval.task.task import PromptStyle, Task
 
@@ -88,7 +88,7 @@ class Prepared(OpenedTasks):
             "tasks": {
                 name: {
                     "path": task.path,
-                    "config": {"stated": task.config.to_json(), "with_functions": task.config.digest()},
+                    "config": {"stated": task.config.to_json(ASKS_NOTHING), "with_functions": task.config.digest()},
                     "asked": requests_digest(task, self.styles[name], self.doc_ids[name]),
                     "data": task.docs.fingerprint,
                     **({"examples": examples} if (examples := task.examples_fingerprint) else {}),
@@ -249,7 +249,7 @@ def _open(
     configs = {name: config for name, config in configs.items() if name not in left_out}
     tasks = _load_tasks(request, configs, sample, missing)
     doc_ids = {name: task.select(request.limit, (request.samples or {}).get(name)) for name, task in tasks.items()}
-    notes = [_left_out_note(loaded, left_out)] if left_out else []
+    notes = loaded.notes + ([_left_out_note(loaded, left_out)] if left_out else [])
     return OpenedTasks(
         request=request,
         loaded=loaded,
@@ -294,10 +294,10 @@ def without_sample(loaded: Loaded, request: RunRequest) -> set[str]:
     source = _source(request, sample=True)
     missing = set()
     for name, config in loaded.tasks.items():
-        if name not in loaded.roots and config.dataset_name is not None and config.dataset_path is not None:
-            names = sample_configs(config.dataset_path, source)
-            if names and config.dataset_name not in names:
-                missing.add(name)
+        if name in loaded.roots or config.dataset_name is None or config.dataset_path is None:
+            continue
+        if lacks_sample(DataId.all_of(config.dataset_path, config.dataset_name, config.dataset_mirrors), source):
+            missing.add(name)
     return missing if len(missing) < len(loaded.tasks) else set()
 
 

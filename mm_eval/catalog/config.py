@@ -5,9 +5,6 @@ Nothing is imported to make one: a `!function` stays a FunctionRef until `resolv
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -15,15 +12,22 @@ from pathlib import Path
 from typing import Any, cast
 
 from mm_eval.catalog import schema
+from mm_eval.catalog.categories import CategoryLevel, levels_of
+from mm_eval.catalog.checks import check_task
 from mm_eval.catalog.draws import Draws
 from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
 from mm_eval.catalog.functions import FunctionRef, draws_of
-from mm_eval.catalog.located import LocatedDict, LocatedList, located, shown_path, without
+from mm_eval.catalog.located import LocatedDict, located, shown_path, without
+from mm_eval.catalog.values import digest_of, resolve, to_json, with_source
 from mm_eval.errors import ConfigError, raise_all
 from mm_eval.types import OutputType
 
 NOT_ALLOWED_IN_NAMES = ("::", "@", ",", "\n", "\r", "*", "?", "[", "#")
-DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group", "aliases", "categories")
+DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
+ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", "submission")
+"""Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
+HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens")
+"""Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
 SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer")
 METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction")
 
@@ -51,7 +55,7 @@ class TaskConfig:
     task_class: Any = None
     class_arguments: Mapping[str, Any] = field(default_factory=dict)
     dataset_path: str | None = None
-    dataset_name: str | None = None
+    dataset_name: str | list[str] | None = None
     dataset_kwargs: Mapping[str, Any] = field(default_factory=dict)
     dataset_revision: str | None = None
     custom_dataset: Any = None
@@ -110,9 +114,12 @@ class TaskConfig:
         source = schema.canonical_keys(located(config))
         name, named_format = schema.split_format(str(source.get("task") or ""))
         _check_name(source.get("task"), name, source.where("task"))
+        if schema.TEXTS[1](source.get("aliases") or ""):
+            for alias in schema.texts(source.get("aliases")):
+                _check_name(alias, alias, source.where("aliases"))
         requested = format_asked or named_format
         has_class = source.get("class") is not None
-        schema.check_task(source, f"task {name!r}", has_class)
+        check_task(source, f"task {name!r}", has_class)
         values = {key: source[key] for key in _FIELDS if source.get(key) is not None}
         values.update(
             tag=tuple(dict.fromkeys(schema.texts(source.get("tag")) + schema.texts(source.get("group")))),
@@ -217,26 +224,32 @@ class TaskConfig:
 
         return is_from_lmms_eval(self.source, self.file, schema.functions_in(self.source))
 
+    @cached_property
+    def category_levels(self) -> list[CategoryLevel]:
+        """The levels of its `categories`, in the order written."""
+        return levels_of(self.categories, self.where("categories"))
+
     def draws(self) -> Draws:
         """A new random stream for the functions of this task, which must be resolved."""
         return draws_of(schema.functions_in(self.source))
 
     def digest(self) -> str:
         """sha256 over the config without its display keys (alias, tags), and the source of every function file it names."""
-        return digest_of({"name": self.name, **self._canonical(_with_source, hide=DISPLAY_KEYS)})
+        return digest_of({"name": self.name, **self._canonical(with_source, hide=(*DISPLAY_KEYS, *ASKS_NOTHING))})
 
     def identity(self) -> str:
         """sha256 over the digest and the display keys: two equal tasks at different places share it."""
         return digest_of([self.digest(), self.display_name, list(self.tag)])
 
-    def to_json(self) -> dict[str, Any]:
-        """The config for results.json: the keys as written, functions by name."""
-        return {"task": self.name, **self._canonical(str)}
+    def to_json(self, hide: tuple[str, ...] = ()) -> dict[str, Any]:
+        """The config for results.json: the keys as written, functions by name. hide: keys to leave out."""
+        return {"task": self.name, **self._canonical(str, hide)}
 
     def _canonical(self, function: Callable[[FunctionRef], Any], hide: tuple[str, ...] = ()) -> dict[str, Any]:
         stated = without(self.source, (*hide, *schema.HARMLESS, *schema.UNSUPPORTED, "task", "formats"))
         stated["output_type"] = self.output_type
-        stated["metadata"] = dict(self.metadata) or None
+        hidden = HEADER_KEYS if hide and self.custom_dataset is None else ()  # metadata are arguments of custom_dataset
+        stated["metadata"] = {key: value for key, value in self.metadata.items() if key not in hidden} or None
         if self.format is not None:
             stated["formats"] = self.format.to_json()
             stated = without(stated, [key for key in SCORING_KEYS if key in stated and not getattr(self, key)])
@@ -298,58 +311,3 @@ def _split(entry: Mapping[str, Any], known: tuple[str, ...]) -> LocatedDict:
     made = LocatedDict({**{key: entry.get(key) for key in known}, "kwargs": kwargs}, located(entry).place)
     made.places = dict(located(entry).places)
     return made
-
-
-def resolve(value: Any) -> Any:
-    """A value with its FunctionRefs replaced by the functions; places are kept."""
-    if isinstance(value, FunctionRef):
-        return value.resolve()
-    if isinstance(value, LocatedDict):
-        copy = LocatedDict(value)
-        copy.update({key: resolve(item) for key, item in value.items()})
-        return copy
-    if isinstance(value, Mapping):
-        return {key: resolve(item) for key, item in value.items()}
-    if isinstance(value, list):
-        items = [resolve(item) for item in value]
-        return LocatedList(items, value.places) if isinstance(value, LocatedList) else items
-    if isinstance(value, FormatField):
-        parts = ("format", "question", "choices", "answer")
-        return replace(value, **{part: resolve(getattr(value, part)) for part in parts})
-    if isinstance(value, Format):
-        return replace(value, scorer=resolve(value.scorer))
-    return value
-
-
-def to_json(value: Any, function: Callable[[FunctionRef], Any] = str) -> Any:
-    """A value of a config as JSON, with keys as texts. function: what to write for a FunctionRef."""
-    if isinstance(value, FunctionRef):
-        return function(value)
-    if isinstance(value, Mapping):
-        return {str(key): to_json(item, function) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [to_json(item, function) for item in value]
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return value
-    if callable(value):
-        name = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
-        return [name, _source_of(value)] if function is _with_source else name
-    return str(value)
-
-
-def _with_source(reference: FunctionRef) -> list[str]:
-    return [reference.name, reference.digest()]
-
-
-def _source_of(function: Any) -> str:
-    """A digest of the source of a function given in Python; empty if it has none."""
-    try:
-        return hashlib.sha256(inspect.getsource(function).encode()).hexdigest()
-    except (OSError, TypeError):
-        return ""
-
-
-def digest_of(value: Any) -> str:
-    """sha256 of the canonical JSON of a value."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -30,6 +30,7 @@ from mm_eval.catalog.group import (
     RuntimeOverrides,
     TaskNode,
     descendants,
+    members_named,
     without_shown_shots,
 )
 from mm_eval.catalog.index import Entry, entry_error, inline_paths
@@ -81,6 +82,7 @@ class Expander:
     """Turns specs into trees of tasks and groups.
 
     faults: if given, members with errors are left out, and their errors are appended here.
+    notes: the aliases that were used, in order.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Expander:
     ) -> None:
         self.entries, self.runtime, self.faults = entries, runtime, faults
         self.inline_paths = inline_paths(entries)
+        self.notes: dict[str, None] = {}
         self._files: dict[Path, LocatedDict] = {}
         self._times_opened: Counter[Path] = Counter()
         self._opened: dict[tuple[str, str | None], list[Node]] = {}
@@ -155,13 +158,22 @@ class Expander:
             if len(paths := self.inline_paths.get(name, [])) == 1:
                 return self._walk(paths[0].split("::"), scope)
             raise self._unknown(name, scope)
-        if error := entry_error(entry):
+        if error := entry_error(entry) or self._clash_of_aliases(entry):
             raise error
+        if entry.kind == "alias":
+            self.notes[f"{name} is another name of {entry.members[0]}"] = None
+            return self.spec(entry.members[0], scope)
         scope = replace(scope, names=(*scope.names, name))
         if entry.kind == "tag":
             return [node for name in entry.members for node in self._open_member(partial(self.spec, name, scope))]
         assert entry.file is not None
         return [self.file(entry.file, scope)]
+
+    def _clash_of_aliases(self, entry: Entry) -> ConfigError | None:
+        """The error of an alias of this entry that another file declares, too."""
+        found = (self.entries[alias] for alias, _ in entry.aliases if alias in self.entries)
+        clashes = (entry_error(other) for other in found if entry.file in (other.file, *other.rivals))
+        return next((error for error in clashes if error), None)
 
     def _unknown(self, name: str, scope: Scope) -> ConfigError:
         if name.endswith((".yaml", ".yml")):
@@ -185,7 +197,7 @@ class Expander:
             groups = [node for node in nodes if isinstance(node, GroupNode)]
             if not groups:
                 raise ConfigError(f"{outer!r} is not a group, so it has no member {part!r}.", where=scope.where)
-            nodes = _members(groups, part)
+            nodes = members_named(groups, part)
             if not nodes:
                 if optional:
                     return []
@@ -332,17 +344,6 @@ class Expander:
         for path in include_paths(stated, file.parent if file else Path.cwd()):
             merged = merge(merged, included(path))
         return merged
-
-
-def _members(groups: list[GroupNode], part: str) -> list[Node]:
-    """The direct members that match one part of a path; if there are none, those further below that do."""
-    direct = [child for group in groups for child in group.children if _matches(child, part)]
-    return direct or [child for group in groups for child in descendants(group) if _matches(child, part)]
-
-
-def _matches(node: Node, part: str) -> bool:
-    own = (node.config.name, node.config.path.rpartition("::")[2])
-    return any(name == part or fnmatch.fnmatchcase(name, part) for name in own)
 
 
 def _is_glob(text: str) -> bool:

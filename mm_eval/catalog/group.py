@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog import schema
-from mm_eval.catalog.config import TaskConfig, resolve, to_json
+from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, shown_path, where_item, without
+from mm_eval.catalog.values import resolve, to_json
 from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
 
 
@@ -90,6 +92,11 @@ class GroupConfig:
     def group(self) -> str:
         """The short name, as lm-eval calls it."""
         return self.name
+
+    @property
+    def aliases(self) -> list[str]:
+        """Its other names."""
+        return schema.texts(self.source.get("aliases"))
 
     @property
     def display_name(self) -> str:
@@ -214,9 +221,20 @@ def descendants(node: Node) -> Iterator[Node]:
         yield from descendants(child)
 
 
+def members_named(groups: list[GroupNode], part: str) -> list[Node]:
+    """The direct members that match one part of a path; if there are none, those further below that do."""
+    direct = [child for group in groups for child in group.children if _matches(child, part)]
+    return direct or [child for group in groups for child in descendants(group) if _matches(child, part)]
+
+
+def _matches(node: Node, part: str) -> bool:
+    own = (node.config.name, node.config.path.rpartition("::")[2])
+    return any(fnmatch.fnmatchcase(name, part) for name in own) or part in (*own, *schema.texts(node.config.aliases))
+
+
 # ---------------------------------------------------------------- run-time overrides
 
-ABOUT_A_GROUP = ("group_alias", "aggregate_metric_list", "metadata", "tag", "task_alias")
+ABOUT_A_GROUP = ("group_alias", "aggregate_metric_list", "metadata", "tag", "task_alias", "aliases")
 """Keys that apply to the group itself where they are stated for a group, and not to its members."""
 
 

@@ -12,34 +12,34 @@ import importlib.util
 import json
 import logging
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from mm_eval.catalog import schema
-from mm_eval.catalog.located import shown_path
-from mm_eval.catalog.schema import is_group, split_format
+from mm_eval.catalog.declaration import read_declaration, stated_texts
+from mm_eval.catalog.located import LocatedDict, shown_path
 from mm_eval.errors import ConfigError
 from mm_eval.files import write_atomic
 
 log = logging.getLogger(__name__)
 
-CACHE_FORMAT = 4
+CACHE_FORMAT = 5
 """Increase it when the result of `read_declaration` changes: older caches are then ignored."""
 
 ENTRY_POINTS = "mm_eval.tasks"
-Kind = Literal["task", "group", "tag", "broken"]
+Kind = Literal["task", "group", "tag", "alias", "broken"]
 
 
 @dataclass
 class Entry:
     """One name of the catalogue.
 
-    file: where it is declared, None for a tag. members: the names that a tag selects. about: one line of description.
-    error: the error in the file of a broken entry. rivals: other files of the same source that declare the name.
-    inline: the members that a group defines itself, as ["g::t", kind, tags].
+    file: where it is declared, None for a tag. members: the names that a tag selects; the one name that an alias stands for.
+    about: one line of description. error: the error in the file of a broken entry.
+    rivals: other files of the same source that declare the name, and any file with an alias that equals it.
+    inline: the members that a group defines itself, as ["g::t", kind, tags]. aliases: [other name, name or path].
     """
 
     name: str
@@ -51,13 +51,15 @@ class Entry:
     error: str = ""
     rivals: list[Path] = field(default_factory=list)
     inline: list[list[Any]] = field(default_factory=list)
+    aliases: list[list[str]] = field(default_factory=list)
 
 
 def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool = True) -> dict[str, Entry]:
     """All names: built-in ones, those of installed packages, and those of the user's folders.
 
     A name in a later source replaces the same name of an earlier one, which is logged. Two files of one source with the
-    same name make an entry with rivals; requesting it is an error.
+    same name make an entry with rivals; requesting it is an error. So does an alias that equals a name or another alias; a
+    name in the user's folders replaces an alias.
     """
     sources = [default_folders(), entry_point_folders()] if include_defaults else []
     for given in include_path:
@@ -66,6 +68,7 @@ def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool 
             raise ConfigError(f"--include_path {os.fspath(given)!r} is not a folder.")
         sources.append([Path(os.path.abspath(folder))])
     entries: dict[str, Entry] = {}
+    own_folders = [folder for folders in sources[2 if include_defaults else 0 :] for folder in folders]
     for folders in sources:
         found: dict[str, Entry] = {}
         for folder in folders:
@@ -75,6 +78,7 @@ def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool 
                 log.warning("%r of %s replaces that of %s", name, entry.file, entries[name].file)
             entries[name] = entry
     _add_tags(entries)
+    _add_aliases(entries, own_folders)
     return entries
 
 
@@ -112,7 +116,7 @@ def _add_folder(entries: dict[str, Entry], folder: Path) -> None:
         else:
             if known is not None and known.file is not None:
                 entries[shown_path(known.file)] = known
-            optional = {key: record[key] for key in ("about", "error", "inline") if key in record}
+            optional = {key: record[key] for key in ("about", "error", "inline", "aliases") if key in record}
             entries[name] = Entry(name, kind, file, record["tags"], **optional)
 
 
@@ -128,6 +132,31 @@ def _add_tags(entries: dict[str, Entry]) -> None:
     for tag, members in tagged.items():
         if tag not in entries:  # lmms-eval's tasks often have a tag of their own name; the task wins
             entries[tag] = Entry(tag, "tag", members=sorted(members), about=f"tag of {len(members)}")
+
+
+def _add_aliases(entries: dict[str, Entry], own_folders: list[Path]) -> None:
+    """Adds an entry for each alias. An alias that equals a name or another alias makes an entry with rivals.
+
+    own_folders: those of the user, whose names replace the aliases of other folders.
+    """
+
+    def is_own(entry: Entry) -> bool:
+        return entry.file is not None and any(map(entry.file.is_relative_to, own_folders))
+
+    inline = {path.rpartition("::")[2]: entry for entry in entries.values() for path, _, _ in entry.inline}
+    declared = [(entry, alias, name) for entry in list(entries.values()) for alias, name in entry.aliases]
+    for entry, alias, name in declared:
+        known = entries.get(alias)
+        rival = inline.get(alias) if known is None else known
+        if rival is None:
+            entries[alias] = Entry(alias, "alias", entry.file, members=[name], about=f"alias of {name}")
+        elif rival.kind != "alias" and is_own(rival) and not is_own(entry):
+            log.warning("%r of %s replaces the alias of %s", alias, rival.file, name)
+        elif known is None:
+            rivals = [entry.file] if entry.file else []
+            entries[alias] = Entry(alias, "alias", rival.file, members=[name], about=f"alias of {name}", rivals=rivals)
+        elif known is not entry and known.members != [name] and entry.file:
+            known.rivals.append(entry.file)
 
 
 def _declarations(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -216,11 +245,30 @@ def _write_cache(store: Path | None, files: dict[str, Any]) -> None:
 
 
 def entry_error(entry: Entry) -> ConfigError | None:
-    """The error of an entry that several files of one source declare; None for any other."""
-    if not entry.rivals or entry.file is None:
+    """The error of an entry that several files declare; None for any other."""
+    if not entry.rivals:
         return None
-    files = ", ".join(shown_path(file) for file in (entry.file, *entry.rivals))
-    return ConfigError(f"{entry.name!r} is declared by several files: {files}.", hint="Rename all but one.")
+    files = [entry.file] if entry.file else []
+    places = ", ".join(_declared_at(file, entry.name) for file in dict.fromkeys([*files, *entry.rivals]))
+    if entry.kind == "tag":
+        places += f", and the tag {entry.name!r} of {', '.join(entry.members[:3])}"
+    return ConfigError(f"{entry.name!r} is declared by several files: {places}.", hint="Rename all but one.")
+
+
+def _declared_at(file: Path, name: str) -> str:
+    """`file:line` of the key that declares a name in a file, also in the members of a group."""
+    from mm_eval.catalog.yaml import load_config
+
+    def sought(config: Any) -> Iterator[str]:
+        if isinstance(config, LocatedDict):
+            named = [key for key in ("task", "group") if schema.split_format(str(config.get(key)))[0] == name]
+            named += ["aliases"] if name in stated_texts(config.get("aliases")) else []
+            yield from (config.where(key) for key in named)
+            members = config.get("task")
+            for member in members if isinstance(members, list) else ():
+                yield from sought(member)
+
+    return next(sought(load_config(file)[0]), shown_path(file))
 
 
 def inline_paths(entries: Mapping[str, Entry]) -> dict[str, list[str]]:
@@ -235,89 +283,3 @@ def inline_paths(entries: Mapping[str, Entry]) -> dict[str, list[str]]:
             if name not in entries:
                 found.setdefault(name, []).append(path)
     return found
-
-
-# ---------------------------------------------------------------- the record of one file
-
-_NAME_LINE = re.compile(r"^(task|group)[ ]*:[ ]*['\"]?([^\s'\"#\[{]+)", re.MULTILINE)
-_TAG_LINES = re.compile(r"^(?:tag|group)[ ]*:(.*(?:\n[ ]*-[ ].*)*)", re.MULTILINE)
-_TAG = re.compile(r"(?:^|(?<=[\s\[,'\"]))[^\s\[\],'\"#-][^\s\[\],'\"]*")
-
-
-def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
-    """The index's record of a file, as JSON, and the other files that it includes.
-
-    {"kind": "task" | "group" | "none" | "broken", "name", "tags", "about", "inline": [[path, kind, tags]], "error", "line"}.
-    """
-    from mm_eval.catalog.yaml import load_config  # here, since unchanged files need no YAML library
-
-    try:
-        config, files = load_config(path)
-    except ConfigError as error:
-        return _broken(path, error), []
-    return _task_or_group(config), files[1:]
-
-
-def _task_or_group(config: Mapping[str, Any]) -> dict[str, Any]:
-    name = config.get("group") if is_group(config) else config.get("task")
-    if not isinstance(name, str):
-        return {"kind": "none"}
-    tags = [tag for tag in schema.texts(config.get("tag")) if isinstance(tag, str)]
-    if is_group(config):
-        inline = list(_inline(config.get("task"), (name,)))
-        return {"kind": "group", "name": name, "tags": tags, "about": _about_group(config), "inline": inline}
-    group = config.get("group")
-    tags += [tag for tag in schema.texts(group if isinstance(group, (str, list)) else None) if tag not in tags]
-    return {"kind": "task", "name": split_format(name)[0], "tags": tags, "about": _about_task(config)}
-
-
-def _inline(members: Any, path: tuple[str, ...]) -> list[list[Any]]:
-    """[path, kind, tags] of the members that a group defines itself; their names may be registered elsewhere, too."""
-    found: list[list[Any]] = []
-    for member in members if isinstance(members, list) else ():
-        if not isinstance(member, Mapping):
-            continue
-        kind = "group" if is_group(member) else "task"
-        name = member.get(kind)
-        defined = "task" in member if kind == "group" else schema.defines_task(member)
-        if not isinstance(name, str) or not defined:
-            continue
-        inner = (*path, split_format(name)[0])
-        found.append(["::".join(inner), kind, [tag for tag in schema.texts(member.get("tag")) if isinstance(tag, str)]])
-        if kind == "group":
-            found += _inline(member.get("task"), inner)
-    return found
-
-
-def _about_task(config: Mapping[str, Any]) -> str:
-    data = " ".join(str(config[key]) for key in ("dataset_path", "dataset_name") if config.get(key))
-    pictures = any(config.get(key) for key in ("doc_to_visual", "doc_to_visial", "doc_to_image"))
-    kind = "class" if config.get("class") else str(config.get("output_type") or "generate_until")
-    return ", ".join(part for part in (kind, "images" if pictures else "text", data) if part)
-
-
-def _about_group(config: Mapping[str, Any]) -> str:
-    members = config.get("task")
-    names = [
-        str(member.get("group", member.get("task")) if isinstance(member, Mapping) else member)
-        for member in (members if isinstance(members, list) else [members])
-    ]
-    shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-    return f"group of {len(names)}: {shown}"
-
-
-def _broken(path: Path, error: ConfigError) -> dict[str, Any]:
-    """The record of a file with invalid YAML. Its name and tags are guessed from its text.
-
-    So requesting its name, or one of its tags, is an error; a tag is not silently scored over the other tasks.
-    """
-    text = path.read_text(encoding="utf-8", errors="replace")[:100_000] if path.is_file() else ""
-    named = dict(reversed(_NAME_LINE.findall(text)))
-    line = error.where.rpartition(":")[2]
-    name = named.get("task") or named.get("group") or path.stem
-    return {
-        "kind": "broken",
-        "name": name,
-        "tags": [tag for lines in _TAG_LINES.findall(text) for tag in _TAG.findall(lines) if tag != name],
-        "error": f"line {line}: {error.what}" if line.isdigit() else error.what,
-    }

@@ -15,10 +15,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mm_eval.catalog.config import TaskConfig, digest_of, to_json
+from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.expand import Expander
 from mm_eval.catalog.group import GroupConfig, Node, RuntimeOverrides, TaskNode, leaves_of
 from mm_eval.catalog.index import Entry, build_index, inline_paths
+from mm_eval.catalog.values import digest_of, to_json
 from mm_eval.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -31,13 +32,14 @@ class Loaded:
     """The tasks and groups of a run. Each has one key in all of these: its short name, or its path if two share that.
 
     tasks: every task. groups: every group, inner ones too. group_map: the members of each group, in the YAML's order.
-    roots: the requested tasks and groups, in that order. `loaded["tasks"]` is `loaded.tasks`.
+    roots: the requested tasks and groups, in that order. notes: which aliases were used. `loaded["tasks"]` is `loaded.tasks`.
     """
 
     tasks: dict[str, TaskConfig] = field(default_factory=dict)
     groups: dict[str, GroupConfig] = field(default_factory=dict)
     group_map: dict[str, list[str]] = field(default_factory=dict)
     roots: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def __getitem__(self, key: str) -> Any:
         if key not in ("tasks", "groups", "group_map", "roots"):
@@ -151,6 +153,7 @@ class TaskManager:
                 faults += [(f"{spec}", error) for error in found]
                 found.clear()
         loaded = _collect(nodes)
+        loaded.notes += expander.notes
         runtime.check_used([*loaded.tasks, *loaded.groups])
         return loaded
 

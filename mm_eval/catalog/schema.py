@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from mm_eval.catalog.functions import FunctionRef
-from mm_eval.catalog.located import LocatedDict, located, where_item
+from mm_eval.catalog.located import LocatedDict
 from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
 
 OUTPUT_TYPES = ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling")
@@ -63,7 +63,7 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _is_mappings(value: Any) -> bool:
+def is_mappings(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
 
 
@@ -74,8 +74,8 @@ COUNT: Rule = ("a whole number from 0", _is_count)
 POSITIVE: Rule = ("a whole number from 1", lambda v: _is_count(v) and v >= 1)
 COUNTS: Rule = ("a list of whole numbers from 0", lambda v: isinstance(v, list) and all(map(_is_count, v)))
 MAPPING: Rule = ("a mapping", lambda v: isinstance(v, Mapping))
-MAPPINGS: Rule = ("a list of mappings", _is_mappings)
-METADATA: Rule = ("a mapping or a list of mappings", lambda v: isinstance(v, Mapping) or _is_mappings(v))
+MAPPINGS: Rule = ("a list of mappings", is_mappings)
+METADATA: Rule = ("a mapping or a list of mappings", lambda v: isinstance(v, Mapping) or is_mappings(v))
 FUNCTION: Rule = ("a function (!function utils.f)", is_function)
 PROMPT: Rule = ("a column, a template or a function", lambda v: isinstance(v, str) or is_function(v))
 VISUAL: Rule = ("a column, a list of columns or a function", lambda v: PROMPT[1](v) or bool(v) and _is_texts(v))
@@ -87,7 +87,7 @@ CHOICES: Rule = (
     "a column, a template, a list or mapping of texts or a function (yes and no are true and false in YAML: quote them)",
     lambda v: isinstance(v, str) or _is_texts(list(v.values()) if isinstance(v, Mapping) else v) or is_function(v),
 )
-SAMPLES: Rule = ("a list of docs or a function", lambda v: _is_mappings(v) or is_function(v))
+SAMPLES: Rule = ("a list of docs or a function", lambda v: is_mappings(v) or is_function(v))
 NAMED: Rule = ("a name or a mapping", lambda v: isinstance(v, (str, Mapping)))
 BATCH: Rule = ('a whole number from 1 or "auto"', lambda v: v == "auto" or _is_count(v) and v >= 1)
 
@@ -143,6 +143,15 @@ TASK_KEYS: dict[str, Rule] = {
     "metadata": METADATA,
 }
 
+MIRROR_KEYS: dict[str, Rule] = {"path": TEXT, "name": TEXTS, "revision": TEXT}
+
+FORMS = ("json", "jsonl", "csv")
+SUBMISSION_KEYS: dict[str, Rule] = {
+    "file": TEXT,
+    "record": FUNCTION,
+    "form": ("one of " + ", ".join(FORMS), lambda v: v in FORMS),
+}
+
 FEWSHOT_KEYS: dict[str, Rule] = {
     "sampler": TEXT,
     "split": TEXT,
@@ -161,8 +170,9 @@ GROUP_ONLY_KEYS: dict[str, Rule] = {
         lambda v: isinstance(v, str) or isinstance(v, list) and all(isinstance(m, (str, Mapping)) for m in v),
     ),
     "include": ("a file or a mapping", lambda v: isinstance(v, (str, Mapping)) or _is_texts(v)),
-    "aggregate_metric_list": ("a list of mappings", lambda v: isinstance(v, Mapping) or _is_mappings(v)),
+    "aggregate_metric_list": ("a list of mappings", lambda v: isinstance(v, Mapping) or is_mappings(v)),
     "tag": TEXTS,
+    "aliases": TEXTS,
     "metadata": METADATA,
 }
 
@@ -217,7 +227,7 @@ def canonical_keys(config: Mapping[Any, Any]) -> LocatedDict:
             canonical[name] = canonical.pop(alias)
             if alias in canonical.places:
                 canonical.places[name] = canonical.places.pop(alias)
-    if _is_mappings(canonical.get("metadata")):
+    if is_mappings(canonical.get("metadata")):
         canonical["metadata"] = one_mapping(canonical["metadata"])
     return canonical
 
@@ -243,93 +253,6 @@ def _check_key(config: LocatedDict, key: Any, rules: Mapping[str, Rule], what: s
     needed, is_valid = rules[key]
     if value is not None and not is_valid(value):
         raise ConfigError(f"{key!r} must be {needed}, not {value!r:.80}.", where=where)
-
-
-def check_task(source: LocatedDict, what: str, has_class: bool) -> None:
-    """ConfigError with every fault of single keys, reported together. has_class: the task has a `class`."""
-    checks: list[Callable[[], None]] = [
-        lambda: check_keys(source, TASK_KEYS, what, extra=has_class),
-        lambda: _check_generation_blocks(source),
-        lambda: _check_prompt_blocks(source),
-    ]
-    if isinstance(fewshot := source.get("fewshot_config"), Mapping):
-        checks.append(lambda: check_keys(located(fewshot), FEWSHOT_KEYS, "fewshot_config"))
-    if all(source.get(key) is None or _is_mappings(source[key]) for key in ("metric_list", "filter_list")):
-        checks.append(lambda: _check_pipelines(source))
-    raise_all(collected([*checks, *(reference.check for reference in functions_in(source))]))
-
-
-def _check_generation_blocks(source: LocatedDict) -> None:
-    """Blocks for lmms-eval's own adapters are ignored; `default` is rejected, since it applies to every model."""
-    key = "model_specific_generation_kwargs"
-    blocks = source.get(key)
-    if isinstance(blocks, Mapping) and blocks.get("default"):
-        hint = "Write them under generation_kwargs."
-        raise ConfigError(f"the `default` of {key} applies to every model.", where=source.where(key), hint=hint)
-
-
-def _check_prompt_blocks(source: LocatedDict) -> None:
-    blocks = source.get("model_specific_prompt_kwargs")
-    blocks = located(blocks if isinstance(blocks, Mapping) else {})
-    for name, block in blocks.items():
-        if block is not None and not isinstance(block, Mapping):
-            hint = "Each block is a mapping; keys for all models belong under `default:`."
-            where = blocks.where(name)
-            raise ConfigError(f"the prompt block {name!r} is {block!r:.60}.", where=where, hint=hint)
-
-
-def _check_pipelines(config: LocatedDict) -> None:
-    """ConfigError on a metric_list or filter_list with a missing name, or with the same name twice."""
-    _check_metrics(config.get("metric_list"), config.where("metric_list"))
-    names: set[str] = set()
-    for index, pipeline in enumerate(config.get("filter_list") or ()):
-        where = where_item(config["filter_list"], index, config.where("filter_list"))
-        name = pipeline.get("name")
-        if not isinstance(name, str) or not name:
-            raise ConfigError(f"each entry of filter_list needs a text as its `name` (got {name!r}).", where=where)
-        if name in names:
-            raise ConfigError(f"two filter pipelines are named {name!r}.", where=where)
-        names.add(name)
-        if unknown := [key for key in pipeline if key not in ("name", "filter", "metric_list")]:
-            hint = did_you_mean(str(unknown[0]), ("name", "filter", "metric_list"))
-            raise ConfigError(f"unknown key {unknown[0]!r} in filter pipeline {name!r}.", where=where, hint=hint)
-        steps = pipeline.get("filter")
-        if not _is_mappings(steps):
-            raise ConfigError(f"filter pipeline {name!r} needs `filter`, a list of steps.", where=where)
-        for number, step in enumerate(steps or ()):
-            if not isinstance(step.get("function"), str) and not is_function(step.get("function")):
-                where = where_item(steps, number, where)
-                raise ConfigError(f"a step of filter pipeline {name!r} needs a `function`.", where=where)
-            _check_kwargs(step, where_item(steps, number, where))
-        _check_metrics(pipeline.get("metric_list"), where)
-
-
-def _check_metrics(metrics: Any, fallback: str) -> None:
-    if metrics is not None and not _is_mappings(metrics):
-        raise ConfigError("metric_list must be a list of mappings.", where=fallback)
-    seen: set[str] = set()
-    for index, entry in enumerate(metrics or ()):
-        where = where_item(metrics, index, fallback)
-        metric = entry.get("metric")
-        if not (isinstance(metric, str) and metric) and not is_function(metric):
-            raise ConfigError(f"each entry of metric_list needs a `metric` (got {metric!r}).", where=where)
-        name = metric if isinstance(metric, str) else getattr(metric, "function", getattr(metric, "__name__", "metric"))
-        if "," in name:
-            raise ConfigError(f"the name of a metric can't contain a comma: {name!r}.", where=where)
-        if name in seen:
-            raise ConfigError(f"the metric {name!r} is listed twice; one would overwrite the other.", where=where)
-        seen.add(name)
-        for key in ("aggregation", "reduction"):
-            if entry.get(key) is not None and not isinstance(entry[key], str) and not is_function(entry[key]):
-                raise ConfigError(f"{key!r} must be a name or a function, not {entry[key]!r}.", where=where)
-        if not isinstance(entry.get("higher_is_better"), (bool, type(None))):
-            raise ConfigError("'higher_is_better' must be true or false.", where=where)
-        _check_kwargs(entry, where)
-
-
-def _check_kwargs(entry: Mapping[str, Any], where: str) -> None:
-    if entry.get("kwargs") is not None and not isinstance(entry["kwargs"], Mapping):
-        raise ConfigError(f"'kwargs' must be a mapping, not {entry['kwargs']!r:.80}.", where=where)
 
 
 def texts(value: Any) -> list[str]:

@@ -43,8 +43,8 @@ def load_config(path: Path) -> tuple[LocatedDict, list[Path]]:
 
     `include` is a path or a list of paths, relative to the file that contains it. Own keys take precedence over
     included ones, later includes over earlier ones; mappings are merged in depth. A group file keeps its `include`,
-    which holds the defaults of its members. The same file may be included twice, but not in a circle. `warnings` has
-    those of all files; they are not logged yet.
+    which holds the defaults of its members. The same file may be included twice, but not in a circle. `aliases` are not
+    included: they are names of one task. `warnings` has those of all files; they are not logged yet.
     """
     known: dict[Path, LocatedDict] = {}
     config = _with_includes(path, (), known)
@@ -75,7 +75,7 @@ def _warn(warning: str) -> None:
 
 def included(path: Path) -> LocatedDict:
     """A file that a group includes for its members' defaults, without the keys that name a task or group."""
-    return without(load_for_use(path), ("task", "group", "tag"))
+    return without(load_for_use(path), ("task", "group", "tag", "aliases"))
 
 
 def _with_includes(path: Path, chain: tuple[Path, ...], known: dict[Path, LocatedDict]) -> LocatedDict:
@@ -93,7 +93,7 @@ def _with_includes(path: Path, chain: tuple[Path, ...], known: dict[Path, Locate
         if len(chain) > MAX_INCLUDES:
             what = f"more than {MAX_INCLUDES} files include each other in a row."
             raise Unbounded(what, where=config.where("include"))
-        merged = merge(merged, _with_includes(below, chain, known))
+        merged = merge(merged, without(_with_includes(below, chain, known), ["aliases"]))
         warnings += [warning for warning in known[below].warnings if warning not in warnings]
     merged = merge(merged, without(config, ["include"]))
     merged.warnings = warnings

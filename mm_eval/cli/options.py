@@ -107,6 +107,11 @@ def add_bootstrap_option(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "bootstrap_iters", "N", "draws for corpus metrics; 0: none", default=100_000)
 
 
+def add_categories_option(parser: argparse.ArgumentParser) -> None:
+    what = "show the main number of every category in the table (default: of up to 20 categories)"
+    parser.add_argument("--categories", action="store_true", help=what)
+
+
 def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
     """The request that the options of `add_task_options` state. rest: further fields of it."""
     from mm_eval.request import RunRequest

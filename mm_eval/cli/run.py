@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mm_eval.cli.options import (
     add_bootstrap_option,
+    add_categories_option,
     add_model_options,
     add_option,
     add_store_options,
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_task_options(parser)
     add_store_options(parser)
     parser.add_argument("--predict_only", action="store_true", help="request and record answers, score nothing")
+    add_categories_option(parser)
     parser.add_argument("--no_report", action="store_true", help="write no report.html and no thumbnails")
     add_bootstrap_option(parser)
 
@@ -47,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
 
     report = evaluate(request, progress=ProgressBar())
     if not report.silent:
-        say_lines(render(report))
+        say_lines(render(report, args.categories))
     return report.exit_code
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mm_eval.cli.options import add_bootstrap_option
+from mm_eval.cli.options import add_bootstrap_option, add_categories_option
 from mm_eval.cli.say import say_lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")
     add_bootstrap_option(parser)
+    add_categories_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -20,5 +21,5 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.run import score
 
     report = score(Path(args.run), args.bootstrap_iters, ProgressBar())
-    say_lines(render(report))
+    say_lines(render(report, args.categories))
     return report.exit_code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import ConfigError
@@ -51,6 +51,24 @@ def median(arr: Sequence[float]) -> float:
     """The middle value, or the mean of the two middle ones."""
     ordered = sorted(arr)
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+
+
+def _influence_on_means(items: Sequence[tuple[Hashable, float]]) -> list[float]:
+    """How much each item moves the mean of category means: its distance from its category's mean / (docs * categories)."""
+    by_category = _by_category(items)
+    means = {category: mean(scores) for category, scores in by_category.items()}
+    shares = {category: 1 / (len(scores) * len(by_category)) for category, scores in by_category.items()}
+    return [(score - means[category]) * shares[category] for category, score in items]
+
+
+@aggregation("mean_of_means")
+@declare(stratum=lambda item: item[0], content=lambda item: item[1], influence=_influence_on_means, smooth=True)
+def mean_of_means(items: Sequence[tuple[Hashable, float]]) -> float:
+    """The mean over categories of each category's mean score (macro average); items are (category, score).
+
+    Every category that has an item counts the same, however many items it has. A category is a text or a number.
+    """
+    return mean([mean(scores) for scores in _by_category(items).values()])
 
 
 @aggregation("perplexity")
@@ -129,6 +147,13 @@ def checked_k(k: Any) -> list[int]:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ConfigError(f"pass@k: k must be a whole number of at least 1, not {value!r}.")
     return values
+
+
+def _by_category(items: Sequence[tuple[Hashable, float]]) -> dict[Hashable, list[float]]:
+    scores: dict[Hashable, list[float]] = {}
+    for category, score in items:
+        scores.setdefault(category, []).append(score)
+    return scores
 
 
 def _total(values: Sequence[float]) -> float:

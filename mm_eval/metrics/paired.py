@@ -170,7 +170,7 @@ def paired_difference(
         kept_pairs = [(first[i], second[i]) for i in kept]
         return _of_flips(replace(found, rarer=sum(change != 0 for change in changes)), changes, kept_pairs, where)
     pairs = list(zip(first, second, strict=True))
-    stratum, content, sums = traits.stratum, traits.content, traits.sums
+    stratum, content, sums, influence = traits.stratum, traits.content, traits.sums, traits.influence
 
     def difference(items: Sequence[tuple[Any, Any]]) -> float:
         return float(aggregation([b for _, b in items])) - float(aggregation([a for a, _ in items]))
@@ -180,6 +180,7 @@ def paired_difference(
         stratum=None if stratum is None else lambda pair: stratum(pair[0]),
         content=None if content is None else lambda pair: (content(pair[0]), content(pair[1])),
         sums=None if sums is None else lambda items: _both_sums(sums, items),
+        influence=None if influence is None else lambda items: _change_of_influence(influence, items),
     )(difference)
     found = estimate(declared, pairs, clusters, bootstrap_iters=bootstrap_iters, seed=seed)
     far = reach(aggregation, first) if found.stderr == 0 and found.value == 0 and _are_marks(pairs) else None
@@ -211,6 +212,13 @@ def _of_flips(
 
 def _are_marks(pairs: Sequence[tuple[Any, Any]]) -> bool:
     return all(right_or_wrong(value) is not None for pair in pairs for value in pair)
+
+
+def _change_of_influence(
+    influence: Callable[[Sequence[Any]], Sequence[float]], pairs: Sequence[tuple[Any, Any]]
+) -> list[float]:
+    first, second = influence([a for a, _ in pairs]), influence([b for _, b in pairs])
+    return [b - a for a, b in zip(first, second, strict=True)]
 
 
 def _both_sums(

@@ -2,6 +2,7 @@
 
 Docs that belong together (questions on one picture) are drawn together: they are a cluster.
 - A mean: closed form over clusters; with one doc per cluster it is the sample standard deviation over sqrt(n).
+- A mean of category means: closed form over clusters within each category.
 - Corpus metrics (BLEU, F1, perplexity): seeded bootstrap over clusters, from sums instead of texts.
 - Any other function: jackknife over clusters, stratified by what the function groups by. If its values without a cluster show
   that it jumps, as a user's median does: half samples.
@@ -113,13 +114,17 @@ def standard_error(
     *,
     bootstrap_iters: int = 100_000,
     seed: int = DEFAULT_SEED,
+    most_calls: int | None = None,
 ) -> StandardError:
-    """The standard error of aggregation(values), by the method that fits the aggregation (see above)."""
+    """The standard error of aggregation(values), by the method that fits the aggregation (see above).
+
+    most_calls: how often the aggregation may be called at most; by default as often as the method needs.
+    """
     members = _members(len(values), clusters)
     if len(members) < 2:
         return StandardError(None, f"{len(members)} cluster of {len(values)} docs: no standard error.")
     try:
-        return _by_kind(aggregation, values, clusters, members, bootstrap_iters, seed)
+        return _by_kind(aggregation, values, clusters, members, bootstrap_iters, seed, most_calls)
     except Exception as error:
         name = getattr(aggregation, "__name__", repr(aggregation))
         return StandardError(
@@ -136,6 +141,7 @@ def _by_kind(
     members: Members,
     iters: int,
     seed: int,
+    most_calls: int | None,
 ) -> StandardError:
     traits = traits_of(aggregation)
     if traits.is_mean:
@@ -143,23 +149,65 @@ def _by_kind(
         kept_clusters = [clusters[i] for i in kept] if clusters is not None else None
         value = mean_stderr([values[i] for i in kept], kept_clusters)
         return _checked(value, "fewer than two clusters with a number: no standard error.")
+    if traits.influence is not None:
+        return _linearised(traits.influence(values), [_stratum(traits, value) for value in values], members)
     sums = _trusted_sums(aggregation, traits, values)
     if sums is None and traits.smooth is not False:
-        return _without_draws(aggregation, traits, values, members, seed)
+        return _without_draws(aggregation, traits, values, members, seed, most_calls)
     if iters < 2:
         return StandardError(None, f"bootstrap_iters is {iters}: no standard error.")
+    if most_calls is not None and sums is None and traits.weighted is None:
+        iters = min(iters, most_calls)
     deviation = _deviation(_draws(aggregation, traits, sums, values, members, iters, seed))
     return _checked(deviation, "the number is not finite on some draws: no standard error.")
 
 
+def _stratum(traits: Traits, value: Any) -> Hashable:
+    return traits.stratum(value) if traits.stratum else None
+
+
+def _linearised(influences: Sequence[float], strata: Sequence[Hashable], members: Members) -> StandardError:
+    """sqrt(sum over strata of R/(R-1) sum over its R clusters of (the cluster's influences)^2).
+
+    Strata that share a cluster count as one. The formula is that of a total under stratified cluster sampling (Cochran,
+    Sampling Techniques, 1977, section 11.10).
+    """
+    joined: dict[Hashable, Hashable] = {}
+
+    def first_of(stratum: Hashable) -> Hashable:
+        while (above := joined.setdefault(stratum, stratum)) != stratum:
+            joined[stratum] = stratum = joined[above]
+        return stratum
+
+    for positions in members:
+        for i in positions[1:]:
+            joined[first_of(strata[i])] = first_of(strata[positions[0]])
+    squares: dict[Hashable, list[float]] = {}
+    for positions in members:
+        total = math.fsum([influences[i] for i in positions])
+        squares.setdefault(first_of(strata[positions[0]]), []).append(total * total)
+    known = [found for found in squares.values() if len(found) > 1]
+    if not known:
+        return StandardError(None, "fewer than two clusters in every stratum: no standard error.")
+    alone = len(squares) - len(known)
+    note = f"{alone} of {len(squares)} strata have a single cluster, whose spread is unknown." if alone else ""
+    variance = math.fsum(len(found) / (len(found) - 1) * math.fsum(found) for found in known)
+    return _checked(math.sqrt(variance), "the number is not finite: no standard error.", note)
+
+
 def _without_draws(
-    aggregation: Statistic, traits: Traits, values: Sequence[Any], members: Members, seed: int
+    aggregation: Statistic,
+    traits: Traits,
+    values: Sequence[Any],
+    members: Members,
+    seed: int,
+    most_calls: int | None,
 ) -> StandardError:
     """The jackknife, or half samples if the function is not declared smooth and its values show that it jumps.
 
     A number that grows with the docs (a count) is half as large on half of them: it keeps the jackknife.
     """
-    most = max(LEAST_REPLICATES, MOST_VALUES // len(values))
+    most = most_calls or max(LEAST_REPLICATES, MOST_VALUES // len(values))
     found = jackknife(aggregation, values, members, traits.stratum, traits.content, most=most, seed=seed)
     if traits.smooth or not found.jumps:
         return found.error
@@ -216,5 +264,5 @@ def _deviation(draws: NDArray[Any]) -> float:
         return 0.0 if draws.min() == draws.max() else float(np.std(draws, ddof=1))
 
 
-def _checked(value: float | None, reason: str) -> StandardError:
-    return StandardError(value) if value is not None and math.isfinite(value) else StandardError(None, reason)
+def _checked(value: float | None, reason: str, note: str = "") -> StandardError:
+    return StandardError(value, note) if value is not None and math.isfinite(value) else StandardError(None, reason)

@@ -70,6 +70,8 @@ class Traits:
     weighted: computes its values for draws given as weights of shape (draws, docs), which makes a bootstrap fast.
     stratum: the group of a value, if the function groups the values.
     content: what the number depends on in a value, apart from the stratum.
+    influence: how much each value moves the number, to first order: what it adds to the number's error. The values of a
+        stratum have influences that sum to 0. The standard error is then a closed form over clusters.
     smooth: a small change of the values changes the number a little; a median is not smooth. None: not declared.
     of: the noun for its values ("log-likelihood").
     """
@@ -79,6 +81,7 @@ class Traits:
     weighted: Callable[[Sequence[Any], NDArray[Any]], NDArray[Any]] | None = None
     stratum: Callable[[Any], Hashable] | None = None
     content: Callable[[Any], Hashable] | None = None
+    influence: Callable[[Sequence[Any]], Sequence[float]] | None = None
     smooth: bool | None = None
     of: str = "value"
 

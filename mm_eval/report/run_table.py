@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.report.categories import hidden_categories, levels_shown
 from mm_eval.report.safe import in_line
 from mm_eval.report.table import LONGEST, Column, Row, Table, to_text
-from mm_eval.runs.results import numbers_of, warnings_of
+from mm_eval.runs.results import headline_of, numbers_of, warnings_of
 from mm_eval.types import MetricKey, Number
 
 if TYPE_CHECKING:
@@ -26,12 +27,18 @@ COLUMNS = (
     Column("stderr"),
     *map(Column, ("docs", "n", "failed", "not requested", "unparsed", "cut")),
 )
+BLANK = {column.key: "" for column in COLUMNS}
+LONGEST_NAME = 40
+"""Characters of a category's name."""
 SILENT = {"filter": ("none", ""), "docs": ("",), "not requested": ("",), "cut": ("0", "")}
 """Values that say nothing: a column that has no others is left out."""
 
 
-def render(report: Report) -> str:
-    """The whole report of a run: what was measured, the table, problems, and where the files are."""
+def render(report: Report, categories: bool = False) -> str:
+    """The whole report of a run: what was measured, the table, problems, and where the files are.
+
+    categories: the table has the headline number of every category, however many there are.
+    """
     results, parts = report.results, []
     warning = ""
     run = results.get("run", {})
@@ -43,8 +50,9 @@ def render(report: Report) -> str:
     if results:
         parts.append(f"model: {run.get('model_name')}")
         parts += [f"warning: {said}" for said in warnings_of(results)]
-        parts += ["", *table(results, report.order).split("\n"), ""]
-        parts += list(_footer(results))
+        chosen = levels_shown(results, report.order, categories)
+        parts += ["", *table(results, report.order, chosen).split("\n"), ""]
+        parts += [*_footer(results, chosen), *hidden_categories(results, chosen)]
     parts += [f"note: {note}" for note in report.notes]
     if report.problems:
         parts += ["", *report.problems]
@@ -54,12 +62,21 @@ def render(report: Report) -> str:
     return "\n".join(map(in_line, parts))
 
 
-def table(results: Mapping[str, Any], order: Sequence[tuple[str, int]]) -> str:
+def table(
+    results: Mapping[str, Any], order: Sequence[tuple[str, int]], levels: Mapping[str, Sequence[str]] | None = None
+) -> str:
     """Rows in the YAML's order, groups above their members; the counts stand on a row's first line.
 
-    order: (row name, depth below the outermost group).
+    order: (row name, depth below the outermost group). levels: {task: levels of categories to show below it}.
     """
-    rows = [Row(cells) for name, depth in order for cells in _lines(results, name, depth)]
+    rows = [
+        Row(cells)
+        for name, depth in order
+        for cells in (
+            *_lines(results, name, depth),
+            *(line for level in (levels or {}).get(name, ()) for line in _category_lines(results, name, level, depth)),
+        )
+    ]
     shown = [
         column
         for column in COLUMNS
@@ -80,24 +97,46 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[dict[s
         "unparsed": str(row["unparsed"]),
         "cut": str(row.get("cut", 0)),
     }
-    blank = dict.fromkeys((column.key for column in COLUMNS), "")
     numbers = numbers_of(row, results["higher_is_better"].get(name, {}))
     if not numbers:
-        yield {**blank, **once}
+        yield {**BLANK, **once}
     for place, number in enumerate(numbers):
-        digits = _digits(row, number.value)
-        mark, stderr = _stderr_cells(number, digits)
-        yield {
-            **blank,
-            **({} if place else once),
-            "filter": in_line(number.filter, LONGEST),
-            "metric": in_line(number.metric, LONGEST),
-            "better": ARROWS[number.higher_is_better],
-            "value": number_text(number.value, digits),
-            "±": mark,
-            "stderr": stderr,
-            "docs": str(row.get("n_by_metric", {}).get(str(number.key), "")),
+        yield {**BLANK, **({} if place else once), **_name_cells(number), **_value_cells(row, number)}
+
+
+def _category_lines(results: Mapping[str, Any], name: str, level: str, depth: int) -> Iterator[dict[str, str]]:
+    """The level's name with the headline metric, and a line for each category. Zeros of its counts are left out."""
+    headline = headline_of(results, name)
+    if headline is None:
+        return
+    yield {**BLANK, "task": "  " * (depth + 1) + f"by {in_line(level, LONGEST_NAME)}", **_name_cells(headline)}
+    for category, row in results["categories"][name][level].items():
+        number = next((number for number in numbers_of(row) if number.key == headline.key), None)
+        counts = {
+            key: str(row.get(key.replace(" ", "_")) or "")
+            for key in ("n", "failed", "not requested", "unparsed", "cut")
         }
+        values = {} if number is None else _value_cells(results["results"][name], number, row)
+        yield {**BLANK, "task": "  " * (depth + 2) + in_line(category, LONGEST_NAME), "value": "-", **counts, **values}
+
+
+def _name_cells(number: Number) -> dict[str, str]:
+    return {
+        "filter": in_line(number.filter, LONGEST),
+        "metric": in_line(number.metric, LONGEST),
+        "better": ARROWS[number.higher_is_better],
+    }
+
+
+def _value_cells(
+    row: Mapping[str, Any], number: Number, of_category: Mapping[str, Any] | None = None
+) -> dict[str, str]:
+    """row: decides the decimals of a value of 0. of_category: the row that the number is from, if that is another one."""
+    digits = _digits(row, number.value)
+    mark, stderr = _stderr_cells(number, digits)
+    fewer = (row if of_category is None else of_category).get("n_by_metric", {})
+    docs = str(fewer.get(str(number.key), ""))
+    return {"value": number_text(number.value, digits), "±": mark, "stderr": stderr, "docs": docs}
 
 
 def _stderr_cells(number: Number, digits: int) -> tuple[str, str]:
@@ -123,7 +162,7 @@ def number_text(value: Any, digits: int = 4) -> str:
     return f"{value:.{digits}f}" if isinstance(value, (int, float)) else str(value)
 
 
-def _footer(results: Mapping[str, Any]) -> Iterator[str]:
+def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """The prompt block of each task, what the marks mean, and the tasks' notes."""
     prompts = results["run"]["prompts"]
     by_block: dict[str, list[str]] = {}
@@ -133,7 +172,16 @@ def _footer(results: Mapping[str, Any]) -> Iterator[str]:
     for block, names in by_block.items():
         if any(prompts[name]["kwargs"] for name in names):
             yield f"prompt of {', '.join(names)}: {block}"
-    if any("intervals" in row for row in results["results"].values()):
+    rows = [
+        *results["results"].values(),
+        *(
+            row
+            for name, levels in chosen.items()
+            for level in levels
+            for row in results["categories"][name][level].values()
+        ),
+    ]
+    if any("intervals" in row for row in rows):
         yield f"{EXACT} all docs are right or all are wrong, so that nothing varies: the end of the exact 95% interval"
     for name, row in results["results"].items():
         for note in row.get("notes", ()):

@@ -16,7 +16,8 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.errors import ConfigError, NotHereError
 from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
-from mm_eval.task.dataset import DataSource, fetch_repository, hub_ids
+from mm_eval.task.dataset import DataSource
+from mm_eval.task.hub import fetch_repository, hub_ids
 
 __all__ = ["Bundled", "bundle"]
 
@@ -61,13 +62,12 @@ def _copy(path: str, source: DataSource, root: Path) -> None:
     target, beside = root / path, root / f".{path.replace('/', '--')}.part"
     shutil.rmtree(beside, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)
-    folder = next((folder for folder in source.folders(path) if folder.is_dir()), None)
-    if folder is not None:
-        shutil.copytree(folder, beside)
+    if found := source.found(path):
+        shutil.copytree(found[1], beside)
     elif source.sample:
         raise NotHereError(f"there is no bundled sample of {path!r}.")
     else:
-        fetch_repository(path, beside, source)
+        fetch_repository(path, beside, source.offline)
     beside.rename(target)
 
 

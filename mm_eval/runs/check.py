@@ -1,7 +1,8 @@
 """The checks of `mm-eval validate`.
 
-`validate` needs no model: every config must load, every doc must give a prompt, and the gold answers must score full marks.
-A task that scores its own right answers as wrong measures its scorer; this finds it before a GPU hour is spent.
+`validate` needs no model: every config must load, every doc must give a prompt, the gold answers must score full marks, and
+wrong or empty answers must not. A task that scores its own right answers as wrong measures its scorer; this finds it before a
+GPU hour is spent.
 `invariance` compares a model's answers at batch 1 with those at the real batch and in two shards.
 """
 
@@ -20,14 +21,12 @@ from mm_eval.errors import ConfigError, MMEvalError, all_faults
 from mm_eval.preflight import group_faults
 from mm_eval.prepare import OpenedTasks, Prepared, load_configs, prepare, prepare_without_model, without_sample
 from mm_eval.request import RunRequest
+from mm_eval.runs.gold import Trial
 from mm_eval.scorers.base import Scorer
-from mm_eval.scorers.score_task import TaskScoring
 from mm_eval.task.blocks import check_prompt_keys, choose_block
 from mm_eval.task.task import Task
-from mm_eval.types import Answer, Instance, Slot
+from mm_eval.types import Instance, Slot
 
-MARGIN = 20.0
-"""Nats between the gold choice and the others: enough for a brier_score of 0 to 8 digits."""
 TOLERANCE = 1e-4
 """Nats by which log-likelihoods may differ: what float32 allows."""
 Outputs = dict[Slot, Any]
@@ -90,55 +89,36 @@ def _findings(name: str, error: MMEvalError) -> Iterator[Finding]:
 
 
 def check_task(plan: OpenedTasks, name: str, task: Task) -> Finding:
-    """Builds every doc's prompt and scores its own target as the answer."""
+    """Builds every doc's prompt, and scores its gold answer, a wrong answer and an empty one."""
     style, doc_ids, blocks = plan.styles[name], plan.doc_ids[name], task.config.prompt_kwargs
-    gold: dict[Slot, Answer] = {}
+    trial = Trial(task, style, plan.scorers[name])
     for instance in task.instances(doc_ids, style, lambda doc_id: None):
         if instance.error is not None:
             return Finding(name, False, f"{instance.error.owner} error: {instance.error}")
-        gold[instance.slot] = Answer(gold_answer(instance))
+        try:
+            trial.add(instance)
+        except MMEvalError as error:
+            return Finding(name, False, f"{error.owner} error: {error}")
     try:
         check_prompt_keys(task, doc_ids, [choose_block(task.config, (), key) for key in blocks])
     except MMEvalError as error:
         return Finding(name, False, f"{error.owner} error: {error}")
-    scoring = TaskScoring(task, style, plan.scorers[name], gold.get)
-    for row in scoring.samples(doc_ids):
-        if row["status"] == "failed":
-            return Finding(name, False, f"doc {row['doc_id']} can't be scored: {row['error']['what']}")
-        for key, value in row["scores"].items():
-            if (mark := _mark(value)) is not None and _below_full(key, mark, scoring):
-                said = row["resps"] if len(str(row["resps"])) < 200 else f"{str(row['resps'])[:200]}..."
-                text = f"the gold answer of doc {row['doc_id']} scores {key} = {mark:g}: answer {said}, target {row['target']!r}"
-                return Finding(name, False, text)
-    numbers = scoring.aggregate(bootstrap_iters=0).numbers
-    shown = ", ".join(f"{number.key} = {number.value:g}" for number in numbers if number.value is not None)
-    return Finding(name, True, f"{len(doc_ids)} docs; gold answers score {shown}")
-
-
-def gold_answer(instance: Instance) -> Any:
-    """The answer of a perfect model."""
-    if instance.request_type == "generate_until":
-        target = instance.target[0] if isinstance(instance.target, list) and instance.target else instance.target
-        return "" if target is None else str(target)
-    right = instance.target if isinstance(instance.target, list) else [instance.target]
-    gold = (
-        instance.choice in right or instance.metadata.get("choices") is None
-    )  # without choices all that is scored is gold
-    return (-1e-9 if gold else -MARGIN, gold)
-
-
-def _mark(value: Any) -> float | None:
-    """The mark in a doc's value: a number, or the `score` of a mapping that is aggregated later; None for any other value."""
-    if isinstance(value, Mapping):
-        value = value.get("score")
-    return float(value) if isinstance(value, (bool, int, float)) else None
-
-
-def _below_full(key: str, mark: float, scoring: TaskScoring) -> bool:
-    """Whether a mark of at least 0 is below 1, for a metric where higher is better."""
-    metric = key.split(",")[0]
-    better = next((s.higher_is_better[metric] for s in scoring.scorers if metric in s.higher_is_better), True)
-    return better and 0 <= mark < 0.999
+    without = len(doc_ids) - len(trial.known)
+    said = f"{len(doc_ids)} docs{f', {without} without a gold answer' if without else ''}"
+    if not trial.known:
+        return Finding(name, True, f"{len(doc_ids)} docs; none has a gold answer, so the scores were not checked")
+    gold = trial.gold_answers()
+    if gold.fault or gold.scores is None:
+        return Finding(name, False, gold.fault)
+    shown = [f"{number.key} = {number.value:g}" for number in gold.scores.numbers if number.value is not None]
+    said += f"; gold answers score {', '.join(shown)}"
+    for kind, tried in (("wrong", trial.wrong_answers()), ("empty", trial.empty_answers())):
+        if tried.fault:
+            return Finding(name, False, tried.fault)
+        if tried.docs and tried.full == tried.docs:
+            return Finding(name, False, f"{said}; {kind} answers get full marks, too, in all {tried.docs} docs tried")
+        said += f"; {kind} answers score 0 in {tried.zero} of {tried.docs}" if tried.docs else ""
+    return Finding(name, True, said)
 
 
 @dataclass(frozen=True)

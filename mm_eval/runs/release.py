@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.arguments import is_number, shortly
+from mm_eval.catalog.schema import texts
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.runs.compare import headline_keys, number, signed
 from mm_eval.runs.estimates import estimates
@@ -235,7 +236,7 @@ def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
                 "split": config.get("test_split") or "validation",
             }
             if config.get("dataset_name"):
-                dataset["config"] = config["dataset_name"]
+                dataset["config"] = ", ".join(texts(config["dataset_name"]))
             kind = "image-text-to-text" if config.get("doc_to_visual") else "text-generation"
             metrics = [
                 {"type": key.split(",")[0], "name": key.removesuffix(",none"), "value": numbers[key]}

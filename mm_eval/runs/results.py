@@ -57,6 +57,8 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[dict[
             name: {"original": len(plan.tasks[name].docs), "effective": score.n} for name, score in scores.items()
         },
     }
+    if categories := {name: found for name, score in scores.items() if (found := category_rows(score))}:
+        results["categories"] = categories
     return results, order
 
 
@@ -85,14 +87,36 @@ def numbers_of(row: Mapping[str, Any], better: Mapping[str, bool] | None = None)
     return found
 
 
+def headline_of(results: Mapping[str, Any], name: str) -> Number | None:
+    """The number by which a task is compared: that of `metadata.metric`, else the first. None if it has no numbers."""
+    stated = results["configs"].get(name, {}).get("metadata") or {}
+    numbers = numbers_of(results["results"][name], results["higher_is_better"].get(name))
+    wanted = (number for number in numbers if stated.get("metric") in (number.metric, str(number.key)))
+    return next(wanted, numbers[0] if numbers else None)
+
+
 COUNTS = ("n", "failed", "unparsed", "truncated", "cut", "ties")
 """The integers of every row. `not_requested` stands beside them where it is not zero."""
 
 
 def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
     """One task's numbers and counts."""
-    row: dict[str, Any] = {"alias": alias, **as_row(scores.numbers)}
-    row.update({count: getattr(scores, count) for count in COUNTS})
+    row: dict[str, Any] = {"alias": alias, **_row(scores)}
+    if warning := scores.silent.warning:
+        row["warnings"] = [warning]
+    return row
+
+
+def category_rows(scores: TaskScores) -> dict[str, dict[str, dict[str, Any]]]:
+    """{level: {category: its numbers and counts}} of a task; empty where it has no categories."""
+    return {
+        level: {name: _row(of_category) for name, of_category in found.items()}
+        for level, found in scores.categories.items()
+    }
+
+
+def _row(scores: TaskScores) -> dict[str, Any]:
+    row: dict[str, Any] = {**as_row(scores.numbers), **{count: getattr(scores, count) for count in COUNTS}}
     if scores.not_requested:
         row["not_requested"] = scores.not_requested
     row.update(_fewer({str(number.key): number.n or 0 for number in scores.numbers}, scores.scored))
@@ -102,8 +126,6 @@ def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
         row["unparsed_by_filter"] = dict(scores.unparsed_by)
     if scores.notes:
         row["notes"] = list(scores.notes)
-    if warning := scores.silent.warning:
-        row["warnings"] = [warning]
     return row
 
 

@@ -206,11 +206,13 @@ class Scorer:
         docs: Mapping[int, ReducedDoc],
         bootstrap_iters: int = DEFAULT_BOOTSTRAP_ITERS,
         overrides: Mapping[str, Callable[[Sequence[Any]], float] | str] | None = None,
+        most_calls: int | None = None,
     ) -> list[Number]:
         """One number a metric over all documents, in the order of the metrics. Sets `notes`.
 
         bootstrap_iters: draws of the standard errors that need a bootstrap; 0 computes none of those.
         overrides: aggregations by metric, in place of the metrics' own.
+        most_calls: how often a standard error may call an aggregation; by default as often as its method needs.
         """
         values: dict[str, dict[int, Any]] = {}
         for doc_id in sorted(docs):  # the order of arrival must not change a sum
@@ -221,7 +223,9 @@ class Scorer:
             function = self._aggregation_of(name, overrides or {})
             with self.draws.used(goes_on=False):
                 key = MetricKey(name, self.name)
-                found.append(number_of(key, function, values[name], self.clusters, bootstrap_iters, self.seed))
+                found.append(
+                    number_of(key, function, values[name], self.clusters, bootstrap_iters, self.seed, most_calls)
+                )
         self.notes = [f"{number.key}: {number.note}" for number in found if number.note]
         return found
 

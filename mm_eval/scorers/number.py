@@ -22,10 +22,12 @@ def number_of(
     clusters: Mapping[int, Hashable] | None,
     bootstrap_iters: int,
     seed: int,
+    most_calls: int | None = None,
 ) -> Number:
     """The number that an aggregation makes of the documents' values.
 
     It raises nothing: an error of the function becomes the note of a number without a value.
+    most_calls: how often the standard error may call the aggregation.
     """
     values = list(of_docs.values())
     try:
@@ -37,7 +39,7 @@ def number_of(
     if isinstance(value, float) and not math.isfinite(value):
         return Number(key, None, n=len(values), note=f"{_not_finite(value, function, of_docs)}.")
     drawn = None if clusters is None else [clusters.get(doc_id, ("doc", doc_id)) for doc_id in of_docs]
-    stderr = standard_error(function, values, drawn, bootstrap_iters=bootstrap_iters, seed=seed)
+    stderr = standard_error(function, values, drawn, bootstrap_iters=bootstrap_iters, seed=seed, most_calls=most_calls)
     interval = with_stderr(value, 0.0, function, values, drawn).exact if stderr.value == 0 else None
     note = stderr.note
     if stderr.value == 0 and interval is None and function is not bypass_agg:

@@ -12,6 +12,7 @@ from typing import Any
 
 from mm_eval.errors import MMEvalError, ModelError, ScoringError
 from mm_eval.scorers.base import Scorer
+from mm_eval.scorers.categories import CategoryDocs
 from mm_eval.scorers.silent import SilentAnswers
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import Answer, Instance, MetricKey, Number, ReducedDoc, ScoredDoc, Slot
@@ -32,6 +33,7 @@ class TaskScores:
         long and lost its beginning; ties: several choices shared the best score, so that the first of them was taken.
     unparsed_by: the same for each pipeline. errors: the first few failures, in words.
     silent: answers that are empty or unparsed.
+    categories: {level: {category: the same over its docs}}.
     """
 
     numbers: list[Number] = field(default_factory=list)
@@ -47,6 +49,7 @@ class TaskScores:
     notes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     silent: SilentAnswers = field(default_factory=SilentAnswers)
+    categories: dict[str, dict[str, TaskScores]] = field(default_factory=dict)
 
     @property
     def scored(self) -> int:
@@ -70,8 +73,12 @@ class TaskScoring:
     scores: TaskScores = field(default_factory=TaskScores)
     _reduced: dict[str, dict[int, ReducedDoc]] = field(default_factory=dict)
     _clusters: dict[int, Any] = field(default_factory=dict)
+    _categories: CategoryDocs = field(init=False)
     _repeats_differ: bool = False
     _without_target: int = 0
+
+    def __post_init__(self) -> None:
+        self._categories = CategoryDocs(self.task.config.category_levels)
 
     def samples(self, doc_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
         """Scores the docs and gives one row each, for samples/<task>.jsonl; a row is also a valid replay row."""
@@ -84,7 +91,7 @@ class TaskScoring:
         for scorer in self.scorers:
             scorer.clusters = self._clusters
             scorer.import_reduced(self._reduced.get(scorer.name, {}))
-            self.scores.numbers += _numbers(scorer, bootstrap_iters)
+            self.scores.numbers += _numbers(scorer, scorer.reduced_docs, bootstrap_iters)
             self.scores.higher_is_better.update(scorer.higher_is_better)
             self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
         repeats, generates = self.task.config.repeats, self.task.config.output_type == "generate_until"
@@ -102,7 +109,25 @@ class TaskScoring:
             self.scores.notes.append(
                 f"{what}: no answer can equal that. Perhaps the split's answers are not published."
             )
+        self.scores.categories = self._by_category(bootstrap_iters)
+        self.scores.notes += self._categories.notes
         return self.scores
+
+    def _by_category(self, bootstrap_iters: int) -> dict[str, dict[str, TaskScores]]:
+        counted = self._categories.found
+        numbers = self._categories.numbers(self.scorers, self._reduced, _numbers, bootstrap_iters)
+
+        def scores(found: list[Number], counts: Mapping[str, int]) -> TaskScores:
+            notes = [f"{number.key}: {number.note}" for number in found if number.value is None]
+            made = TaskScores(found, notes=notes)
+            for count, docs in counts.items():
+                setattr(made, count, docs)
+            return made
+
+        return {
+            level: {name: scores(found, counted[level][name].counts) for name, found in of_level.items()}
+            for level, of_level in numbers.items()
+        }
 
     def _score_chunk(self, doc_ids: list[int]) -> Iterator[dict[str, Any]]:
         by_doc = {doc_id: list[Instance]() for doc_id in doc_ids}
@@ -132,6 +157,7 @@ class TaskScoring:
                     cut.add(doc_id)
         pending = {doc_id: error for doc_id, error in pending.items() if doc_id not in failures}
         whole = {doc_id: instances for doc_id, instances in by_doc.items() if doc_id not in {**failures, **pending}}
+        categories = self._categories.of_docs({doc_id: instances[0].doc for doc_id, instances in by_doc.items()})
         scored = self._score_whole(whole, failures)
         self._repeats_differ = self._repeats_differ or any(_differ(instances) for instances in whole.values())
         docs = {doc_id: instances[0].doc for doc_id, instances in whole.items()}
@@ -139,9 +165,14 @@ class TaskScoring:
         for doc_id, instances in by_doc.items():
             failure = failures.get(doc_id) or pending.get(doc_id)
             status = "failed" if doc_id in failures else "not requested" if failure else "answered"
-            row = self._row(doc_id, instances, scored.get(doc_id, {}), failure, status, doc_id in truncated)
+            row, counts = self._row(doc_id, instances, scored.get(doc_id, {}), failure, status, doc_id in truncated)
             row["cut"] = doc_id in cut
-            self.scores.cut += doc_id in cut
+            counts += ["cut"] * row["cut"]
+            for count in counts:
+                setattr(self.scores, count, getattr(self.scores, count) + 1)
+            self._categories.add(doc_id, categories[doc_id], counts)
+            if self._categories.levels:
+                row["categories"] = categories[doc_id]
             if doc_id in self._clusters and self._clusters[doc_id] != doc_id:
                 row["cluster"] = self._clusters[doc_id]  # so that runs can be compared by what was drawn together
             if doc_id in shown:
@@ -180,21 +211,24 @@ class TaskScoring:
         failure: MMEvalError | None,
         status: str,
         truncated: bool,
-    ) -> dict[str, Any]:
+    ) -> tuple[dict[str, Any], list[str]]:
+        """The row of samples/<task>.jsonl, and what the doc is counted as."""
         scores, first = self.scores, instances[0]
         rules = {name: list(doc.rules) for name, (doc, _) in scored.items()}
         truncated = truncated or any("truncated" in found for found in rules.values())
         blind = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
         tied = failure is None and any(doc.tied for doc, _ in scored.values())
-        scores.n += 1
-        scores.ties += tied
         self._without_target += first.target is None
-        scores.failed += status == "failed"
-        scores.not_requested += status == "not requested"
-        scores.truncated += truncated
+        counted = {
+            "n": True,
+            "ties": tied,
+            "failed": status == "failed",
+            "not_requested": status == "not requested",
+            "truncated": truncated,
+            "unparsed": failure is None and bool(blind) and len(blind) == len(rules),
+        }
         if failure is None:
             scores.silent.add(doc_id, [resp for instance in instances for resp in instance.resps], rules)
-            scores.unparsed += bool(blind) and len(blind) == len(rules)
             for name in blind:
                 scores.unparsed_by[name] = scores.unparsed_by.get(name, 0) + 1
         elif status == "failed" and len(scores.errors) < 5:
@@ -220,13 +254,17 @@ class TaskScoring:
             row["ties"] = True
         if failure is not None:
             row["error"] = {"owner": failure.owner, "what": str(failure)}
-        return row
+        return row, [count for count, holds in counted.items() if holds]
 
 
-def _numbers(scorer: Scorer, bootstrap_iters: int) -> list[Number]:
-    """The numbers of a scorer, also where a user's class replaces the public `aggregate`."""
-    docs = scorer.reduced_docs
-    if type(scorer).aggregate is Scorer.aggregate:
+def _numbers(
+    scorer: Scorer, docs: Mapping[int, ReducedDoc], bootstrap_iters: int, most_calls: int | None = None
+) -> list[Number]:
+    """The numbers of a scorer over some docs, also where a user's class replaces a public method."""
+    kind = type(scorer)
+    if kind.aggregate is Scorer.aggregate:
+        if kind.numbers is Scorer.numbers:
+            return scorer.numbers(docs, bootstrap_iters, most_calls=most_calls)
         return scorer.numbers(docs, bootstrap_iters)
     row, _ = scorer.aggregate(docs, bootstrap_iters=bootstrap_iters)
     found = []

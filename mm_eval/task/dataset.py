@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from mm_eval.catalog.draws import Draws
 from mm_eval.errors import ConfigError, DataError, NotHereError
 from mm_eval.task.data_files import content_cache
 from mm_eval.task.decode import reset_pillow
 from mm_eval.task.docs import Docs, fingerprint_of
+from mm_eval.task.hub import hub_answers, hub_cache_only, hub_ids, token_of
 from mm_eval.task.media import Places
-
-MOVED_OWNERS = (("lmms-lab", "lmms-lab-encoder"),)
-"""Owners of hub datasets that were renamed on 2026-07-30. Both names are tried, since data roots and caches have either."""
 
 LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder"})
 """Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
@@ -34,6 +28,35 @@ IGNORED_KWARGS = frozenset(
 No loading script is run, whatever `trust_remote_code` says: most datasets whose YAML states it have data files by now, and
 `datasets` reports the script of one that has not.
 """
+
+
+@dataclass(frozen=True)
+class DataId:
+    """One id of a data set. names: the configurations whose rows follow one another; None is the only one."""
+
+    path: str
+    names: tuple[str | None, ...] = (None,)
+    revision: str | None = None
+
+    @classmethod
+    def all_of(
+        cls, path: str, name: Any = None, mirrors: Sequence[Mapping[str, Any]] = (), revision: str | None = None
+    ) -> list[DataId]:
+        """The id of a task and its `dataset_mirrors`, in the order in which they are tried.
+
+        name: `dataset_name`, a text or a list; a mirror without `name` has the same. revision: that of the first id.
+        """
+        first = cls(path, _names(name), revision)
+        others = [cls(m["path"], _names(m.get("name", name)), m.get("revision")) for m in mirrors]
+        return [first, *others]
+
+    def __str__(self) -> str:
+        names = ", ".join(name for name in self.names if name)
+        return f"{self.path!r}{f' ({names})' if names else ''}"
+
+
+def _names(stated: Any) -> tuple[str | None, ...]:
+    return tuple(stated) or (None,) if isinstance(stated, list) else (stated,)
 
 
 @dataclass(frozen=True)
@@ -51,15 +74,16 @@ class DataSource:
     offline: bool = False
     url_media: bool = False
 
-    def folders(self, dataset_path: str) -> Iterator[Path]:
-        """The folders on disk where this dataset may be, existing or not."""
+    def folders(self, *ids: DataId | str) -> Iterator[tuple[DataId, Path]]:
+        """The folders on disk where a dataset with these ids may be, existing or not, in the order of the search."""
+        each = [DataId(one) if isinstance(one, str) else one for one in ids]
         for root in (self.data_root, sample_root() if self.sample else None):
             if root is not None:
-                yield from (root / name for name in hub_ids(dataset_path))
+                yield from ((one, root / name) for one in each for name in hub_ids(one.path))
 
-    def folder(self, dataset_path: str) -> Path | None:
-        """The first of these folders that exists."""
-        return next((folder for folder in self.folders(dataset_path) if folder.is_dir()), None)
+    def found(self, *ids: DataId | str) -> tuple[DataId, Path] | None:
+        """The first of these folders that exists, with the id that it belongs to."""
+        return next(((one, folder) for one, folder in self.folders(*ids) if folder.is_dir()), None)
 
 
 def sample_root() -> Path:
@@ -67,38 +91,30 @@ def sample_root() -> Path:
     return Path(str(files("mm_eval.assets").joinpath("data")))
 
 
-def hub_ids(dataset_path: str) -> list[str]:
-    """All hub ids of a dataset, the given one first.
-
-    >>> hub_ids("lmms-lab/MME")
-    ['lmms-lab/MME', 'lmms-lab-encoder/MME']
-    """
-    owner, slash, name = dataset_path.partition("/")
-    others = [new if owner == old else old for old, new in MOVED_OWNERS if slash and owner in (old, new)]
-    return [dataset_path, *(f"{other}/{name}" for other in others)]
-
-
 def load_docs(
     dataset_path: str,
-    dataset_name: str | None,
+    dataset_name: str | list[str] | None,
     split: str,
     source: DataSource,
     *,
     where: str,
     task: str = "",
+    mirrors: Sequence[Mapping[str, Any]] = (),
     kwargs: Mapping[str, Any] | None = None,
     process: Callable[[Any], Any] | None = None,
     draws: Draws | None = None,
 ) -> Docs:
     """The docs of a split, after the task's `process_docs`.
 
+    dataset_name: the configuration, or several whose rows follow one another. mirrors: `dataset_mirrors`.
     where: file:line, for errors of the split. task: its path, for errors of a doc; by default `where`.
     kwargs: the task's `dataset_kwargs`. draws: the random stream of `process_docs`.
     Errors: NotHereError if the data is not found, ConfigError if it is empty or `process_docs` fails.
     """
     reset_pillow()
     kwargs = kwargs or {}
-    rows = _load(dataset_path, dataset_name, split, source, kwargs, where)
+    ids = DataId.all_of(dataset_path, dataset_name, mirrors, kwargs.get("revision"))
+    rows, folder = _load(ids, split, source, kwargs, where)
     fingerprint = fingerprint_of(rows)
     if process is not None:
         from mm_eval.lmms_eval_compat import load_dataset_from
@@ -110,29 +126,28 @@ def load_docs(
             raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
     if not len(rows):
         raise _no_docs(dataset_path, split, where)
-    folder = source.folder(dataset_path)
     return Docs(
         rows,
         where=task or where,
         fingerprint=fingerprint,
-        places=_places(dataset_path, source, kwargs),
+        places=_places(folder, kwargs, source.url_media),
         bundled=folder is not None and folder.is_relative_to(sample_root()),
     )
 
 
-def _places(path: str, source: DataSource, kwargs: Mapping[str, Any]) -> Places:
+def _places(folder: Path | None, kwargs: Mapping[str, Any], url_media: bool) -> Places:
     """Where rows may name files: the dataset's folder, the folders of its data files, and the caches of the hub."""
     import datasets
     import huggingface_hub
 
-    own = [folder for folder in (*source.folders(path), Path(path)) if folder.is_dir()][:1]
+    own = [folder] if folder is not None else []
     named = kwargs.get("data_files") or ()
     files = named.values() if isinstance(named, Mapping) else [named]
     flat = [name for item in files for name in ([item] if isinstance(item, str) else item)]
     own += [Path(name).parent for name in flat if "://" not in name and "*" not in name]
     own += [Path(str(kwargs["data_dir"]))] if kwargs.get("data_dir") else []
     caches = [Path(huggingface_hub.constants.HF_HUB_CACHE), Path(datasets.config.HF_DATASETS_CACHE)]
-    return Places(tuple(own + caches), source.url_media)
+    return Places(tuple(own + caches), url_media)
 
 
 def beside(files: Any, folder: Path) -> Any:
@@ -179,94 +194,79 @@ def docs_of(
     return Docs(rows, where=where, fingerprint=fingerprint_of(rows))
 
 
-def sample_configs(dataset_path: str, source: DataSource) -> list[str]:
-    """The subsets of a dataset on disk; empty if it is not there."""
+def lacks_sample(ids: Sequence[DataId], source: DataSource) -> bool:
+    """Whether the dataset is on disk without one of the configurations."""
     import datasets
 
-    folder = source.folder(dataset_path)
-    return [] if folder is None else list(datasets.get_dataset_config_names(str(folder)))
+    if (found := source.found(*ids)) is None:
+        return False
+    known = datasets.get_dataset_config_names(str(found[1]))
+    return bool(known) and any(name is not None and name not in known for name in found[0].names)
 
 
-def _load(path: str, name: str | None, split: str, source: DataSource, kwargs: Mapping[str, Any], where: str) -> Any:
-    """The rows of a split, from the first place that has the dataset."""
-    options = {key: value for key, value in kwargs.items() if key not in IGNORED_KWARGS}
+def _load(
+    ids: Sequence[DataId], split: str, source: DataSource, kwargs: Mapping[str, Any], where: str
+) -> tuple[Any, Path | None]:
+    """The rows of a split from the first place that has the dataset, and its folder if it is on disk."""
+    options = {key: value for key, value in kwargs.items() if key not in (*IGNORED_KWARGS, "revision")}
     if kwargs.get("video"):
         raise ConfigError("dataset_kwargs requests video, which is not supported.", where=where)
-    if (folder := source.folder(path)) is not None:
-        return _read(str(folder), name, split, options, where, [str(folder)], local=True)
+    path = ids[0].path
+    if found := source.found(*ids):
+        return _read_all(*found, split, options, where), found[1]
     if Path(path).is_dir() or path in LOCAL_FILES:
-        return _read(path, name, split, options, where, [path], local=True)
+        return _read_all(ids[0], path, split, options, where), Path(path) if Path(path).is_dir() else None
+    known = " or ".join(map(repr, dict.fromkeys(one.path for one in ids)))
     if source.sample:
-        raise ConfigError(
-            f"there is no bundled sample of {path!r}.",
-            where=where,
-            hint="Give --model a model of your own, or --data_root.",
-        )
-    searched = [*map(str, source.folders(path)), *(f"hub: {hub_id}" for hub_id in hub_ids(path))]
+        hint = "Give --model a model of your own, or --data_root."
+        raise ConfigError(f"there is no bundled sample of {known}.", where=where, hint=hint)
+    names = [(one, hub_id) for one in ids for hub_id in hub_ids(one.path)]
+    searched = [str(folder) for _, folder in source.folders(*ids)] + [f"hub: {hub_id}" for _, hub_id in names]
     failures = []
     reachable = not source.offline and hub_answers()
     with nullcontext() if reachable else hub_cache_only():
-        for hub_id in hub_ids(path):
+        for one, hub_id in names:
             try:
-                return _read(hub_id, name, split, {**options, **_token(kwargs)}, where, searched)
+                return _read_all(one, hub_id, split, {**options, **token_of(kwargs)}, where, searched), None
             except DataError as error:
                 failures.append(error.what)
     why = failures[0] if reachable else "the hub can't be reached, and its local cache does not contain it."
     raise NotHereError(
-        f"dataset {path!r}{f' ({name})' if name else ''} can't be loaded: {why} Searched: {', '.join(searched)}.",
+        f"dataset {ids[0]} can't be loaded: {why} Searched: {', '.join(searched)}.",
         where=where,
         hint="Use --sample for the bundled sample data, or --data_root DIR with the data at DIR/org/name.",
     )
 
 
-def fetch_repository(path: str, folder: Path, source: DataSource) -> None:
-    """Downloads the repository of a dataset into a folder, under the first of its ids that the hub has."""
-    import huggingface_hub
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-
-    if source.offline or not hub_answers():
-        raise NotHereError(f"dataset {path!r} is not on this machine, and the hub can't be reached.")
-    failures = []
-    for hub_id in hub_ids(path):
-        try:
-            huggingface_hub.snapshot_download(hub_id, repo_type="dataset", local_dir=folder)
-            return
-        except (HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
-            failures.append(f"{hub_id}: {str(error).strip().splitlines()[0]}")
-    raise NotHereError(f"dataset {path!r} can't be downloaded: {'; '.join(failures)}")
-
-
-@lru_cache(maxsize=1)
-def hub_answers() -> bool:
-    """Whether a connection to the hub opens within 3 s; assumed if a proxy is set.
-
-    Checked once a process: without a network the hub's own client fails only after 25 s for each id.
-    """
-    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
-        return True
-    endpoint = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
-    try:
-        socket.create_connection((endpoint.hostname or "", endpoint.port or 443), timeout=3).close()
-    except OSError:
-        return False
-    return True
-
-
-@contextmanager
-def hub_cache_only() -> Iterator[None]:
-    """Inside, the hub's client opens no connection and reads its local cache only."""
+def _read_all(
+    one: DataId,
+    place: str | Path,
+    split: str,
+    options: Mapping[str, Any],
+    where: str,
+    searched: Sequence[str] = (),
+) -> Any:
+    """The rows of a split of all configurations, one after another. searched: the places of the search on the hub."""
     import datasets
-    import huggingface_hub
 
-    switches = [(huggingface_hub.constants, "HF_HUB_OFFLINE"), (datasets.config, "HF_HUB_OFFLINE")]
-    before = [getattr(module, name) for module, name in switches]
-    for module, name in switches:
-        setattr(module, name, True)
+    options = {**options, **({"revision": one.revision} if one.revision else {})}
+    local = not searched
+    parts = [_read(str(place), name, split, options, where, searched or [str(place)], local) for name in one.names]
+    if len(parts) == 1:
+        return parts[0]
+    columns = parts[0].column_names
+    for name, part in zip(one.names, parts, strict=True):
+        if set(part.column_names) != set(columns):
+            apart = ", ".join(sorted(set(columns) ^ set(part.column_names)))
+            what = (
+                f"the configurations {one.names[0]!r} and {name!r} of {str(place)!r} differ in their columns: {apart}."
+            )
+            raise DataError(what, where=where, hint="Their rows can't follow one another; name one configuration.")
     try:
-        yield
-    finally:
-        for (module, name), value in zip(switches, before, strict=True):
-            setattr(module, name, value)
+        return datasets.concatenate_datasets([part.select_columns(columns) for part in parts])
+    except ValueError as error:
+        what = f"the configurations of {str(place)!r} can't follow one another: {str(error).splitlines()[0]}"
+        raise DataError(what, where=where, hint="Name configurations with equal columns.") from error
 
 
 def _read(
@@ -275,7 +275,7 @@ def _read(
     split: str,
     options: dict[str, Any],
     where: str,
-    searched: list[str],
+    searched: Sequence[str],
     local: bool = False,
 ) -> Any:
     """The rows of a split. local: from files on this machine, whose content selects the cache and which need no progress bar."""
@@ -313,13 +313,3 @@ def _no_progress_bar() -> Iterator[None]:
 
 def _no_docs(path: str, split: str, where: str) -> ConfigError:
     return ConfigError(f"split {split!r} of {path!r} has no docs.", where=where, hint="Name another split.")
-
-
-def _token(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The token for the hub: `token: True` in a YAML uses the user's token if there is one, and does not fail without."""
-    token = kwargs.get("token")
-    if token is True:
-        import huggingface_hub
-
-        token = huggingface_hub.get_token()
-    return {"token": token} if token else {}

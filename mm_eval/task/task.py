@@ -256,6 +256,10 @@ class Task:
             found[doc_id] = tuple(str(doc[name]) for name in names)
         return found
 
+    def categories(self, doc: Doc) -> dict[str, list[str]]:
+        """{level: categories of a doc}. Errors: DataError at the line of an entry that does not fit the doc."""
+        return {level.name: level.of(doc) for level in self.config.category_levels}
+
     @property
     def has_pictures(self) -> bool:
         return self.config.doc_to_visual is not None or self.config.doc_to_messages is not None
@@ -342,6 +346,7 @@ def _load_split(
         source,
         where=config.where(key),
         task=config.path,
+        mirrors=config.dataset_mirrors,
         kwargs=options,
         process=process,
         draws=config.draws(),

@@ -1,10 +1,13 @@
 """`mm-eval validate`: a gold answer scores full marks, whatever a task asks for."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from mm_eval.cli import main
+from mm_eval.runs.gold import NONSENSE, wrong_text
+from tests.conftest import Ran
 
 OWN = {
     "words": "output_type: loglikelihood\ndoc_to_text: q\ndoc_to_target: word\nmetric_list: [{metric: acc}]\n",
@@ -20,3 +23,100 @@ def test_a_gold_answer_scores_full_marks(name: str, tmp_path: Path, capsys: pyte
     data = f"dataset_path: json\ndataset_kwargs: {{data_files: {{test: {tmp_path}/d.jsonl}}}}\ntest_split: test\n"
     (tmp_path / f"{name}.yaml").write_text(f"task: {name}\n{data}{OWN[name]}")
     assert main(["validate", name, "--include_path", str(tmp_path)]) == 0, capsys.readouterr().out
+
+
+GENERATED = """task: {name}
+dataset_path: json
+dataset_kwargs: {{data_files: {{test: d.jsonl}}}}
+test_split: test
+doc_to_text: q
+doc_to_target: a
+process_results: !function utils.{rule}
+metric_list: [{{metric: acc}}]
+"""
+RULES = """
+def exact(doc, results):
+    return {"acc": float(results[0] == doc["a"])}
+
+def generous(doc, results):
+    return {"acc": 1.0}
+
+def empty_is_right(doc, results):
+    return {"acc": float(results[0] in doc["a"])}
+
+def raises(doc, results):
+    return {"acc": float(doc["a"][: len(results[0])].index(results[0]) == 0)}
+
+def pair(doc, results):
+    return {"acc": ("kind", float(results[0] == doc["a"]))}
+
+def passing(doc):
+    return [doc["a"], doc["a"]] if doc["a"] != "12" else None
+
+def without(doc):
+    return None
+
+def wrong(doc):
+    return [doc["a"], "else"]
+"""
+
+
+@pytest.fixture
+def validated(cli, tmp_path: Path):
+    (tmp_path / "utils.py").write_text(RULES)
+    rows = [{"q": "?", "a": "Yes"}, {"q": "?", "a": "12"}, {"q": "?", "a": "(B)"}]
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def validate(rule: str, more: str = "") -> Ran:
+        (tmp_path / "t.yaml").write_text(GENERATED.format(name="t", rule=rule) + more)
+        return cli("validate", "t", "--include_path", tmp_path)
+
+    return validate
+
+
+def test_wrong_and_empty_answers_are_tried(validated) -> None:
+    ran = validated("exact")
+    counts = "wrong answers score 0 in 3 of 3; empty answers score 0 in 3 of 3"
+    assert ran.code == 0 and f"3 docs; gold answers score acc,none = 1; {counts}" in ran.out
+
+
+def test_a_pair_of_category_and_score_is_a_mark(validated) -> None:
+    ran = validated("pair")
+    assert ran.code == 0 and "wrong answers score 0 in 3 of 3" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("generous", "wrong answers get full marks, too, in all 3 docs tried"),
+        ("empty_is_right", "empty answers get full marks, too, in all 3 docs tried"),
+        ("raises", "doc 0 can't be scored with the wrong answer 'No'"),
+    ],
+)
+def test_a_rule_that_takes_wrong_answers_is_an_error(validated, rule: str, said: str) -> None:
+    ran = validated(rule)
+    assert ran.code == 2 and said in ran.out
+
+
+def test_gold_answer_is_tried_in_place_of_the_target(validated) -> None:
+    ran = validated("exact", "gold_answer: !function utils.passing\n")
+    assert ran.code == 0 and "3 docs, 1 without a gold answer; gold answers score acc,none = 1" in ran.out
+    ran = validated("exact", "gold_answer: '{{a}}'\n")
+    assert ran.code == 0 and "3 docs; gold" in ran.out
+    ran = validated("exact", "gold_answer: !function utils.wrong\n")
+    assert ran.code == 2 and "the gold answer of doc 0 scores acc,none = 0: answer ['else']" in ran.out
+    ran = validated("exact", "gold_answer: !function utils.without\n")
+    assert ran.code == 0 and "3 docs; none has a gold answer, so the scores were not checked" in ran.out
+    ran = validated("exact", "gold_answer: nothere\n")
+    assert ran.code == 2 and "gold_answer names the column 'nothere'" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("gold", "choices", "wrong"),
+    [
+        (["A"], None, "B"), (["(C)"], None, "(A)"), (["yes"], None, "no"), (["NO"], None, "YES"), (["True"], None, "False"),
+        (["cat"], ["cat", "dog"], "dog"), (["cat"], ["cat"], NONSENSE), (["3.5"], None, NONSENSE), ([], None, NONSENSE),
+    ],
+)  # fmt: skip
+def test_wrong_texts(gold: list[str], choices: list[str] | None, wrong: str) -> None:
+    assert wrong_text(gold, choices) == wrong

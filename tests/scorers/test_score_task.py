@@ -102,5 +102,5 @@ def test_a_scorer_that_replaces_the_public_methods_is_heard() -> None:
         def aggregate(self, *args, **kwargs):
             return {"mine,none": 7.0, "mine_stderr,none": 0.5}, 1
 
-    [number] = _numbers(Own.default_scorer(), 0)
+    [number] = _numbers(Own.default_scorer(), {}, 0)
     assert (str(number.key), number.value, number.stderr) == ("mine,none", 7.0, 0.5)

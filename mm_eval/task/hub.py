@@ -1,0 +1,88 @@
+"""The hub of data sets: the ids of a data set, whether the hub answers, and the copy of a repository."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from mm_eval.errors import NotHereError
+
+MOVED_OWNERS = (("lmms-lab", "lmms-lab-encoder"),)
+"""Owners of hub datasets that were renamed on 2026-07-30. Both names are tried, since data roots and caches have either."""
+
+
+def hub_ids(dataset_path: str) -> list[str]:
+    """All hub ids of a dataset, the given one first.
+
+    >>> hub_ids("lmms-lab/MME")
+    ['lmms-lab/MME', 'lmms-lab-encoder/MME']
+    """
+    owner, slash, name = dataset_path.partition("/")
+    others = [new if owner == old else old for old, new in MOVED_OWNERS if slash and owner in (old, new)]
+    return [dataset_path, *(f"{other}/{name}" for other in others)]
+
+
+def fetch_repository(path: str, folder: Path, offline: bool) -> None:
+    """Downloads the repository of a dataset into a folder, under the first of its ids that the hub has."""
+    import huggingface_hub
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    if offline or not hub_answers():
+        raise NotHereError(f"dataset {path!r} is not on this machine, and the hub can't be reached.")
+    failures = []
+    for hub_id in hub_ids(path):
+        try:
+            huggingface_hub.snapshot_download(hub_id, repo_type="dataset", local_dir=folder)
+            return
+        except (HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
+            failures.append(f"{hub_id}: {str(error).strip().splitlines()[0]}")
+    raise NotHereError(f"dataset {path!r} can't be downloaded: {'; '.join(failures)}")
+
+
+@lru_cache(maxsize=1)
+def hub_answers() -> bool:
+    """Whether a connection to the hub opens within 3 s; assumed if a proxy is set.
+
+    Checked once a process: without a network the hub's own client fails only after 25 s for each id.
+    """
+    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
+        return True
+    endpoint = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
+    try:
+        socket.create_connection((endpoint.hostname or "", endpoint.port or 443), timeout=3).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def hub_cache_only() -> Iterator[None]:
+    """Inside, the hub's client opens no connection and reads its local cache only."""
+    import datasets
+    import huggingface_hub
+
+    switches = [(huggingface_hub.constants, "HF_HUB_OFFLINE"), (datasets.config, "HF_HUB_OFFLINE")]
+    before = [getattr(module, name) for module, name in switches]
+    for module, name in switches:
+        setattr(module, name, True)
+    try:
+        yield
+    finally:
+        for (module, name), value in zip(switches, before, strict=True):
+            setattr(module, name, value)
+
+
+def token_of(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The token for the hub: `token: True` in a YAML uses the user's token if there is one, and does not fail without."""
+    token = kwargs.get("token")
+    if token is True:
+        import huggingface_hub
+
+        token = huggingface_hub.get_token()
+    return {"token": token} if token else {}
