@@ -24,3 +24,8 @@ def context(doc: Mapping[str, Any]) -> str:
 def endings(doc: Mapping[str, Any]) -> list[str]:
     """The four endings."""
     return [clean(ending) for ending in doc["endings"]]
+
+
+def source(doc: Mapping[str, Any]) -> str:
+    """Where a question is from: "activitynet" or "wikihow"."""
+    return str(doc["source_id"]).partition("~")[0]
