@@ -39,7 +39,8 @@ def _build(task: Task, style: PromptStyle, doc_id: int, doc_ids: Sequence[int], 
     check_prompt_keys(task, doc_ids, [style.block])
     task.clusters({doc_id: doc}, {})
     task.categories(doc)
-    if task.config.doc_to_target is not None and not task.config.process_results and question.target is None:
+    scored = not task.config.process_results and task.config.submission is None
+    if task.config.doc_to_target is not None and scored and question.target is None:
         raise DataError("doc_to_target gave None, so that no answer could be right.", where=where)
     if task.pool is not None:
         task.pool.draw(task.config.num_fewshot, doc_id, doc)

@@ -20,6 +20,7 @@ from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, NotHereError, did_you_mean, raise_all
 from mm_eval.preflight import check_first_doc, group_faults, leaf_tasks, requests_digest
 from mm_eval.request import DEFAULT_MODEL, RunRequest
+from mm_eval.runs.submission import check_files
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.blocks import PromptBlock, choose_block
@@ -244,6 +245,7 @@ def _open(
     loaded = replace(loaded, groups={name: group.resolved() for name, group in loaded.groups.items()})
     scorers = {name: scorers_of(config) for name, config in configs.items()}
     raise_all(fault for _, fault in group_faults(loaded, scorers))
+    check_files(configs)
     progress("data")
     left_out = without_sample(loaded, request) if sample else set()
     configs = {name: config for name, config in configs.items() if name not in left_out}

@@ -32,6 +32,7 @@ from mm_eval.report.thumbnails import Media, pictures_of, write_thumbnails
 from mm_eval.request import DEFAULT_MODEL, RunRequest, failure_limit
 from mm_eval.runs.recorded import RecordedRun, sample_name
 from mm_eval.runs.results import assemble, environment
+from mm_eval.runs.submission import Submission
 from mm_eval.scorers.score_task import TaskScores, TaskScoring
 from mm_eval.types import plain
 
@@ -196,32 +197,43 @@ def _report(
     progress: Progress,
 ) -> Report:
     """Scores every task from the journal; writes samples/, results.json and report.html."""
-    scores = _score_tasks(opened, folder, state, progress)
+    scores, submissions = _score_tasks(opened, folder, state, progress)
     state.forget()  # the page is made from samples/, and reading them needs the memory
     results, order = assemble(opened, scores)
+    if submissions:
+        results["submissions"] = {each.name: each.to_json() for each in submissions}
     results["run"] = {**environment(opened, spec, started), "usage": dict(sorted(state.usage.items()))}
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
     failed = sum(each.failed + each.not_requested + len(each.missing) for each in scores.values())
+    failed += sum(each.failed for each in submissions)
     code, notes = _exit_code(outcome, failed), notes_of(opened, state, outcome)
+    notes += [each.note(folder.path) for each in submissions]
     if opened.request.report and not outcome.interrupted:
         notes += _write_page(opened, folder, progress)
-    return Report(results, folder.path, code, order, notes, problems_of(scores, outcome))
+    problems = [*problems_of(scores, outcome), *(problem for each in submissions for problem in each.problems())]
+    return Report(results, folder.path, code, order, notes, problems)
 
 
 def _score_tasks(
     opened: OpenedTasks, folder: RunFolder, state: JournalState, progress: Progress
-) -> dict[str, TaskScores]:
-    """Scores doc by doc into samples/<task>.jsonl, then aggregates."""
+) -> tuple[dict[str, TaskScores], list[Submission]]:
+    """Scores doc by doc into samples/<task>.jsonl, then aggregates; writes the submission files."""
     progress.start("scoring", sum(map(len, opened.doc_ids.values())))
     encode = json.JSONEncoder(ensure_ascii=False, default=_json_value).encode
     scores: dict[str, TaskScores] = {}
+    submissions: list[Submission] = []
     for name, task in opened.tasks.items():
         scoring = TaskScoring(task, opened.styles[name], opened.scorers[name], state.slots.get)
         rows = _counted(scoring.samples(opened.doc_ids[name]), progress)
+        if task.config.submission is not None:
+            submissions.append(Submission(name, task.config.submission))
+            rows = submissions[-1].reading(rows)
         folder.write_lines(f"samples/{sample_name(name)}.jsonl", map(encode, rows))
         scores[name] = scoring.aggregate(opened.request.bootstrap_iters)
+    for each in submissions:
+        folder.write_lines(each.file, each.lines())
     progress.stop()
-    return scores
+    return scores, submissions
 
 
 def _json_value(value: Any) -> Any:

@@ -76,24 +76,35 @@ function overview() {
 }
 
 // Charts of a task
-function bars(parts) {
+function bars(parts, choose) {
+  // choose(part): shows the samples of a category; undefined where the bars are no categories
   const top = Math.max(...parts.map((part) => Math.max(part.value, part.interval ? part.interval[1] : 0)), 0.0001);
   const low = Math.min(0, ...parts.map((part) => Math.min(part.value, part.interval ? part.interval[0] : 0)));
-  const line = 24, left = 160, width = 140, at = (value) => left + width * (value - low) / (top - low);
-  const svg = draw("svg", { viewBox: `0 0 ${left + width + 58} ${parts.length * line + 6}`, role: "img", "aria-label": "score of each category" });
+  const line = 24, left = choose ? 180 : 160, width = 140, at = (value) => left + width * (value - low) / (top - low);
+  const svg = draw("svg", { viewBox: `0 0 ${left + width + (choose ? 96 : 58)} ${parts.length * line + 6}`, role: "img", "aria-label": "score of each category" });
   parts.forEach((part, index) => {
     const y = index * line + 4;
-    const name = part.name.length > 22 ? `${part.name.slice(0, 21)}…` : part.name;
-    svg.append(draw("text", { x: left - 8, y: y + 13, "text-anchor": "end" }, name));
+    const longest = choose ? 26 : 22, name = part.name.length > longest ? `${part.name.slice(0, longest - 1)}…` : part.name;
+    const text = draw("text", { x: left - 8, y: y + 13, "text-anchor": "end" }, name);
+    text.append(draw("title", {}, part.name));
+    svg.append(text);
     const bar = draw("rect", { class: "bar", x: at(Math.min(0, part.value)), y, width: Math.max(1, Math.abs(at(part.value) - at(0))), height: line - 8, opacity: 0.55 });
     bar.append(draw("title", {}, `${part.name}: ${number(part.value)} of ${part.n} docs`));
     svg.append(bar);
+    if (choose) {
+      text.setAttribute("tabindex", "0");
+      text.setAttribute("role", "button");
+      text.setAttribute("aria-label", visible(`show the ${part.n} samples of ${part.name}`));
+      for (const element of [text, bar]) { element.classList.add("choice"); element.addEventListener("click", () => choose(part)); }
+      text.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(part); } });
+    }
     if (part.interval) {
       const [from, to] = part.interval.map(at), middle = y + line / 2 - 4;
       svg.append(draw("line", { class: "whisker", x1: from, x2: to, y1: middle, y2: middle }));
       for (const x of [from, to]) svg.append(draw("line", { class: "whisker", x1: x, x2: x, y1: middle - 4, y2: middle + 4 }));
     }
     svg.append(draw("text", { x: left + width + 8, y: y + 13 }, number(part.value)));
+    if (choose) svg.append(draw("text", { class: "soft", x: left + width + 58, y: y + 13 }, part.n.toLocaleString("en")));
   });
   return svg;
 }
@@ -164,6 +175,11 @@ function charts() {
   const section = byId("charts");
   for (const task of about.tasks) {
     const of = rows.filter((row) => row.t === task.name), boxes = [];
+    for (const level of task.levels) {
+      const drawing = bars(level.parts, (part) => showCategory(task.name, part.label));
+      const box = make("div", { class: level.parts.length > 24 ? "tall" : "" }, drawing);
+      boxes.push(make("div", { class: "card" }, make("h3", {}, level.by), box, make("p", { class: "hint" }, "Bars with 95% intervals, and the number of docs. A click on a category shows its samples.")));
+    }
     if (task.parts.length > 1) boxes.push(make("div", { class: "card" }, make("h3", {}, task.by), bars(task.parts)));
     boxes.push(confusion(of), lengths(of));
     const there = boxes.filter(Boolean);

@@ -11,6 +11,8 @@ const flip = (row) => {
   const one = held(row).find((other) => other.ok !== undefined && row.ok !== undefined && other.ok !== row.ok);
   return !one ? "" : one.ok === (about.kind === "run") ? "lost" : "gained";
 };
+// A row's categories: those that its task declares, else the one that a column of the doc suggests
+const categoriesOf = (row) => [].concat(row.c).filter(Boolean);
 const answerText = (row) => row.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join(" | ");
 const modelOf = (row) => row.m === undefined ? "" : about.models[row.m];
 const address = (row) => `#${about.models?.length > 1 ? `${encodeURIComponent(modelOf(row))}/` : ""}${encodeURIComponent(row.t).replace(/%3A/g, ":").replace(/%40/g, "@")}/${row.d}`;
@@ -24,7 +26,7 @@ function rowElement(index) {
   element.style.top = `${index * HEIGHT}px`;
   const source = row.images && picture(row.images[0]);
   element.append(source ? make("img", { src: source, alt: "", loading: "lazy" }) : make("div", { class: "blank" }));
-  element.append(make("div", {}, make("div", { class: "one" }, label(row), make("span", { class: "soft" }, `${about.models?.length > 1 ? `${modelOf(row)} · ` : ""}${row.t} ${row.d}${row.c ? ` · ${row.c}` : ""}`)), make("div", { class: "two" }, answerText(row) || "(empty)")));
+  element.append(make("div", {}, make("div", { class: "one" }, label(row), make("span", { class: "soft" }, `${about.models?.length > 1 ? `${modelOf(row)} · ` : ""}${row.t} ${row.d}${categoriesOf(row).map((name) => ` · ${name}`).join("")}`)), make("div", { class: "two" }, answerText(row) || "(empty)")));
   return element;
 }
 function paint() {
@@ -52,7 +54,7 @@ function show(index, keepAddress) {
   paint();
   const copy = make("button", { type: "button", id: "copy" }, "Copy link");
   copy.addEventListener("click", () => navigator.clipboard?.writeText(location.href).then(() => { copy.textContent = "Copied"; }, () => {}));
-  const parts = [make("div", { class: "head" }, make("h3", {}, `${row.t}, doc ${row.d}${row.c ? ` (${row.c})` : ""}`), make("span", {}, label(row), " ", copy))];
+  const parts = [make("div", { class: "head" }, make("h3", {}, `${row.t}, doc ${row.d}${row.c.length ? ` (${categoriesOf(row).join(", ")})` : ""}`), make("span", {}, label(row), " ", copy))];
   if (row.images) {
     const box = make("div", { class: "pictures" });
     row.images.forEach((digest, place) => { const source = picture(digest); box.append(source ? make("img", { src: source, alt: `picture ${place + 1}`, loading: "lazy" }) : make("span", { class: "soft" }, `picture ${digest.slice(0, 12)} is not beside this file`)); });
@@ -83,7 +85,7 @@ function show(index, keepAddress) {
 function apply(wanted) {
   const task = byId("f-task").value, category = byId("f-category").value, result = byId("f-result").value, words = byId("f-text").value.trim().toLowerCase();
   const model = byId("f-model").value;
-  shown = rows.filter((row) => (!only || (only.docs[row.t]?.has(row.d) && (row.m ?? null) === only.model)) && (!model || row.m === Number(model)) && (!task || row.t === task) && (!category || row.c === category) &&
+  shown = rows.filter((row) => (!only || (only.docs[row.t]?.has(row.d) && (row.m ?? null) === only.model)) && (!model || row.m === Number(model)) && (!task || row.t === task) && (!category || categoriesOf(row).includes(category)) &&
     (!result || state(row)[0] === result || flip(row) === result || row.s === result || (result === "cut" && row.k) || (result === "flipped" && flip(row)) || (result === "wrong" && row.ok === false)) &&
     (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || String(row.d) === words));
   byId("only").hidden = !only;
@@ -97,6 +99,13 @@ function apply(wanted) {
 function clearFilters() {
   only = null;
   for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result", "f-text"]) byId(id).value = "";
+}
+function showCategory(task, category) {
+  clearFilters();
+  byId("f-task").value = task;
+  byId("f-category").value = category;
+  apply();
+  byId("samples").scrollIntoView();
 }
 function showOnly(cell) {
   // The docs behind a count of the tables, and no others
@@ -123,7 +132,7 @@ function jump() {
 function samples() {
   const options = (id, names, all) => byId(id).append(make("option", { value: "" }, all), ...names.map((name) => make("option", { value: name }, name)));
   options("f-task", [...new Set(rows.map((row) => row.t))], "all tasks");
-  options("f-category", [...new Set(rows.map((row) => row.c))].filter(Boolean).sort(), "all categories");
+  options("f-category", [...new Set(rows.flatMap(categoriesOf))].sort(), "all categories");
   byId("f-model").append(make("option", { value: "" }, "all models"), ...(about.models || []).map((name, place) => make("option", { value: place }, name)));
   byId("f-model").parentElement.hidden = (about.models || []).length < 2;
   byId("only").lastElementChild.addEventListener("click", () => { only = null; apply(); });

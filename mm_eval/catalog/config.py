@@ -152,6 +152,9 @@ class TaskConfig:
         if self.output_type != "generate_until" and self.doc_to_messages is not None:
             what = f"doc_to_messages needs output_type generate_until, not {self.output_type!r}."
             yield what, "doc_to_messages", ""
+        if self.output_type != "generate_until" and self.submission is not None:
+            what = f"submission needs output_type generate_until, not {self.output_type!r}."
+            yield what, "submission", ""
         if self.source.get("scorer") is not None and self.source.get("process_results") is not None:
             yield "scorer and process_results are both given.", "scorer", "Write one of them, or null for the other."
         if self.source.get("unsafe_code"):

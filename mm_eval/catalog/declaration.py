@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog import schema
+from mm_eval.catalog.located import LocatedDict, merge
 from mm_eval.catalog.schema import is_group, split_format
 from mm_eval.errors import ConfigError
 
@@ -28,21 +29,80 @@ def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
         config, files = load_config(path)
     except ConfigError as error:
         return _broken(path, error), []
-    return _task_or_group(config), files[1:]
+    defaults, included = _defaults(config, path)
+    return _task_or_group(config, defaults), [*files[1:], *included]
 
 
-def _task_or_group(config: Mapping[str, Any]) -> dict[str, Any]:
+def _defaults(config: LocatedDict, path: Path) -> tuple[Mapping[str, Any], list[Path]]:
+    """The keys of the files that a group includes for its members, and these files; nothing where they are unreadable."""
+    from mm_eval.catalog.yaml import include_paths, load_config
+
+    stated = config.get("include")
+    if not is_group(config) or not isinstance(stated, (str, list)):
+        return {}, []
+    merged, files = LocatedDict(), list[Path]()
+    try:
+        for below in include_paths(config, path.parent):
+            found, needed = load_config(below)
+            merged, files = merge(merged, found), [*files, *needed]
+    except ConfigError:  # opening the group reports it
+        return {}, []
+    return merged, files
+
+
+def _task_or_group(config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     name = config.get("group") if is_group(config) else config.get("task")
     if not isinstance(name, str):
         return {"kind": "none"}
     tags = stated_texts(config.get("tag"))
     name = name if is_group(config) else split_format(name)[0]
-    record = {"name": name, "tags": tags, "aliases": list(_aliases(config, (name,)))}
+    record = {
+        "name": name,
+        "tags": tags,
+        "aliases": list(_aliases(config, (name,))),
+        "card": card_of(merge(defaults, config)),
+    }
     if is_group(config):
         inline = list(_inline(config.get("task"), (name,)))
-        return {**record, "kind": "group", "about": _about_group(config), "inline": inline}
+        about = {"about": _about_group(config), "inline": inline, "members": _members(config)}
+        return {**record, "kind": "group", **about}
     tags += [tag for tag in stated_texts(config.get("group")) if tag not in tags]
     return {**record, "kind": "task", "about": _about_task(config)}
+
+
+CARD_KEYS = ("size", "published", "metric", "hub")
+"""The keys of `metadata` that the list of tasks shows."""
+
+
+def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What the list of tasks shows of a file: `size`, `published`, `metric`, `hub`, `data` (the ids) and `modality`.
+
+    A metric or an id that the metadata do not name is the first of `metric_list` and `dataset_path`.
+    """
+    stated = config.get("metadata")
+    metadata = schema.one_mapping(stated) if schema.METADATA[1](stated) else {}
+    card = {key: metadata[key] for key in CARD_KEYS if metadata.get(key) is not None}
+    mirrors = stated_list(config.get("dataset_mirrors"))
+    ids = [config.get("dataset_path"), *(mirror.get("path") for mirror in mirrors if isinstance(mirror, Mapping))]
+    if data := stated_texts(ids) or stated_texts(metadata.get("hub")):
+        card["data"] = data
+        card.setdefault("hub", data[:1])
+    metrics = stated_list(config.get("metric_list"))
+    first = metrics[0].get("metric") if metrics and isinstance(metrics[0], Mapping) else None
+    if first is not None:
+        card.setdefault("metric", str(first))
+    tags = stated_texts(config.get("tag"))
+    pictures = any(config.get(key) for key in ("doc_to_visual", "doc_to_visial", "doc_to_image"))
+    modality = next((tag for tag in ("multi_image", "image", "text") if tag in tags), "image" if pictures else "")
+    if modality or data:
+        card["modality"] = modality or "text"
+    return card
+
+
+def _members(config: Mapping[str, Any]) -> list[str]:
+    """The names of a group's members that it refers to or defines."""
+    named = [m.get("group", m.get("task")) if isinstance(m, Mapping) else m for m in stated_list(config.get("task"))]
+    return stated_texts(named)
 
 
 def _aliases(config: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[list[str]]:
@@ -112,10 +172,9 @@ def _broken(path: Path, error: ConfigError) -> dict[str, Any]:
 
 def stated_texts(value: Any) -> list[str]:
     """The texts in a value that should be a text or a list of texts; the check of the config reports others."""
-    return (
-        [value]
-        if isinstance(value, str)
-        else [each for each in value if isinstance(each, str)]
-        if isinstance(value, list)
-        else []
-    )
+    return [each for each in stated_list(value) if isinstance(each, str)]
+
+
+def stated_list(value: Any) -> list[Any]:
+    """A list, or a value that stands for a list of one."""
+    return value if isinstance(value, list) else [value]

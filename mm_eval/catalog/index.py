@@ -25,7 +25,7 @@ from mm_eval.files import write_atomic
 
 log = logging.getLogger(__name__)
 
-CACHE_FORMAT = 5
+CACHE_FORMAT = 7
 """Increase it when the result of `read_declaration` changes: older caches are then ignored."""
 
 ENTRY_POINTS = "mm_eval.tasks"
@@ -36,10 +36,11 @@ Kind = Literal["task", "group", "tag", "alias", "broken"]
 class Entry:
     """One name of the catalogue.
 
-    file: where it is declared, None for a tag. members: the names that a tag selects; the one name that an alias stands for.
+    file: where it is declared, None for a tag. members: of a tag or group; the one name that an alias stands for.
     about: one line of description. error: the error in the file of a broken entry.
     rivals: other files of the same source that declare the name, and any file with an alias that equals it.
     inline: the members that a group defines itself, as ["g::t", kind, tags]. aliases: [other name, name or path].
+    card: what a list of tasks shows of it (`declaration.card_of`).
     """
 
     name: str
@@ -52,6 +53,7 @@ class Entry:
     rivals: list[Path] = field(default_factory=list)
     inline: list[list[Any]] = field(default_factory=list)
     aliases: list[list[str]] = field(default_factory=list)
+    card: dict[str, Any] = field(default_factory=dict)
 
 
 def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool = True) -> dict[str, Entry]:
@@ -116,7 +118,9 @@ def _add_folder(entries: dict[str, Entry], folder: Path) -> None:
         else:
             if known is not None and known.file is not None:
                 entries[shown_path(known.file)] = known
-            optional = {key: record[key] for key in ("about", "error", "inline", "aliases") if key in record}
+            optional = {
+                key: record[key] for key in ("about", "error", "inline", "aliases", "members", "card") if key in record
+            }
             entries[name] = Entry(name, kind, file, record["tags"], **optional)
 
 

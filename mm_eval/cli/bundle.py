@@ -1,4 +1,6 @@
-"""Copies the data sets of tasks to a data root, for a machine without network. Use it there with --data_root DIR --offline."""
+"""Copies the data sets of tasks to a data root, for a machine without network, and says first how many and how large they are.
+
+Use it there with --data_root DIR --offline. What is there already is not copied again."""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    from mm_eval.runs.bundle import bundle
+    from mm_eval.runs.bundle import Bundle
 
-    for each in bundle(read_task_request(args), Path(args.dir)):
+    bundle = Bundle(read_task_request(args), Path(args.dir))
+    say(str(bundle))
+    for each in bundle.copied():
         say(f"{each.task}: {each.dataset}, {each.docs} docs, sha256 {each.fingerprint[:16]}")
     say(f"use it with: --data_root {args.dir} --offline")
     return 0

@@ -1,9 +1,15 @@
-"""Lists tasks, models, metrics and other names, each with one line. Nothing is imported or executed to list tasks."""
+"""Lists tasks, models, metrics and other names, each with one line. Nothing is imported or executed to list tasks.
+
+Tasks stand below their groups, each with its headline metric, number of docs, modality, data set, whether there is sample data,
+and the published row that a test reproduces. With a word only the tasks that it names are listed, the members of groups too."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import shutil
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say
@@ -11,6 +17,10 @@ from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.registry import Registry
 from mm_eval.report.safe import in_line
 
+if TYPE_CHECKING:
+    from mm_eval.catalog.listing import Line
+
+HEADINGS = ("task", "metric", "docs", "modality", "data set", "sample", "published row that a test reproduces")
 REGISTRIES = {
     "models": "mm_eval.engine.model:MODELS",
     "metrics": "mm_eval.metrics:METRICS",
@@ -24,10 +34,13 @@ CATALOG = ("tasks", "groups", "tags")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", default="tasks", metavar="WHAT", help=", ".join((*CATALOG, *REGISTRIES)))
     parser.add_argument("search", nargs="?", default="", metavar="WORD", help="only lines that contain the word")
+    parser.add_argument("--verbose", action="store_true", help="whole lines, however wide the terminal is")
     add_option(parser, "include_path", "DIR", "a folder with tasks of your own")
 
 
 def main(args: argparse.Namespace) -> int:
+    if args.what == "tasks":
+        return _tasks(args)
     if args.what in CATALOG:
         lines = _from_catalog(args.what, args.include_path)
     elif args.what in REGISTRIES:
@@ -43,11 +56,56 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
+def _tasks(args: argparse.Namespace) -> int:
+    """Prints the tasks below their groups; with a word those that it names, without groups."""
+    from mm_eval.catalog.listing import flat, outline
+    from mm_eval.catalog.manager import TaskManager
+
+    entries, word = TaskManager(include_path=args.include_path).entries, args.search.lower()
+    rows = [(line, _cells(line)) for line in (flat(entries) if word else outline(entries))]
+    if word:
+        aliases = {name: alias for entry in entries.values() for alias, name in entry.aliases}
+        texts = [" ".join([*cells, *line.tags, line.about, aliases.get(line.name, "")]) for line, cells in rows]
+        rows = [row for row, text in zip(rows, texts, strict=True) if word in text.lower()]
+        if not rows:
+            raise ConfigError(f"no tasks match {args.search!r}.")
+    table = [cells for _, cells in rows] if word else [list(HEADINGS), *(cells for _, cells in rows)]
+    widths = [max(len(cells[place]) for cells in table) for place in range(len(HEADINGS))]
+    columns = None if args.verbose else shutil.get_terminal_size((120, 24)).columns
+    for cells in table:
+        text = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
+        say(text if columns is None or len(text) <= columns else f"{text[: columns - 4].rstrip()} ...")
+    return 0
+
+
+def _cells(line: Line) -> list[str]:
+    """The cells of a line, safe for a terminal."""
+    card, hub = line.card, line.card.get("hub", "")
+    first = str(hub[0] if isinstance(hub, list) and hub else hub or "")
+    sampled = _has_sample(tuple(card.get("data", ()))) if "data" in card else None
+    cells = [
+        f"{'  ' * line.depth}{line.name}",
+        *(str(card.get(key, "")) for key in ("metric", "size", "modality")),
+        first,
+        "" if sampled is None else "yes" if sampled else "no",
+        "; ".join(str(part) for part in (line.note, card.get("published")) if part),
+    ]
+    return [in_line(cell) for cell in cells]
+
+
+@lru_cache(maxsize=4096)
+def _has_sample(ids: tuple[str, ...]) -> bool:
+    """Whether there is bundled sample data under one of these ids."""
+    from mm_eval.task.hub import hub_ids, sample_root
+
+    return any((sample_root() / name).is_dir() for one in ids for name in hub_ids(one))
+
+
 def _from_catalog(what: str, include_path: str | None) -> list[tuple[str, str]]:
     from mm_eval.catalog.manager import TaskManager
 
     manager = TaskManager(include_path=include_path)
-    names = {"tasks": manager.all_tasks, "groups": manager.all_groups, "tags": manager.all_tags}[what]
+    names = {"groups": manager.all_groups, "tags": manager.all_tags}[what]
     return [(name, manager.summary(name)) for name in names]
 
 

@@ -25,6 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="html (default): report.html of one run, a table of several; md, latex, csv: a table",
     )
     add_option(parser, "against", "RUN", "report.html: another run's answers beside each sample, flips as a filter")
+    parser.add_argument(
+        "--categories", action="store_true", help="tables: a row for each category of a benchmark (csv always has them)"
+    )
     parser.add_argument("--intervals", action="store_true", help="tables: half the 95%% interval beside each number")
     add_option(
         parser,
@@ -48,8 +51,9 @@ def main(args: argparse.Namespace) -> int:
 
         _write(args.model_index, yaml.safe_dump({"model-index": model_index(runs)}, sort_keys=False))
     if args.format == "html" and len(runs) == 1:
-        if args.output or args.reference or args.intervals:
-            raise ConfigError("--output, --reference and --intervals are for tables.", hint="Add --format md.")
+        if args.output or args.reference or args.intervals or args.categories:
+            what = "--output, --reference, --intervals and --categories are for tables."
+            raise ConfigError(what, hint="Add --format md.")
         say(write_report(runs[0], RecordedRun.read(args.against) if args.against else None))
         return 0
     if args.against:
@@ -58,7 +62,7 @@ def main(args: argparse.Namespace) -> int:
         )
     table = release_table(runs, read_reference(args.reference) if args.reference else (), holes)
     ways = {"html": release.as_html_page, "md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
-    text = ways[args.format](table, args.intervals)
+    text = ways[args.format](table, args.intervals, args.categories)
     if args.output:
         _write(args.output, text + "\n")
     else:

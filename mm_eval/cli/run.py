@@ -78,9 +78,8 @@ def _release(args: argparse.Namespace) -> int:
             break
     found.leave_out(requests)
     if found.runs or found.holes:
-        say_lines(
-            "\n" + as_markdown(release_table(found.runs, holes=found.holes, order=list(requests)), intervals=True)
-        )
+        table = release_table(found.runs, holes=found.holes, order=list(requests))
+        say_lines("\n" + as_markdown(table, intervals=True, categories=args.categories))
     return found.exit_code
 
 

@@ -1,6 +1,6 @@
 """The run folder: one spec, one launch at a time, every file complete.
 
-<output_path>/run.json  files.json  lock  journal/*.jsonl  results.json  samples/<task>.jsonl
+<output_path>/run.json  files.json  lock  journal/*.jsonl  results.json  samples/<task>.jsonl  submissions/*
 """
 
 from __future__ import annotations
@@ -105,7 +105,11 @@ class RunFolder:
 
     def _remove_leftovers(self) -> None:
         """Removes the temporary files of killed processes (`write_atomic`)."""
-        for path in (path for part in (".", "samples", "media", "ranks") for path in (self.path / part).glob(".*.tmp")):
+        for path in (
+            path
+            for part in (".", "samples", "submissions", "media", "ranks")
+            for path in (self.path / part).glob(".*.tmp")
+        ):
             pid = path.name.split(".")[-2]
             with suppress(OSError):
                 if pid.isdigit() and not _is_alive(int(pid)):

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.report.page import SampleRows, page, pictures
+from mm_eval.report.page import SampleRows, category_labels, page, pictures
 from mm_eval.runs.compare import headline_keys
 from mm_eval.runs.estimates import estimates
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
-from mm_eval.runs.results import numbers_of
+from mm_eval.runs.results import headline_of, numbers_of
 
 MOST_CATEGORIES = 40
 
@@ -54,7 +54,7 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
         "libraries": about.get("libraries", {}),
         "prompts": about.get("prompts", {}),
         "table": list(_table(run)),
-        "tasks": [_task_charts(task, categories.get(task.name, {})) for task in run.tasks.values()],
+        "tasks": [_task_charts(run, task, categories.get(task.name, {})) for task in run.tasks.values()],
     }
 
 
@@ -93,12 +93,13 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
         }
 
 
-def _task_charts(task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """The bars of a task: the numbers that are parts of another one (MME's categories), else its mean in each category."""
+    levels = list(_levels(run, task))
     headlines = headline_keys(task)
     parts = {key.removesuffix(",none"): task.estimate(key) for key in task.values if key not in headlines}
     by = "By category"
-    if not parts and headlines:
+    if not parts and headlines and not levels:
         key = max(headlines, key=lambda key: len(task.values[key]))
         by = f"{key.removesuffix(',none')} by category"
         having = {name: [i for i in ids if i in task.values[key]] for name, ids in sorted(categories.items())}
@@ -109,4 +110,21 @@ def _task_charts(task: RecordedTask, categories: Mapping[str, Sequence[int]]) ->
         for name, e in parts.items()
         if e is not None
     ]
-    return {"name": task.name, "by": by, "parts": drawn}
+    return {"name": task.name, "by": by, "parts": drawn, "levels": levels}
+
+
+def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[dict[str, Any]]:
+    """The bars of each level of declared categories: the task's headline number in each category."""
+    levels = run.results.get("categories", {}).get(task.name, {})
+    headline = headline_of(run.results, task.name) if levels else None
+    if headline is None:
+        return
+    for level, found in levels.items():
+        parts = []
+        for name, row in found.items():
+            e = task.estimate_of_category(level, name, row, str(headline.key))
+            [label] = category_labels({each: [name] if each == level else [] for each in levels})
+            interval = list(e.interval) if e and e.interval else None
+            value = e.value if e else None
+            parts.append({"name": name, "label": label, "value": value, "interval": interval, "n": row["n"]})
+        yield {"by": f"{str(headline.key).removesuffix(',none')} by {level}", "parts": parts}

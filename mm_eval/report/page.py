@@ -101,7 +101,7 @@ def run_fact(name: str, run: RecordedRun, page_folder: Path, text: str) -> dict[
 class SampleRows:
     """The rows of a run's samples with the answers of other runs to the same docs. To be iterated over once.
 
-    Filled meanwhile: categories {task: {category: doc ids}}; digests of all pictures, in order of appearance.
+    Filled meanwhile: categories {task: {category: doc ids}} of tasks that declare none; digests of all pictures, in their order.
     """
 
     def __init__(self, run: RecordedRun, others: Sequence[RecordedRun | None] = (), model: int | None = None) -> None:
@@ -116,7 +116,8 @@ class SampleRows:
             categories = self.categories.setdefault(name, {})
             for row in self.run.rows(name):
                 shown = _shown(name, row)
-                categories.setdefault(shown["c"], array("q")).append(row["doc_id"])
+                if isinstance(shown["c"], str):
+                    categories.setdefault(shown["c"], array("q")).append(row["doc_id"])
                 self.digests.update(dict.fromkeys(shown.get("images", ())))
                 if beside:
                     shown["w"] = [answers.beside(row) if answers else None for answers in beside]
@@ -192,7 +193,7 @@ def _shown(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
         "x": row.get("filtered_resps", {}),
         "r": rules,
         "v": {key: _mark(value) for key, value in scores.items()},
-        "c": _category(row.get("doc", {})),
+        "c": category_labels(row["categories"]) if "categories" in row else _category(row.get("doc", {})),
     }
     optional = {"ok": right, "images": row.get("images"), "o": row.get("choices")}
     optional["e"] = row["error"]["what"] if row.get("error") else None
@@ -220,6 +221,12 @@ def _short(value: Any) -> Any:
 
 def _mark(value: Any) -> Any:
     return value.get("score", value) if isinstance(value, Mapping) else value
+
+
+def category_labels(categories: Mapping[str, Sequence[str]]) -> list[str]:
+    """The declared categories of a doc as the page names them: with their level if the task has several."""
+    several = len(categories) > 1
+    return [f"{level}: {name}" if several else name for level, names in categories.items() for name in names]
 
 
 def _category(doc: Mapping[str, Any]) -> str:

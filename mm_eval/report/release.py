@@ -16,47 +16,54 @@ PAGE_STYLE = (
 )
 
 
-def as_markdown(table: ReleaseTable, intervals: bool = False) -> str:
-    """A table of GitHub's Markdown; nothing in a name is read as markup."""
-    return to_markdown(_table(table, intervals))
+def as_markdown(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
+    """A table of GitHub's Markdown; nothing in a name is read as markup. categories: with a row for each category."""
+    return to_markdown(_table(table, intervals, categories))
 
 
-def as_latex(table: ReleaseTable, intervals: bool = False) -> str:
+def as_latex(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
     """A booktabs tabular."""
-    return to_latex(_table(table, intervals))
+    return to_latex(_table(table, intervals, categories))
 
 
-def as_html(table: ReleaseTable, intervals: bool = False) -> str:
+def as_html(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
     """A table element, for a page of one's own or a notebook."""
-    return to_html(_table(table, intervals))
+    return to_html(_table(table, intervals, categories))
 
 
-def as_html_page(table: ReleaseTable, intervals: bool = False) -> str:
+def as_html_page(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
     """The table as a page of its own."""
     head = f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>mm-eval</title><style>{PAGE_STYLE}</style>'
-    return f"{head}{as_html(table, intervals)}</html>"
+    return f"{head}{as_html(table, intervals, categories)}</html>"
 
 
-def as_csv(table: ReleaseTable, intervals: bool = True) -> str:
-    """A row for each number, always with its interval. No cell can start a formula."""
-    names = ("benchmark", "metric", "model", "value", "low", "high", "best", "source", "verdict")
+def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True) -> str:
+    """A row for each number, always with its interval, and for each category where there are any. No cell can start a formula."""
+    names = ["benchmark", "metric", "model", "value", "low", "high", "best", "source", "verdict"]
+    names += ["level", "category"] if table.categories else []
     rows = []
     for (task, metric), numbers in table.rows.items():
-        for model, found in numbers.items():
-            low, high = found.interval or (None, None)
-            source = "ours" if found.ours else "as reported"
-            cells = (task, metric, model, found.value, low, high, int(found.best), source, found.verdict)
-            rows.append(Row(dict(zip(names, cells, strict=True))))
+        of_row = {("", ""): numbers, **table.categories.get((task, metric), {})}
+        for (level, category), found_by_model in of_row.items():
+            for model, found in found_by_model.items():
+                low, high = found.interval or (None, None)
+                source = "ours" if found.ours else "as reported"
+                cells = (task, metric, model, found.value, low, high, int(found.best), source, found.verdict)
+                rows.append(Row(dict(zip([*names[:9], "level", "category"], (*cells, level, category), strict=True))))
     return to_csv(Table([Column(name) for name in names], rows))
 
 
-def _table(table: ReleaseTable, intervals: bool) -> Table:
+def _table(table: ReleaseTable, intervals: bool, categories: bool) -> Table:
     """A row for each benchmark, a column for each model, and the footnotes."""
     columns = [Column("benchmark", "text", ""), *map(Column, table.columns)]
     rows = []
     for row, numbers in table.rows.items():
-        cells: dict[str, Cell] = {column: _cell(numbers.get(column), intervals) for column in table.columns}
-        rows.append(Row({**cells, "": table.label(row)}))
+        labelled = [(table.label(row), numbers)]
+        for (level, category), found in table.categories.get(row, {}).items() if categories else ():
+            labelled.append((table.category_label(row, level, category), found))
+        for label, found in labelled:
+            cells: dict[str, Cell] = {column: _cell(found.get(column), intervals) for column in table.columns}
+            rows.append(Row({**cells, "": label}))
     return Table(columns, rows, _footnotes(table, intervals))
 
 

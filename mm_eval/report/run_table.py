@@ -99,7 +99,8 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[dict[s
     }
     numbers = numbers_of(row, results["higher_is_better"].get(name, {}))
     if not numbers:
-        yield {**BLANK, **once}
+        written = results.get("submissions", {}).get(name)
+        yield {**BLANK, **once, "metric": f"submission: {written['file']}" if written else ""}
     for place, number in enumerate(numbers):
         yield {**BLANK, **({} if place else once), **_name_cells(number), **_value_cells(row, number)}
 
@@ -172,15 +173,9 @@ def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> 
     for block, names in by_block.items():
         if any(prompts[name]["kwargs"] for name in names):
             yield f"prompt of {', '.join(names)}: {block}"
-    rows = [
-        *results["results"].values(),
-        *(
-            row
-            for name, levels in chosen.items()
-            for level in levels
-            for row in results["categories"][name][level].values()
-        ),
-    ]
+    by_category = results.get("categories", {})
+    levels = [by_category[name][level] for name, levels in chosen.items() for level in levels]
+    rows = [*results["results"].values(), *(row for found in levels for row in found.values())]
     if any("intervals" in row for row in rows):
         yield f"{EXACT} all docs are right or all are wrong, so that nothing varies: the end of the exact 95% interval"
     for name, row in results["results"].items():

@@ -22,6 +22,7 @@ from mm_eval.preflight import group_faults
 from mm_eval.prepare import OpenedTasks, Prepared, load_configs, prepare, prepare_without_model, without_sample
 from mm_eval.request import RunRequest
 from mm_eval.runs.gold import Trial
+from mm_eval.runs.submission import record_of
 from mm_eval.scorers.base import Scorer
 from mm_eval.task.blocks import check_prompt_keys, choose_block
 from mm_eval.task.task import Task
@@ -97,6 +98,8 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> Finding:
             return Finding(name, False, f"{instance.error.owner} error: {instance.error}")
         try:
             trial.add(instance)
+            if task.config.submission is not None:
+                record_of(task.config.submission["record"], instance.doc, "answer")
         except MMEvalError as error:
             return Finding(name, False, f"{error.owner} error: {error}")
     try:
@@ -106,7 +109,10 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> Finding:
     without = len(doc_ids) - len(trial.known)
     said = f"{len(doc_ids)} docs{f', {without} without a gold answer' if without else ''}"
     if not trial.known:
-        return Finding(name, True, f"{len(doc_ids)} docs; none has a gold answer, so the scores were not checked")
+        written = f", and a run writes {task.config.submission['file']}" if task.config.submission else ""
+        return Finding(
+            name, True, f"{len(doc_ids)} docs; none has a gold answer, so the scores were not checked{written}"
+        )
     gold = trial.gold_answers()
     if gold.fault or gold.scores is None:
         return Finding(name, False, gold.fault)

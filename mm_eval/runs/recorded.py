@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import sys
+from array import array
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -39,6 +40,7 @@ class RecordedTask:
 
     values: {"metric,filter": {doc_id: value}}. clusters: {doc_id: number of its cluster}. better: {metric: higher is better}.
     recorded: the task's row of results.json. aggregations: the task's own functions by key.
+    categories: {level: {category: doc ids}}.
     """
 
     name: str
@@ -47,6 +49,7 @@ class RecordedTask:
     better: Mapping[str, bool] = field(default_factory=dict)
     recorded: Mapping[str, Any] = field(default_factory=dict)
     aggregations: Mapping[str, Aggregation] = field(default_factory=dict)
+    categories: dict[str, dict[str, array[int]]] = field(default_factory=dict)
     _whole: dict[str, Estimate | None] = field(default_factory=dict, repr=False)
 
     def aggregation(self, key: str) -> Aggregation | None:
@@ -67,14 +70,30 @@ class RecordedTask:
             self._whole[key] = self._estimate(key, self.values.get(key, {}), whole=True)
         return self._whole[key]
 
+    def estimate_of_category(self, level: str, category: str, row: Mapping[str, Any], key: str) -> Estimate | None:
+        """The recorded number of a category with its 95% interval; None if there is none. row: the category's in results.json."""
+        value, function = row.get(key), self.aggregation(key)
+        if not isinstance(value, (int, float)):
+            return None
+        of_docs = self.values.get(key, {})
+        ids = [doc_id for doc_id in self.categories.get(level, {}).get(category, ()) if doc_id in of_docs]
+        stderr = row.get(_stderr_key(key)) if ids else None
+        values, clusters = [of_docs[doc_id] for doc_id in ids], [self.clusters[doc_id] for doc_id in ids]
+        count = len(set(clusters))
+        recorded = Estimate(float(value), stderr, len(ids), count, max(1, count - 1))
+        if function is None or not ids:
+            return recorded
+        try:
+            return with_stderr(float(value), stderr, function, values, clusters)
+        except Exception:  # the task's own code, on values that went through JSON
+            return recorded
+
     def _estimate(self, key: str, values: Mapping[int, Any], *, whole: bool = False) -> Estimate | None:
         function = self.aggregation(key)
         if function is None or not values:
             return None
         clusters = [self.clusters[doc_id] for doc_id in values]
-        metric = MetricKey.parse(key)
-        error = str(MetricKey(metric.metric, metric.scorer, is_stderr=True)) if metric else ""
-        value, stderr = self.recorded.get(key), self.recorded.get(error)
+        value, stderr = self.recorded.get(key), self.recorded.get(_stderr_key(key))
         try:
             if whole and isinstance(value, (int, float)) and isinstance(stderr, (int, float)):
                 return with_stderr(float(value), float(stderr), function, list(values.values()), clusters)
@@ -163,6 +182,9 @@ class RecordedRun:
             doc_id = row["doc_id"]
             drawn_with = json.dumps(row["cluster"]) if "cluster" in row else doc_id
             task.clusters[doc_id] = clusters.setdefault(drawn_with, len(clusters))
+            for level, names in row.get("categories", {}).items():
+                for category in names:
+                    task.categories.setdefault(level, {}).setdefault(category, array("q")).append(doc_id)
             if row["status"] not in ("failed", "not requested"):
                 for key, value in row["scores"].items():
                     last = last if value == last and type(value) is type(last) else _lean(value)
@@ -224,6 +246,11 @@ class RecordedRun:
             return load_configs(RunRequest.from_json(self.request))
         except MMEvalError:
             return None
+
+
+def _stderr_key(key: str) -> str:
+    metric = MetricKey.parse(key)
+    return str(MetricKey(metric.metric, metric.scorer, is_stderr=True)) if metric else ""
 
 
 def sample_name(name: str) -> str:

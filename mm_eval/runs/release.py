@@ -20,7 +20,7 @@ from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.runs.compare import headline_keys, number, signed
 from mm_eval.runs.estimates import estimates
 from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.results import numbers_of, warnings_of
+from mm_eval.runs.results import headline_of, numbers_of, warnings_of
 
 REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source")
 
@@ -56,16 +56,25 @@ class ReleaseNumber:
 
 @dataclass
 class ReleaseTable:
-    """rows: (benchmark, metric) to numbers by column. columns: models in order, ours first. notes: below the table."""
+    """rows: (benchmark, metric) to numbers by column. columns: models in order, ours first. notes: below the table.
+
+    categories: of a row, (level, category) to numbers by column.
+    """
 
     columns: list[str] = field(default_factory=list)
     rows: dict[tuple[str, str], dict[str, ReleaseNumber]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    categories: dict[tuple[str, str], dict[tuple[str, str], dict[str, ReleaseNumber]]] = field(default_factory=dict)
 
     def label(self, row: tuple[str, str]) -> str:
         """A row's name: the benchmark's, with the metric where it has several rows."""
         several = sum(name == row[0] for name, _ in self.rows) > 1
         return f"{row[0]} ({row[1]})" if several else row[0]
+
+    def category_label(self, row: tuple[str, str], level: str, category: str) -> str:
+        """The name of a category's row: "mmmu_val / Art", with the level where the benchmark has several."""
+        levels = {level for level, _ in self.categories[row]}
+        return f"{row[0]} / {level}: {category}" if len(levels) > 1 else f"{row[0]} / {category}"
 
 
 def read_reference(path: str) -> list[Reported]:
@@ -140,7 +149,8 @@ def release_table(
     for entry in reported:
         _add_reported(table, entry)
     for row, numbers in table.rows.items():
-        _mark_best(numbers, better.get(row, True))
+        for found in (numbers, *table.categories.get(row, {}).values()):
+            _mark_best(found, better.get(row, True))
     return table
 
 
@@ -152,6 +162,7 @@ def _parts(run: RecordedRun) -> dict[str, str]:
 def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str], bool]) -> None:
     """Adds a run's headline numbers, in a column of its own where its model's column has them already."""
     found: dict[tuple[str, str], ReleaseNumber] = {}
+    by_category: dict[tuple[str, str], dict[tuple[str, str], ReleaseNumber]] = {}
     for name, row in run.results["results"].items():
         task, measured = run.tasks.get(name), estimates(run, name)
         numbers = {str(each.key): each for each in numbers_of(row, run.results["higher_is_better"].get(name, {}))}
@@ -166,6 +177,8 @@ def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str]
             place = (str(row.get("alias", name)), key.removesuffix(",none"))
             found[place] = ReleaseNumber(float(each.value), margin, interval, flaw=flaw)
             better[place] = each.higher_is_better is not False
+            if name in run.results.get("categories", {}) and headline_of(run.results, name) == each:
+                by_category[place] = _by_category(run, name, key)
     model = _line(run.model)
     column = model
     if any(column in table.rows.get(row, {}) for row in found):
@@ -175,10 +188,23 @@ def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str]
         column = _line(f"{model} ({run.folder})")
     if column not in table.columns:
         table.columns.append(column)
+    for place, parts in by_category.items():
+        for part, release_number in parts.items():
+            table.categories.setdefault(place, {}).setdefault(part, {})[column] = release_number
     for place, release_number in found.items():
         table.rows.setdefault(place, {})[column] = release_number
         if release_number.flaw:
             table.notes.append(f"{column}, {place[0]}: {release_number.flaw}.")
+
+
+def _by_category(run: RecordedRun, name: str, key: str) -> dict[tuple[str, str], ReleaseNumber]:
+    """{(level, category): a task's number in it} of the categories that have one."""
+    found = {}
+    for level, categories in run.results["categories"][name].items():
+        for category, row in categories.items():
+            if (e := run.tasks[name].estimate_of_category(level, category, row, key)) is not None:
+                found[level, category] = ReleaseNumber(e.value, e.margin, e.interval)
+    return found
 
 
 def _line(name: str) -> str:

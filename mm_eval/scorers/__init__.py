@@ -12,6 +12,7 @@ from mm_eval.scorers.groups import GroupMetric, GroupResult, Member, aggregate_g
 from mm_eval.scorers.loglikelihood import LLScorer
 from mm_eval.scorers.of_task import build_scorer
 from mm_eval.scorers.process_results import ProcessResultsScorer
+from mm_eval.scorers.submission import SubmissionScorer
 from mm_eval.types import MetricKey, ReducedDoc, ScoredDoc
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "RegexExtractionScorer",
     "ScoredDoc",
     "Scorer",
+    "SubmissionScorer",
     "aggregate_group",
     "build_scorer",
     "register_scorer",

@@ -74,10 +74,11 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
     strips = of_lmms_eval and config.output_type == "generate_until"
     for pipeline in pipelines:
         try:
+            no_metrics = config.submission is not None and not pipeline["metric_list"]
             scorer = build_scorer(
                 pipeline,
                 config.output_type,
-                config.scorer if process_results is None else None,
+                None if process_results else config.scorer or ("submission" if no_metrics else None),
                 process_results=process_results,
                 context={"multiple_targets": True} if config.multiple_targets else {},
             )

@@ -104,7 +104,8 @@ class TaskScoring:
             what = f"in {ties} of {self.scores.n} docs several choices share the best score"
             self.scores.notes.append(f"{what}: the first of them was taken.")
         config = self.task.config
-        if self._without_target and generates and config.doc_to_target is not None and config.process_results is None:
+        has_own = config.process_results is not None or config.submission is not None
+        if self._without_target and generates and config.doc_to_target is not None and not has_own:
             what = f"{self._without_target} of {self.scores.n} docs have no target (doc_to_target gives null)"
             self.scores.notes.append(
                 f"{what}: no answer can equal that. Perhaps the split's answers are not published."

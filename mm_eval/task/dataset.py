@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from mm_eval.errors import ConfigError, DataError, NotHereError
 from mm_eval.task.data_files import content_cache
 from mm_eval.task.decode import reset_pillow
 from mm_eval.task.docs import Docs, fingerprint_of
-from mm_eval.task.hub import hub_answers, hub_cache_only, hub_ids, token_of
+from mm_eval.task.hub import hub_answers, hub_cache_only, hub_ids, sample_root, token_of
 from mm_eval.task.media import Places
 
 LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder"})
@@ -84,11 +83,6 @@ class DataSource:
     def found(self, *ids: DataId | str) -> tuple[DataId, Path] | None:
         """The first of these folders that exists, with the id that it belongs to."""
         return next(((one, folder) for one, folder in self.folders(*ids) if folder.is_dir()), None)
-
-
-def sample_root() -> Path:
-    """The data root with the bundled sample data."""
-    return Path(str(files("mm_eval.assets").joinpath("data")))
 
 
 def load_docs(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,21 +29,47 @@ def hub_ids(dataset_path: str) -> list[str]:
     return [dataset_path, *(f"{other}/{name}" for other in others)]
 
 
-def fetch_repository(path: str, folder: Path, offline: bool) -> None:
-    """Downloads the repository of a dataset into a folder, under the first of its ids that the hub has."""
+def sample_root() -> Path:
+    """The data root with the bundled sample data."""
+    return Path(str(files("mm_eval.assets").joinpath("data")))
+
+
+def fetch_repository(ids: Sequence[tuple[str, str | None]], folder: Path, offline: bool) -> str:
+    """Downloads the repository of a dataset into a folder, under the first of its ids that the hub has, and returns that id.
+
+    ids: (id, revision) in the order in which they are tried.
+    """
+    import huggingface_hub
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    path = ids[0][0]
+    if offline or not hub_answers():
+        raise NotHereError(f"dataset {path!r} is not on this machine, and the hub can't be reached.")
+    failures = []
+    for hub_id, revision in ids:
+        try:
+            huggingface_hub.snapshot_download(hub_id, repo_type="dataset", local_dir=folder, revision=revision)
+            return hub_id
+        except (HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
+            failures.append(f"{hub_id}: {str(error).strip().splitlines()[0]}")
+    raise NotHereError(f"dataset {path!r} can't be downloaded: {'; '.join(failures)}")
+
+
+def repository_size(ids: Sequence[tuple[str, str | None]], offline: bool) -> int | None:
+    """The bytes of all files of that repository; None if the hub doesn't say."""
     import huggingface_hub
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
     if offline or not hub_answers():
-        raise NotHereError(f"dataset {path!r} is not on this machine, and the hub can't be reached.")
-    failures = []
-    for hub_id in hub_ids(path):
+        return None
+    for hub_id, revision in ids:
         try:
-            huggingface_hub.snapshot_download(hub_id, repo_type="dataset", local_dir=folder)
-            return
-        except (HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
-            failures.append(f"{hub_id}: {str(error).strip().splitlines()[0]}")
-    raise NotHereError(f"dataset {path!r} can't be downloaded: {'; '.join(failures)}")
+            api = huggingface_hub.HfApi()
+            about = api.dataset_info(hub_id, revision=revision, timeout=10, files_metadata=True)
+            return sum(file.size or 0 for file in about.siblings or ())
+        except (HfHubHTTPError, HFValidationError, OSError, ValueError):
+            continue
+    return None
 
 
 @lru_cache(maxsize=1)

@@ -85,6 +85,17 @@ def test_filters_and_search_find_what_is_there(opened, worse):
     assert count(page) == "0 of 420" and "No sample matches" in detail(page)
 
 
+def test_a_click_on_a_category_shows_its_samples(opened, dummy_run):
+    page = opened(dummy_run / "report.html")
+    bars = "[...document.querySelectorAll('svg text.choice')]"
+    names = page.execute_script(f"return {bars}.map((one) => one.firstChild.textContent)")
+    assert len(names) == 12 and names[1] == "Instance Identity"
+    page.execute_script(f"{bars}[1].dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))")
+    assert count(page) == "24 of 672" and "(Instance Identity)" in detail(page)
+    key(page, "Enter", f"{bars}[9]")
+    assert count(page) == "12 of 672" and "(Action Recognition)" in detail(page)
+
+
 def test_a_link_opens_its_sample_and_keys_move_on(opened, worse):
     page = opened(worse / "report.html", "#mme/149")
     assert "mme, doc 149" in detail(page) and "wrong" in detail(page)

@@ -1,5 +1,8 @@
 """`mm-eval ls`: words and options stand in any order."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,3 +29,77 @@ def test_the_word_may_stand_before_or_behind_an_option(
 def test_a_word_too_many_is_still_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ls", "tasks", "--verbosity", "ERROR", "mme", "seedbench"]) == 2
     assert "unrecognized arguments: seedbench" in capsys.readouterr().err
+
+
+@pytest.fixture
+def ls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+    (tmp_path / "mine").mkdir()
+
+    def run(*words: str) -> list[str]:
+        capsys.readouterr()
+        assert main(["ls", "tasks", *words, "--include_path", str(tmp_path / "mine")]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    def write(name: str, text: str) -> None:
+        (tmp_path / "mine" / f"{name}.yaml").write_text(text)
+
+    run.write = write  # type: ignore[attr-defined]
+    return run
+
+
+MEMBERS = ", ".join(f"{{task: part_{n}, dataset_name: p{n}}}" for n in range(12))
+CARD = "metadata: {size: 1500, metric: acc, hub: [lmms-lab/MME], published: 'GPT-4o, 55.0'}\n"
+
+
+def test_tasks_stand_below_their_groups_with_what_their_header_says(ls) -> None:
+    ls.write(
+        "one", f"task: one_{TASK}".replace("one_d", "one\nd") + f"tag: [multi_image, math]\naliases: [uno]\n{CARD}"
+    )
+    ls.write("two", f"task: two\n{TASK}")
+    ls.write("both", "group: both\ntask: [uno, two]\nmetadata: {metric: mean}\n")
+    ls.write("many", f"group: many\ninclude: {{dataset_path: d}}\ntask: [{MEMBERS}]\n")
+    ls.write("outer", "group: outer\ntask: [both]\n")
+    lines = ls()
+    first = [line.split("  ")[0] or line for line in lines]
+    assert lines[0].split()[:3] == ["task", "metric", "docs"]
+    found = [
+        line.rstrip() for line in lines if line.lstrip().startswith(("outer", "both", "one", "two", "many", "part_"))
+    ]
+    assert [line.split()[0] for line in found] == ["many", "outer", "both", "one", "two"]
+    assert found[0].endswith("12 subtasks") and found[2].startswith("  both") and found[3].startswith("    one")
+    assert found[3].split() == ["one", "acc", "1500", "multi_image", "lmms-lab/MME", "no", "GPT-4o,", "55.0"]
+    assert "two" not in first, "a task of a group is not listed again"
+
+
+def test_a_word_finds_names_aliases_tags_and_members(ls) -> None:
+    ls.write("one", f"task: one\n{TASK}tag: [hallucination]\naliases: [uno]\n{CARD}")
+    ls.write("many", f"group: many\ninclude: {{dataset_path: d}}\ntask: [{MEMBERS}]\n")
+    assert [line.split()[0] for line in ls("uno")] == ["one"]
+    assert "one" in [line.split()[0] for line in ls("hallucination")]
+    assert [line.split()[0] for line in ls("part_11")] == ["part_11"]
+
+
+def test_lines_fit_the_terminal_unless_verbose(ls, monkeypatch: pytest.MonkeyPatch) -> None:
+    ls.write("one", f"task: one\n{TASK}metadata: {{published: {'x' * 300}}}\n")
+    monkeypatch.setenv("COLUMNS", "90")
+    assert max(map(len, ls())) <= 90 and any(line.endswith(" ...") for line in ls())
+    assert any(line.endswith("x" * 300) for line in ls("--verbose"))
+
+
+def test_listing_2000_tasks_imports_no_data_library_and_is_fast(tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(2000):
+        (folder / f"t{number}.yaml").write_text(f"task: t{number}\n{TASK}tag: image\n{CARD}")
+    code = (
+        "import sys, time\nfrom mm_eval.cli import main\nmain(sys.argv[1:])\n"
+        "heavy = [name for name in ('yaml', 'datasets', 'numpy', 'PIL', 'jinja2') if name in sys.modules]\n"
+        "print(heavy, time.process_time(), file=sys.stderr)"
+    )
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    words = [sys.executable, "-c", code, "ls", "tasks", "--include_path", str(folder)]
+    ran = [subprocess.run(words, capture_output=True, text=True, check=True, env=environment) for _ in range(3)]
+    heavy, seconds = zip(*(each.stderr.split("\n")[-2].rsplit(" ", 1) for each in ran[1:]), strict=True)
+    assert set(heavy) == {"[]"} and min(map(float, seconds)) < 0.3

@@ -6,8 +6,11 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from mm_eval.runs.bundle import size_text
 
 NO_SOCKETS = """
 import socket, sys
@@ -73,3 +76,51 @@ def test_what_a_bundle_cannot_hold_is_told(cli, tmp_path: Path) -> None:
     assert refused.code == 2 and "not a data set of the hub" in refused.err
     missing = cli("bundle", "--tasks", "mme", "--offline", tmp_path / "root")
     assert missing.code == 2 and "lmms-lab/MME" in missing.err
+
+
+def test_a_bundle_says_its_size_first_and_copies_nothing_twice(cli, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    first = cli("bundle", "--tasks", "mme,gsm8k", "--sample", root).out.splitlines()[0]
+    copied = sum(path.stat().st_size for path in root.rglob("*") if path.is_file() and path.name != "bundle.json")
+    assert first == f"2 data sets to copy: {size_text(copied)}"
+    again = cli("bundle", "--tasks", "mme,gsm8k,seedbench", "--sample", root).out.splitlines()[0]
+    assert again.startswith("1 data sets to copy: ") and again.endswith(f"; 2 are in {root} already")
+    assert cli("bundle", "--tasks", "mme", "--sample", root).out.startswith("0 data sets to copy; 1 are in")
+
+
+def test_a_bundle_asks_the_hub_for_sizes_and_takes_the_pinned_revision(
+    cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datasets
+    import huggingface_hub
+
+    asked: list[object] = []
+
+    def info(self: object, path: str, **options: object) -> SimpleNamespace:
+        asked.append((path, options["revision"]))
+        if path == "org/unknown":
+            raise OSError("no such repository")
+        return SimpleNamespace(siblings=[SimpleNamespace(size=2_000_000), SimpleNamespace(size=None)])
+
+    def download(path: str, local_dir: Path, revision: str | None = None, **_: object) -> None:
+        asked.append((path, revision))
+        if path != "mirror/data":
+            raise OSError("no such repository")
+        for config in ("a", "b"):
+            (Path(local_dir) / config).mkdir(parents=True)
+            datasets.Dataset.from_list([{"q": config}]).to_parquet(Path(local_dir) / config / "test.parquet")
+        lines = [f"- config_name: {config}\n  data_files: {config}/test*\n" for config in ("a", "b")]
+        (Path(local_dir) / "README.md").write_text("---\nconfigs:\n" + "".join(lines) + "---\n")
+
+    monkeypatch.setattr("mm_eval.task.hub.hub_answers", lambda: True)
+    monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", info)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    (tmp_path / "own.yaml").write_text(
+        "task: own\ndataset_path: org/unknown\ndataset_name: a\ndataset_revision: '111'\ntest_split: train\n"
+        "dataset_mirrors: [{path: mirror/data, name: [a, b], revision: '222'}]\ndoc_to_text: q\n"
+    )
+    done = cli("bundle", "--tasks", "own", "--include_path", tmp_path, tmp_path / "root")
+    assert done.code == 0, done.err
+    assert done.out.startswith("1 data sets to copy: 2.0 MB") and "own: mirror/data, 2 docs" in done.out
+    assert asked == [("org/unknown", "111"), ("mirror/data", "222")] * 2
+    assert cli("bundle", "--tasks", "own", "--include_path", tmp_path, tmp_path / "root").out.startswith("0 data sets")

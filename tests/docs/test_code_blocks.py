@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -93,10 +94,7 @@ def test_links_between_pages_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{name_of(page)}: {target}"
 
 
-def test_the_page_of_the_command_line_is_what_help_prints() -> None:
-    sys.path.insert(0, str(ROOT / "docs" / "make"))
-    try:
-        from cli import PAGE, page
-    finally:
-        sys.path.pop(0)
-    assert PAGE.read_text(encoding="utf-8") == page(), "run python docs/make/cli.py"
+@pytest.mark.parametrize("name", ["cli", "catalogue"])
+def test_a_generated_page_is_what_its_script_writes(name: str) -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "make" / f"{name}.py"))
+    assert script["PAGE"].read_text(encoding="utf-8") == script["page"](), f"run python docs/make/{name}.py"

@@ -1,0 +1,138 @@
+"""Writes docs/reference/tasks.md from the headers of the shipped task files. Run it after a task has changed; a test compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mm_eval.catalog.config import TaskConfig
+from mm_eval.catalog.group import GroupConfig
+from mm_eval.catalog.index import Entry
+from mm_eval.catalog.manager import TaskManager
+from mm_eval.catalog.schema import texts
+from mm_eval.catalog.yaml import load_file
+from mm_eval.report.safe import markdown
+
+PAGE = Path(__file__).parent.parent / "reference" / "tasks.md"
+TASKS = Path(__file__).parent.parent.parent / "tasks"
+HEAD = """# Tasks that are shipped
+
+This page is written by `python docs/make/catalogue.py` from the task files. `mm-eval ls tasks` prints the same in short, with
+those of your own. *Prompts* are the keys of the prompt blocks beside `default`; *tokens* the mean characters of the default
+prompt divided by four. *Reproduced* is the published row that a test under `tests/papers` computes from recorded answers.
+
+"""
+NOT_A_SKILL = ("image", "multi_image", "text", "english", "chinese")
+SKILLS = {
+    "general": "General perception",
+    "knowledge": "Knowledge",
+    "science": "Science",
+    "reasoning": "Reasoning",
+    "math": "Mathematics",
+    "ocr": "Text in pictures",
+    "document": "Documents",
+    "chart": "Charts",
+    "diagram": "Diagrams",
+    "hallucination": "Hallucination",
+    "counting": "Counting",
+    "spatial": "Spatial understanding",
+    "instruction_following": "Following instructions",
+    "commonsense": "Common sense",
+    "language_modelling": "Language modelling",
+    "": "Others",
+}
+COLUMNS = ("task", "metric", "docs", "tokens", "data set", "tags", "prompts", "licence", "paper", "reproduced")
+
+
+def page() -> str:
+    """The whole page."""
+    manager = TaskManager()
+    shipped = {e.name: e for e in manager.entries.values() if e.file and e.file.is_relative_to(TASKS)}
+    entries = {name: entry for name, entry in shipped.items() if entry.kind == "task" or is_benchmark(entry)}
+    rows: dict[str, list[str]] = {}
+    for name in sorted(entries):
+        config, about = read(manager, entries[name])
+        skill = next((tag for tag in config.tag if tag in SKILLS), "")
+        rows.setdefault(skill, []).append(row_of(entries[name], config, about, shipped))
+    head = f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n"
+    sections = [f"## {title}\n\n{head}{''.join(rows[skill])}" for skill, title in SKILLS.items() if skill in rows]
+    groups = [entry for entry in shipped.values() if entry.kind == "group" and not is_benchmark(entry)]
+    return HEAD + "".join(groups_of(manager, sorted(groups, key=lambda entry: entry.name))) + "\n".join(sections)
+
+
+def is_benchmark(entry: Entry) -> bool:
+    """Whether a group defines its tasks itself, as MMLU its subjects: it is one row."""
+    return entry.kind == "group" and bool(entry.inline)
+
+
+def groups_of(manager: TaskManager, groups: list[Entry]) -> Iterator[str]:
+    """The table of the groups."""
+    if groups:
+        yield "## Groups\n\n| group | members | number |\n|---|---|---|\n"
+    for entry in groups:
+        group = manager.load(entry.name).groups[entry.name]
+        members = ", ".join(f"`{name}`" for name in entry.members)
+        numbers = ", ".join(f"`{each.metric}`" for each in group.aggregate_metric_list)
+        yield f"| {named(group.name, group.aliases)} | {members} | {numbers} |\n"
+    if groups:
+        yield "\n"
+
+
+def read(manager: TaskManager, entry: Entry) -> tuple[TaskConfig, Mapping[str, Any]]:
+    """The config of a task, or of the first task of a benchmark's group, and its metadata."""
+    loaded = manager.load(entry.name)
+    config = next(iter(loaded.tasks.values()))
+    group: GroupConfig | None = loaded.groups.get(entry.name)
+    if group is None:
+        return config, config.metadata
+    return replace(config, tag=group.tag or config.tag), {**config.metadata, **group.metadata}
+
+
+def row_of(entry: Entry, config: TaskConfig, about: Mapping[str, Any], entries: Mapping[str, Entry]) -> str:
+    """The row of one benchmark."""
+    name = named(entry.name, [alias for alias, _ in entry.aliases])
+    if entry.inline:
+        name += f" ({sum(kind == 'task' for _, kind, _ in entry.inline)} tasks)"
+    if base := variant_of(entry, entries):
+        name += f", variant of `{base}`"
+    ids = texts(about.get("hub")) or [str(config.dataset_path)]
+    cells = {
+        "task": name,
+        "metric": f"`{metric}`" if (metric := about.get("metric") or entry.card.get("metric")) else "",
+        "docs": str(about.get("size", "")),
+        "tokens": str(about.get("prompt_tokens", "")),
+        "data set": "<br>".join(f"[{markdown(one)}](https://huggingface.co/datasets/{one})" for one in ids),
+        "tags": ", ".join(config.tag),
+        "prompts": ", ".join(f"`{key}`" for key in config.prompt_kwargs if key != "default"),
+        "licence": markdown(str(about.get("licence", ""))),
+        "paper": linked(str(about.get("paper", ""))),
+        "reproduced": markdown(str(about.get("published", ""))),
+    }
+    return f"| {' | '.join(cells[column] for column in COLUMNS)} |\n"
+
+
+def variant_of(entry: Entry, entries: Mapping[str, Entry]) -> str:
+    """The task whose file this one includes; empty if it is no task."""
+    if entry.file is None:
+        return ""
+    included = load_file(entry.file).get("include")
+    files = {entry.file.parent / name for name in texts(included if isinstance(included, (str, list)) else None)}
+    return next((other.name for other in entries.values() if other.file in files and other.kind == "task"), "")
+
+
+def named(name: str, aliases: list[str]) -> str:
+    """A name with its other names."""
+    return f"`{name}`" + (f" (also {', '.join(f'`{alias}`' for alias in aliases)})" if aliases else "")
+
+
+def linked(paper: str) -> str:
+    """A paper with a link."""
+    if paper.startswith("arXiv:"):
+        return f"[{markdown(paper)}](https://arxiv.org/abs/{paper.removeprefix('arXiv:').split()[0]})"
+    return f"[paper]({paper})" if paper.startswith("https://") else markdown(paper)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

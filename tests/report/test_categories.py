@@ -1,0 +1,153 @@
+"""Categories in tables, on the page and from Python."""
+
+import csv
+import io
+import json
+
+import pytest
+
+import mm_eval
+from mm_eval.metrics.intervals import exact_share
+from mm_eval.report.categories import hidden_categories, levels_shown
+from mm_eval.report.release import as_csv, as_latex, as_markdown
+from mm_eval.report.run_table import table
+from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.release import release_table
+from mm_eval.runs.results import headline_of
+
+from .conftest import in_page
+
+TYPES = 12  # question types of SEED-Bench
+
+
+def made(**sizes: dict[str, int]):
+    """results.json of tasks with levels of some sizes, and the order of its rows."""
+    rows = {
+        name: {"alias": name, "acc,none": 0.5, "acc_stderr,none": 0.1, "n": 9, "failed": 0, "unparsed": 0}
+        for name in sizes
+    }
+    by_task = {
+        name: {
+            level: {f"{level} {i}": {"acc,none": i / 100, "n": 3} for i in range(size)}
+            for level, size in levels.items()
+        }
+        for name, levels in sizes.items()
+    }
+    empty = {"groups": {}, "n-shot": {}, "higher_is_better": {}, "configs": {}}
+    return {"results": rows, "categories": by_task, **empty}, [(name, 0) for name in sizes]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shown", "hidden"),
+    [
+        ({"a": {"kind": 20}}, {"a": ["kind"]}, ""),
+        ({"a": {"kind": 21}}, {"a": []}, "21 categories are not in this table (a by kind): "),
+        ({"a": {"kind": 21, "skill": 3}}, {"a": ["skill"]}, "21 categories are not in this table (a by kind): "),
+        ({"a": {"area": 6, "kind": 5}}, {"a": ["area"]}, "5 categories are not in this table (a by kind): "),
+        ({"a": {"x": 12}, "b": {"y": 8}}, {"a": ["x"], "b": ["y"]}, ""),
+        ({"a": {"x": 12}, "b": {"y": 9}}, {}, "21 categories are not in this table (a by x; b by y): "),
+        (
+            {name: {"x": 20} for name in "abcde"},
+            {},
+            "100 categories are not in this table (a by x; b by x; c by x and 2 more tasks): ",
+        ),
+    ],
+)
+def test_a_short_level_is_shown_and_the_others_are_counted(sizes, shown, hidden) -> None:
+    results, order = made(**sizes)
+    assert levels_shown(results, order, every=False) == shown
+    said = list(hidden_categories(results, shown))
+    assert [sentence[: len(hidden)] for sentence in said] == ([hidden] if hidden else [])
+    assert all(
+        sentence.endswith("--categories shows them; they are in results.json and on the page") for sentence in said
+    )
+    every = levels_shown(results, order, every=True)
+    assert every == {name: list(levels) for name, levels in sizes.items()} and not list(
+        hidden_categories(results, every)
+    )
+
+
+def test_rows_of_categories_stand_below_their_task() -> None:
+    results, order = made(a={"kind": 2}, b={})
+    results["categories"]["a"]["kind"]["kind 1"] |= {"failed": 1, "unparsed": 2, "acc_stderr,none": 0.02}
+    results["categories"]["a"]["kind"]["kind 2"] = {"acc,none": None, "n": 1, "failed": 0}
+    lines = [line.split() for line in table(results, order, {"a": ["kind"]}).splitlines()[2:]]
+    assert lines == [
+        ["a", "acc", "0.5000", "±", "0.1000", "9", "0", "0"],
+        ["by", "kind", "acc"],
+        ["kind", "0", "0.0000", "3"],
+        ["kind", "1", "0.0100", "±", "0.0200", "3", "1", "2"],
+        ["kind", "2", "-", "1"],
+        ["b", "acc", "0.5000", "±", "0.1000", "9", "0", "0"],
+    ]
+
+
+def test_the_headline_is_the_stated_metric_else_the_first(dummy_run) -> None:
+    results = json.loads((dummy_run / "results.json").read_text())
+    assert str(headline_of(results, "seedbench").key) == "seed_all,none"
+    assert str(headline_of(results, "mme").key) == "mme_perception_score,none"
+    results["configs"]["seedbench"]["metadata"]["metric"] = "no such metric"
+    assert str(headline_of(results, "seedbench").key) == "seed_image,none"
+
+
+def test_the_command_shows_them(cli) -> None:
+    words = ["--tasks", "seedbench", "--model", "dummy", "--sample", "--limit", "50"]
+    ran = cli(*words)
+    lines = ran.out.splitlines()
+    at = next(n for n, line in enumerate(lines) if line.split()[:4] == ["by", "question", "type", "seed_all"])
+    rows = ran.results["categories"]["seedbench"]["question type"]
+    assert [line[4:].split("  ")[0] for line in lines[at + 1 : at + 1 + len(rows)]] == list(rows)
+    assert "categories are not" not in ran.out
+    assert cli("score", ran.folder, "--categories").out.count("Scene Understanding") == 1
+
+
+def test_release_tables_have_them_on_demand_and_csv_always(dummy_run) -> None:
+    found = release_table([RecordedRun.read(dummy_run, "m"), RecordedRun.read(dummy_run, "m2")])
+    assert "Scene" not in as_markdown(found) and "Scene" not in as_latex(found)
+    lines = as_markdown(found, categories=True).splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("| seedbench (seed_all)"))
+    assert lines[at + 1].startswith("| seedbench / Scene Understanding | ") and len(lines[at:]) > TYPES
+    assert "seedbench / Scene Understanding & " in as_latex(found, categories=True)
+    rows = [row for row in csv.DictReader(io.StringIO(as_csv(found))) if row["category"]]
+    assert len(rows) == 2 * TYPES and {row["level"] for row in rows} == {"question type"}
+    assert {(row["benchmark"], row["metric"]) for row in rows} == {("seedbench", "seed_all")}
+    stored = json.loads((dummy_run / "results.json").read_text())["categories"]["seedbench"]["question type"]
+    for row in rows:
+        assert float(row["value"]) == stored[row["category"]]["seed_all,none"]
+        assert float(row["low"]) <= float(row["value"]) <= float(row["high"])
+
+
+def test_a_table_without_categories_has_no_columns_for_them(perfect) -> None:
+    assert as_csv(release_table([RecordedRun.read(perfect)])).splitlines()[0].endswith(",source,verdict")
+
+
+def test_the_page_has_bars_and_samples_of_each_category(dummy_run) -> None:
+    mme, seedbench = in_page(dummy_run / "report.html", "data")["tasks"]
+    assert mme["levels"] == []
+    [level] = seedbench["levels"]
+    stored = json.loads((dummy_run / "results.json").read_text())["categories"]["seedbench"]["question type"]
+    assert level["by"] == "seed_all by question type"
+    assert [part["name"] for part in level["parts"]] == list(stored)
+    for part, row in zip(level["parts"], stored.values(), strict=True):
+        assert (part["label"], part["value"], part["n"]) == (part["name"], row["seed_all,none"], row["n"])
+        assert part["interval"][0] <= part["value"] <= part["interval"][1]
+    rows = [row for row in in_page(dummy_run / "report.html", "rows") if row["t"] == "seedbench"]
+    assert {name: sum(row["c"] == [name] for row in rows) for name in stored} == {
+        name: row["n"] for name, row in stored.items()
+    }
+
+
+def test_an_exact_interval_of_a_category_is_that_of_its_docs(dummy_run) -> None:
+    run = RecordedRun.read(dummy_run)
+    rows = run.results["categories"]["seedbench"]["question type"]
+    name, row = next((name, row) for name, row in rows.items() if row["seed_all,none"] == 0)
+    found = run.tasks["seedbench"].estimate_of_category("question type", name, row, "seed_all,none")
+    assert found.interval == pytest.approx(exact_share(0, found.clusters))
+
+
+def test_results_from_python(base) -> None:
+    results = mm_eval.evaluate("seedbench", "dummy", sample=True, limit=30, output_path=str(base / "categories"))
+    scene = results.categories["seedbench"]["question type"]["Scene Understanding"]
+    stored = results.raw["categories"]["seedbench"]["question type"]["Scene Understanding"]
+    assert scene["seed_all"].value == stored["seed_all,none"] and scene["seed_all"].n == scene.n == 24
+    assert scene["seed_all"].higher_is_better and "Scene Understanding" in results.table(categories=True)
