@@ -66,7 +66,7 @@ def response_language(response: str, wanted: Arguments) -> bool:
 def number_paragraphs(response: str, wanted: Arguments) -> bool:
     """Dividers *** make exactly so many paragraphs; only the first and the last part may be empty."""
     parts = [part.strip() for part in re.split(r"\s?\*\*\*\s?", response)]
-    return all(parts[1:-1]) and sum(map(bool, parts)) == wanted["num_paragraphs"]
+    return all(parts[1:-1]) and sum(map(bool, parts)) == int(wanted["num_paragraphs"])
 
 
 def number_words(response: str, wanted: Arguments) -> bool:
@@ -86,7 +86,7 @@ def nth_paragraph_first_word(response: str, wanted: Arguments) -> bool:
     if full != wanted["num_paragraphs"] or number > full or not parts[number - 1]:
         return False
     first = parts[number - 1].split()[0].lstrip("'").lstrip('"')
-    return re.split(r"[.,?!'\"]", first.lower())[0] == wanted["first_word"].strip().lower()
+    return re.split(r"[.,?!'\"]", first.lower())[0] == str(wanted["first_word"]).strip().lower()
 
 
 def number_placeholders(response: str, wanted: Arguments) -> bool:
@@ -105,7 +105,7 @@ def number_bullets(response: str, wanted: Arguments) -> bool:
     """Exactly so many lines that begin with * or -."""
     stars = count_matches(r"^[^\S\n]*\*[^*].*$", response, re.MULTILINE)
     dashes = count_matches(r"^[^\S\n]*-", response, re.MULTILINE)
-    return stars + dashes == wanted["num_bullets"]
+    return stars + dashes == int(wanted["num_bullets"])
 
 
 def constrained_response(response: str, wanted: Arguments) -> bool:
@@ -117,12 +117,12 @@ def number_highlights(response: str, wanted: Arguments) -> bool:
     """At least so many parts such as *this* or **this**; a double mark counts in both ways."""
     single = [part.strip("*") for part in re.findall(r"\*[^\n*]*\*", response)]
     double = [part[2:-2] for part in re.findall(r"\*\*[^\n*]*\*\*", response)]
-    return sum(bool(part.strip()) for part in single + double) >= wanted["num_highlights"]
+    return sum(bool(part.strip()) for part in single + double) >= int(wanted["num_highlights"])
 
 
 def multiple_sections(response: str, wanted: Arguments) -> bool:
     """At least so many headings such as "Section 1"."""
-    return count_matches(rf"{wanted['section_spliter'].strip()}\s?\d+", response) >= wanted["num_sections"]
+    return count_matches(rf"{wanted['section_spliter'].strip()}\s?\d+", response) >= int(wanted["num_sections"])
 
 
 def json_format(response: str, wanted: Arguments) -> bool:

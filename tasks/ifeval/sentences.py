@@ -11,29 +11,32 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 
-ABBREVIATIONS = frozenset(
-    "a.a a.c a.d a.g a.h a.m a.m.e a.s a.t adm ala ariz aug ave b.f b.v bros c c.i.t c.o.m.b c.v calif chg cie co col colo conn"
-    " corp cos ct d d.c d.h d.w dec dr e e.f e.h e.l e.m f f.g f.j feb fla fri ft g g.d g.f g.k ga gen h h.c h.f h.m i.m.s ill inc"
-    " j.b j.c j.j j.k j.p j.r jan jr k kan ky l l.a l.f l.p lt ltd m m.b.a m.d.c m.j maj messrs mg mich minn mr mrs ms n n.c n.d n.h"
-    " n.j n.m n.v n.y nev nov oct ok okla ore p p.a.m p.m pa ph.d prof r r.a r.h r.i r.j r.k r.t rep reps s s.a s.a.y s.c s.g s.p.a"
-    " s.s sen sep sept sr st sw t t.j tenn tues u.k u.n u.s u.s.a u.s.s.r v va vs vt w w.c w.r w.va w.w wash wed wis yr".split()
-)
-STARTERS = frozenset(
-    "according although among both but despite even he however i if in indeed instead it many meanwhile moreover most nevertheless"
-    " nonetheless nor sales separately similarly since so some the there these they this though thus under when while yet".split()
-)
-AFTER_A_NUMBER = frozenset(  # words that follow a number and a full stop within a sentence
-    "abreast business commodities corrections credit dividend financing insider international leisure letters notable review"
-    " who".split()
-)
-COMMON = STARTERS | frozenset(
-    "a about above after again all also always an and any anyone are as ask at back be because been before being below best both"
-    " brief by call can choose come could create did do does during each every everyone few find first for from get give go good"
-    " great had has have help her here his how introduction is it's just keep last let let's like long look make may maybe more my"
-    " never next no not now of often on once one only or other our out over own part people please remember see she should such"
-    " take tell than thank that that's their then there's think to today together too two up use very was way we we're welcome"
-    " well were what where which who whose why will with without work would you your".split()
-)
+_ABBREVIATIONS = """
+a.a a.c a.d a.g a.h a.m a.m.e a.s a.t adm ala ariz aug ave b.f b.v bros c c.i.t c.o.m.b c.v calif chg cie co col colo conn
+corp cos ct d d.c d.h d.w dec dr e e.f e.h e.l e.m f f.g f.j feb fla fri ft g g.d g.f g.k ga gen h h.c h.f h.m i.m.s ill inc
+j.b j.c j.j j.k j.p j.r jan jr k kan ky l l.a l.f l.p lt ltd m m.b.a m.d.c m.j maj messrs mg mich minn mr mrs ms n n.c n.d
+n.h n.j n.m n.v n.y nev nov oct ok okla ore p p.a.m p.m pa ph.d prof r r.a r.h r.i r.j r.k r.t rep reps s s.a s.a.y s.c s.g
+s.p.a s.s sen sep sept sr st sw t t.j tenn tues u.k u.n u.s u.s.a u.s.s.r v va vs vt w w.c w.r w.va w.w wash wed wis yr
+"""
+_STARTERS = """
+according although among both but despite even he however i if in indeed instead it many meanwhile moreover most
+nevertheless nonetheless nor sales separately similarly since so some the there these they this though thus under when while
+yet
+"""
+_COMMON = """
+a about above after again all also always an and any anyone are as ask at back be because been before being below best both
+brief by call can choose come could create did do does during each every everyone few find first for from get give go good
+great had has have help her here his how introduction is it's just keep last let let's like long look make may maybe more my
+never next no not now of often on once one only or other our out over own part people please remember see she should such
+take tell than thank that that's their then there's think to today together too two up use very was way we we're welcome
+well were what where which who whose why will with without work would you your
+"""
+_AFTER_A_NUMBER = """
+abreast business commodities corrections credit dividend financing insider international leisure letters notable review who
+"""
+ABBREVIATIONS, STARTERS = frozenset(_ABBREVIATIONS.split()), frozenset(_STARTERS.split())
+COMMON = STARTERS.union(_COMMON.split())
+AFTER_A_NUMBER = frozenset(_AFTER_A_NUMBER.split())  # words that follow a number and a full stop within a sentence
 _CLOSING = re.compile(r"""["')\]}]+(?:\s+|$|(?=--))""")
 _END = re.compile(r"[.?!](?=[)\";}\]*:@'({\[?!])|[.?!]$")
 _CHUNK = re.compile(r"\S+")

@@ -6,8 +6,6 @@ Source: Zhou et al. 2023, arXiv:2311.07911, section 3.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.metrics import weighted_mean
-
 from .checkers import CHECKERS
 
 

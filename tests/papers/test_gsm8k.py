@@ -33,4 +33,6 @@ def test_recorded_verdicts(cli: Callable[..., Ran], tmp_path: Path, model: str) 
         verdict = row[model]["is_correct"]
         assert scores[number]["exact_match,strict-match"] == verdict, number
     # the last number of a solution says the same in all 1,319, in whatever form
-    assert ran.results["results"]["gsm8k"]["exact_match,flexible-extract"] == pytest.approx(RIGHT[model] / 1319, abs=1e-12)
+    assert ran.results["results"]["gsm8k"]["exact_match,flexible-extract"] == pytest.approx(
+        RIGHT[model] / 1319, abs=1e-12
+    )

@@ -116,7 +116,9 @@ def test_recorded_verdicts(cli: Callable[..., Ran], tmp_path: Path, model: str) 
                 and ours[number][f"prompt_level_{mode}_acc,none"] == verdict["follow_all_instructions"]
             ):
                 continue
-            kind = "drawn" if row["key"] in DRAWN else "guessed" if GUESSED & set(row["instruction_id_list"]) else "rule"
+            kind = (
+                "drawn" if row["key"] in DRAWN else "guessed" if GUESSED & set(row["instruction_id_list"]) else "rule"
+            )
             differ[kind] += 1
     assert differ["rule"] == 0
     assert differ["drawn"] <= 4 and differ["guessed"] <= 4, differ

@@ -57,10 +57,15 @@ CASES: list[tuple[str, dict[str, Any], list[str], list[str]]] = [  # kind, argum
     (
         "length_constraints:nth_paragraph_first_word",
         {"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "Then"},
-        ["One.\n\n\"Then, two.", "One.\n\n'THEN two."],
+        ['One.\n\n"Then, two.', "One.\n\n'THEN two."],
         ["One.\n\nSo then.", "One.\nThen.", "One.\n\nThen.\n\nThree.", "**One**\n\n**Then** two."],
     ),
-    ("detectable_content:number_placeholders", {"num_placeholders": 2}, ["[a] [b]", "[]]["[::-1] + "[x][y]"], ["[a b]"]),
+    (
+        "detectable_content:number_placeholders",
+        {"num_placeholders": 2},
+        ["[a] [b]", "[]]["[::-1] + "[x][y]"],
+        ["[a b]"],
+    ),
     ("detectable_content:postscript", {"postscript_marker": "P.S."}, ["x\nP. S. y", "p.s.!"], ["PS: y", "P.S y"]),
     ("detectable_content:postscript", {"postscript_marker": "P.P.S"}, ["x P.P.S y", "p. p. s"], ["P.S. y"]),
     (
@@ -91,7 +96,12 @@ CASES: list[tuple[str, dict[str, Any], list[str], list[str]]] = [  # kind, argum
     ("detectable_format:title", {}, ["<<A title>>\nText", "x <<<b>>>"], ["<<>>", "<<  >>", "<<a\n>>", "<a>"]),
     ("combination:two_responses", {}, ["a\n******\nb", "******a******b"], ["a", "a******a", "a******b******c"]),
     ("combination:repeat_prompt", {"prompt_to_repeat": "Say Hi. "}, ["say hi. Hi!"], ['"Say hi." Hi!', "Hi!"]),
-    ("startend:end_checker", {"end_phrase": "The end."}, ['"So. THE END."', "the end. \n"], ["The end. Bye", "**The end.**"]),
+    (
+        "startend:end_checker",
+        {"end_phrase": "The end."},
+        ['"So. THE END."', "the end. \n"],
+        ["The end. Bye", "**The end.**"],
+    ),
     ("startend:quotation", {}, ['"a"', ' "a "b" c"\n'], ['"', "'a'", "“a”", '"a".']),
     (
         "change_case:capital_word_frequency",

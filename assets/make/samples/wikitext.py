@@ -26,7 +26,7 @@ ARTICLES = (
     ),
     (
         "Storm of the fifth week",
-        "The storm of the fifth week moved along the coast at 40 N and turned to the north @-@ east . It lasted for 3 @.@ 2 days .",
+        "The storm of the fifth week moved along the coast at 40 N and turned to the north @-@ east . It lasted 3 @.@ 2 days .",
         "Damage",
         "Two barns lost their roofs , but nobody was hurt . Temperatures fell to 4 ° C .",
     ),
