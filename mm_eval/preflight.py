@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from mm_eval.catalog.config import TaskConfig
+from mm_eval.catalog.group import GroupConfig, GroupMetric
 from mm_eval.catalog.manager import Loaded
 from mm_eval.errors import ConfigError, DataError, RowError, did_you_mean
 from mm_eval.metrics import METRICS
+from mm_eval.metrics.metric import aggregation_named
 from mm_eval.scorers import ProcessResultsScorer, Scorer
 from mm_eval.task.blocks import check_prompt_keys
 from mm_eval.task.task import PromptStyle, Task
@@ -60,25 +63,37 @@ def group_faults(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> list[tu
         own = [m for m in scorer.metrics or () if not getattr(m.fn, "__module__", "").startswith("mm_eval.")]
         return isinstance(scorer, ProcessResultsScorer) or type(scorer).__module__.startswith("mm_eval.") and not own
 
-    faults: list[tuple[str, ConfigError]] = []
-    for name, group in loaded.groups.items():
-        leaves = leaf_tasks(loaded, name)
+    def reported(member: str) -> set[str] | None:
+        """The metrics of the tasks below a member; None where that can't be known before they are scored."""
+        leaves = loaded.leaves(member)
         if not all(leaf in scorers and all(map(names_are_known, scorers[leaf])) for leaf in leaves):
-            continue
-        known = {metric.name for leaf in leaves for scorer in scorers[leaf] for metric in scorer.metrics or ()}
-        for metric in group.aggregate_metric_list:
-            wanted = MetricKey(metric.metric, "none").parent_metric or metric.metric
-            if wanted not in known and wanted not in METRICS:
-                what = f"group {name!r} aggregates {metric.metric!r}, which none of its tasks reports."
-                faults.append((name, ConfigError(what, where=metric.where, hint=did_you_mean(wanted, known))))
+            return None
+        return {metric.name for leaf in leaves for scorer in scorers[leaf] for metric in scorer.metrics or ()}
+
+    def wanted(name: str) -> Iterator[tuple[GroupMetric, str, set[str] | None]]:
+        """(entry, a metric that it needs, the metrics that there are) of a group."""
+        configs: dict[str, TaskConfig | GroupConfig] = {**loaded.tasks, **loaded.groups}
+        members = {configs[member].name: member for member in loaded.group_map[name]}
+        for entry in loaded.groups[name].aggregate_metric_list:
+            if not entry.of:
+                yield entry, entry.metric, reported(name)
+            for part in (part for part in entry.of if part.member in members):
+                yield entry, part.key.metric, reported(members[part.member])
+
+    faults: list[tuple[str, ConfigError]] = []
+    for name in loaded.groups:
+        for entry, metric, known in wanted(name):
+            plain = MetricKey(metric, "none").parent_metric or metric
+            if known is not None and plain not in known and plain not in METRICS:
+                what = f"group {name!r} aggregates {metric!r}, which none of its tasks reports."
+                faults.append((name, ConfigError(what, where=entry.where, hint=did_you_mean(plain, known))))
+        for entry in loaded.groups[name].aggregate_metric_list:
+            try:
+                aggregation_named(entry.aggregation)
+            except ConfigError as error:
+                error.located(entry.where)
+                faults.append((name, error))
     return faults
-
-
-def leaf_tasks(loaded: Loaded, name: str) -> list[str]:
-    """The tasks below a group, once for each place; a task's own name."""
-    if name not in loaded.group_map:
-        return [name]
-    return [leaf for member in loaded.group_map[name] for leaf in leaf_tasks(loaded, member)]
 
 
 def requests_digest(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> str:

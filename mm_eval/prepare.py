@@ -18,7 +18,7 @@ from mm_eval.catalog.manager import Loaded, TaskManager
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, NotHereError, did_you_mean, raise_all
-from mm_eval.preflight import check_first_doc, group_faults, leaf_tasks, requests_digest
+from mm_eval.preflight import check_first_doc, group_faults, requests_digest
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.submission import check_files
 from mm_eval.scorers import Scorer
@@ -282,7 +282,7 @@ def _load_tasks(
 
 def _left_out_note(loaded: Loaded, left_out: set[str]) -> str:
     """Which groups are measured in part, by their outermost names."""
-    below = {name: set(leaf_tasks(loaded, name)) for name in loaded.roots}
+    below = {name: set(loaded.leaves(name)) for name in loaded.roots}
     parts = [
         f"{len(tasks - left_out)} of the {len(tasks)} tasks of {name}"
         for name, tasks in below.items()

@@ -23,6 +23,7 @@ from drawing import Picture
 from muon import Muon
 from packing import Packer
 from questions import draw_training
+from safetensors.torch import load_file, save_file
 from sample_data import digest, held_out
 from tiny_models import build_model, build_processor, build_tokenizer, save_processor
 from torch import Tensor
@@ -223,9 +224,21 @@ class Run:
         """Writes a folder for from_pretrained, in float16."""
         folder.mkdir(parents=True, exist_ok=True)
         self.model.eval().to(torch.float16).save_pretrained(folder)
+        write_hub_names(folder / "model.safetensors")
         save_processor(self.processor, folder)
         for path in folder.iterdir():
             path.chmod(0o644)
+
+
+def write_hub_names(weights: Path) -> None:
+    """Names LLaVA's vision weights as the hub's checkpoints do; transformers 5.23 reads both names, and vLLM only the hub's."""
+    tower, wanted = "vision_tower.", "vision_tower.vision_model."
+    tensors = load_file(weights)
+    if any(name.startswith(tower) and not name.startswith(wanted) for name in tensors):
+        named = {
+            wanted + name.removeprefix(tower) if name.startswith(tower) else name: tensors[name] for name in tensors
+        }
+        save_file(dict(sorted(named.items())), weights, metadata={"format": "pt"})
 
 
 def _three(text: str) -> tuple[int, int, int]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,24 +16,58 @@ from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, shown_path, where_item, without
 from mm_eval.catalog.values import resolve, to_json
 from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
+from mm_eval.types import MetricKey
 
 
 @dataclass(frozen=True)
-class AggregateMetric:
-    """One number of a group: a metric aggregated over its members.
+class MemberMetric:
+    """What one member adds to an average of unlike metrics: its number under `key`, times `scale`."""
 
-    aggregation: "mean", another registered name, or a function of the members' values.
-    weight_by_size: each doc counts once (micro), else each member (macro).
+    member: str
+    key: MetricKey
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class GroupMetric:
+    """An entry of `aggregate_metric_list`: one number of a group.
+
+    metric: a metric of the members. "exact_match" also means "pass@1(exact_match)" and the like where repeats were reduced.
+    aggregation: "mean", another registered name, or a function of the members' values, which may also take their sizes and
+        weight_by_size.
+    weight_by_size: each doc counts once (micro), else each task (macro).
     filter_list: the filter pipelines to aggregate; None: all that have the metric.
+    of: for a mean of unlike metrics, which number of each direct member counts; `metric` is then the name of that mean.
     where: file:line.
     """
 
     metric: str
-    aggregation: Any = "mean"
+    aggregation: str | Callable[..., float] = "mean"
     weight_by_size: bool = True
     filter_list: tuple[str, ...] | None = None
     higher_is_better: bool | None = None
+    of: tuple[MemberMetric, ...] = ()
     where: str = field(default="", compare=False)
+
+    @property
+    def key(self) -> MetricKey:
+        """The key of a mean of unlike metrics."""
+        return MetricKey(self.metric, "none")
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any], where: str = "") -> GroupMetric:
+        """An entry of a group's YAML; ConfigError on an unknown key or a wrong type."""
+        entry = located(entry)
+        schema.check_keys(entry, schema.AGGREGATE_KEYS, "aggregate_metric_list")
+        given = {key: value for key, value in entry.items() if value is not None}
+        if "metric" not in given:
+            raise ConfigError("each entry of aggregate_metric_list needs a `metric`.", where=where)
+        if "filter_list" in given:
+            given["filter_list"] = tuple(schema.texts(given["filter_list"]))
+        if "of" in given:
+            given["of"] = _parts(given, where)
+            given.setdefault("higher_is_better", True)
+        return cls(**given, where=where)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,7 +85,7 @@ class GroupConfig:
     file: Path | None = None
     group_alias: str | None = None
     members: list[Any] = field(default_factory=list)
-    aggregate_metric_list: tuple[AggregateMetric, ...] = ()
+    aggregate_metric_list: tuple[GroupMetric, ...] = ()
     tag: tuple[str, ...] = ()
     include: Any = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -132,11 +166,11 @@ class GroupConfig:
         return replace(self, aggregate_metric_list=found)
 
     @property
-    def unweighted(self) -> tuple[AggregateMetric, ...]:
+    def unweighted(self) -> tuple[GroupMetric, ...]:
         """The numbers for which the file states no `weight_by_size`."""
         entries = _aggregate_entries(self.source)
         pairs = zip(self.aggregate_metric_list, entries, strict=True)
-        return tuple(metric for metric, entry in pairs if entry.get("weight_by_size") is None)
+        return tuple(metric for metric, entry in pairs if entry.get("weight_by_size") is None and not metric.of)
 
     def to_json(self) -> dict[str, Any]:
         """The group for results.json: the keys as written, members in full, functions by name."""
@@ -160,27 +194,54 @@ def _aggregate_entries(source: LocatedDict) -> list[Mapping[str, Any]]:
     return [stated] if isinstance(stated, Mapping) else stated or []
 
 
-def _aggregates(source: LocatedDict) -> tuple[AggregateMetric, ...]:
-    made: list[AggregateMetric] = []
+def _aggregates(source: LocatedDict) -> tuple[GroupMetric, ...]:
+    made: list[GroupMetric] = []
     for index, entry in enumerate(_aggregate_entries(source)):
         where = where_item(source["aggregate_metric_list"], index, source.where("aggregate_metric_list"))
-        schema.check_keys(located(entry), schema.AGGREGATE_KEYS, "aggregate_metric_list")
-        given = {key: value for key, value in entry.items() if value is not None}
-        if "metric" not in given:
-            raise ConfigError("each entry of aggregate_metric_list needs a `metric`.", where=where)
-        if "filter_list" in given:
-            given["filter_list"] = tuple(schema.texts(given["filter_list"]))
-        metric = AggregateMetric(**given, where=where)
-        if any(_overlap(metric, other) for other in made):
-            raise ConfigError(f"aggregate_metric_list has {metric.metric!r} twice for the same pipelines.", where=where)
+        metric = GroupMetric.from_dict(entry, where)
+        names = _member_names(source)
+        if unknown := [part.member for part in metric.of if None not in names and part.member not in names]:
+            what = f"{metric.metric!r} is a mean of {unknown[0]!r}, which is not a member of the group."
+            raise ConfigError(what, where=where, hint=did_you_mean(unknown[0], map(str, names)))
+        for other in made:
+            every = metric.filter_list is None or other.filter_list is None
+            shared = every or set(metric.filter_list or ()) & set(other.filter_list or ())
+            if metric.metric == other.metric and shared:
+                what = f"aggregate_metric_list has {metric.metric!r} twice for the same pipelines."
+                raise ConfigError(what, where=where)
         made.append(metric)
     return tuple(made)
 
 
-def _overlap(one: AggregateMetric, other: AggregateMetric) -> bool:
-    """Whether two entries aggregate the same metric of the same pipeline."""
-    every = one.filter_list is None or other.filter_list is None
-    return one.metric == other.metric and (every or bool(set(one.filter_list or ()) & set(other.filter_list or ())))
+def _parts(entry: Mapping[str, Any], where: str) -> tuple[MemberMetric, ...]:
+    """The parts of a mean of unlike metrics: `of: {task: metric}` or `of: {task: {metric: ..., scale: ...}}`."""
+    if unread := sorted({"aggregation", "weight_by_size", "filter_list"} & entry.keys()):
+        hint = "A pipeline is named in `of`, as in `gsm8k: exact_match,strict-match`."
+        raise ConfigError(
+            f"`of` is a mean over members, so {unread[0]!r} has no meaning beside it.", where=where, hint=hint
+        )
+    parts = []
+    for member, stated in entry["of"].items():
+        wanted = located(
+            {"metric": stated} if isinstance(stated, str) else stated if isinstance(stated, Mapping) else {}
+        )
+        schema.check_keys(wanted, schema.PART_KEYS, f"the part {member!r} of {entry['metric']!r}")
+        if wanted.get("metric") is None:
+            hint = "Write `task: metric` or `task: {metric: name, scale: 0.001}`."
+            raise ConfigError(f"`of` states {stated!r} for {member!r}.", where=where, hint=hint)
+        scale = wanted.get("scale")
+        key = MetricKey.parse(wanted["metric"]) or MetricKey(wanted["metric"], "none")
+        parts.append(MemberMetric(str(member), key, 1.0 if scale is None else float(scale)))
+    return tuple(parts)
+
+
+def _member_names(source: LocatedDict) -> set[str | None]:
+    """The names of a group's members; with None among them where a glob or tag may stand for others."""
+    stated = source.get("task") or []
+    entries = [stated] if isinstance(stated, str) else stated
+    named = [(e,) if isinstance(e, str) else (e.get("task"), e.get("group")) for e in entries]
+    names = [next((name for name in pair if isinstance(name, str)), None) for pair in named]
+    return {None if name is None or "*" in name else name for name in names}
 
 
 # ---------------------------------------------------------------- trees

@@ -182,6 +182,12 @@ AGGREGATE_KEYS: dict[str, Rule] = {
     "weight_by_size": BOOLEAN,
     "filter_list": TEXTS,
     "higher_is_better": BOOLEAN,
+    "of": ("a mapping of members to their metrics", lambda v: isinstance(v, Mapping) and bool(v)),
+}
+
+PART_KEYS: dict[str, Rule] = {
+    "metric": TEXT,
+    "scale": ("a number", lambda v: isinstance(v, (int, float)) and not isinstance(v, bool)),
 }
 
 DATA_KEYS = ("dataset_path", "dataset_name", "custom_dataset", "training_split", "validation_split", "test_split")

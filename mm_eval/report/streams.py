@@ -25,7 +25,7 @@ class OutputError(Exception):
 
 
 class Output:
-    """Standard output whose failures are told apart from all other ones: they are raised as OutputError."""
+    """Standard output that raises OutputError where writing to it fails, so that no other error is mistaken for that."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

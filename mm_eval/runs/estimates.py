@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 
+from mm_eval.catalog.group import GroupMetric, MemberMetric
 from mm_eval.metrics.intervals import combined
 from mm_eval.metrics.paired import Estimate
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import numbers_of
-from mm_eval.scorers.groups import GroupMetric, Member, aggregate_group
+from mm_eval.scorers.groups import Member, aggregate_group
 from mm_eval.types import Number
 
 Triple = tuple[Estimate, Estimate, Estimate]
@@ -72,6 +74,10 @@ def group_differences(
         return
     below = {name: changes[name] for name in names}
     for metric in run.group_metrics.get(group, ()):
+        if metric.of:
+            if (average := _average(run, group, metric, changes)) is not None:
+                yield str(metric.key), *average
+            continue
         for key in dict.fromkeys(key for found in below.values() for key in found):
             having = {name: found[key] for name, found in below.items() if key in found}
             places = {name: names.count(name) for name in having}
@@ -79,8 +85,46 @@ def group_differences(
                 yield key, *total
 
 
+def _parts(run: RecordedRun, group: str, metric: GroupMetric) -> dict[str, MemberMetric]:
+    """The direct members that a mean of unlike metrics is of, by their names in the run."""
+    own = {part.member: part for part in metric.of}
+    members = run.results["group_subtasks"].get(group, ())
+    return {name: own[short] for name in members if (short := name.rpartition("::")[2]) in own}
+
+
+def _mean_of_parts(metric: GroupMetric) -> OfTasks:
+    return lambda values: math.fsum(values.values()) / len(metric.of)
+
+
+def _average(
+    run: RecordedRun, group: str, metric: GroupMetric, changes: Mapping[str, Mapping[str, Triple]]
+) -> Triple | None:
+    """The triple of a mean of unlike metrics, from those of the group's members; None where one is missing."""
+    found: dict[str, Triple] = {}
+    for name, part in _parts(run, group, metric).items():
+        of_member = changes.get(name) or {
+            key: (first, second, change) for key, first, second, change in group_differences(run, name, changes)
+        }
+        if (triple := of_member.get(str(part.key))) is not None:
+            first, second, difference = (_scaled(estimate, part.scale) for estimate in triple)
+            found[name] = first, second, difference
+    return _difference(_mean_of_parts(metric), found) if len(found) == len(metric.of) else None
+
+
+def _scaled(estimate: Estimate, scale: float) -> Estimate:
+    stderr = None if estimate.stderr is None else abs(scale) * estimate.stderr
+    ends = [scale * end for end in estimate.exact or ()]
+    exact = (min(ends), max(ends)) if ends else None
+    return replace(estimate, value=scale * estimate.value, stderr=stderr, exact=exact)
+
+
 def _of_group(run: RecordedRun, group: str, number: Number) -> Estimate:
     """A recorded number of a group with its interval."""
+    for metric in run.group_metrics.get(group, ()):
+        if metric.of and metric.key == number.key:
+            members = _parts(run, group, metric).items()
+            of_members = {name: _scaled(estimates(run, name)[str(part.key)], part.scale) for name, part in members}
+            return _together(float(number.value), number.stderr, of_members, _mean_of_parts(metric))
     key, names = str(number.key), leaves(run, group)
     below = {name: e for name in dict.fromkeys(names) if (e := run.tasks[name].estimate(key))}
     places = {name: names.count(name) for name in below}
@@ -94,7 +138,12 @@ def _of_group(run: RecordedRun, group: str, number: Number) -> Estimate:
 
 def _total(metric: GroupMetric, key: str, tasks: Mapping[str, Triple], places: Mapping[str, int]) -> Triple | None:
     """The group's triple; None where the metric has another key, or its function fails on these numbers."""
-    f = _function(metric, key, {name: difference.docs for name, (_, _, difference) in tasks.items()}, places)
+    sizes = {name: difference.docs for name, (_, _, difference) in tasks.items()}
+    return _difference(_function(metric, key, sizes, places), tasks)
+
+
+def _difference(f: OfTasks, tasks: Mapping[str, Triple]) -> Triple | None:
+    """The triple of a number that f computes from those of its tasks; None where f fails on them."""
     before, after, changed = ({name: triple[n] for name, triple in tasks.items()} for n in range(3))
     first, second = (f({name: e.value for name, e in found.items()}) for found in (before, after))
     if first is None or second is None:

@@ -49,7 +49,7 @@ class PromptComparison:
         return list(dict.fromkeys(leaves(self.runs[self.baseline], name)))
 
     def headlines(self, name: str) -> list[str]:
-        """The keys of a row's numbers: a group's, or those of a task that are no part of another one."""
+        """The keys of a row's numbers: a group's, or those of a task that are not part of another number."""
         run = self.runs[self.baseline]
         return headline_keys(run.tasks[name]) if name in run.tasks else list(self.estimates(self.baseline, name))
 

@@ -16,10 +16,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mm_eval.catalog.group import GroupMetric
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.paired import Estimate, estimate, with_stderr
-from mm_eval.scorers.groups import GroupMetric, group_metrics
 from mm_eval.types import MetricKey
 
 if TYPE_CHECKING:
@@ -226,12 +226,12 @@ class RecordedRun:
         return found
 
     @cached_property
-    def group_metrics(self) -> dict[str, list[GroupMetric]]:
+    def group_metrics(self) -> dict[str, tuple[GroupMetric, ...]]:
         """How each group's numbers are computed from those of its tasks."""
-        found: dict[str, list[GroupMetric]] = {}
+        found: dict[str, tuple[GroupMetric, ...]] = {}
         for name, config in self._loaded.groups.items() if self._loaded else ():
             try:
-                found[name] = group_metrics(config.resolved())
+                found[name] = config.resolved().aggregate_metric_list
             except MMEvalError:
                 continue
         return found

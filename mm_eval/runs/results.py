@@ -11,9 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mm_eval import __version__
+from mm_eval.catalog.config import TaskConfig
+from mm_eval.catalog.group import GroupConfig, GroupMetric, leaves_of
 from mm_eval.engine.launch import processes
 from mm_eval.metrics.intervals import combined
-from mm_eval.scorers.groups import GroupMetric, Member, aggregate_group, group_metrics
+from mm_eval.scorers.groups import Member, aggregate_group, average_of
 from mm_eval.scorers.score_task import TaskScores
 from mm_eval.types import MetricKey, Number, as_row
 
@@ -33,15 +35,19 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[dict[
     members = _with_leaves(plan.loaded.group_map, rows)
     groups = {name: group_row(plan, name, members, scores) for name in members}
     order = list(_ordered(plan.loaded.roots, members, rows, groups))
+    for name in dict.fromkeys(name for name, _ in reversed(order) if name in groups):  # inner groups first
+        groups[name] = _with_averages(plan, name, members[name], {**rows, **groups})
     shots = {name: plan.tasks[name].config.shown_num_fewshot for name in rows}
     for name in groups:
         stated = plan.loaded.groups[name].shown_num_fewshot
-        below = {shots[leaf] for leaf in _leaves(name, members)}
+        below = {shots[leaf] for leaf in leaves_of(name, members)}
         if stated is not None or len(below) == 1:
             shots[name] = stated if stated is not None else below.pop()
     better = {name: score.higher_is_better for name, score in scores.items()}
     for name in groups:
-        better[name] = {metric: up for leaf in _leaves(name, members) for metric, up in better[leaf].items()}
+        averages = [entry for entry in plan.loaded.groups[name].aggregate_metric_list if entry.of]
+        better[name] = {entry.metric: entry.higher_is_better is not False for entry in averages}
+        better[name].update({metric: up for leaf in leaves_of(name, members) for metric, up in better[leaf].items()})
     names = list(dict.fromkeys(name for name, _ in order))
     results = {
         "results": {name: groups.get(name) or rows[name] for name in names},
@@ -133,10 +139,10 @@ def group_row(
     plan: OpenedTasks, name: str, members: Mapping[str, list[str]], scores: Mapping[str, TaskScores]
 ) -> dict[str, Any]:
     """One group's numbers over its leaf tasks, and their counts added up."""
-    places = Counter(_leaves(name, members))  # a task that stands below the group twice counts twice
+    places = Counter(leaves_of(name, members))  # a task that stands below the group twice counts twice
     leaves = {leaf: scores[leaf] for leaf in places}
     config = plan.loaded.groups[name]
-    metrics = group_metrics(config)
+    metrics = config.aggregate_metric_list
     below = {leaf: _member(score, places[leaf]) for leaf, score in leaves.items()}
     result = aggregate_group(below, metrics)
     row: dict[str, Any] = {"alias": config.display_name, **result.numbers}
@@ -149,6 +155,29 @@ def group_row(
         row["intervals"] = intervals
     if notes := [*([config.note] if config.note else []), *result.notes]:
         row["notes"] = notes
+    return row
+
+
+def _with_averages(
+    plan: OpenedTasks, name: str, members: Sequence[str], rows: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """A group's row with its means of unlike metrics, which come first. rows: of all tasks and inner groups."""
+    row = dict(rows[name])
+    entries = [entry for entry in plan.loaded.groups[name].aggregate_metric_list if entry.of]
+    if not entries:
+        return row
+    configs: dict[str, TaskConfig | GroupConfig] = {**plan.loaded.tasks, **plan.loaded.groups}
+    numbers = {configs[member].name: {n.key: n for n in numbers_of(rows[member])} for member in members}
+    averages = [average_of(entry, numbers) for entry in entries]
+    row = {"alias": row.pop("alias"), **as_row(averages), **row}
+    scored = row["n"] - row["failed"] - row.get("not_requested", 0)
+    fewer = _fewer({str(average.key): average.n or 0 for average in averages if average.value is not None}, scored)
+    for key, found in fewer.items():
+        row[key] = {**row.get(key, {}), **found}
+    if exact := {str(average.key): list(average.interval) for average in averages if average.interval}:
+        row["intervals"] = {**row.get("intervals", {}), **exact}
+    if notes := [average.note for average in averages if average.note]:
+        row["notes"] = [*row.get("notes", ()), *notes]
     return row
 
 
@@ -227,7 +256,7 @@ def _ordered(
     groups: Mapping[str, Any],
     depth: int = 0,
 ) -> list[tuple[str, int]]:
-    """Rows in the order asked, each group above its members; what stands below two groups has a row below each."""
+    """Rows in the requested order, each group above its members; a member of two groups has a row below each."""
     order: list[tuple[str, int]] = []
     for name in names:
         if name in groups:
@@ -245,10 +274,3 @@ def _with_leaves(group_map: Mapping[str, list[str]], rows: Mapping[str, Any]) ->
         return name in rows or any(has_leaf(member) for member in group_map.get(name, ()))
 
     return {name: [m for m in found if has_leaf(m)] for name, found in group_map.items() if has_leaf(name)}
-
-
-def _leaves(name: str, members: Mapping[str, list[str]]) -> list[str]:
-    """The tasks below a group, once for each place where they stand, or the task itself."""
-    if name not in members:
-        return [name]
-    return [leaf for member in members[name] for leaf in _leaves(member, members)]

@@ -27,7 +27,7 @@ class FirstTokenScorer(GenScorer):
     """Compares the first token of the answer, or as many as the target has.
 
     Where the answer announces itself ("The best answer is B", as the formats generate and cot ask for), the first token after
-    the last announcement is meant.
+    the last announcement counts.
     """
 
     default_filter_cfg: ClassVar[Sequence[Any] | None] = [{"function": "remove_whitespace"}]

@@ -7,6 +7,7 @@ The members are the leaf tasks, however deep the groups are nested.
   where n_i are the docs that have the metric.
 - macro: each task counts the same: mean of v_i, standard error sqrt(sum se_i^2) / k.
 - a function: of the members' values; its standard error carries each member's over to the result (to first order).
+- a mean of unlike metrics (`of`): over the direct members, each with one number and a scale (`average_of`).
 """
 
 from __future__ import annotations
@@ -17,58 +18,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mm_eval.catalog.group import GroupConfig
-from mm_eval.errors import ConfigError, did_you_mean, without_objects
+from mm_eval.catalog.group import GroupMetric
+from mm_eval.errors import did_you_mean, without_objects
+from mm_eval.metrics.intervals import combined
 from mm_eval.metrics.metric import aggregation_named
-from mm_eval.types import MetricKey
-
-_KEYS = ("metric", "aggregation", "weight_by_size", "filter_list", "higher_is_better")
-
-
-@dataclass(frozen=True)
-class GroupMetric:
-    """An entry of `aggregate_metric_list`.
-
-    metric: a metric of the members. "exact_match" also means "pass@1(exact_match)" and the like where repeats were reduced.
-    aggregation: "mean" or a function of the members' values; a function may also take the sizes and weight_by_size.
-    filter_list: the filter pipelines that count; None is every one that has the metric.
-    """
-
-    metric: str
-    aggregation: str | Callable[..., float] = "mean"
-    weight_by_size: bool = True
-    filter_list: tuple[str, ...] | None = None
-    higher_is_better: bool | None = None
-
-    @classmethod
-    def from_dict(cls, cfg: Mapping[str, Any]) -> GroupMetric:
-        """An entry of a group's YAML; ConfigError on an unknown key or aggregation."""
-        if not isinstance(cfg, Mapping) or not isinstance(cfg.get("metric"), str):
-            raise ConfigError(f"An entry of aggregate_metric_list needs the name of a metric: {cfg!r}.")
-        for key in cfg:
-            if key not in _KEYS:
-                raise ConfigError(f"aggregate_metric_list has no key {key!r}.", hint=did_you_mean(key, _KEYS))
-        filters = cfg.get("filter_list")
-        aggregation = cfg.get("aggregation") or "mean"
-        aggregation_named(aggregation)
-        weight = cfg.get("weight_by_size", True)
-        if not isinstance(weight, bool):
-            raise ConfigError(f"weight_by_size is true or false, not {weight!r}.")
-        return cls(
-            metric=cfg["metric"],
-            aggregation=aggregation,
-            weight_by_size=weight,
-            filter_list=None if filters is None else (filters,) if isinstance(filters, str) else tuple(filters),
-            higher_is_better=cfg.get("higher_is_better"),
-        )
-
-
-def group_metrics(config: GroupConfig) -> list[GroupMetric]:
-    """The entries of a resolved group's `aggregate_metric_list`."""
-    return [
-        GroupMetric(entry.metric, entry.aggregation, entry.weight_by_size, entry.filter_list, entry.higher_is_better)
-        for entry in config.aggregate_metric_list
-    ]
+from mm_eval.types import MetricKey, Number
 
 
 @dataclass(frozen=True)
@@ -112,12 +66,41 @@ def aggregate_group(
     result = GroupResult({}, sum(member.n * member.places for member in members.values()), {})
     for entry in metrics or ():
         metric = entry if isinstance(entry, GroupMetric) else GroupMetric.from_dict(entry)
+        if metric.of:  # of direct members, not of leaf tasks: see average_of
+            continue
+        aggregation_named(metric.aggregation)
         keys = _keys_of(members, metric)
         if not keys and metric.filter_list != ():
             result.notes.append(_absent(members, metric))
         for key in keys:
             _add(result, members, metric, key)
     return result
+
+
+def average_of(metric: GroupMetric, members: Mapping[str, Mapping[MetricKey, Number]]) -> Number:
+    """The mean of one number of each direct member. members: the numbers of each, by the member's name.
+
+    Where a member or its number is missing there is no mean, and the note says so: it would be of fewer benchmarks.
+    """
+    found = {part.member: members.get(part.member, {}).get(part.key) for part in metric.of}
+    numbers = [number for number in found.values() if number is not None and _is_number(number.value)]
+    if len(numbers) < len(found):
+        lacking = [name for name, number in found.items() if number is None or not _is_number(number.value)]
+        note = f"{metric.metric} is a mean of {len(found)} members and is not computed: no number of {_shown(lacking)}."
+        return Number(metric.key, None, higher_is_better=metric.higher_is_better, note=note)
+    weights = [part.scale / len(metric.of) for part in metric.of]
+    value = math.fsum(weight * number.value for weight, number in zip(weights, numbers, strict=True))
+    errors = [weight * n.stderr for weight, n in zip(weights, numbers, strict=True) if n.stderr is not None]
+    stderr = math.sqrt(math.fsum(error**2 for error in errors)) if len(errors) == len(numbers) else None
+    interval = None
+    if stderr == 0 and any(number.interval for number in numbers):
+        gaps = []
+        for weight, number in zip(weights, numbers, strict=True):
+            low, *_, high = sorted(weight * (end - number.value) for end in (*(number.interval or ()), number.value))
+            gaps.append((-low, high))
+        interval = combined(value, gaps)
+    size = sum(number.n or 0 for number in numbers)
+    return Number(metric.key, value, stderr, interval, size, metric.higher_is_better)
 
 
 def _add(result: GroupResult, members: Mapping[str, Member], metric: GroupMetric, key: MetricKey) -> None:

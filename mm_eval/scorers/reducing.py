@@ -85,7 +85,7 @@ def _reduced(doc: ScoredDoc, metric_of: Callable[[str], Metric[Any, Any] | None]
 def _unusable(values: Mapping[int, Any], aggregation: Callable[..., Any]) -> dict[int, str]:
     """The docs whose value of a metric would spoil the number of all others, with that value.
 
-    A function of the task's own may take what is no number, as long as no other doc has one.
+    A function of the task's own may take values that are not numbers, as long as no other doc has a number.
     """
     numbers = aggregation in _OF_NUMBERS or any(isinstance(value, Real) for value in values.values())
     unusable = {}

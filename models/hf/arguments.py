@@ -78,7 +78,7 @@ class Arguments:
 
 
 def looks_like_a_path(pretrained: str) -> bool:
-    """Whether a text can't be a hub id (`name` or `owner/name`), so that a folder is meant."""
+    """Whether a text can't be a hub id (`name` or `owner/name`), and must therefore name a folder."""
     return pretrained.startswith((".", "/", "~")) or pretrained.count("/") > 1 or "\\" in pretrained
 
 

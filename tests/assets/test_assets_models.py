@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import torch
 from PIL.Image import Image
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
 from mm_eval.engine.model import MODELS as ADAPTERS
 
@@ -30,6 +32,23 @@ def test_a_folder_is_small_and_complete(arch: str) -> None:
     card = (folder / "README.md").read_text(encoding="utf-8")
     for word in ("license: apache-2.0", "Limits", "minutes", "shuffled"):
         assert word in card
+
+
+def test_tiny_llava_has_the_hubs_names_for_its_vision_weights() -> None:
+    """transformers 5.23 writes `vision_tower.embeddings`, which vLLM and older transformers do not load."""
+    with safe_open(MODELS / "tiny-llava" / "model.safetensors", "pt") as weights:
+        vision = [name for name in weights.keys() if name.startswith("vision_tower.")]  # noqa: SIM118
+    assert vision and all(name.startswith("vision_tower.vision_model.") for name in vision)
+
+
+def test_the_hubs_names_are_written_once(tmp_path: Path) -> None:
+    from train import write_hub_names
+
+    weights = tmp_path / "model.safetensors"
+    save_file({"vision_tower.embeddings.weight": torch.ones(2), "language_model.head": torch.zeros(1)}, weights)
+    for _ in range(2):
+        write_hub_names(weights)
+        assert set(load_file(weights)) == {"vision_tower.vision_model.embeddings.weight", "language_model.head"}
 
 
 class Loaded:

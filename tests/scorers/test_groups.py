@@ -107,11 +107,11 @@ def test_higher_is_better_is_passed_on_and_no_entries_give_no_numbers():
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"metrc": "acc"}, "needs the name"), ({"metric": "acc", "agregation": "mean"}, "Did you mean 'aggregation'"),
+        ({"metrc": "acc"}, "Did you mean 'metric'"), ({"metric": "acc", "agregation": "mean"}, "Did you mean 'aggregation'"),
         ({"metric": "acc", "aggregation": "maen"}, "Did you mean 'mean'"),
-        ({"metric": "acc", "weight_by_size": "no"}, "true or false"),
+        ({"metric": "acc", "weight_by_size": "no"}, "true or false"), ({"aggregation": "mean"}, "needs a `metric`"),
     ],
 )  # fmt: skip
 def test_a_wrong_entry_is_a_config_error(entry, message):
     with pytest.raises(ConfigError, match=message):
-        GroupMetric.from_dict(entry)
+        aggregate_group(TASKS, [entry])
