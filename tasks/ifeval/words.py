@@ -7,8 +7,8 @@ Linguistics 19(2)): punctuation stands alone, a hyphen or an inner full stop doe
 import re
 
 _DIVIDERS = re.compile(r"""[\s«“‘„»”’"`;@#$%&\u2012-\u2015?!*\[\](){}<>]|--|\.{2,}|''|[:,](?!\d)""")
-_CONTRACTION = re.compile(r"(?<=[^'])(?:N'T|'(?:LL|RE|VE|S|M|D))$")
-_TWO_WORDS = re.compile(r"(?:CAN(?=NOT$)|GON(?=NA$)|GOT(?=TA$)|WAN(?=NA$)|LEM(?=ME$)|GIM(?=ME$)|'T(?=(?:IS|WAS)$))")
+_CONTRACTION = re.compile(r"(?<=[^'])(?:N'T|n't|'(?:LL|ll|RE|re|VE|ve|[SsMmDd]))$")
+_TWO_WORDS = re.compile(r"(?:CAN(?=NOT$)|GON(?=NA$)|GOT(?=TA$)|WAN(?=NA$)|LEM(?=ME$)|GIM(?=ME$))")
 
 
 def count_words(text: str) -> int:
@@ -23,8 +23,8 @@ def count_capital_words(text: str) -> int:
 
 def _capital_parts(word: str) -> int:
     """How many of a word's parts are in capital letters."""
-    if not word or word == word.lower():
-        return 0
+    word = word.rstrip(".")
     ending = _CONTRACTION.search(word)
     stem = word[: ending.start()] if ending else word
-    return stem.isupper() * (2 if _TWO_WORDS.match(stem) else 1) + (ending is not None)
+    own = 2 if _TWO_WORDS.match(stem) else 1
+    return own * stem.isupper() + (ending is not None and ending[0].isupper())

@@ -106,7 +106,7 @@ CASES: list[tuple[str, dict[str, Any], list[str], list[str]]] = [  # kind, argum
     (
         "change_case:capital_word_frequency",
         {"capital_relation": "at least", "capital_frequency": 3},
-        ["I AM HERE", "**NASA**, (ESA): U.S.A.", "DON'T GO", "CANNOT GO"],
+        ["I AM HERE", "**NASA**, (ESA): U.S.A.", "DON'T GO", "GO? WE CANNOT.", "I'm at NASA's, I'll go"],
         ["I Am HERE", "NASA-ESA WELL", "1 2 3"],
     ),
     ("change_case:capital_word_frequency", {"capital_relation": "less than", "capital_frequency": 1}, ["abc"], ["A b"]),
