@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mm_eval.catalog.index import Entry, inline_paths
@@ -16,7 +16,10 @@ FOLDED = 10
 
 @dataclass(frozen=True)
 class Line:
-    """One line. depth: of the groups around it. kind: "task" or "group". card: see `declaration.card_of`. note: a remark."""
+    """One line. depth: of the groups around it. kind: "task" or "group". card: see `declaration.card_of`. note: a remark.
+
+    groups: those that have it as a member, which only `flat` states.
+    """
 
     name: str
     kind: str
@@ -25,6 +28,7 @@ class Line:
     tags: tuple[str, ...] = ()
     about: str = ""
     note: str = ""
+    groups: tuple[str, ...] = ()
 
 
 def outline(entries: Mapping[str, Entry], folded: int = FOLDED) -> list[Line]:
@@ -40,7 +44,13 @@ def outline(entries: Mapping[str, Entry], folded: int = FOLDED) -> list[Line]:
 
 def flat(entries: Mapping[str, Entry]) -> list[Line]:
     """All tasks by name, those that groups define themselves too; the latter by their path if the name is ambiguous."""
-    lines = [line_of(entry) for entry in entries.values() if entry.kind == "task"]
+    groups: dict[str, list[str]] = {}
+    for entry in entries.values():
+        if entry.kind == "group":
+            for member in _members(entry, entries):
+                groups.setdefault(member, []).append(entry.name)
+    tasks = [entry for entry in entries.values() if entry.kind == "task"]
+    lines = [replace(line_of(entry), groups=_around(entry.name, groups)) for entry in tasks]
     kinds = {path: (kind, tags, entry) for entry in entries.values() for path, kind, tags in entry.inline}
     for name, paths in inline_paths(entries).items():
         for path in paths:
@@ -48,6 +58,18 @@ def flat(entries: Mapping[str, Entry]) -> list[Line]:
             if kind == "task":
                 lines.append(Line(name if len(paths) == 1 else path, kind, 0, _shared(group.card), tuple(tags), path))
     return sorted(lines, key=lambda line: line.name)
+
+
+def _around(name: str, groups: Mapping[str, list[str]]) -> tuple[str, ...]:
+    """The groups around a task, outer ones too."""
+    found: dict[str, None] = {}
+    pending = list(groups.get(name, ()))
+    while pending:
+        group = pending.pop()
+        if group not in found:
+            found[group] = None
+            pending += groups.get(group, ())
+    return tuple(found)
 
 
 def line_of(entry: Entry, depth: int = 0) -> Line:

@@ -16,6 +16,7 @@ from mm_eval.errors import ConfigError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; the first is the one to compare with")
     parser.add_argument("--tasks", metavar="A,B", help="only these tasks (default: all that the runs share)")
+    parser.add_argument("--categories", action="store_true", help="also each task's main number by category")
     add_option(parser, "flips", "N", "flipped docs to list each way (default 10)", default=10)
     add_option(
         parser, "html", "FILE", "write a page: the table, and each sample with all answers; opens with no network"
@@ -32,7 +33,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError("at least two runs are needed.", hint="mm-eval compare RUN_A RUN_B")
     runs = [RecordedRun.read(folder) for folder in args.runs]
     only = read_names(args.tasks) if args.tasks else None
-    compared = compare(runs, only)
+    compared = compare(runs, only, categories=args.categories)
     for comparison in compared:
         if not comparison.changes:
             hint = "Did they run on the same data, and did all docs of one of them fail?"

@@ -64,8 +64,13 @@ def _tasks(args: argparse.Namespace) -> int:
     entries, word = TaskManager(include_path=args.include_path).entries, args.search.lower()
     rows = [(line, _cells(line)) for line in (flat(entries) if word else outline(entries))]
     if word:
-        aliases = {name: alias for entry in entries.values() for alias, name in entry.aliases}
-        texts = [" ".join([*cells, *line.tags, line.about, aliases.get(line.name, "")]) for line, cells in rows]
+        aliases: dict[str, list[str]] = {}
+        for alias, name in (pair for entry in entries.values() for pair in entry.aliases):
+            aliases.setdefault(name, []).append(alias)
+        texts = [
+            " ".join([*cells, *line.tags, *line.groups, line.about, *aliases.get(line.name, ())])
+            for line, cells in rows
+        ]
         rows = [row for row, text in zip(rows, texts, strict=True) if word in text.lower()]
         if not rows:
             raise ConfigError(f"no tasks match {args.search!r}.")

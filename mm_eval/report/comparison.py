@@ -86,6 +86,7 @@ def change_json(change: Change) -> dict[str, Any]:
         "task": change.task,
         "metric": change.key,
         "headline": change.headline,
+        **({"level": change.category[0], "category": change.category[1]} if change.category else {}),
         "first": estimate_json(change.first),
         "second": estimate_json(change.second),
         "difference": estimate_json(found),
@@ -151,12 +152,16 @@ def _rows(comparison: Comparison, letter: str) -> list[Row]:
     """A row for each change, with the cells of both layouts."""
     rows, last = [], ""
     drawn_together: dict[tuple[str, bool], list[Estimate]] = {}
+    levels = {(change.task, change.category[0]) for change in comparison.changes if change.category}
+    several = {task: sum(task == other for other, _ in levels) > 1 for task, _ in levels}
     for change in comparison.changes:
         drawn_together.setdefault((change.task, change.headline), []).append(change.difference)
     for change in comparison.changes:
         found, flips = change.difference, change.flips
         scale = max(abs(change.first.value), abs(change.second.value))
         metric = change.key.removesuffix(",none")
+        if change.category is not None:
+            metric = f"  {': '.join(change.category) if several[change.task] else change.category[1]}"
         cells: dict[str, Cell] = {
             "task": change.task if change.task != last else "",
             "metric": metric,
@@ -173,7 +178,7 @@ def _rows(comparison: Comparison, letter: str) -> list[Row]:
         }
         if flips is not None:
             for way, doc_ids in (("lost", flips.lost), ("gained", flips.gained)):
-                said = f"{way} by {letter} in {change.task} ({metric})"
+                said = f"{way} by {letter} in {change.task} ({metric.strip()})"
                 cells[way] = Docs([(change.task, doc_id) for doc_id in doc_ids], said)
             cells["McNemar p"] = p_text(flips.p_value)
         rows.append(Row(cells, part=not change.headline, marked=change.told_apart))
@@ -242,6 +247,8 @@ def _below(comparison: Comparison, letter: str) -> Iterator[str]:
     for change in comparison.changes:
         if change.headline:
             yield verdict(change, letter, "A")
+    if any(change.category for change in comparison.changes):
+        yield "p (Holm) of categories is corrected for the categories alone"
     if any(e.exact for c in comparison.changes for e in (c.first, c.second, c.difference)):
         yield EXACT_NOTE
     few = [c for c in comparison.changes if c.headline and c.difference.few and c.difference.margin is not None]

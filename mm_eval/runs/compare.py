@@ -16,6 +16,7 @@ from mm_eval.metrics.intervals import holm
 from mm_eval.metrics.paired import Estimate, Flips, flips, paired_difference
 from mm_eval.runs.estimates import Triple, group_differences, leaves
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
+from mm_eval.runs.results import headline_of
 
 EXACT = "†"
 EXACT_NOTE = f"{EXACT} exact 95% interval: nearly all docs are right or wrong, or nearly none changed"
@@ -28,6 +29,7 @@ class Change:
     first, second: the number in each run over the docs that both scored. difference: second - first, paired.
     corrected: the p-value of the difference after Holm's correction. flips: of right/wrong metrics, else None.
     better: whether higher is better. headline: whether the number is not a part of another one of its task.
+    category: (level, category) of a number over the docs of one category.
     """
 
     task: str
@@ -39,6 +41,7 @@ class Change:
     better: bool = True
     headline: bool = True
     corrected: float | None = None
+    category: tuple[str, str] | None = None
 
     @property
     def told_apart(self) -> bool:
@@ -64,11 +67,14 @@ def compare(
     runs: Sequence[RecordedRun],
     only: Sequence[str] | None = None,
     family: Callable[[Change], Hashable] = lambda change: "all",
+    categories: bool = False,
 ) -> list[Comparison]:
     """Compares every run after the first with the first; p-values are corrected for their number.
 
     only: the tasks to compare. family: changes with an equal value are corrected together; by default all numbers of all
-        runs, since each of them is read. Errors: ConfigError for an unknown task, and where two runs share no task.
+        runs, since each of them is read. categories: also the main number of each task by category; these are corrected
+        on their own, so that they change no other p-value.
+    Errors: ConfigError for an unknown task, and where two runs share no task.
     """
     first, compared = runs[0], list[Comparison]()
     for name in only or ():
@@ -82,7 +88,7 @@ def compare(
         if not shared:
             raise ConfigError(f"{first.folder} and {run.folder} have no task in common.")
         for name in shared:
-            comparison.changes += _changes((first, run), name, comparison)
+            comparison.changes += _changes((first, run), name, comparison, categories)
         comparison.changes = _with_groups(first, comparison.changes)
         compared.append(comparison)
     _correct(compared, family)
@@ -119,7 +125,9 @@ def _prompt(prompt: Mapping[str, Any]) -> str:
     return f"{prompt['key']} ({said})" if said else str(prompt["key"])
 
 
-def _changes(pair: tuple[RecordedRun, RecordedRun], name: str, comparison: Comparison) -> Iterator[Change]:
+def _changes(
+    pair: tuple[RecordedRun, RecordedRun], name: str, comparison: Comparison, categories: bool
+) -> Iterator[Change]:
     mine, other = (run.recorded_docs(name) for run in pair)
     same = [i for i in mine if i in other and mine[i].doc == other[i].doc]
     if left_out := len(mine.keys() | other.keys()) - len(same):
@@ -127,6 +135,7 @@ def _changes(pair: tuple[RecordedRun, RecordedRun], name: str, comparison: Compa
     comparison.answers[name] = (sum(mine[i].answers != other[i].answers for i in same), len(same))
     first, second = (run.tasks[name] for run in pair)
     headlines = set(headline_keys(first))
+    main = headline_of(pair[0].results, name)
     unscored, unknown = 0, list[str]()
     for key in first.values:
         if key not in second.values:
@@ -137,6 +146,8 @@ def _changes(pair: tuple[RecordedRun, RecordedRun], name: str, comparison: Compa
         change = _change(first, second, key, shared)
         if change is not None:
             yield replace(change, headline=key in headlines)
+            if categories and str(main.key if main else "") == key:
+                yield from _by_category(first, second, key, shared)
         elif shared:
             unknown.append(key.removesuffix(",none"))
     if unknown:
@@ -144,6 +155,16 @@ def _changes(pair: tuple[RecordedRun, RecordedRun], name: str, comparison: Compa
         comparison.differs.append(f"{name}: {', '.join(unknown)} can't be compared: {why}")
     if unscored:
         comparison.differs.append(f"{name}: {unscored} docs failed in the other run: left out of both")
+
+
+def _by_category(first: RecordedTask, second: RecordedTask, key: str, shared: list[int]) -> Iterator[Change]:
+    """The change of a number in each category of the first run, in the order of its results.json."""
+    both = set(shared)
+    for level, found in first.categories.items():
+        for category, doc_ids in found.items():
+            change = _change(first, second, key, sorted(both.intersection(doc_ids)))
+            if change is not None:
+                yield replace(change, headline=False, category=(level, category))
 
 
 def _change(first: RecordedTask, second: RecordedTask, key: str, shared: list[int]) -> Change | None:
@@ -168,7 +189,7 @@ def _change(first: RecordedTask, second: RecordedTask, key: str, shared: list[in
 def _with_groups(run: RecordedRun, changes: list[Change]) -> list[Change]:
     """All changes, those of groups first; changes of a group's tasks are not headlines."""
     by_task: dict[str, dict[str, Triple]] = {}
-    for change in changes:
+    for change in (change for change in changes if change.category is None):
         by_task.setdefault(change.task, {})[change.key] = (change.first, change.second, change.difference)
     ahead: list[Change] = []
     inside: set[str] = set()
@@ -197,7 +218,8 @@ def _correct(compared: Sequence[Comparison], family: Callable[[Change], Hashable
     for comparison in compared:
         for place, change in enumerate(comparison.changes):
             if (p := change.difference.p_value) is not None:
-                families.setdefault(family(change), []).append((comparison, place, p))
+                of = (family(change), change.category is not None)
+                families.setdefault(of, []).append((comparison, place, p))
     for found in families.values():
         for (comparison, place, _), p in zip(found, holm([p for *_, p in found]), strict=True):
             comparison.changes[place] = replace(comparison.changes[place], corrected=p)

@@ -157,8 +157,13 @@ class Trial:
         return self._texts({doc_id: wrong_text(self.gold[doc_id], self.choices[doc_id]) for doc_id in known}, "wrong")
 
     def empty_answers(self) -> Tried:
-        """The first docs scored with an empty answer, where the gold answer is not empty."""
-        known = (doc_id for doc_id in self.known if self.generated and all(self.gold[doc_id]))
+        """The first docs scored with an empty answer, where the gold answer is not empty.
+
+        None are tried where all gold answers are equal: a rule may take silence for that answer, as POPE's takes it for yes.
+        """
+        known = [doc_id for doc_id in self.known if self.generated and all(self.gold[doc_id])]
+        if len({tuple(self.gold[doc_id]) for doc_id in known}) < 2:
+            return Tried()
         return self._texts(dict.fromkeys(islice(known, WRONG_TRIED), ""), "empty")
 
     def _texts(self, texts: Mapping[int, str], kind: str, must_be_full: bool = False) -> Tried:

@@ -192,6 +192,14 @@ class RecordedRun:
         if recorded and recorded["n"] != len(task.clusters):
             what = f"it has {len(task.clusters)} docs, and results.json is of {recorded['n']}."
             raise StoreError(what, where=str(self.samples_path(name)), hint="mm-eval score RUN writes both anew.")
+        by_level = self.results.get("categories", {}).get(name, {})
+        task.categories = {
+            level: {
+                category: task.categories[level][category] for category in found if category in task.categories[level]
+            }
+            for level, found in by_level.items()
+            if level in task.categories
+        }
         order = list(recorded)  # the order of the table, not of the docs
         places = {key: order.index(key) if key in order else len(order) for key in task.values}
         task.values = {key: task.values[key] for key in sorted(task.values, key=lambda key: places[key])}

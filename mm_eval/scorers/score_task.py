@@ -110,7 +110,7 @@ class TaskScoring:
             self.scores.notes.append(
                 f"{what}: no answer can equal that. Perhaps the split's answers are not published."
             )
-        self.scores.categories = self._by_category(bootstrap_iters)
+        self.scores.categories = self._by_category(bootstrap_iters) if self.scores.numbers else {}
         self.scores.notes += self._categories.notes
         return self.scores
 

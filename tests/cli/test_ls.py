@@ -79,6 +79,9 @@ def test_a_word_finds_names_aliases_tags_and_members(ls) -> None:
     assert [line.split()[0] for line in ls("uno")] == ["one"]
     assert "one" in [line.split()[0] for line in ls("hallucination")]
     assert [line.split()[0] for line in ls("part_11")] == ["part_11"]
+    ls.write("all_mine", "group: all_mine\ntask: [uno]\n")
+    ls.write("around", "group: around_all\ntask: [all_mine]\n")
+    assert [line.split()[0] for line in ls("all_mine")] == [line.split()[0] for line in ls("around_all")] == ["one"]
 
 
 def test_lines_fit_the_terminal_unless_verbose(ls, monkeypatch: pytest.MonkeyPatch) -> None:

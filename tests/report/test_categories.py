@@ -151,3 +151,27 @@ def test_results_from_python(base) -> None:
     stored = results.raw["categories"]["seedbench"]["question type"]["Scene Understanding"]
     assert scene["seed_all"].value == stored["seed_all,none"] and scene["seed_all"].n == scene.n == 24
     assert scene["seed_all"].higher_is_better and "Scene Understanding" in results.table(categories=True)
+
+
+def test_runs_are_compared_by_category_on_demand(cli, dummy_run, base, tmp_path) -> None:
+    words = ("--tasks", "seedbench", "--sample", "--model", "replay")
+    rows = [json.loads(line) for line in (dummy_run / "samples" / "seedbench.jsonl").read_text().splitlines()]
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("".join(json.dumps({**row, "resps": [row["target"]]}) + "\n" for row in rows))
+    right = cli(*words, "--model_args", f"path={answers}", "--output_path", tmp_path / "right").folder
+    plain, with_categories = (
+        json.loads(cli("compare", dummy_run, right, "--tasks", "seedbench", "--format", "json", *more).out)["compared"][
+            0
+        ]
+        for more in ((), ("--categories",))
+    )
+    changes = with_categories["changes"]
+    assert [change for change in changes if "category" not in change] == plain["changes"]
+    by_category = [change for change in changes if "category" in change]
+    stored = json.loads((dummy_run / "results.json").read_text())["categories"]["seedbench"]["question type"]
+    assert [change["category"] for change in by_category] == list(stored)
+    for change, row in zip(by_category, stored.values(), strict=True):
+        assert change["metric"] == "seed_all,none" and change["second"]["value"] == 1.0
+        assert change["first"]["value"] == row["seed_all,none"] and change["difference"]["docs"] == row["n"]
+    shown = cli("compare", dummy_run, right, "--tasks", "seedbench", "--categories", "--html", tmp_path / "c.html").out
+    assert "  Scene Understanding" in shown and "is corrected for the categories alone" in shown
