@@ -8,7 +8,7 @@ results["mme"]["mme_perception_score"].value
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +103,7 @@ class Results:
         """The table that the command prints. categories: with every category, however many there are."""
         from mm_eval.report.run_table import render
 
-        return render(self.report, categories)
+        return render(replace(self.report, categories=True) if categories else self.report)
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame, one row a number: task, metric, filter, value, stderr, n, failed, unparsed, truncated, cut."""

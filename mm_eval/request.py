@@ -41,6 +41,7 @@ class RunRequest:
     prompt_blocks: prompt blocks of the user, {key: block} for every task or {task: {key: block}}, beside those of the tasks.
     fail_on_error: True, a count or a share of all requests at which failures stop the run.
     name: what tables and reports call the model, where that is not the checkpoint's or the adapter's name.
+    categories: the table shows every category, however many there are.
     on_long_prompt: "cut" or "fail", for a text prompt that does not fit into the model's length.
     """
 
@@ -70,6 +71,7 @@ class RunRequest:
     use_cache: str | None = None
     allow_url_media: bool = False
     report: bool = True
+    categories: bool = False
     name: str | None = None
     on_long_prompt: str = "cut"
 
@@ -146,7 +148,17 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("doc", "flips"), Rule("a whole number from 0", is_count, whole_number)),
     **dict.fromkeys(("model", "name", "device", "prompt_key"), TEXT),
     **dict.fromkeys(
-        ("sample", "offline", "predict_only", "allow_url_media", "report", "no_report", "fewshot_as_multiturn"), SWITCH
+        (
+            "sample",
+            "offline",
+            "predict_only",
+            "allow_url_media",
+            "report",
+            "no_report",
+            "fewshot_as_multiturn",
+            "categories",
+        ),
+        SWITCH,
     ),
 }
 COMMAND_NAMES = {"chat_template": "apply_chat_template", "report": "no_report"}

@@ -65,6 +65,7 @@ class Report:
     exit_code: 0 everything was answered and scored, 3 some requests failed, 130 interrupted.
     notes: what a reader of the table should know. problems: what failed.
     silent: this process is one of several and not the one that reports.
+    categories: the table shows every category, however many there are.
     """
 
     results: dict[str, Any]
@@ -74,6 +75,7 @@ class Report:
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     silent: bool = False
+    categories: bool = False
 
 
 def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:
@@ -211,7 +213,7 @@ def _report(
     if opened.request.report and not outcome.interrupted:
         notes += _write_page(opened, folder, progress)
     problems = [*problems_of(scores, outcome), *(problem for each in submissions for problem in each.problems())]
-    return Report(results, folder.path, code, order, notes, problems)
+    return Report(results, folder.path, code, order, notes, problems, categories=opened.request.categories)
 
 
 def _score_tasks(

@@ -49,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
 
     report = evaluate(request, progress=ProgressBar())
     if not report.silent:
-        say_lines(render(report, args.categories))
+        say_lines(render(report))
     return report.exit_code
 
 
@@ -79,7 +79,10 @@ def _release(args: argparse.Namespace) -> int:
     found.leave_out(requests)
     if found.runs or found.holes:
         table = release_table(found.runs, holes=found.holes, order=list(requests))
-        say_lines("\n" + as_markdown(table, intervals=True, categories=args.categories))
+        say_lines(
+            "\n"
+            + as_markdown(table, intervals=True, categories=any(request.categories for request in requests.values()))
+        )
     return found.exit_code
 
 
@@ -92,4 +95,5 @@ def _request(args: argparse.Namespace) -> RunRequest:
         fail_on_error=args.fail_on_error,
         use_cache=args.use_cache,
         report=not args.no_report,
+        categories=args.categories,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from mm_eval.cli.options import add_bootstrap_option, add_categories_option
@@ -21,5 +22,5 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.run import score
 
     report = score(Path(args.run), args.bootstrap_iters, ProgressBar())
-    say_lines(render(report, args.categories))
+    say_lines(render(replace(report, categories=args.categories or report.categories)))
     return report.exit_code

@@ -34,11 +34,8 @@ SILENT = {"filter": ("none", ""), "docs": ("",), "not requested": ("",), "cut": 
 """Values that say nothing: a column that has no others is left out."""
 
 
-def render(report: Report, categories: bool = False) -> str:
-    """The whole report of a run: what was measured, the table, problems, and where the files are.
-
-    categories: the table has the headline number of every category, however many there are.
-    """
+def render(report: Report) -> str:
+    """The whole report of a run: what was measured, the table, problems, and where the files are."""
     results, parts = report.results, []
     warning = ""
     run = results.get("run", {})
@@ -50,7 +47,7 @@ def render(report: Report, categories: bool = False) -> str:
     if results:
         parts.append(f"model: {run.get('model_name')}")
         parts += [f"warning: {said}" for said in warnings_of(results)]
-        chosen = levels_shown(results, report.order, categories)
+        chosen = levels_shown(results, report.order, report.categories)
         parts += ["", *table(results, report.order, chosen).split("\n"), ""]
         parts += [*_footer(results, chosen), *hidden_categories(results, chosen)]
     parts += [f"note: {note}" for note in report.notes]

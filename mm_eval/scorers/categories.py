@@ -78,6 +78,11 @@ class CategoryDocs:
             for name, found in self.found.items()
             if len(found) > MOST_CATEGORIES
         ]
+        said += [
+            f"no doc has a value that `names` of the categories {level.name!r} has, such as {next(iter(level.names))!r}."
+            for level in self.levels
+            if level.names and (found := self.found.get(level.name)) and not found.keys() & set(level.names.values())
+        ]
         said += self.failed_scorers.values()
         return said + [
             f"{len(faults)} docs are in no category of {name!r}, the first is {faults[0]}"

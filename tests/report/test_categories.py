@@ -101,6 +101,23 @@ def test_the_command_shows_them(cli) -> None:
     assert cli("score", ran.folder, "--categories").out.count("Scene Understanding") == 1
 
 
+def test_every_category_is_shown_where_that_is_asked_for(cli, tmp_path, base) -> None:
+    words = ["--tasks", "seedbench,seedbench_ppl", "--model", "dummy", "--sample"]
+    short = cli(*words)
+    assert "Scene" not in short.out
+    assert (
+        "24 categories are not in this table (seedbench by question type; seedbench_ppl by question type)" in short.out
+    )
+    assert cli(*words, "--categories").out.count("Scene Understanding") == 2
+    options = {"sample": True, "output_path": str(base / "every"), "categories": True}
+    assert mm_eval.evaluate("seedbench,seedbench_ppl", "dummy", **options).table().count("Scene Understanding") == 2
+    (tmp_path / "r.yaml").write_text("tasks: [seedbench]\nsample: true\ncategories: true\nmodels: [{model: dummy}]\n")
+    assert (
+        "seedbench / Scene Understanding"
+        in cli("run", "--config", tmp_path / "r.yaml", "--output_path", tmp_path / "r").out
+    )
+
+
 def test_release_tables_have_them_on_demand_and_csv_always(dummy_run) -> None:
     found = release_table([RecordedRun.read(dummy_run, "m"), RecordedRun.read(dummy_run, "m2")])
     assert "Scene" not in as_markdown(found) and "Scene" not in as_latex(found)

@@ -255,3 +255,11 @@ def test_a_slow_aggregation_costs_as_much_as_over_the_whole_task() -> None:
     found = Numbered(20_000, 100).numbers([{"metric": slow_share, "aggregation": spread}], values)["c"]
     assert all(numbers[0].stderr > 0 for numbers in found.values())
     assert sum(calls) < 6_000_000
+
+
+def test_names_that_no_doc_has_are_noted() -> None:
+    found = CategoryDocs(levels_of([{"column": "c", "names": {True: "Yes", False: "No"}}]))
+    found.add(0, found.of_docs({0: {"c": "yes"}})[0], ["n"])
+    assert found.notes == ["no doc has a value that `names` of the categories 'c' has, such as 'True'."]
+    found.add(1, found.of_docs({1: {"c": True}})[1], ["n"])
+    assert found.notes == []
