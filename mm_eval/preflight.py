@@ -64,11 +64,13 @@ def group_faults(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> list[tu
         return isinstance(scorer, ProcessResultsScorer) or type(scorer).__module__.startswith("mm_eval.") and not own
 
     def reported(member: str) -> set[str] | None:
-        """The metrics of the tasks below a member; None where that can't be known before they are scored."""
+        """The metrics of the tasks below a member, and its own means; None where that can't be known before they are scored."""
         leaves = loaded.leaves(member)
+        group = loaded.groups.get(member)
+        means = {entry.metric for entry in group.aggregate_metric_list if entry.of} if group else set()
         if not all(leaf in scorers and all(map(names_are_known, scorers[leaf])) for leaf in leaves):
             return None
-        return {metric.name for leaf in leaves for scorer in scorers[leaf] for metric in scorer.metrics or ()}
+        return means | {metric.name for leaf in leaves for scorer in scorers[leaf] for metric in scorer.metrics or ()}
 
     def wanted(name: str) -> Iterator[tuple[GroupMetric, str, set[str] | None]]:
         """(entry, a metric that it needs, the metrics that there are) of a group."""

@@ -102,6 +102,20 @@ def test_without_one_member_there_is_no_average(cli, tmp_path: Path) -> None:
     assert any("average is a mean of 3 members and is not computed: no number of second" in n for n in release["notes"])
 
 
+def test_a_mean_may_be_of_an_inner_groups_mean(cli, tmp_path: Path) -> None:
+    group = GROUP.replace(
+        "aggregate_metric_list: [{metric: exact_match, weight_by_size: false}]",
+        "aggregate_metric_list: [{metric: worst, of: {third: exact_match}}]",
+    ).replace('inner: "exact_match,none"', "inner: worst")
+    ran = run(cli, tmp_path, group=group)
+    assert ran.code == 0, ran.err
+    assert ran.results["results"]["release"]["average,none"] == pytest.approx((3 / 8 + 6 / 8 + 4 / 8) / 3)
+    run(cli, tmp_path, {**RIGHT, "third": 6}, name="b", group=group)
+    said = cli("compare", tmp_path / "run", tmp_path / "b")
+    assert said.code == 0, said.err
+    assert "average" in said.out and "worst" in said.out
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

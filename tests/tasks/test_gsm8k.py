@@ -1,0 +1,59 @@
+"""GSM8K's two rules on hard answers to the sample's first question, whose answer is 20."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.conftest import Ran
+
+ANSWERS = [  # answer, strict, flexible: what each rule reads
+    ("He has 12 + 8 = <<12+8=20>>20 left.\n#### 20", "20", "20"),
+    ("#### 20", "20", "20"),
+    ("#### 20.", "20.", "20."),
+    ("#### 2,0", "2,0", "2,0"),
+    ("####20", None, "20"),
+    ("#### $20", None, "$20"),
+    ("#### -20", "-20", "-20"),
+    ("#### 20 stickers, not 27", "20", "27"),
+    ("#### 7\n#### 20", "7", "20"),
+    ("The answer is 20.", None, "20."),
+    ("The answer is $20.00.", None, "$20.00."),
+    ("**20**", None, "20"),
+    ("\\boxed{20}", None, "20"),
+    ("20 stickers after giving 7 away", None, "7"),
+    ("答案是20", None, "20"),
+    ("twenty", None, None),
+    ("I'm sorry, I can't help with that.", None, None),  # single marks are no number
+    ("", None, None),
+    ("<think>12 + 15 = 27, and #### 20", None, None),  # thinking that never ends is no answer
+    ("<think>#### 27</think>#### 20", "20", "20"),
+]
+RIGHT = {"20", "20.", "2,0", "$20"}
+"""What equals 20 once commas, dollars and a last full stop are gone; $20.00 is another text, in the paper's rule too."""
+
+
+def test_hard_answers(cli: Callable[..., Ran], tmp_path: Path) -> None:
+    for text, *wanted in ANSWERS:
+        path = tmp_path / "answers.jsonl"
+        path.write_text(json.dumps({"task": "gsm8k", "doc_id": 0, "resps": [text]}) + "\n")
+        words = ("--tasks", "gsm8k", "--model", "replay", "--model_args", f"path={path}", "--sample", "--limit", 1)
+        ran = cli(*words, "--output_path", tmp_path / f"run{len(list(tmp_path.iterdir()))}")
+        assert ran.code == 0, ran.err
+        [row] = ran.samples("gsm8k")
+        read = [row["filtered_resps"][name][0] for name in ("strict-match", "flexible-extract")]
+        assert read == [each or "[invalid]" for each in wanted], text
+        unread = ran.results["results"]["gsm8k"]
+        assert unread["unparsed"] + unread["truncated"] == (wanted == [None, None]), text
+        scores = [row["scores"][f"exact_match,{name}"] for name in ("strict-match", "flexible-extract")]
+        assert scores == [each in RIGHT for each in wanted], text
+
+
+def test_prompt(cli: Callable[..., Ran]) -> None:
+    """Five worked examples, then the question."""
+    ran = cli("--tasks", "gsm8k", "--model", "dummy", "--sample", "--limit", 1)
+    prompt = ran.samples("gsm8k")[0]["prompt"]
+    assert prompt.count("Question: ") == 6 and prompt.count("\n#### ") == 5
+    assert prompt.endswith(
+        "\n\nQuestion: Mia has 12 stickers. She buys 3 packs of 5 stickers each and gives 7 stickers to her brother. How many"
+        " stickers does she have now?\nAnswer:"
+    )
