@@ -21,7 +21,7 @@ from mm_eval.errors import ConfigError, MMEvalError, all_faults
 from mm_eval.preflight import group_faults
 from mm_eval.prepare import OpenedTasks, Prepared, load_configs, prepare, prepare_without_model, without_sample
 from mm_eval.request import RunRequest
-from mm_eval.runs.gold import Trial
+from mm_eval.runs.gold import FULL, Trial, Tried
 from mm_eval.runs.submission import record_of
 from mm_eval.scorers.base import Scorer
 from mm_eval.task.blocks import check_prompt_keys, choose_block
@@ -118,13 +118,33 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> Finding:
         return Finding(name, False, gold.fault)
     shown = [f"{number.key} = {number.value:g}" for number in gold.scores.numbers if number.value is not None]
     said += f"; gold answers score {', '.join(shown)}"
+    if fault := _below_full(trial, gold):
+        return Finding(name, False, fault)
     for kind, tried in (("wrong", trial.wrong_answers()), ("empty", trial.empty_answers())):
         if tried.fault:
             return Finding(name, False, tried.fault)
         if tried.docs and tried.full == tried.docs:
             return Finding(name, False, f"{said}; {kind} answers get full marks, too, in all {tried.docs} docs tried")
         said += f"; {kind} answers score 0 in {tried.zero} of {tried.docs}" if tried.docs else ""
+        right, number = trial.headline(gold), trial.headline(tried)
+        if right and number and not tried.docs:
+            said += f"; {kind} answers score {number[0]} = {number[1]:g}"
+            if kind == "wrong" and "metric" in task.config.metadata and not _better(right, number):
+                return Finding(name, False, f"{said}, no worse than the gold answers")
     return Finding(name, True, said)
+
+
+def _below_full(trial: Trial, gold: Tried) -> str:
+    """What is wrong where no doc has a mark and the number that the task states is a fraction below 1; empty if nothing is."""
+    found = trial.headline(gold)
+    if gold.docs or found is None or "metric" not in trial.task.config.metadata:
+        return ""
+    key, value, higher = found
+    return f"the gold answers score {key} = {value:g}" if higher and 0 <= value < FULL else ""
+
+
+def _better(one: tuple[str, float, bool], other: tuple[str, float, bool]) -> bool:
+    return one[1] > other[1] if one[2] else one[1] < other[1]
 
 
 @dataclass(frozen=True)

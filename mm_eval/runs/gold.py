@@ -32,7 +32,7 @@ class Tried:
     """What scoring the same docs with one kind of answers gave.
 
     docs: those that have a mark. zero: those of them with no mark above 0. full: those with full marks.
-    fault: why a doc's answer is not scored as it should be.
+    fault: why a doc's answer is not scored as it should be. scores: the numbers, for gold answers and where no doc has a mark.
     """
 
     docs: int = 0
@@ -199,9 +199,19 @@ class Trial:
             tried.docs += bool(marks)
             tried.zero += bool(marks) and all(mark < 1 - FULL for mark in marks.values())
             tried.full += bool(marks) and below is None
-        if must_be_full:
+        if must_be_full or not tried.docs:
             tried.scores = scoring.aggregate(bootstrap_iters=0)
         return tried
+
+    def headline(self, tried: Tried) -> tuple[str, float, bool] | None:
+        """(key, value, whether higher is better) of the number that the task states as `metadata.metric`, else of its first."""
+        scores = tried.scores
+        found = [n for n in (scores.numbers if scores else ()) if isinstance(n.value, (int, float))]
+        if scores is None or not found:
+            return None
+        stated = self.task.config.metadata.get("metric")
+        number = next((n for n in found if stated in (n.metric, str(n.key))), found[0])
+        return str(number.key), float(number.value), scores.higher_is_better.get(number.metric, True)
 
 
 def lookup_text(answer: Callable[[Slot], Any], task: Task, row: Mapping[str, Any]) -> Any:
@@ -212,13 +222,13 @@ def lookup_text(answer: Callable[[Slot], Any], task: Task, row: Mapping[str, Any
 def _marks(scores: Mapping[str, Any], scorers: Iterable[Scorer]) -> Iterator[tuple[str, float]]:
     """The marks from 0 among a doc's scores, of the metrics where higher is better.
 
-    A mark is a number, the `score` of a mapping, or the second part of a pair (category, score).
+    A mark is a number, the `score` of a mapping, or the second part of a pair (category as text, score).
     """
     better = {name: higher for scorer in reversed(list(scorers)) for name, higher in scorer.higher_is_better.items()}
     for key, value in scores.items():
         if isinstance(value, Mapping):
             value = value.get("score")
-        elif isinstance(value, (tuple, list)) and len(value) == 2:
+        elif isinstance(value, (tuple, list)) and len(value) == 2 and isinstance(value[0], str):
             value = value[1]
         if isinstance(value, (bool, int, float)) and value >= 0 and better.get(key.split(",")[0], True):
             yield key, float(value)

@@ -120,3 +120,49 @@ def test_gold_answer_is_tried_in_place_of_the_target(validated) -> None:
 )  # fmt: skip
 def test_wrong_texts(gold: list[str], choices: list[str] | None, wrong: str) -> None:
     assert wrong_text(gold, choices) == wrong
+
+
+CORPUS = """task: t
+dataset_path: json
+dataset_kwargs: {data_files: {test: d.jsonl}}
+test_split: test
+doc_to_text: q
+doc_to_target: a
+process_results: !function corpus.both
+metric_list: [{metric: part, aggregation: !function corpus.RULE, higher_is_better: true}]
+metadata: {version: 1.0, metric: part}
+"""
+AGGREGATIONS = """
+def both(doc, results):
+    return {"part": (1, doc["a"], results[0])}
+
+def right(items):
+    return sum(gold == answer for _, gold, answer in items) / len(items)
+
+def half(items):
+    return right(items) / 2
+
+def any_answer(items):
+    return 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "said"),
+    [
+        (
+            "right",
+            0,
+            "gold answers score part,none = 1; wrong answers score part,none = 0; empty answers score part,none = 0",
+        ),
+        ("half", 2, "the gold answers score part,none = 0.5"),
+        ("any_answer", 2, "wrong answers score part,none = 1, no worse than the gold answers"),
+    ],
+)
+def test_a_number_over_all_docs_is_compared_where_docs_have_no_marks(
+    validated, tmp_path: Path, cli, rule: str, code: int, said: str
+) -> None:
+    (tmp_path / "corpus.py").write_text(AGGREGATIONS)
+    (tmp_path / "t.yaml").write_text(CORPUS.replace("RULE", rule))
+    ran = cli("validate", "t", "--include_path", tmp_path)
+    assert ran.code == code and said in ran.out, ran.out
