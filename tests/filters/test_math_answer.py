@@ -25,7 +25,13 @@ READ = [
     ("$x = 5$", "$x = 5$", "whole_answer"),
     ("25 %", "25 %", "whole_answer"),
 ]
-UNREAD = ["", "\\boxed{}", "The answer is", "First we add 3 and 4.\nThen we take away 2.", "I can't say what " + "it is " * 20]
+UNREAD = [
+    "",
+    "\\boxed{}",
+    "The answer is",
+    "First we add 3 and 4.\nThen we take away 2.",
+    "I can't say what " + "it is " * 20,
+]
 
 
 @pytest.mark.parametrize(("text", "answer", "rule"), READ)
@@ -45,7 +51,9 @@ def test_is_registered() -> None:
     assert build_filter_ensemble("none", [("math_answer", None)])
 
 
-@pytest.mark.parametrize("text", ["answer is " * 20_000, "\\boxed{" * 30_000, "\\boxed" * 30_000, "9" * 200_000, ". " * 100_000])
+@pytest.mark.parametrize(
+    "text", ["answer is " * 20_000, "\\boxed{" * 30_000, "\\boxed" * 30_000, "9" * 200_000, ". " * 100_000]
+)
 def test_long_solutions_take_bounded_time(text: str) -> None:
     started = time.perf_counter()
     MathAnswerFilter().one(text)
