@@ -161,6 +161,22 @@ DIFFERENCES = [
         metrics=("*@[!g]*",),
     ),
     Difference(
+        "official prompts",
+        "Ours is the prompt of the benchmark's own repository (MATH-Vision, MMMU-Pro) or of the suite that its board uses (MMBench); "
+        "lmms-eval has others.",
+        fields=("prompt",),
+        tasks=("mathvision_*", "mmmu_pro_*", "mmbench_*"),
+        runs=("shipped-pictures",),
+    ),
+    Difference(
+        "OCRBench of 1000",
+        "lmms-eval divides the hits by 1,000, also where there are fewer documents, as in a sample; ours by the documents.",
+        fields=("number",),
+        tasks=("ocrbench",),
+        runs=("shipped-pictures",),
+        metrics=("ocrbench_accuracy,*",),
+    ),
+    Difference(
         "few-shot examples",
         "Our sampler draws the examples by seed and doc id alone, lm-eval in the order of asking. The answers are given: no "
         "number depends on them.",

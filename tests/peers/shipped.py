@@ -132,6 +132,11 @@ def run_ours(names: Sequence[str], answers: Path, root: Path, folder: Path) -> P
     return folder
 
 
+def bare_marks(prompt: Any) -> Any:
+    """A prompt whose marks of pictures have no numbers: adapters replace them in either suite."""
+    return re.sub(r"<image ?\d+>", "<image>", prompt) if isinstance(prompt, str) else prompt
+
+
 def normal(metric: str, task: str) -> str:
     """A metric's name without the task's, in lower case, and one word for equal metrics."""
     text = metric.lower()
@@ -189,9 +194,11 @@ def compare(peer: str, python: Path, scratch: Path, quick: bool, reuse: bool = F
     found = list(pairs(ours, aliases, theirs))
     with_variant = [name for name in ours if f"{name}{VARIANT}" in ours]
     report = Report(lacking=sorted(set(ours) - {pair.ours for pair in found}), with_variant=with_variant)
+    configs = list(manager.load([pair.ours for pair in found]).tasks.values())
+    own = {config.dataset_path for config in configs}  # these have configurations of their own
     hub_ids = [
-        config.metadata["hub"]
-        for config in manager.load([pair.ours for pair in found]).tasks.values()
+        [name for name in config.metadata["hub"] if name not in own or (ROOT / "assets" / "data" / name).is_dir()]
+        for config in configs
         if isinstance(config.metadata.get("hub"), list)
     ]
     root = data_root(out / "data", hub_ids)
@@ -252,8 +259,8 @@ def add(report: Report, form: str, used: Sequence[Pair], folder: Path, results: 
             continue
         left = report.mine.setdefault(pair.ours, recorded.Recorded()).values
         right = report.theirs.setdefault(pair.ours, recorded.Recorded()).values
-        left["prompt"] |= mine[pair.ours].values["prompt"]
-        right["prompt"] |= {int(doc_id): text for doc_id, text in theirs["prompts"].items()}
+        left["prompt"] |= {doc_id: bare_marks(text) for doc_id, text in mine[pair.ours].values["prompt"].items()}
+        right["prompt"] |= {int(doc_id): bare_marks(text) for doc_id, text in theirs["prompts"].items()}
         row, levels = said["results"][pair.ours], said.get("categories", {}).get(pair.ours, {})
         numbers = theirs["numbers"].get(form, {})
         for key, value in numbers.items():
