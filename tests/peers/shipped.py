@@ -30,6 +30,8 @@ VARIANT, VARIANTS = "_lmms", {"seedbench_first_character": "seedbench"}
 """How a variant with the peer's rule is called, and the variant with another name."""
 NO_SAMPLE = ("can't be loaded", "not found. Available")
 """What a task says whose subset is not in the sample: MMLU has three of 57 there."""
+PERCENT = ("mathvision_", "mmbench_")
+"""The peer's tasks whose numbers are percent."""
 SAME_METRIC = {
     "accuracy": "acc",
     "f1_score": "f1",
@@ -109,9 +111,8 @@ def golds(name: str, root: Path) -> dict[int, Gold]:
         if instance.error is not None:
             continue
         if instance.request_type == "generate_until":
-            texts = gold_texts(task, style, instance)
-            if texts:
-                found[doc_id] = Gold(texts[0], wrong_text(texts, instance.metadata.get("choices")))
+            texts = gold_texts(task, style, instance) or [""]
+            found[doc_id] = Gold(texts[0], wrong_text(texts, instance.metadata.get("choices")))
         else:
             right = instance.target if isinstance(instance.target, list) else [instance.target]
             indices = tuple(place for place in right if isinstance(place, int))
@@ -171,8 +172,10 @@ def counterpart(key: str, pair: Pair, row: Mapping[str, Any], levels: Mapping[st
     return next(iter(own.values())) if alone and own else None
 
 
-def compare(peer: str, python: Path, scratch: Path, quick: bool, reuse: bool = False) -> Report:
-    """The values of every task that both have."""
+def compare(
+    peer: str, python: Path, scratch: Path, quick: bool, reuse: bool = False, only: Sequence[str] = ()
+) -> Report:
+    """The values of every task that both have. only: these tasks of ours; all if there are none."""
     out = scratch / "out" / f"shipped-{peer}"
     out.mkdir(parents=True, exist_ok=True)
     environment = suites.environment_of(out, "home-peer")
@@ -194,6 +197,8 @@ def compare(peer: str, python: Path, scratch: Path, quick: bool, reuse: bool = F
     found = list(pairs(ours, aliases, theirs))
     with_variant = [name for name in ours if f"{name}{VARIANT}" in ours]
     report = Report(lacking=sorted(set(ours) - {pair.ours for pair in found}), with_variant=with_variant)
+    if only:
+        found = [pair for pair in found if pair.ours in only]
     configs = list(manager.load([pair.ours for pair in found]).tasks.values())
     own = {config.dataset_path for config in configs}  # these have configurations of their own
     hub_ids = [
@@ -269,4 +274,6 @@ def add(report: Report, form: str, used: Sequence[Pair], folder: Path, results: 
                 missing = report.alone.setdefault(pair.ours, [])
                 missing += [key] if key not in missing else []
                 continue
+            if pair.theirs.startswith(PERCENT):  # and rounded to two digits
+                value = own if abs(value - 100 * own) < 0.0051 else value / 100
             left["number"][f"{key}@{form}"], right["number"][f"{key}@{form}"] = own, value
