@@ -178,7 +178,8 @@ def _parts(text: str) -> tuple[str, list[str]]:
     matrix = _MATRIX.fullmatch(text)
     if matrix:
         rows = [row for row in re.sub(r"^\{[lcr|]*\}", "", matrix[1]).split("\\\\") if row]
-        return f"matrix {len(rows)}", [cell for row in rows for cell in row.split("&")]
+        if rows:
+            return f"matrix {len(rows)}", [cell for row in rows for cell in row.split("&")]
     for kind, separator in (("cup", "\\cup"), ("", ",")):
         parts = _split(text, separator)
         if len(parts) > 1:

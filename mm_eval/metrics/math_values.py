@@ -18,6 +18,8 @@ LONGEST = 200
 """The most characters of an expression that is read; answers of MATH and MATH-Vision have fewer."""
 DEEPEST = 10
 """The deepest nesting of brackets that is read: the parser's time doubles every few levels."""
+MOST_BARS = 6
+"""The most bars of absolute values: which of them open is tried in every way."""
 DIGITS = 50
 _LARGEST = 3000
 """Numbers of more decimal places than this have no value."""
@@ -47,7 +49,9 @@ class _NoValueError(Exception):
 def expression(text: str) -> Any:
     """The sympy tree of a LaTeX expression, unevaluated; None if it is not read."""
     text = text.replace("**", "^")
-    if not text or len(text) > LONGEST or not _KNOWN_CHARACTERS.fullmatch(text) or _depth(text) > DEEPEST:
+    if not text or len(text) > LONGEST or not _KNOWN_CHARACTERS.fullmatch(text):
+        return None
+    if _depth(text) > DEEPEST or text.count("|") > MOST_BARS:
         return None
     text = _bare_arguments(_WORDS.sub(r"\\\1 ", text))
     text = _POWER_OF_A_FACTOR.sub(r"^{\1}\\cdot (", text)

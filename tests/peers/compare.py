@@ -108,6 +108,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help=f"few docs, and only the runs {', '.join(runs.QUICK)}")
     parser.add_argument("--only", default="", metavar="RUN,...", help="these runs: " + ", ".join(runs.PEER_OF))
+    parser.add_argument("--tasks", default="", metavar="TASK,...", help="of the shipped runs only these tasks of ours")
     parser.add_argument("--docs", type=int, metavar="N", help="docs a split (12; 6 with --quick)")
     parser.add_argument("--show", type=int, default=3, metavar="N", help="differences to print a task (3)")
     parser.add_argument("--reuse", action="store_true", help="take the peer's results of the last call")
@@ -125,7 +126,8 @@ def main() -> int:
     for name in (name for name in names if name in runs.SHIPPED):
         peer = runs.SHIPPED[name]
         try:
-            report = shipped.compare(peer, environment(PEERS[peer]), scratch, args.quick, args.reuse)
+            only = args.tasks.split(",") if args.tasks else ()
+            report = shipped.compare(peer, environment(PEERS[peer]), scratch, args.quick, args.reuse, only)
         except suites.Failed as error:
             failed.append(f"{name}: {error}")
             continue

@@ -161,6 +161,38 @@ DIFFERENCES = [
         metrics=("*@[!g]*",),
     ),
     Difference(
+        "official prompts",
+        "Ours is the prompt of the benchmark's own repository (MATH-Vision, MMMU-Pro) or of the suite that its board uses "
+        "(MMBench); lmms-eval has others.",
+        fields=("prompt",),
+        tasks=("mathvision_*", "mmmu_pro_*", "mmbench_*"),
+        runs=("shipped-pictures",),
+    ),
+    Difference(
+        "own rule without a variant",
+        "The rule is the benchmark's own, where lmms-eval has another, and no variant has lmms-eval's. The form of the gold "
+        "answer is scored equally.",
+        fields=("number",),
+        tasks=("ai2d_no_mask", "mmmu_pro_vision"),
+        runs=("shipped-pictures",),
+        metrics=("*@[!g]*",),
+    ),
+    Difference(
+        "MMMU's open questions",
+        "lmms-eval's mmmu_val scores open questions as wrong, the gold answer too; mmmu_val_lmms does the same.",
+        fields=("number",),
+        tasks=("mmmu_val",),
+        runs=("shipped-pictures",),
+    ),
+    Difference(
+        "OCRBench of 1000",
+        "lmms-eval divides the hits by 1,000, also where there are fewer documents, as in a sample; ours by the documents.",
+        fields=("number",),
+        tasks=("ocrbench",),
+        runs=("shipped-pictures",),
+        metrics=("ocrbench_accuracy,*",),
+    ),
+    Difference(
         "few-shot examples",
         "Our sampler draws the examples by seed and doc id alone, lm-eval in the order of asking. The answers are given: no "
         "number depends on them.",

@@ -30,6 +30,8 @@ VARIANT, VARIANTS = "_lmms", {"seedbench_first_character": "seedbench"}
 """How a variant with the peer's rule is called, and the variant with another name."""
 NO_SAMPLE = ("can't be loaded", "not found. Available")
 """What a task says whose subset is not in the sample: MMLU has three of 57 there."""
+PERCENT = ("mathvision_", "mmbench_")
+"""The peer's tasks whose numbers are percent."""
 SAME_METRIC = {
     "accuracy": "acc",
     "f1_score": "f1",
@@ -109,9 +111,8 @@ def golds(name: str, root: Path) -> dict[int, Gold]:
         if instance.error is not None:
             continue
         if instance.request_type == "generate_until":
-            texts = gold_texts(task, style, instance)
-            if texts:
-                found[doc_id] = Gold(texts[0], wrong_text(texts, instance.metadata.get("choices")))
+            texts = gold_texts(task, style, instance) or [""]
+            found[doc_id] = Gold(texts[0], wrong_text(texts, instance.metadata.get("choices")))
         else:
             right = instance.target if isinstance(instance.target, list) else [instance.target]
             indices = tuple(place for place in right if isinstance(place, int))
@@ -130,6 +131,11 @@ def run_ours(names: Sequence[str], answers: Path, root: Path, folder: Path) -> P
     if code not in (0, 3):
         raise suites.Failed(f"mm-eval ended with {code}:\n{printed.getvalue()[-2000:]}")
     return folder
+
+
+def bare_marks(prompt: Any) -> Any:
+    """A prompt whose marks of pictures have no numbers: adapters replace them in either suite."""
+    return re.sub(r"<image ?\d+>", "<image>", prompt) if isinstance(prompt, str) else prompt
 
 
 def normal(metric: str, task: str) -> str:
@@ -166,8 +172,10 @@ def counterpart(key: str, pair: Pair, row: Mapping[str, Any], levels: Mapping[st
     return next(iter(own.values())) if alone and own else None
 
 
-def compare(peer: str, python: Path, scratch: Path, quick: bool, reuse: bool = False) -> Report:
-    """The values of every task that both have."""
+def compare(
+    peer: str, python: Path, scratch: Path, quick: bool, reuse: bool = False, only: Sequence[str] = ()
+) -> Report:
+    """The values of every task that both have. only: these tasks of ours; all if there are none."""
     out = scratch / "out" / f"shipped-{peer}"
     out.mkdir(parents=True, exist_ok=True)
     environment = suites.environment_of(out, "home-peer")
@@ -189,9 +197,13 @@ def compare(peer: str, python: Path, scratch: Path, quick: bool, reuse: bool = F
     found = list(pairs(ours, aliases, theirs))
     with_variant = [name for name in ours if f"{name}{VARIANT}" in ours]
     report = Report(lacking=sorted(set(ours) - {pair.ours for pair in found}), with_variant=with_variant)
+    if only:
+        found = [pair for pair in found if pair.ours in only]
+    configs = list(manager.load([pair.ours for pair in found]).tasks.values())
+    own = {config.dataset_path for config in configs}  # these have configurations of their own
     hub_ids = [
-        config.metadata["hub"]
-        for config in manager.load([pair.ours for pair in found]).tasks.values()
+        [name for name in config.metadata["hub"] if name not in own or (ROOT / "assets" / "data" / name).is_dir()]
+        for config in configs
         if isinstance(config.metadata.get("hub"), list)
     ]
     root = data_root(out / "data", hub_ids)
@@ -252,8 +264,8 @@ def add(report: Report, form: str, used: Sequence[Pair], folder: Path, results: 
             continue
         left = report.mine.setdefault(pair.ours, recorded.Recorded()).values
         right = report.theirs.setdefault(pair.ours, recorded.Recorded()).values
-        left["prompt"] |= mine[pair.ours].values["prompt"]
-        right["prompt"] |= {int(doc_id): text for doc_id, text in theirs["prompts"].items()}
+        left["prompt"] |= {doc_id: bare_marks(text) for doc_id, text in mine[pair.ours].values["prompt"].items()}
+        right["prompt"] |= {int(doc_id): bare_marks(text) for doc_id, text in theirs["prompts"].items()}
         row, levels = said["results"][pair.ours], said.get("categories", {}).get(pair.ours, {})
         numbers = theirs["numbers"].get(form, {})
         for key, value in numbers.items():
@@ -262,4 +274,6 @@ def add(report: Report, form: str, used: Sequence[Pair], folder: Path, results: 
                 missing = report.alone.setdefault(pair.ours, [])
                 missing += [key] if key not in missing else []
                 continue
+            if pair.theirs.startswith(PERCENT):  # and rounded to two digits
+                value = own if abs(value - 100 * own) < 0.0051 else value / 100
             left["number"][f"{key}@{form}"], right["number"][f"{key}@{form}"] = own, value
