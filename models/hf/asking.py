@@ -84,7 +84,7 @@ class Asking:
                     raise written
                 row = self._generation_row(instance, written, options)
             except (DataError, ModelError) as error:
-                yield instance, _located(error, instance)
+                yield instance, located(error, instance)
                 continue
             runs = self.runs(row.length)
             if runs is not self.runtime:
@@ -105,7 +105,7 @@ class Asking:
         """Log-likelihoods. The choices of a question stay in one batch."""
         rows: list[Continuation] = []
         groups = written_ahead(
-            (list(group) for _, group in groupby(instances, _prompt_parts)),
+            (list(group) for _, group in groupby(instances, prompt_parts)),
             lambda group: self.writer.write(group[0]),
             lambda group: group[0].images is not None,
         )
@@ -134,7 +134,7 @@ class Asking:
             if instance.images is not None:
                 yield (
                     instance,
-                    _located(ModelError("Rolling log-likelihoods need a prompt without pictures."), instance),
+                    located(ModelError("Rolling log-likelihoods need a prompt without pictures."), instance),
                 )
                 continue
             ids = self.writer.encode_text(instance.continuation or "")
@@ -149,7 +149,7 @@ class Asking:
                     else:
                         total, greedy = total + answer[0], greedy and answer[1]
             usage = {"prompt_tokens": len(ids)}
-            yield instance, _located(failure, instance) if failure else Answer((total, greedy), usage=usage)
+            yield instance, located(failure, instance) if failure else Answer((total, greedy), usage=usage)
 
     def _generation_row(self, instance: Instance, prompt: Prompt, options: GenerationOptions) -> GenerationRow:
         if not prompt.ids:
@@ -167,14 +167,14 @@ class Asking:
     def _generated(self, runtime: Runtime, questions: list[GenerationRow], options: GenerationOptions) -> Answers:
         run = partial(generate, runtime, options=options)
         for row, answer in runtime.answered(list(questions), run):
-            yield row.instance, _located(answer, row.instance)
+            yield row.instance, located(answer, row.instance)
 
     def _continuations(
         self, group: list[Instance], written: Prompt | MMEvalError
     ) -> Iterator[tuple[Instance, Continuation | MMEvalError]]:
         """One row per instance of a group with one context. Equal prompts become one object, so that they run once."""
         if isinstance(written, MMEvalError):
-            yield from ((instance, _located(written, instance)) for instance in group)
+            yield from ((instance, located(written, instance)) for instance in group)
             return
         shared: dict[tuple[int, ...], Prompt] = {}
         for instance in group:
@@ -183,14 +183,14 @@ class Asking:
                 kept = boundary(prompt, ids, self.writer.start_token, self.max_length)
                 self._check_cut(kept, instance)
             except (DataError, ModelError) as error:
-                yield instance, _located(error, instance)
+                yield instance, located(error, instance)
                 continue
             yield instance, Continuation(instance, shared.setdefault(tuple(kept.ids), kept), ids)
 
     def _scored(self, runtime: Runtime, rows: list[Continuation]) -> Answers:
         for row, answer in runtime.answered(rows, partial(score, runtime)):
             if isinstance(answer, MMEvalError):
-                yield row.instance, _located(answer, row.instance)
+                yield row.instance, located(answer, row.instance)
             else:
                 tokens = {"prompt_tokens": len(row.prompt.ids), "completion_tokens": len(row.ids)}
                 usage = {**tokens, "image_tokens": row.prompt.image_tokens}
@@ -216,7 +216,7 @@ class Asking:
         return self.alone[1] if self.alone and tokens > self.alone[0] else self.runtime
 
 
-def _prompt_parts(instance: Instance) -> tuple[object, ...]:
+def prompt_parts(instance: Instance) -> tuple[object, ...]:
     """Equal for instances with equal prompts."""
     return instance.context, instance.image_digests, None if instance.image_digests else id(instance.images)
 
@@ -233,7 +233,7 @@ def _batches(rows: list[Continuation], runtime: Runtime) -> Iterator[list[Contin
         yield batch
 
 
-def _located(answer: Any, instance: Instance) -> Any:
+def located(answer: Any, instance: Instance) -> Any:
     """An error with the task and doc of its instance; an answer unchanged."""
     return answer.located(f"{instance.task}, doc {instance.doc_id}") if isinstance(answer, MMEvalError) else answer
 

@@ -24,7 +24,7 @@ from mm_eval.errors import ConfigError, DataError, MMEvalError, ModelError, did_
 from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Answer, Instance, LLOutput
 
-from ..hf.asking import boundary, fitted
+from ..hf.asking import boundary, fitted, located, prompt_parts
 from ..hf.pictures import written_ahead
 from ..hf.prompt import Picture, Prompt, PromptWriter
 from ..hf.runtime import windows
@@ -114,11 +114,11 @@ class Asking:
             return self._generation(instance, question)
 
         for (instance, _), answer in self._in_flight(written, start, self.most):
-            yield instance, _located(answer, instance)
+            yield instance, located(answer, instance)
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         """Log-likelihoods. The options of a question are scored together, after their context."""
-        groups = (tuple(group) for _, group in groupby(instances, _prompt_parts))
+        groups = (tuple(group) for _, group in groupby(instances, prompt_parts))
         written = written_ahead(
             groups, lambda group: self._written(group[0]), lambda group: group[0].images is not None
         )
@@ -132,7 +132,7 @@ class Asking:
         for (group, _), answers in self._in_flight(written, start, max(1, self.most // 4)):
             each = [answers] * len(group) if isinstance(answers, MMEvalError) else answers
             for instance, answer in zip(group, each, strict=True):
-                yield instance, _located(answer, instance)
+                yield instance, located(answer, instance)
 
     def rolling(self, instances: Iterable[Instance]) -> Answers:
         """Log-likelihoods of whole texts, in windows if they are longer than the model's length."""
@@ -143,7 +143,7 @@ class Asking:
             return self.engine.submit(self._rolled(self.writer.encode_text(instance.continuation or "")))
 
         for instance, answer in self._in_flight(instances, start, self.most):
-            yield instance, _located(answer, instance)
+            yield instance, located(answer, instance)
 
     def _in_flight(
         self, items: Iterable[Item], start: Callable[[Item], Future[Result]], most: int
@@ -329,13 +329,3 @@ def _total(entries: Sequence[Mapping[int, Any]], ids: Sequence[int]) -> LLOutput
     """The sum of the log-probabilities of ids, and whether each is the likeliest. entries: vLLM's, one a token."""
     found = [entry[token] for entry, token in zip(entries, ids, strict=True)]
     return math.fsum(each.logprob for each in found), all(each.rank == 1 for each in found)
-
-
-def _prompt_parts(instance: Instance) -> tuple[object, ...]:
-    """Equal for instances with equal prompts."""
-    return instance.context, instance.image_digests, None if instance.image_digests else id(instance.images)
-
-
-def _located(answer: Any, instance: Instance) -> Any:
-    """An error with the task and doc of its instance; an answer unchanged."""
-    return answer.located(f"{instance.task}, doc {instance.doc_id}") if isinstance(answer, MMEvalError) else answer
