@@ -33,13 +33,9 @@ NO_SAMPLE = ("can't be loaded", "not found. Available")
 PERCENT = ("mathvision_", "mmbench_")
 """The peer's tasks whose numbers are percent."""
 SAME_METRIC = {
-    "accuracy": "acc",
-    "f1_score": "f1",
-    "f1score": "f1",
-    "yes_ratio": "yes_rate",
-    "all": "acc",
-    "overall": "acc",
-}
+    "accuracy": "acc", "f1_score": "f1", "yes_ratio": "yes_rate", "all": "acc", "overall": "acc",
+    "relaxed_overall": "relaxed_accuracy", "relaxed_human_split": "human", "relaxed_augmented_split": "augmented",
+}  # fmt: skip
 """Other words for a metric, without the task's name in front."""
 
 

@@ -104,7 +104,7 @@ def test_the_nearest_choice_is_the_first_of_equals_and_twins_are_the_same() -> N
 
 
 def test_categories_and_unclosed_thinking(cli, tmp_path: Path) -> None:
-    answers = ["8", "B", "no", "<think>10cm</think>B", "C", "5", "0.75", "A", "[1, 2]", "<think>8", "half"]
+    answers = ["8", "B", "no", "<think>10cm</think>B", "C", "5", "0.75", "A", "[1, 2]", "<think>8", "quarter past"]
     ran = replay(cli, tmp_path, "mathvista_testmini", answers)
     assert ran.results["results"]["mathvista_testmini"]["acc,none"] == pytest.approx(8 / 11)
     found = {

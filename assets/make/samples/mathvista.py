@@ -77,7 +77,7 @@ def _rows() -> list[Row]:
         ("Read the numbers of the picture, row by row.", cells(["12", "34"]), None, None, None, "[1, 2, 3, 4]", "list", BOOK,
          "college"),
         ("Three dots are taken away. How many are left?", dots(11), None, None, None, "8", "integer", WORDS, "elementary school"),
-        ("What time does the clock show?", clock(4, 30), ["half", "quarter past", "o'clock"], None, None, "half", "text",
+        ("What time does the clock show?", clock(4, 15), ["half", "quarter past", "o'clock"], None, None, "quarter past", "text",
          SCENE, "elementary school"),
     ]  # fmt: skip
     rows = []
