@@ -186,7 +186,7 @@ DIFFERENCES = [
     ),
     Difference(
         "RealWorldQA's letters",
-        "Ours reads a small letter, and no answer that names two letters; lmms-eval's extractor needs a capital and takes the first.",
+        "Ours reads a small letter, and no answer with two letters; lmms-eval's extractor needs a capital and takes the first.",
         fields=("number",),
         tasks=("realworldqa",),
         runs=("shipped-pictures",),
