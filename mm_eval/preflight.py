@@ -7,7 +7,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.group import GroupConfig, GroupMetric
+from mm_eval.catalog.group import GroupConfig
+from mm_eval.catalog.group_metric import GroupMetric
 from mm_eval.catalog.manager import Loaded
 from mm_eval.errors import ConfigError, DataError, RowError, did_you_mean
 from mm_eval.metrics import METRICS

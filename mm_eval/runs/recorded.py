@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mm_eval.catalog.group import GroupMetric
+from mm_eval.catalog.group_metric import GroupMetric
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.paired import Estimate, estimate, with_stderr
