@@ -28,6 +28,7 @@ from mm_eval.task.media import encoded
 from mm_eval.types import Answer, Instance, Message
 
 from .arguments import check, json_object, key_of, limits_of, number, secrets_of
+from .names import prompt_keys
 
 if TYPE_CHECKING:
     import httpx
@@ -58,6 +59,7 @@ class OpenAI(Model):
         if settings.offline:
             raise ConfigError("--offline allows no connection, and this model is a server.", where="--model openai")
         self.model = str(self.args["model"])
+        self.prompt_keys = prompt_keys(self.model)
         self.extra_body = json_object(self.args.get("extra_body", {}))
         self.max_tokens_name = str(self.args.get("max_tokens_name", "max_tokens"))
         self.way = str(self.args.get("loglikelihood", "auto"))
