@@ -146,7 +146,7 @@ class OpenAI(Model):
         """Requests groups of instances, many at a time. Fatal is raised when all requests in flight have ended."""
         from .fleet import Flight
         from .http import Client
-        from .replies import Fatal
+        from .replies import Fatal, TooLong
         from .tokens import Unreachable, Writing, writing_of
 
         limits, key = limits_of(self.args, self.urls), key_of(self.args)
@@ -176,7 +176,8 @@ class OpenAI(Model):
                 pairs = await work(client, group)
                 if self.writing is None:  # the server was not there at first
                     await look()
-                if self.writing not in (used, used or Writing()):
+                too_long = used is None and any(isinstance(found, TooLong) for _, found in pairs)
+                if too_long or self.writing not in (used, used or Writing()):
                     pairs = await work(client, group)
                 return pairs
             except Fatal:
@@ -209,13 +210,19 @@ class OpenAI(Model):
         return Proxied(most, connecting) if getproxies() else Lanes(most, connecting)
 
     async def _generate_one(self, client: Client, instance: Instance) -> Answer | MMEvalError:
+        from .caps import Room
         from .replies import Fatal, read_text
 
         options = GenerationOptions.from_kwargs(instance.generation_kwargs)
+        stated = self.max_tokens_name in self.extra_body  # sent as the user states it
+        length = self.writing.length if self.writing and not stated else None
+        room = Room(self.max_tokens_name, length, client.look, self.model)
         path, body = self.body(instance, self._sampling(instance, options))
         try:
             clean = client.redactor.answer
-            found, attempts = await client.ask(path, body, lambda reply: read_text(reply, options.until, clean))
+            found, attempts = await client.ask(
+                path, body, lambda reply: room.checked(read_text(reply, options.until, clean)), room.smaller
+            )
         except Fatal:
             raise
         except ModelError as error:
@@ -223,8 +230,9 @@ class OpenAI(Model):
         return replace(found, attempts=attempts)
 
     def _sampling(self, instance: Instance, options: GenerationOptions) -> dict[str, Any]:
+        longest = self.writing.length if self.writing else None
         fields: dict[str, Any] = {
-            self.max_tokens_name: options.max_new_tokens,
+            self.max_tokens_name: min(options.max_new_tokens, longest or options.max_new_tokens),
             "temperature": options.temperature,
             "seed": self.settings.seed + instance.repeat,
             **options.extra,
