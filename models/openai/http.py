@@ -28,7 +28,8 @@ from .transport import (
     MEGABYTE,
     PASSING,
     QUOTA,
-    UNKNOWN_MODEL,
+    SYSTEMATIC,
+    SYSTEMATIC_STATUSES,
     Refusals,
     retry_after,
     stated_status,
@@ -301,9 +302,9 @@ class Client:
             return Fatal(f"{said} (requests a wait of {passing.wait:.0f} s)", hint=hint)
         if status == 429 or status in PASSING:
             return passing
-        if status == 400 and UNKNOWN_MODEL in text:
-            return Fatal(said, hint=FATAL[404])
-        return Fatal(said, hint=FATAL[status]) if self._refusals.ends_run(status) else ModelError(said)
+        known = next((each for each in SYSTEMATIC if status in SYSTEMATIC_STATUSES and each[0].search(text)), None)
+        said, hint = (f"{known[1]}: {said}", known[2]) if known else (said, FATAL.get(status, ""))
+        return Fatal(said, hint=hint) if self._refusals.ends_run(status, known is not None) else ModelError(said)
 
     def _too_long(self, status: int, reply: httpx.Response) -> TooLong:
         said = self._message(Passing(f"HTTP {status}", said=_text(reply)))
