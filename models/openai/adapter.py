@@ -29,6 +29,7 @@ from mm_eval.types import Answer, Instance, Message
 
 from .arguments import check, json_object, key_of, limits_of, number, secrets_of
 from .names import prompt_keys
+from .sampling import drawn_from, note
 
 if TYPE_CHECKING:
     import httpx
@@ -68,6 +69,7 @@ class OpenAI(Model):
         self.variables = json_object(variables) if variables else {}
         self.sends_stop = str(self.args.get("send_stop", True)).lower() != "false"
         self.writing: Writing | None = None  # how the server writes prompts; None before it was looked at
+        self._unstated: dict[str, Any] = {}  # fields of sampled answers that no task states
         self._stop_soon: Callable[[], None] = lambda: None
 
     @property
@@ -120,7 +122,8 @@ class OpenAI(Model):
         tokens = f"{prompt:,} prompt and {completion:,} completion tokens"
         dollars = (prompt * self.prices[0] + completion * self.prices[1]) / 1e6
         counted = f"{tokens}, ${dollars:,.4f} at the given prices" if any(self.prices) else tokens
-        return f"{counted}; {self.writing.notes}" if self.writing and self.writing.notes else counted
+        notes = [self.writing.notes if self.writing else "", note(self._unstated) if self._unstated else ""]
+        return "; ".join([counted, *filter(None, notes)])
 
     def stop_soon(self) -> None:
         self._stop_soon()
@@ -239,11 +242,11 @@ class OpenAI(Model):
         }
         if options.until and self.sends_stop:
             fields["stop"] = list(options.until[:4])  # OpenAI accepts four; `read_text` cuts at all of them
-        if options.top_p is not None:
-            fields["top_p"] = options.top_p
-        if options.top_k is not None:
-            fields["top_k"] = options.top_k
-        return fields
+        drawn = drawn_from(options, self.writing.software if self.writing else "")
+        if options.do_sample:
+            unstated = [name for name in ("top_p", "top_k") if getattr(options, name) is None]
+            self._unstated |= {name: drawn.get(name) for name in unstated}
+        return {**fields, **drawn}
 
     def body(
         self, instance: Instance, fields: Mapping[str, Any], prefill: str | None = None
