@@ -118,6 +118,39 @@ def test_a_checkpoint_of_bitsandbytes_answers_as_transformers_does(
     assert text.startswith(outputs(model.generate([rows[1]]))[1, 0])
 
 
+def in_eight_bits(folder: Path, eight: Path, plain: Path) -> None:
+    """Two copies of a checkpoint of text: in FP8 with a scale for each block of 32 x 32, and the same numbers in bfloat16."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    quantised, same = {}, {}
+    for name, weight in load_file(folder / "model.safetensors").items():
+        quantised[name] = same[name] = weight.to(torch.bfloat16)
+        if "proj" in name:
+            rows, columns = weight.shape
+            blocks = weight.reshape(rows // 32, 32, columns // 32, 32)
+            scale = blocks.abs().amax((1, 3), keepdim=True) / 448
+            small = (blocks / scale).to(torch.float8_e4m3fn)
+            quantised[name] = small.reshape(rows, columns)
+            quantised[name.replace(".weight", ".weight_scale_inv")] = scale[:, 0, :, 0]
+            same[name] = (small.float() * scale).reshape(rows, columns).to(torch.bfloat16)
+    fp8 = {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [32, 32]}
+    restated(folder, eight, {**fp8, "modules_to_not_convert": ["lm_head"]})
+    shutil.copytree(folder, plain)
+    save_file(quantised, eight / "model.safetensors", {"format": "pt"})
+    save_file(same, plain / "model.safetensors", {"format": "pt"})
+
+
+def test_a_checkpoint_in_fp8_gives_the_numbers_of_its_weights(tmp_path: Path, checkpoint: Checkpoint) -> None:
+    """On a CPU transformers loads it in bfloat16, which is no choice of ours: float32 would fail there."""
+    in_eight_bits(checkpoint("llama"), tmp_path / "eight", tmp_path / "plain")
+    scored = mixed(False, continuation=" a red car")
+    eight, plain = loaded(tmp_path / "eight"), loaded(tmp_path / "plain", dtype="bfloat16")
+    assert eight.describe()["quantization"] == "fp8" and eight.describe()["dtype"] == "bfloat16"
+    found, expected = outputs(eight.loglikelihood(scored)), outputs(plain.loglikelihood(scored))
+    assert [found[key][0] for key in found] == pytest.approx([expected[key][0] for key in found], abs=1e-3)
+
+
 def trained(folder: Path, target: Path, kind: str = "llama", **options: Any) -> Path:
     """An adapter for a checkpoint, with weights that matter, as PEFT saves it; and the merged checkpoint beside it."""
     import transformers as tf

@@ -136,7 +136,7 @@ def generated(server: Serving, *rows: tuple[int, int, bool], model: str = MODEL)
 
 def test_a_cap_above_the_models_length_is_lowered(server: Serving) -> None:
     short, text, filled, long = generated(
-        server, (3, 5000, True), (3, 5000, False), (1000, 5000, False), (5000, 9, True)
+        server, (3, 5000, True), (3, 5000, False), (1000, 5000, True), (5000, 9, True)
     )
     assert not short.truncated and short.output and not text.truncated and text.output
     assert filled.truncated and filled.usage["prompt_tokens"] + filled.usage["completion_tokens"] == 2048
