@@ -228,10 +228,16 @@ class HuggingFace(Model):
             "max_length": chosen.max_length,
             "add_bos_token": chosen.add_bos_token,
             "torchvision": bool(self._image_text and importlib.util.find_spec("torchvision")),
-            **({"quantization": kind} if (kind := quantisation(self.checkpoint.config)) else {}),
-            **({"peft": adapter_digest(chosen.peft)} if chosen.peft else {}),
+            **self._kind_of_weights,
             **self._stated_variables,
         }
+
+    @property
+    def _kind_of_weights(self) -> dict[str, Any]:
+        """Quantisation and adapter, where there are any. The kernels of quantised weights differ between kinds of devices."""
+        kind, peft = quantisation(self.checkpoint.config), self.arguments.peft
+        quantised = {"quantization": kind, "kernels": self._device_and_dtype[0].split(":")[0]} if kind else {}
+        return {**quantised, **({"peft": adapter_digest(peft)} if peft else {})}
 
     @property
     def _stated_variables(self) -> dict[str, Any]:

@@ -88,6 +88,9 @@ def load_model(
         model, report = loader.from_pretrained(folder, output_loading_info=True, local_files_only=True, **options)
         if not placed:
             model = model.to(device)
+        elif quantised and not getattr(model, "is_quantized", True):  # FP8 without its GPU is written out in bfloat16
+            for parameter in model.parameters():  # not the buffers: rotary frequencies stay in float32
+                parameter.data = parameter.data.to(options["dtype"])
     missing = sorted(report.get("missing_keys") or ())
     if missing:
         raise ConfigError(

@@ -81,6 +81,7 @@ def test_quantised_weights_keep_their_dtype_on_a_cpu_and_are_named_in_the_record
     folder = restated(checkpoint("llama"), tmp_path / "quantised", FOUR_BITS)
     described = loaded(folder).describe()
     assert (described["dtype"], described["quantization"]) == ("bfloat16", "bitsandbytes 4 bit")
+    assert described["kernels"] == "cpu"
     assert loaded(folder, dtype="float32").describe()["dtype"] == "float32"
 
 
@@ -142,13 +143,18 @@ def in_eight_bits(folder: Path, eight: Path, plain: Path) -> None:
 
 
 def test_a_checkpoint_in_fp8_gives_the_numbers_of_its_weights(tmp_path: Path, checkpoint: Checkpoint) -> None:
-    """On a CPU transformers loads it in bfloat16, which is no choice of ours: float32 would fail there."""
+    """On a CPU transformers writes it out in bfloat16; what is left of the model has the dtype that is asked for."""
     in_eight_bits(checkpoint("llama"), tmp_path / "eight", tmp_path / "plain")
     scored = mixed(False, continuation=" a red car")
     eight, plain = loaded(tmp_path / "eight"), loaded(tmp_path / "plain", dtype="bfloat16")
     assert eight.describe()["quantization"] == "fp8" and eight.describe()["dtype"] == "bfloat16"
     found, expected = outputs(eight.loglikelihood(scored)), outputs(plain.loglikelihood(scored))
     assert [found[key][0] for key in found] == pytest.approx([expected[key][0] for key in found], abs=1e-3)
+    wide, plain = (loaded(tmp_path / name, dtype="float32") for name in ("eight", "plain"))
+    found, expected = outputs(wide.loglikelihood(scored)), outputs(plain.loglikelihood(scored))
+    assert [found[key][0] for key in found] == pytest.approx(
+        [expected[key][0] for key in found], abs=0.03
+    )  # written out unrounded
 
 
 def trained(folder: Path, target: Path, kind: str = "llama", **options: Any) -> Path:
