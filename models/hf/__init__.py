@@ -5,6 +5,7 @@ A prompt passes through these files, in the order of reading:
     adapter      the model: loads the parts, states request keys, hands instances on
     arguments    --model_args, checked
     checkpoint   the files behind `pretrained`, and their digests
+    weights      quantised weights, and adapters of PEFT
     families     the differences between model types, as data; the self-check of an unlisted type
     processor    tokenizer and processor; special tokens in data kept as text
     prompt       instance -> token ids and pictures

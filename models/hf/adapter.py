@@ -33,6 +33,7 @@ from .arguments import WHERE, Arguments
 from .checkpoint import Checkpoint
 from .families import FAMILIES, TEXT_FAMILIES, UNKNOWN, Family, family_of, most_shared, quickest
 from .prompt import PromptWriter
+from .weights import adapter_digest, check_adapter, quantisation
 
 if TYPE_CHECKING:
     from .asking import Asking
@@ -92,6 +93,8 @@ class HuggingFace(Model):
                 where=WHERE,
                 hint="Write --model_args pretrained=FOLDER_OR_HUB_ID, or --model tiny-llava for the bundled one.",
             )
+        if arguments.peft:
+            check_adapter(arguments.peft)
         return arguments
 
     @cached_property
@@ -156,7 +159,8 @@ class HuggingFace(Model):
             return
         self.checkpoint.weights()
         device, dtype = self._device_and_dtype
-        model = load_model(self.checkpoint.folder, self.arguments, self._image_text, device, dtype)
+        quantised = quantisation(self.checkpoint.config)
+        model = load_model(self.checkpoint.folder, self.arguments, self._image_text, device, dtype, quantised)
         if getattr(model.config, "is_encoder_decoder", False):
             raise ConfigError(
                 f"{self.arguments.pretrained!r} ({self.checkpoint.model_type}) is an encoder-decoder.",
@@ -224,8 +228,16 @@ class HuggingFace(Model):
             "max_length": chosen.max_length,
             "add_bos_token": chosen.add_bos_token,
             "torchvision": bool(self._image_text and importlib.util.find_spec("torchvision")),
+            **self._kind_of_weights,
             **self._stated_variables,
         }
+
+    @property
+    def _kind_of_weights(self) -> dict[str, Any]:
+        """Quantisation and adapter, where there are any. The kernels of quantised weights differ between kinds of devices."""
+        kind, peft = quantisation(self.checkpoint.config), self.arguments.peft
+        quantised = {"quantization": kind, "kernels": self._device_and_dtype[0].split(":")[0]} if kind else {}
+        return {**quantised, **({"peft": adapter_digest(peft)} if peft else {})}
 
     @property
     def _stated_variables(self) -> dict[str, Any]:

@@ -21,8 +21,8 @@ class Arguments:
 
     pretrained: a folder with a checkpoint, or a hub id.
     revision: of the hub id; a branch, tag or commit.
-    dtype: of the weights. None: the checkpoint's own on an accelerator; float32 on a CPU, where half precision is
-        slower and where answers at any batch size must agree within 1e-4.
+    dtype: of the weights. None: the checkpoint's own on an accelerator and for quantised weights; else float32 on a
+        CPU, where half precision is slower and where answers at any batch size must agree within 1e-4.
     device: "cpu", "cuda:1"; `--device` is the same.
     device_map: "auto" spreads the weights over several devices (accelerate).
     attn_implementation: "eager", "sdpa", "flash_attention_2"; None for transformers' choice.
@@ -32,6 +32,7 @@ class Arguments:
     chat_template_kwargs: values that the template reads, such as {"enable_thinking": false}.
     max_length: tokens of prompt and answer together; None for the checkpoint's own limit.
     add_bos_token: True or False overrules the tokenizer.
+    peft: a folder with an adapter of PEFT (LoRA), which runs in the model unmerged.
     """
 
     pretrained: str = ""
@@ -47,6 +48,7 @@ class Arguments:
     chat_template_kwargs: Mapping[str, Any] | None = None
     max_length: int | None = None
     add_bos_token: bool | None = None
+    peft: str | None = None
 
     @classmethod
     def rules(cls) -> dict[str, Rule]:
@@ -101,7 +103,7 @@ def _read_dtype(text: str) -> str:
 FLAG = Rule("true or false", lambda value: isinstance(value, bool), _read_flag)
 RULES = {
     "dtype": Rule(f"a dtype ({', '.join(DTYPES)})", DTYPES.__contains__, _read_dtype),
-    **dict.fromkeys(("pretrained", "chat_template"), PATH),
+    **dict.fromkeys(("pretrained", "chat_template", "peft"), PATH),
     "chat_template_kwargs": JSON_OBJECT,
     **dict.fromkeys(("revision", "device", "device_map", "attn_implementation"), TEXT),
     **dict.fromkeys(("trust_remote_code", "add_bos_token"), FLAG),

@@ -218,6 +218,12 @@ class DigestCache:
             write_atomic(self.path, json.dumps({**self._read(), **self.new}), durable=False)
 
 
+def joint_digest(paths: Sequence[Path]) -> str:
+    """One sha256 over the names and contents of files."""
+    with DigestCache() as cache:
+        return _joint({path.name: cache.digest(path) for path in paths})
+
+
 def _joint(digests: dict[str, str]) -> str:
     text = "\n".join(f"{name} {digest}" for name, digest in sorted(digests.items()))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -28,6 +28,8 @@ from mm_eval.task.media import encoded
 from mm_eval.types import Answer, Instance, Message
 
 from .arguments import check, json_object, key_of, limits_of, number, secrets_of
+from .names import prompt_keys
+from .sampling import drawn_from, note
 
 if TYPE_CHECKING:
     import httpx
@@ -58,6 +60,7 @@ class OpenAI(Model):
         if settings.offline:
             raise ConfigError("--offline allows no connection, and this model is a server.", where="--model openai")
         self.model = str(self.args["model"])
+        self.prompt_keys = prompt_keys(self.model)
         self.extra_body = json_object(self.args.get("extra_body", {}))
         self.max_tokens_name = str(self.args.get("max_tokens_name", "max_tokens"))
         self.way = str(self.args.get("loglikelihood", "auto"))
@@ -66,6 +69,7 @@ class OpenAI(Model):
         self.variables = json_object(variables) if variables else {}
         self.sends_stop = str(self.args.get("send_stop", True)).lower() != "false"
         self.writing: Writing | None = None  # how the server writes prompts; None before it was looked at
+        self._unstated: dict[str, Any] = {}  # fields of sampled answers that no task states
         self._stop_soon: Callable[[], None] = lambda: None
 
     @property
@@ -118,7 +122,8 @@ class OpenAI(Model):
         tokens = f"{prompt:,} prompt and {completion:,} completion tokens"
         dollars = (prompt * self.prices[0] + completion * self.prices[1]) / 1e6
         counted = f"{tokens}, ${dollars:,.4f} at the given prices" if any(self.prices) else tokens
-        return f"{counted}; {self.writing.notes}" if self.writing and self.writing.notes else counted
+        notes = [self.writing.notes if self.writing else "", note(self._unstated) if self._unstated else ""]
+        return "; ".join([counted, *filter(None, notes)])
 
     def stop_soon(self) -> None:
         self._stop_soon()
@@ -144,7 +149,7 @@ class OpenAI(Model):
         """Requests groups of instances, many at a time. Fatal is raised when all requests in flight have ended."""
         from .fleet import Flight
         from .http import Client
-        from .replies import Fatal
+        from .replies import Fatal, TooLong
         from .tokens import Unreachable, Writing, writing_of
 
         limits, key = limits_of(self.args, self.urls), key_of(self.args)
@@ -174,7 +179,8 @@ class OpenAI(Model):
                 pairs = await work(client, group)
                 if self.writing is None:  # the server was not there at first
                     await look()
-                if self.writing not in (used, used or Writing()):
+                too_long = used is None and any(isinstance(found, TooLong) for _, found in pairs)
+                if too_long or self.writing not in (used, used or Writing()):
                     pairs = await work(client, group)
                 return pairs
             except Fatal:
@@ -207,13 +213,19 @@ class OpenAI(Model):
         return Proxied(most, connecting) if getproxies() else Lanes(most, connecting)
 
     async def _generate_one(self, client: Client, instance: Instance) -> Answer | MMEvalError:
+        from .caps import Room
         from .replies import Fatal, read_text
 
         options = GenerationOptions.from_kwargs(instance.generation_kwargs)
+        stated = self.max_tokens_name in self.extra_body  # sent as the user states it
+        length = self.writing.length if self.writing and not stated else None
+        room = Room(self.max_tokens_name, length, client.look, self.model)
         path, body = self.body(instance, self._sampling(instance, options))
         try:
             clean = client.redactor.answer
-            found, attempts = await client.ask(path, body, lambda reply: read_text(reply, options.until, clean))
+            found, attempts = await client.ask(
+                path, body, lambda reply: room.checked(read_text(reply, options.until, clean)), room.smaller
+            )
         except Fatal:
             raise
         except ModelError as error:
@@ -221,19 +233,20 @@ class OpenAI(Model):
         return replace(found, attempts=attempts)
 
     def _sampling(self, instance: Instance, options: GenerationOptions) -> dict[str, Any]:
+        longest = self.writing.length if self.writing else None
         fields: dict[str, Any] = {
-            self.max_tokens_name: options.max_new_tokens,
+            self.max_tokens_name: min(options.max_new_tokens, longest or options.max_new_tokens),
             "temperature": options.temperature,
             "seed": self.settings.seed + instance.repeat,
             **options.extra,
         }
         if options.until and self.sends_stop:
             fields["stop"] = list(options.until[:4])  # OpenAI accepts four; `read_text` cuts at all of them
-        if options.top_p is not None:
-            fields["top_p"] = options.top_p
-        if options.top_k is not None:
-            fields["top_k"] = options.top_k
-        return fields
+        drawn = drawn_from(options, self.writing.software if self.writing else "")
+        if options.do_sample:
+            unstated = [name for name in ("top_p", "top_k") if getattr(options, name) is None]
+            self._unstated |= {name: drawn.get(name) for name in unstated}
+        return {**fields, **drawn}
 
     def body(
         self, instance: Instance, fields: Mapping[str, Any], prefill: str | None = None

@@ -20,7 +20,7 @@ from mm_eval.errors import ModelError
 
 from .arguments import Redactor
 from .fleet import Fleet, Gate, Server
-from .replies import Closed, Fatal, Passing, as_text, shortened
+from .replies import Closed, Fatal, Passing, TooLong, as_text, shortened
 from .tokens import Unreachable
 from .transport import (
     FATAL,
@@ -28,7 +28,8 @@ from .transport import (
     MEGABYTE,
     PASSING,
     QUOTA,
-    UNKNOWN_MODEL,
+    SYSTEMATIC,
+    SYSTEMATIC_STATUSES,
     Refusals,
     retry_after,
     stated_status,
@@ -39,7 +40,8 @@ __all__ = ["Client", "Closed", "Fatal", "Limits", "Passing"]
 
 TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|(maximum|available|model's) context (length|size)|maximum model length"
-    r"|(prompt|input) is too long|`?max_new_tokens`? must be <=|exceeds the maximum number of tokens",
+    r"|(prompt|input) is too long|`?max_new_tokens`? must be <=|exceeds the maximum number of tokens"
+    r"|cannot be greater than `?max_model_len",
     re.IGNORECASE,
 )
 """Messages of OpenAI, vLLM, SGLang, TGI, llama.cpp and others for a prompt that exceeds the model's length."""
@@ -67,6 +69,8 @@ class Limits:
 
 
 Body = Callable[[], Awaitable[bytes]]
+Smaller = Callable[[bytes], Awaitable[bytes | None]]
+"""The body of a question that was refused as too long, with a smaller token cap; None where that can't help."""
 Value = TypeVar("Value")
 LOOK = 10.0
 """Seconds for a request that is not a question."""
@@ -78,18 +82,20 @@ MISREAD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, 
 class Tries:
     """Failed attempts of one question and its 429s. Attempts during an outage are not counted.
 
-    started: time of the first attempt. paused: seconds of outages before it. sent_at: time of the last attempt.
+    cut: whether the server has refused the token cap. started: time of the first attempt. paused: seconds of outages before it.
+    sent_at: time of the last attempt.
     """
 
     failures: int = 0
     throttles: int = 0
+    cut: bool = False
     started: float | None = None
     paused: float = 0.0
     sent_at: float = 0.0
 
     @property
     def attempts(self) -> int:
-        return self.failures + self.throttles
+        return self.failures + self.throttles + self.cut
 
     def begin(self, now: float, paused: float) -> None:
         """Records that an attempt is sent now."""
@@ -121,15 +127,22 @@ class Client:
         self.redactor = Redactor(self.secrets)
         self._refusals = Refusals()
 
-    async def ask(self, path: str, body: Body, read: Callable[[dict[str, Any]], Value]) -> tuple[Value, int]:
-        """Returns (the result of `read`, attempts). Raises ModelError (with its attempts), Fatal or Closed."""
+    async def ask(
+        self, path: str, body: Body, read: Callable[[dict[str, Any]], Value], smaller: Smaller | None = None
+    ) -> tuple[Value, int]:
+        """Returns (the result of `read`, attempts). Raises ModelError (with its attempts), Fatal or Closed.
+
+        smaller: used once, if the server refuses the question as too long.
+        """
         self.fleet.asking += 1
         try:
-            return await self._ask(path, body, read)
+            return await self._ask(path, body, read, smaller)
         finally:
             self.fleet.asking -= 1
 
-    async def _ask(self, path: str, body: Body, read: Callable[[dict[str, Any]], Value]) -> tuple[Value, int]:
+    async def _ask(
+        self, path: str, body: Body, read: Callable[[dict[str, Any]], Value], smaller: Smaller | None
+    ) -> tuple[Value, int]:
         content, tries = b"", Tries()
         while True:
             await self.gate.enter()
@@ -150,6 +163,9 @@ class Client:
                 if error.throttled:
                     self.gate.throttled(tries.sent_at, wait)
             except ModelError as error:
+                if isinstance(error, TooLong) and smaller and not tries.cut and (cut := await smaller(content)):
+                    content, tries.cut = cut, True
+                    continue
                 error.attempts = tries.attempts + 1
                 if isinstance(error, Fatal):
                     self._end(error)
@@ -162,13 +178,15 @@ class Client:
                 raise _gave_up(f"{what} (the deadline of {self.limits.deadline:g} s is over)", tries.attempts)
             await self.gate.rest(wait)
 
-    async def look(self, path: str, content: bytes) -> dict[str, Any]:
-        """The reply of the first server to a request at its root that is not a question; {} where it has no answer.
+    async def look(self, path: str, content: bytes | None = None) -> dict[str, Any]:
+        """The reply of the first server to a request that is not a question; {} where it has no answer.
 
+        content: sent to a path at the server's root; None: a page below base_url is read.
         One attempt, which changes nothing about how questions are sent. Raises Unreachable.
         """
-        url = httpx.URL(self.urls[0].removesuffix("/v1") + path)
-        request = httpx.Request("POST", url, headers=self.headers, content=content)
+        base = self.urls[0] if content is None else self.urls[0].removesuffix("/v1")
+        method = "GET" if content is None else "POST"
+        request = httpx.Request(method, httpx.URL(base + path), headers=self.headers, content=content)
         try:
             async with asyncio.timeout(min(LOOK, self.limits.timeout)):
                 reply = await self.transport.handle_async_request(request)
@@ -284,14 +302,15 @@ class Client:
             return Fatal(f"{said} (requests a wait of {passing.wait:.0f} s)", hint=hint)
         if status == 429 or status in PASSING:
             return passing
-        if status == 400 and UNKNOWN_MODEL in text:
-            return Fatal(said, hint=FATAL[404])
-        return Fatal(said, hint=FATAL[status]) if self._refusals.ends_run(status) else ModelError(said)
+        known = next((each for each in SYSTEMATIC if status in SYSTEMATIC_STATUSES and each[0].search(text)), None)
+        said, hint = (f"{known[1]}: {said}", known[2]) if known else (said, FATAL.get(status, ""))
+        return Fatal(said, hint=hint) if self._refusals.ends_run(status, known is not None) else ModelError(said)
 
-    def _too_long(self, status: int, reply: httpx.Response) -> ModelError:
-        return ModelError(
-            f"the prompt is too long for the server's model: {self._message(Passing(f'HTTP {status}', said=_text(reply)))}",
-            hint="Start the server with a longer context, or use fewer few-shot examples or pictures.",
+    def _too_long(self, status: int, reply: httpx.Response) -> TooLong:
+        said = self._message(Passing(f"HTTP {status}", said=_text(reply)))
+        return TooLong(
+            f"the prompt, or prompt and answer, are too long for the server's model: {said}",
+            hint="Start the server with a longer context, or lower max_gen_toks, or use fewer few-shot examples or pictures.",
         )
 
     def _message(self, passing: Passing) -> str:

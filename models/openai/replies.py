@@ -42,6 +42,10 @@ class Fatal(ModelError):
     """Every further question would fail in the same way."""
 
 
+class TooLong(ModelError):
+    """The prompt does not fit into the model's length, or not with the token cap."""
+
+
 class Closed(Exception):
     """The run ended before this question was sent. It stays pending."""
 

@@ -4,23 +4,27 @@ vLLM writes a chat without the tokenizer's BOS. Most templates write BOS themsel
 it to the processor, and without it their answers get worse and nothing else shows it. An option that is sent as the beginning of
 the model's turn follows the template's own white space: after "ASSISTANT: " the option " yes" would stand behind two spaces.
 
-A server that has no /tokenize is taken as it is.
+A server that has no /tokenize is taken as it is. Its list of models may state the model's length.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 PROBE = "a"
 OPTION = " yes"
 CAN_NOT = (
     "the server's chat template writes other text before an option than before an answer, so no option can be scored."
 )
-Look = Callable[[str, bytes], Awaitable[dict[str, Any]]]
-"""Sends a body to a path at the server's root; gives the reply, {} where the server has no answer. Raises Unreachable."""
+
+
+class Look(Protocol):
+    """`Client.look`: a reply to what is not a question; {} where the server has no answer. Raises Unreachable."""
+
+    async def __call__(self, path: str, content: bytes | None = None) -> dict[str, Any]: ...
 
 
 class Unreachable(Exception):
@@ -33,11 +37,14 @@ class Writing:
 
     adds_bos: chats need `add_special_tokens`. strips_space: an option in a chat is sent without its leading space.
     refusal: why options can't be scored in a chat; empty where they can.
+    length: the model's, in tokens of prompt and answer together. software: what the server says it is ("vllm").
     """
 
     adds_bos: bool = False
     strips_space: bool = False
     refusal: str = ""
+    length: int | None = field(default=None, compare=False)
+    software: str = field(default="", compare=False)
 
     @property
     def notes(self) -> str:
@@ -46,7 +53,26 @@ class Writing:
 
 
 async def writing_of(look: Look, model: str) -> Writing:
-    """What the server's /tokenize and /detokenize show."""
+    """What the server's /tokenize, /detokenize and list of models show."""
+    found = await _prompts_of(look, model)
+    listed: Any = []
+    with suppress(Unreachable):
+        listed = (await look("/models")).get("data")
+    entries = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    named = {str(each.get("id")): each for each in entries}
+    own = named.get(model, {})
+    length = own.get("max_model_len") or named.get(str(own.get("parent")), {}).get(
+        "max_model_len"
+    )  # an adapter's parent
+    software = own.get("owned_by")
+    return replace(
+        found,
+        length=length if type(length) is int and length > 0 else None,
+        software=software if isinstance(software, str) else "",
+    )
+
+
+async def _prompts_of(look: Look, model: str) -> Writing:
 
     async def tokens(**body: Any) -> list[int]:
         found = (await look("/tokenize", json.dumps({"model": model, **body}).encode())).get("tokens")

@@ -12,6 +12,7 @@ requests are in flight.
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import time
 import zlib
@@ -249,7 +250,27 @@ UNTIL_ANSWERED = {403: 1, 422: 5}
 """Refusals that may concern a single question: how many in a row end the run before the first answer."""
 AFTER_ANSWERS = 20
 """How many of them in a row end the run after the first answer, as for a withdrawn key."""
-QUOTA, UNKNOWN_MODEL = "insufficient_quota", "model_not_found"
+QUOTA = "insufficient_quota"
+SYSTEMATIC = (
+    (
+        re.compile(
+            r"model_not_found|Server is pinned to|Invalid model name passed|[Tt]he model [`'\"\w./:-]+ does not exist"
+        ),
+        "the server does not serve this model",
+        "Give a name that the server lists at /v1/models as model=NAME.",
+    ),
+    (
+        re.compile(
+            r"Unexpected fields in the request|extra_forbidden|Extra inputs are not permitted"
+            r"|Unrecognized request argument|Unknown parameter"
+        ),
+        "the server does not know a field of the requests",
+        "Check extra_body, chat_template_kwargs and the task's generation options. Where options of a question are scored, use "
+        "a server that scores prompts (vLLM), --model hf or vllm, or NAME@generate.",
+    ),
+)
+"""What a server says to every question of a run (vLLM, OpenAI, LiteLLM, transformers serve): pattern, what is wrong, a hint."""
+SYSTEMATIC_STATUSES = (400, 404, 422)
 
 
 @dataclass
@@ -262,12 +283,15 @@ class Refusals:
     def answered(self) -> None:
         self.any_answered, self.in_a_row = True, 0
 
-    def ends_run(self, status: int) -> bool:
-        """Counts a refusal. Returns whether every further question would be refused as well."""
-        if status not in UNTIL_ANSWERED:
+    def ends_run(self, status: int, systematic: bool = False) -> bool:
+        """Counts a refusal. Returns whether every further question would be refused as well.
+
+        systematic: the server says so (`SYSTEMATIC`). Once it has answered, only the question may be odd.
+        """
+        if status in AT_ONCE or not (systematic or status in UNTIL_ANSWERED):
             return status in AT_ONCE
         self.in_a_row += 1
-        return self.in_a_row >= (AFTER_ANSWERS if self.any_answered else UNTIL_ANSWERED[status])
+        return self.in_a_row >= (AFTER_ANSWERS if self.any_answered else 1 if systematic else UNTIL_ANSWERED[status])
 
 
 def stated_status(content: Mapping[str, Any]) -> int | None:

@@ -28,8 +28,8 @@ VERSION = 1
 """Raised when a change here changes answers, so that older answers are not reused."""
 ROOM = 2
 """Tokens that vLLM needs beside a sequence to score: the last one of it, which `hf` does not feed, and one to generate."""
-NOT_HERE = ("device", "device_map", "attn_implementation")
-"""Arguments of `hf` that vLLM decides by itself."""
+NOT_HERE = ("device", "device_map", "attn_implementation", "peft")
+"""Arguments of `hf` that vLLM decides by itself, and `peft`, which is `lora` here."""
 _SHARE = Rule("a share above 0 and at most 1", lambda value: is_number(value) and 0 < value <= 1, number)
 
 

@@ -30,9 +30,9 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     try:
         while True:
             headers = await reader.readuntil(b"\r\n\r\n")
-            [size] = [int(line.split(b":")[1]) for line in headers.lower().splitlines() if b"content-length" in line]
-            await reader.readexactly(size)
-            if b"/tokenize" in headers.split(b"\r\n")[0]:  # this server has none
+            sizes = [int(line.split(b":")[1]) for line in headers.lower().splitlines() if b"content-length" in line]
+            await reader.readexactly(sum(sizes))
+            if any(path in headers.split(b"\r\n")[0] for path in (b"/tokenize", b"/models")):  # it has neither
                 writer.write(response("404 Not Found", b"{}"))
                 await writer.drain()
                 continue

@@ -78,9 +78,9 @@ class RawServer:
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                [size] = [int(line.split(b":")[1]) for line in head.lower().splitlines() if b"content-length" in line]
-                body = await reader.readexactly(size)
-                if b"/tokenize" in head.split(b"\r\n")[0]:  # this server has none
+                sizes = [int(line.split(b":")[1]) for line in head.lower().splitlines() if b"content-length" in line]
+                body = await reader.readexactly(sum(sizes))
+                if any(path in head.split(b"\r\n")[0] for path in (b"/tokenize", b"/models")):  # it has neither
                     writer.write(http(b"{}", "404 Not Found"))
                     await writer.drain()
                     continue

@@ -67,6 +67,8 @@ class Server:
     async def __call__(self, request: httpx.Request) -> httpx.Response:
         if request.url.path in ("/tokenize", "/detokenize"):
             return self.tokenized(request)
+        if request.url.path == "/v1/models":
+            return self.listed()
         text = request.content.decode()
         body = json.loads(text)
         self.seen[text] = nth = self.seen.get(text, 0) + 1
@@ -86,6 +88,10 @@ class Server:
 
     def tokenized(self, request: httpx.Request) -> httpx.Response:
         """What the server says of its tokens: nothing, as most servers."""
+        return httpx.Response(404, json={"detail": "Not Found"})
+
+    def listed(self) -> httpx.Response:
+        """What the server says of its models: nothing."""
         return httpx.Response(404, json={"detail": "Not Found"})
 
     def model(self, settings: ModelSettings | None = None, **args: Any) -> OpenAI:

@@ -223,7 +223,7 @@ def test_a_fleet_takes_turns() -> None:
     class Fleet(Server):
         async def __call__(self, request: httpx.Request) -> httpx.Response:
             nonlocal hosts
-            hosts += [request.url.host] * request.url.path.startswith("/v1")
+            hosts += [request.url.host] * request.url.path.endswith("/completions")
             return await super().__call__(request)
 
     server = Fleet(lambda body, nth: echo(body))

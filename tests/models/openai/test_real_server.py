@@ -16,9 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mm_eval.models.openai.adapter import OpenAI
 
+from mm_eval.engine.model import ModelSettings
+from mm_eval.errors import ModelError
 from mm_eval.request import RunRequest
 from mm_eval.run import Silent, evaluate
+from mm_eval.types import Instance
 
 pytest.importorskip("vllm")
 FOLDER = Path(__file__).parents[3] / "assets" / "models"
@@ -114,6 +118,34 @@ def same(mine: dict[tuple[str, int], Any], theirs: dict[tuple[str, int], Any]) -
             else:
                 assert one[0] == pytest.approx(two[0], abs=1e-4) and one[1] == two[1], key
     return len(mine)
+
+
+def generated(server: Serving, *rows: tuple[int, int, bool], model: str = MODEL) -> list[Any]:
+    """The answers to prompts of so many words, with such a cap, in a chat or as plain text."""
+    instances = []
+    for number, (words, cap, chat) in enumerate(rows):
+        text = "cat " * words
+        context: Any = [{"role": "user", "content": text}] if chat else text
+        instances.append(
+            Instance("generate_until", "t", number, {}, context, generation_kwargs={"max_new_tokens": cap})
+        )
+    args = {"base_url": f"http://127.0.0.1:{server.port}/v1", "model": model}
+    found = {instance.doc_id: answer for instance, answer in OpenAI(args, ModelSettings()).generate(instances)}
+    return [found[number] for number in range(len(rows))]
+
+
+def test_a_cap_above_the_models_length_is_lowered(server: Serving) -> None:
+    short, text, filled, long = generated(
+        server, (3, 5000, True), (3, 5000, False), (1000, 5000, True), (5000, 9, True)
+    )
+    assert not short.truncated and short.output and not text.truncated and text.output
+    assert filled.truncated and filled.usage["prompt_tokens"] + filled.usage["completion_tokens"] == 2048
+    assert isinstance(long, ModelError) and "too long for the server's model" in str(long)
+
+
+def test_an_unknown_model_stops_the_run_in_words(server: Serving) -> None:
+    with pytest.raises(ModelError, match="does not serve this model.*tiny-llava.*model=NAME"):
+        generated(server, (3, 5, True), (3, 5, True), model="no/such")
 
 
 def test_a_server_that_is_killed_and_started_again_fails_nothing(server: Serving, tmp_path: Path) -> None:

@@ -1,0 +1,113 @@
+"""Weights that are not plain: quantised ones as transformers loads them, and adapters of PEFT (LoRA and its relatives).
+
+An adapter is not merged into the weights: its layers run beside those they change, as they did when it was trained. Merged, it
+would be rounded to the dtype of the weights, and to the steps of quantised ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mm_eval.errors import ConfigError
+
+from .arguments import WHERE
+from .checkpoint import check_whole, joint_digest
+
+SETTINGS = "adapter_config.json"
+TENSORS = ("adapter_model.safetensors", "adapter_model.bin")
+
+
+def quantisation(config: Mapping[str, Any]) -> str | None:
+    """How config.json says that the weights are quantised ("bitsandbytes 4 bit", "fp8"); None if they are not."""
+    text = config.get("text_config")
+    stated = config.get("quantization_config") or (text.get("quantization_config") if isinstance(text, dict) else None)
+    if not isinstance(stated, dict):
+        return None
+    flags = {4: stated.get("load_in_4bit"), 8: stated.get("load_in_8bit")}
+    method = stated.get("quant_method") or ("bitsandbytes" if any(flags.values()) else "unknown")
+    bits = stated.get("bits") or next((bits for bits, flag in flags.items() if flag), None)
+    return f"{method} {bits} bit" if bits else str(method)
+
+
+@contextlib.contextmanager
+def naming_quantisation(pretrained: str, kind: str | None) -> Iterator[None]:
+    """Converts what transformers says of a missing package or device for quantised weights into a ConfigError."""
+    try:
+        yield
+    except (ImportError, RuntimeError, ValueError) as error:
+        if kind is None:
+            raise
+        first = str(error).strip().split("\n")[0][:300].rstrip(".")
+        install = re.search(r"pip install [^`)\n]+", str(error))
+        hint = (
+            "Its weights are quantised: another package or a GPU may be needed, or a checkpoint that is not quantised."
+        )
+        raise ConfigError(
+            f"{pretrained!r} is quantised ({kind}) and can't be loaded ({type(error).__name__}: {first}).",
+            where=WHERE,
+            hint=f"Install what it needs: {install[0].strip()}" if install else hint,
+        ) from error
+
+
+def check_adapter(folder: str) -> None:
+    """Raises ConfigError unless a folder holds an adapter of PEFT and PEFT is installed. Imports nothing heavy."""
+    path, hint = Path(folder).expanduser(), "Give the folder that PEFT's save_pretrained wrote."
+    if not (path / SETTINGS).is_file():
+        raise ConfigError(f"peft={folder!r} has no {SETTINGS}.", where=WHERE, hint=hint)
+    if not (found := _tensors(path)):
+        raise ConfigError(f"peft={folder!r} has no {' or '.join(TENSORS)}.", where=WHERE, hint=hint)
+    check_whole(found)
+    try:
+        settings = json.loads((path / SETTINGS).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"can't be read as JSON: {error}.", where=str(path / SETTINGS), hint=hint) from error
+    if not isinstance(settings, dict) or not isinstance(settings.get("peft_type"), str):
+        raise ConfigError("does not name a `peft_type`.", where=str(path / SETTINGS), hint=hint)
+    if importlib.util.find_spec("peft") is None:
+        raise ConfigError(
+            f"peft={folder!r} needs the package peft.", where=WHERE, hint="Install it: pip install 'mm-eval[peft]'"
+        )
+
+
+def adapter_digest(folder: str) -> str:
+    """sha256 over the names and contents of an adapter's files."""
+    path = Path(folder).expanduser()
+    return joint_digest([path / SETTINGS, *_tensors(path)])
+
+
+def _tensors(path: Path) -> list[Path]:
+    """The file that PEFT loads: the first of the two."""
+    return [path / name for name in TENSORS if (path / name).is_file()][:1]
+
+
+def with_adapter(model: Any, folder: str) -> Any:
+    """The model with an adapter's layers in it. Raises ConfigError unless every tensor of the adapter has a place."""
+    from peft import PeftConfig, PeftModel, get_peft_model_state_dict
+    from peft.utils import load_peft_weights
+
+    path = str(Path(folder).expanduser())
+    settings = PeftConfig.from_pretrained(path)
+    if settings.is_prompt_learning:
+        raise ConfigError(
+            f"peft={folder!r} is of the type {settings.peft_type}, which puts tokens of its own before a prompt.",
+            where=WHERE,
+            hint="LoRA and other adapters of layers can be used.",
+        )
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        wrapped = PeftModel.from_pretrained(model, path)
+    stored, taken = len(load_peft_weights(path, device="cpu")), len(get_peft_model_state_dict(wrapped))
+    if stored != taken or any("missing adapter keys" in str(each.message) for each in said):
+        raise ConfigError(
+            f"peft={folder!r} does not fit the checkpoint: its {stored} tensors do not match the {taken} places for them.",
+            where=WHERE,
+            hint=f"It was trained on {settings.base_model_name_or_path!r}: give that as pretrained=.",
+        )
+    return wrapped.get_base_model()

@@ -1,0 +1,70 @@
+"""The prompt keys of a served model: those that the same checkpoint has in the `hf` adapter."""
+
+import pytest
+from mm_eval.models.hf.families import FAMILIES
+from mm_eval.models.openai.names import NAMES, prompt_keys
+
+from tests.faults.server import Server, echo
+
+SERVED = {
+    "Qwen/Qwen2-VL-7B-Instruct": "qwen2_vl",
+    "Qwen/Qwen2.5-VL-7B-Instruct": "qwen2_5_vl",
+    "qwen2.5-vl-72b-instruct-awq": "qwen2_5_vl",
+    "Qwen/Qwen3-VL-8B-Instruct": "qwen3_vl",
+    "Qwen/Qwen3-VL-30B-A3B-Instruct": "qwen3_vl_moe",
+    "Qwen/Qwen3.5-9B": "qwen3_5",
+    "llava-hf/llava-1.5-7b-hf": "llava",
+    "llava-hf/llava-interleave-qwen-0.5b-hf": "llava",
+    "liuhaotian/llava-v1.5-13b": "llava",
+    "/models/tiny-llava/": "llava",
+    "tiny-qwen2-vl": "qwen2_vl",
+    "llava-hf/llava-v1.6-mistral-7b-hf": "llava_next",
+    "llava-hf/llama3-llava-next-8b-hf": "llava_next",
+    "llava-hf/llava-onevision-qwen2-7b-ov-hf": "llava_onevision",
+    "llava-hf/vip-llava-7b-hf": "vipllava",
+    "OpenGVLab/InternVL3-8B": "internvl",
+    "OpenGVLab/InternVL2_5-8B": "internvl",
+    "google/gemma-3-4b-it": "gemma3",
+    "google/paligemma2-3b-mix-448": "paligemma",
+    "meta-llama/Llama-3.2-11B-Vision-Instruct": "mllama",
+    "mistralai/Mistral-Small-3.1-24B-Instruct-2503": "mistral3",
+    "HuggingFaceTB/SmolVLM2-2.2B-Instruct": "smolvlm",
+    "HuggingFaceM4/Idefics3-8B-Llama3": "idefics3",
+    "HuggingFaceM4/idefics2-8b": "idefics2",
+    "Salesforce/blip2-opt-2.7b": "blip-2",
+    "Salesforce/instructblip-vicuna-7b": "instructblip",
+    "microsoft/kosmos-2-patch14-224": "kosmos-2",
+    "deepseek-community/Janus-Pro-7B": "janus",
+    "AIDC-AI/Ovis2-8B": "ovis2",
+    "zai-org/GLM-4.1V-9B-Thinking": "glm4v",
+    "CohereForAI/aya-vision-8b": "aya_vision",
+    "DAMO-NLP-SG/VideoLLaMA3-7B": "video_llama_3",
+}
+
+
+@pytest.mark.parametrize(("name", "kind"), SERVED.items())
+def test_a_served_model_has_the_keys_of_its_family(name: str, kind: str) -> None:
+    assert prompt_keys(name) == FAMILIES[kind].prompt_keys
+
+
+def test_every_family_has_a_name_and_every_name_a_family() -> None:
+    assert set(NAMES.values()) - {""} == set(FAMILIES) == set(SERVED.values())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "m", "", "gpt-4o", "default", "Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen3-8B", "Qwen/Qwen-VL-Chat", "google/gemma-3-1b-it",
+        "google/gemma-2-9b-it", "meta-llama/Llama-3.2-3B-Instruct", "LanguageBind/Video-LLaVA-7B-hf", "microsoft/kosmos-2.5",
+        "lmms-lab/LLaVA-OneVision-1.5-8B-Instruct", "llava-hf/LLaVA-NeXT-Video-7B-hf", "AIDC-AI/Ovis2.5-9B",
+        "Qwen/Qwen2.5-Omni-7B", "Qwen/Qwen3.5-397B-A17B", "Qwen2.5-VL/merged", "mistralai/Mistral-7B-Instruct-v0.3",
+    ],
+)  # fmt: skip
+def test_an_unknown_name_has_no_keys(name: str) -> None:
+    assert prompt_keys(name) == ()
+
+
+def test_the_adapter_has_them() -> None:
+    server = Server(lambda body, nth: echo(body))
+    assert server.model(model="Qwen/Qwen2.5-VL-7B-Instruct").prompt_keys == ("qwen2_5_vl", "qwen2_vl", "qwen_vl")
+    assert server.model().prompt_keys == ()
