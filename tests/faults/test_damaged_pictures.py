@@ -389,9 +389,10 @@ def test_adapters_take_the_budget_for_a_question_with_pictures(monkeypatch) -> N
     )
     server = MODELS.get("openai").create({"base_url": "http://localhost:1/v1", "model": "m"}, ModelSettings())
     asyncio.run(server.body(instance, {})[1]())
-    monkeypatch.setattr(PromptWriter, "_written", lambda self, instance: held.append(-1))
+    monkeypatch.setattr(PromptWriter, "_blank", lambda self, instance, pictures: held.append(-pictures))
+    monkeypatch.setattr(PromptWriter, "_encode", lambda self, blank, pictures, digests: held.append(-len(pictures)))
     PromptWriter.write(object.__new__(PromptWriter), instance)
-    assert held == [1200, 1200, -1]
+    assert held == [1200, 1200, -1, -1]
 
 
 def test_a_question_says_how_many_pixels_it_has(tmp_path: Path) -> None:
