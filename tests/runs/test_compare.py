@@ -180,3 +180,12 @@ def test_a_number_whose_function_is_gone_is_named_and_not_dropped(perfect, worse
     assert not [change for change in comparison.changes if change.key.startswith("mme_")]
     [said] = comparison.differs
     assert said.startswith("mme: mme_perception_score, ") and "can't be compared" in said
+
+
+def test_a_number_whose_function_fails_on_pairs_is_named(perfect, worse, monkeypatch):
+    def fails(*args, **options):
+        raise TypeError("unhashable type: 'list'")
+
+    monkeypatch.setattr("mm_eval.runs.compare.paired_difference", fails)
+    runs = [RecordedRun.read(folder) for folder in (perfect, worse)]
+    assert "can't be compared" in " ".join(compare(runs)[0].differs)
