@@ -129,8 +129,6 @@ def natural_order(value: Any) -> tuple[tuple[int, int, str], ...]:
     return tuple((0, int(part[:18]), "") if part.isdigit() else (1, 0, part) for part in parts)
 
 
-_SENTENCE = re.compile(r"\n")
-"""The script also splits at ". " before a capital, which never occurs: it has made the text lower case."""
 _INDICATORS = ("could be ", "so ", "is ", "thus ", "therefore ", "final ", "answer ", "result ")
 _TRIVIAL = (":", ",", ".", "!", "?", ";", "'")
 _NUMBERS = (
@@ -156,7 +154,7 @@ def open_answer_is_right(answer: str, golds: Sequence[str]) -> bool:
 def open_answers(answer: str) -> list[str | float]:
     """The texts and numbers that an open answer may mean: what follows "is", "so", "answer" ..., and the numbers in it."""
     whole = answer.strip().strip(".").lower()
-    sentences = _SENTENCE.split(whole)
+    sentences = whole.split("\n")  # the script also splits at ". " before a capital: there is none in lower case
     ends = []
     for place, sentence in enumerate(sentences):
         indicators = (*_INDICATORS, "=") if place == len(sentences) - 1 else _INDICATORS
