@@ -221,7 +221,8 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
     if not rows:
         known = [task for task, _ in table.rows] + [metric for _, metric in table.rows]
         hint = did_you_mean(entry.metric or entry.task, known)
-        raise ConfigError(f"no row has {entry.task!r} with {entry.metric!r}, which {entry.source} reports.", hint=hint)
+        of = f" with the metric {entry.metric!r}" if entry.metric else ""
+        raise ConfigError(f"the table has no row {entry.task!r}{of}, which {entry.source} reports.", hint=hint)
     if len(rows) > 1:
         metrics = ", ".join(metric for _, metric in rows)
         raise ConfigError(f"{entry.task!r} has several numbers: say which `metric` {entry.source} reports ({metrics}).")
