@@ -234,7 +234,7 @@ def verdict(change: Change, name: str, baseline: str) -> str:
     found, metric = change.difference, change.key.split(",")[0]
     where = f"{change.task} ({metric})"
     if found.interval is None:
-        return f"{where}: no interval. {found.note}".strip()
+        return f"{where}: no interval: {found.note}".removesuffix(": ")
     if change.told_apart:
         word = "better" if (found.value > 0) == change.better else "worse"
         amount = f"{signless(found.value)} {spread(found)}"
