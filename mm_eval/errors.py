@@ -160,11 +160,19 @@ def without_objects(text: str) -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint that names the closest known names, or lists a few when none is close.
 
+    Names that begin with what was written come first, then those that have it in them, then those with other typing errors.
+
     >>> did_you_mean("seedbnech", ["mme", "seedbench"])
     "Did you mean 'seedbench'?"
+    >>> did_you_mean("mmmu", ["mmlu", "mmmu_pro_vision", "mmmu_val"])
+    "Did you mean 'mmmu_val' or 'mmmu_pro_vision' or 'mmlu'?"
     """
     names = sorted(set(known))
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    if len(name) > 2:
+        holding = [each for each in names if name.lower() in each.lower()]
+        holding.sort(key=lambda each: (not each.lower().startswith(name.lower()), len(each)))
+        close = list(dict.fromkeys([*holding, *close]))[:3]
     if close:
         return "Did you mean " + " or ".join(repr(match) for match in close) + "?"
     if not names:

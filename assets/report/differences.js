@@ -29,7 +29,7 @@ function drawnTable(table) {
   }
   const box = [make("div", { class: "card scroll" }, element)], hidden = table.rows.filter((row) => row.part).length;
   if (hidden) {
-    const button = make("button", { type: "button" }, `Show ${hidden} more numbers`);
+    const button = make("button", { type: "button" }, `Show ${hidden} more number${hidden === 1 ? "" : "s"}`);
     button.addEventListener("click", () => { for (const line of body.querySelectorAll("tr.part")) line.hidden = false; button.remove(); });
     box.push(make("p", {}, button));
   }

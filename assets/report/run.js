@@ -67,12 +67,12 @@ function overview() {
   for (const row of about.table) for (const said of row.warnings) section.append(make("div", { class: "banner", role: "alert" }, `${row.alias}: ${said}`));
   section.append(make("div", { class: "card scroll" }, table));
   if (hidden) {
-    const button = make("button", { type: "button" }, `Show ${hidden} more numbers`);
+    const button = make("button", { type: "button" }, `Show ${hidden} more number${hidden === 1 ? "" : "s"}`);
     button.addEventListener("click", () => { for (const line of body.querySelectorAll("tr.part")) line.hidden = false; button.remove(); });
     section.append(make("p", {}, button));
   }
   for (const row of about.table) for (const note of row.notes) section.append(make("p", { class: "hint" }, `${row.alias}: ${note}`));
-  section.append(make("p", { class: "hint" }, "Intervals are 95%, docs on one picture drawn together; exact ones are of numbers with nearly all docs right or wrong. Failed docs are in no number; unparsed answers score 0. A prompt that was cut lost its beginning, since it did not fit into the model's length."));
+  section.append(make("p", { class: "hint" }, "Intervals are 95%, docs on one picture drawn together; exact ones are of numbers with nearly all docs right or wrong. Failed docs are in no number; unparsed answers score 0, unless the benchmark's own rule gives them an answer. A prompt that was cut lost its beginning, since it did not fit into the model's length."));
 }
 
 // Charts of a task

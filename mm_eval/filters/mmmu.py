@@ -7,7 +7,6 @@ such a letter is scored as drawn, and its answer counts as unparsed.
 
 from __future__ import annotations
 
-import ast
 import random
 import re
 import string
@@ -16,6 +15,7 @@ from typing import Any, ClassVar
 
 from mm_eval.errors import ConfigError
 from mm_eval.filters.base import TRUNCATED, UNPARSED, Filter, found_by, register_filter
+from mm_eval.filters.options import as_list, is_missing
 from mm_eval.types import Doc
 
 Found = tuple[list[str], Callable[[str], int]]
@@ -29,11 +29,14 @@ _NAMES = {"({})": "bracketed", " {} ": "between_blanks", "{} ": "before_blank", 
 
 
 def listed_options(value: Any) -> list[str]:
-    """The texts of the options from a list, or from a string that holds a Python list; empty ones at the end are left out."""
+    """The texts of the options from a list, or from a string that holds a Python list; missing ones at the end are left out.
+
+    Raises DataError for a string that holds none.
+    """
     if isinstance(value, str):
-        value = ast.literal_eval(value) if value.strip() else []
+        value = [] if is_missing(value) else as_list(value, "options")
     texts = ["" if text is None else str(text) for text in value or ()]
-    while texts and texts[-1].strip() in ("", "nan"):
+    while texts and is_missing(texts[-1]):
         texts.pop()
     return texts
 
@@ -129,8 +132,6 @@ def natural_order(value: Any) -> tuple[tuple[int, int, str], ...]:
     return tuple((0, int(part[:18]), "") if part.isdigit() else (1, 0, part) for part in parts)
 
 
-_SENTENCE = re.compile(r"\n")
-"""The script also splits at ". " before a capital, which never occurs: it has made the text lower case."""
 _INDICATORS = ("could be ", "so ", "is ", "thus ", "therefore ", "final ", "answer ", "result ")
 _TRIVIAL = (":", ",", ".", "!", "?", ";", "'")
 _NUMBERS = (
@@ -156,7 +157,7 @@ def open_answer_is_right(answer: str, golds: Sequence[str]) -> bool:
 def open_answers(answer: str) -> list[str | float]:
     """The texts and numbers that an open answer may mean: what follows "is", "so", "answer" ..., and the numbers in it."""
     whole = answer.strip().strip(".").lower()
-    sentences = _SENTENCE.split(whole)
+    sentences = whole.split("\n")  # the script also splits at ". " before a capital: there is none in lower case
     ends = []
     for place, sentence in enumerate(sentences):
         indicators = (*_INDICATORS, "=") if place == len(sentences) - 1 else _INDICATORS

@@ -51,7 +51,7 @@ def options_of(doc: Doc, choices: str | Sequence[str], where: str) -> dict[str, 
     values = doc[fields[0]]
     if isinstance(values, Mapping):
         values = values.get("text", list(values.values()))
-    return by_letter(_as_list(values, where))
+    return by_letter(as_list(values, where))
 
 
 def question_with_options(
@@ -75,8 +75,11 @@ def question_with_options(
     return text + (chinese if _CHINESE.search(text) else end)
 
 
-def _as_list(values: Any, where: str) -> list[Any]:
-    """The option texts of one field, which may contain the list as text (as in MMMU). Raises DataError for any other value."""
+def as_list(values: Any, where: str) -> list[Any]:
+    """The option texts of one field, which may contain the list as text (as in MMMU). Raises DataError for any other value.
+
+    where: the filter or task, for the error.
+    """
     if isinstance(values, str):
         try:
             values = ast.literal_eval(values)

@@ -13,10 +13,11 @@ from mm_eval.filters.extraction import is_searched, rule_for, unread
 
 _DENIALS = frozenset(("No", "no", "not"))
 _WORD = re.compile(r"\w+")
+_THOUSANDS = re.compile(r"\d,\d")
 _MARKS = ';/[]"{}()=+\\_-><@`,?!'
 _FULL_STOP = re.compile(r"(?<!\d)\.(?!\d)")
 _FULL_STOPS = 32
-"""VLMEvalKit removes at most so many full stops: it passes a flag of `re` in the place of the count."""
+"""Both scripts remove at most so many full stops: they pass `re.UNICODE`, which is 32, where `re.sub` takes the count."""
 
 
 @register_filter("pope_yes_no")
@@ -61,15 +62,16 @@ class YesNoWordsFilter(EachAnswer):
         return found_by(found.pop(), rule_for(answer, "word")) if len(found) == 1 else unread(answer, self.fallback)
 
 
-def without_punctuation(text: str) -> str:
-    """The text without punctuation, as VLMEvalKit removes it.
+def without_punctuation(text: str, full_stop: re.Pattern[str] = _FULL_STOP) -> str:
+    """The text without punctuation, as VQAv2's script and after it VLMEvalKit remove it.
 
     A mark is deleted if it stands next to a blank anywhere in the text or the text has a comma between digits; otherwise it
-    becomes a blank. A full stop that touches no digit is deleted.
+    becomes a blank. full_stop: the full stops that are deleted; by default those that touch no digit, as in VLMEvalKit.
     """
-    thousands = re.search(r"\d,\d", text) is not None
+    deleted = _THOUSANDS.search(text) is not None
     found = text
     for mark in _MARKS:
-        deleted = thousands or f"{mark} " in text or f" {mark}" in text
-        found = found.replace(mark, "" if deleted else " ")
-    return _FULL_STOP.sub("", found, count=_FULL_STOPS)
+        if mark in found:
+            touches = f"{mark} " in text or f" {mark}" in text
+            found = found.replace(mark, "" if touches or deleted else " ")
+    return full_stop.sub("", found, count=_FULL_STOPS)

@@ -13,6 +13,7 @@ from typing import Any
 from mm_eval.filters.base import UNPARSED, WHOLE_ANSWER
 from mm_eval.metrics.math_equality import exact
 from mm_eval.metrics.math_values import value_of
+from mm_eval.metrics.written_numbers import is_float
 
 LONGEST = 20_000
 """The most characters of a response that are read; of a longer one the end, where the answer is."""
@@ -47,7 +48,7 @@ def mathvision_answer(response: str) -> tuple[str, str]:
     if letter:
         text, rule = next(filter(None, letter.groups())), "letter"
     number = text.rpartition("is ")[2].rstrip(".")
-    if _is_number(number):
+    if is_float(number):
         text, rule = number, "number"
     if _BOX not in text:
         for phrase in _PHRASES:
@@ -72,14 +73,6 @@ def mathvision_equal(one: str, other: str) -> bool:
         return True
     first = _value(one)
     return first is not None and first == _value(other)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _plain(text: str) -> str:

@@ -14,6 +14,7 @@ from mm_eval.filters.base import UNPARSED, WHOLE_ANSWER
 from mm_eval.filters.math_answer import last_boxed
 from mm_eval.metrics.generation import edit_distance
 from mm_eval.metrics.math_equality import plain_math
+from mm_eval.metrics.written_numbers import is_float
 
 LONGEST = 20_000
 """The most characters of a response that are read; of a longer one the end, where the answer is."""
@@ -38,7 +39,7 @@ def mathvista_extraction(response: str, choices: Sequence[str], answer_type: str
     choices: of a multiple choice question, else empty. answer_type: "text", "integer", "float" or "list".
     """
     text = response.strip()[-LONGEST:]
-    if text in choices or (answer_type in ("integer", "float") and _is_float(text)):
+    if text in choices or (answer_type in ("integer", "float") and is_float(text)):
         return text, WHOLE_ANSWER
     if quoted := _QUOTED.search(text):
         return quoted[1], "quoted"
@@ -117,11 +118,3 @@ def _only_number(text: str) -> str | None:
         if sentence is not text and numbers:
             return None
     return None
-
-
-def _is_float(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

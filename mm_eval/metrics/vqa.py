@@ -12,17 +12,15 @@ from functools import lru_cache
 from typing import Any
 
 from mm_eval.errors import ConfigError
+from mm_eval.filters.yes_no_words import without_punctuation
 from mm_eval.metrics.generation import targets_of
 from mm_eval.metrics.metric import metric
 
 _COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER_WORDS = {"none": "0", **{word: str(i) for i, word in enumerate(_COUNTED)}}
 _ARTICLES = frozenset({"a", "an", "the"})
-_PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
-_THOUSANDS = re.compile(r"\d,\d")
 _STOP = re.compile(r"\.(?!\d)")
-_MOST_STOPS = 32
-"""The script passes re.UNICODE, which is 32, where `re.sub` takes the number of replacements."""
+"""The full stops that the script deletes: those before no digit."""
 
 _CONTRACTED = """
 ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't he'd he'd've
@@ -49,17 +47,9 @@ def plain_line(text: str) -> str:
 def vqa_normalised(text: str) -> str:
     """An answer as VQAv2 compares it where people disagree: lower case, digits for number words, no articles, no punctuation.
 
-    A sign that touches a blank anywhere in the text is deleted, and so are all signs where a comma stands between digits; any
-    other becomes a blank. Apostrophes stay, and contractions get back a missing one.
+    Apostrophes stay, and contractions get back a missing one.
     """
-    text = plain_line(text)
-    deleted = _THOUSANDS.search(text) is not None
-    without = text
-    for sign in _PUNCTUATION:
-        if sign in without:
-            touches = f"{sign} " in text or f" {sign}" in text
-            without = without.replace(sign, "" if touches or deleted else " ")
-    without = _STOP.sub("", without, count=_MOST_STOPS)
+    without = without_punctuation(plain_line(text), _STOP)
     words = [_NUMBER_WORDS.get(word, word) for word in without.lower().split()]
     return " ".join(_CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
 

@@ -37,4 +37,5 @@ def hidden_categories(results: Mapping[str, Any], chosen: Chosen) -> Iterator[st
     if said:
         more = f" and {len(said) - 3} more tasks" if len(said) > 3 else ""
         where = "--categories shows them; they are in results.json and on the page"
-        yield f"{count} categories are not in this table ({'; '.join(said[:3])}{more}): {where}"
+        what = "1 category is" if count == 1 else f"{count} categories are"
+        yield f"{what} not in this table ({'; '.join(said[:3])}{more}): {where}"

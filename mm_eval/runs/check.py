@@ -69,7 +69,9 @@ def validate(request: RunRequest) -> Iterator[Finding]:
             yield from _findings(name, error)
     yield from _groups(loaded, scorers)
     if unchecked:
-        yield Finding(", ".join(loaded.roots), True, f"{len(unchecked)} tasks have no sample data and were not checked")
+        named = f"{', '.join(sorted(unchecked)[:5])}{' ...' if len(unchecked) > 5 else ''}"
+        said = f"not checked, since there is no sample data: {len(unchecked)} tasks ({named})"
+        yield Finding(", ".join(loaded.roots), True, said)
 
 
 def _groups(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> Iterator[Finding]:

@@ -175,12 +175,16 @@ def _change(first: RecordedTask, second: RecordedTask, key: str, shared: list[in
     if before is None or after is None:
         return None
     a, b = [first.values[key][i] for i in shared], [second.values[key][i] for i in shared]
+    try:
+        difference = paired_difference(function, a, b, [first.clusters[i] for i in shared])
+    except Exception:  # the task's own code, on values that went through JSON
+        return None
     return Change(
         first.name,
         key,
         before,
         after,
-        paired_difference(function, a, b, [first.clusters[i] for i in shared]),
+        difference,
         flips(dict(zip(shared, a, strict=True)), dict(zip(shared, b, strict=True))),
         first.better.get(key.split(",")[0], True),
     )
@@ -230,7 +234,7 @@ def verdict(change: Change, name: str, baseline: str) -> str:
     found, metric = change.difference, change.key.split(",")[0]
     where = f"{change.task} ({metric})"
     if found.interval is None:
-        return f"{where}: no interval. {found.note}".strip()
+        return f"{where}: no interval: {found.note}".removesuffix(": ")
     if change.told_apart:
         word = "better" if (found.value > 0) == change.better else "worse"
         amount = f"{signless(found.value)} {spread(found)}"

@@ -9,6 +9,7 @@ says whether the two match.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -130,16 +131,13 @@ def release_table(
     order: the names of the first columns.
     """
     table, better = ReleaseTable(), dict[tuple[str, str], bool]()
-    for run in runs:
-        _add_run(table, run, better)
+    columns = [(_add_run(table, run, better), run) for run in runs]
     if any(run.results["run"].get("sample") for run in runs):
         table.notes.append("Sample data, not the benchmarks: no result to publish.")
-    for run in runs:
-        table.notes += [
-            f"{_line(run.model)}, {name}: {part}, no result on a benchmark." for name, part in _parts(run).items()
-        ]
-    for run in runs:
-        table.notes += [f"{_line(run.model)}, {said}" for said in warnings_of(run.results)]
+    for column, run in columns:
+        table.notes += [f"{column}, {name}: {part}, no result on a benchmark." for name, part in _parts(run).items()]
+    for column, run in columns:
+        table.notes += [f"{column}, {said}" for said in warnings_of(run.results)]
     for model, reason in (holes or {}).items():
         if _line(model) not in table.columns:
             table.columns.append(_line(model))
@@ -159,8 +157,12 @@ def _parts(run: RecordedRun) -> dict[str, str]:
     return {name: f"{asked} of {every} docs" for name, (asked, every) in run.results["run"].get("in_part", {}).items()}
 
 
-def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str], bool]) -> None:
-    """Adds a run's headline numbers, in a column of its own where its model's column has them already."""
+def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str], bool]) -> str:
+    """Adds a run's headline numbers, in a column of its own where its model's column has them already. Returns the column.
+
+    A task has its alias for a name, or its path where several tasks of the run have that alias.
+    """
+    aliases = Counter(str(row.get("alias", name)) for name, row in run.results["results"].items())
     found: dict[tuple[str, str], ReleaseNumber] = {}
     by_category: dict[tuple[str, str], dict[tuple[str, str], ReleaseNumber]] = {}
     for name, row in run.results["results"].items():
@@ -174,7 +176,8 @@ def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str]
                 continue
             known = measured.get(key)
             margin, interval = (known.margin, known.interval) if known else (None, None)
-            place = (str(row.get("alias", name)), key.removesuffix(",none"))
+            alias = str(row.get("alias", name))
+            place = (alias if aliases[alias] == 1 else name, key.removesuffix(",none"))
             found[place] = ReleaseNumber(float(each.value), margin, interval, flaw=flaw)
             better[place] = each.higher_is_better is not False
             if name in run.results.get("categories", {}) and headline_of(run.results, name) == each:
@@ -195,6 +198,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str]
         table.rows.setdefault(place, {})[column] = release_number
         if release_number.flaw:
             table.notes.append(f"{column}, {place[0]}: {release_number.flaw}.")
+    return column
 
 
 def _by_category(run: RecordedRun, name: str, key: str) -> dict[tuple[str, str], ReleaseNumber]:
@@ -217,7 +221,8 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
     if not rows:
         known = [task for task, _ in table.rows] + [metric for _, metric in table.rows]
         hint = did_you_mean(entry.metric or entry.task, known)
-        raise ConfigError(f"no row has {entry.task!r} with {entry.metric!r}, which {entry.source} reports.", hint=hint)
+        of = f" with the metric {entry.metric!r}" if entry.metric else ""
+        raise ConfigError(f"the table has no row {entry.task!r}{of}, which {entry.source} reports.", hint=hint)
     if len(rows) > 1:
         metrics = ", ".join(metric for _, metric in rows)
         raise ConfigError(f"{entry.task!r} has several numbers: say which `metric` {entry.source} reports ({metrics}).")

@@ -70,7 +70,17 @@ def _returned(name: str, function: Callable[..., Any], doc: Doc, block: PromptBl
         except (MMEvalError, OSError, SyntaxError, ValueError):
             raise
         except Exception as error:  # the task's own code
-            raise DataError(f"{name} failed: {type(error).__name__}: {error}", where=where) from error
+            what, hint = f"{name} failed: {type(error).__name__}: {error}", _undecoded(doc)
+            raise DataError(f"{what}." if hint else what, where=where, hint=hint) from error
+
+
+def _undecoded(doc: Doc) -> str:
+    """A hint at columns with pictures as bytes, which a data set written without `datasets` has; empty where there are none."""
+    names = [name for name, value in doc.items() if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}]
+    if not names:
+        return ""
+    said = ", ".join(map(repr, names[:5]))
+    return f"Pictures stand there as bytes ({said}): give the columns the type of pictures, cast_column(NAME, datasets.Image())."
 
 
 def _turn(turn: Any, pictures: list[Image], where: str) -> Message:

@@ -3,7 +3,7 @@
 Source: Guan et al. 2024, arXiv:2310.14566, and evaluation.py and utils.py of github.com/tianyi-lab/HallusionBench.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.metrics import mean, smooth
@@ -26,22 +26,23 @@ def doc_to_target(doc: Mapping[str, Any]) -> str:
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
     """Whether the answer is right, with the question and the figure that it belongs to.
 
-    Both have the category in their key. A question of the category VS without a picture (figure 0) belongs to no figure.
+    Both keys begin with the category. They are texts: `mm-eval compare` reads them from JSON, where a tuple is a list.
+    A question of the category VS without a picture (figure 0) belongs to no figure.
     """
     right = float(results[0] == doc_to_target(doc))
-    of_set = (doc["category"], doc["subcategory"], str(doc["set_id"]))
+    of_set = f"{doc['category']}/{doc['subcategory']}/{doc['set_id']}"
     no_picture = doc["category"] == "VS" and str(doc["figure_id"]) == "0"
     item = {
         "right": right,
-        "question": (*of_set, str(doc["question_id"])),
-        "figure": None if no_picture else (*of_set, str(doc["figure_id"])),
+        "question": f"{of_set}/{doc['question_id']}",
+        "figure": None if no_picture else f"{of_set}/{doc['figure_id']}",
     }
     scores: dict[str, Any] = {"aAcc": right, "qAcc": item, "average": item}
     return scores if no_picture else {**scores, "fAcc": item}
 
 
 def _all_right(items: Sequence[Item], key: str) -> float:
-    groups: dict[Hashable, bool] = {}
+    groups: dict[str, bool] = {}
     for item in items:
         if item[key] is not None:
             groups[item[key]] = groups.get(item[key], True) and item["right"] == 1

@@ -166,3 +166,11 @@ def test_a_number_over_all_docs_is_compared_where_docs_have_no_marks(
     (tmp_path / "t.yaml").write_text(CORPUS.replace("RULE", rule))
     ran = cli("validate", "t", "--include_path", tmp_path)
     assert ran.code == code and said in ran.out, ran.out
+
+
+def test_tasks_without_sample_data_are_named(cli) -> None:
+    ran = cli("validate", "mmlu", "--sample")
+    assert (
+        ran.code == 0
+        and "mmlu: not checked, since there is no sample data: 54 tasks (mmlu_abstract_algebra, " in ran.out
+    )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from mm_eval.errors import ConfigError
+from mm_eval.errors import ConfigError, DataError
 from mm_eval.filters import FILTERS, TRUNCATED, UNPARSED, found_by
 from mm_eval.filters.base import rule_of
 from mm_eval.filters.mmmu import listed_options, mmmu_letter, natural_order, open_answer_is_right, open_answers
@@ -127,6 +127,9 @@ def test_a_doc_without_options_keeps_its_answer() -> None:
 def test_options_are_a_list_or_a_text_with_one() -> None:
     assert listed_options("['a', None, 'c', 'nan', '']") == ["a", "", "c"]
     assert listed_options(["a", 2]) == ["a", "2"]
+    assert listed_options(None) == listed_options(" ") == listed_options("nan") == []
+    with pytest.raises(DataError, match="must be a list, not"):
+        listed_options("['a', 'b'")
 
 
 def test_numbers_are_ordered_by_value() -> None:

@@ -192,3 +192,8 @@ def test_runs_are_compared_by_category_on_demand(cli, dummy_run, base, tmp_path)
         assert change["first"]["value"] == row["seed_all,none"] and change["difference"]["docs"] == row["n"]
     shown = cli("compare", dummy_run, right, "--tasks", "seedbench", "--categories", "--html", tmp_path / "c.html").out
     assert "  Scene Understanding" in shown and "is corrected for the categories alone" in shown
+
+
+def test_one_hidden_category_is_one() -> None:
+    [said] = hidden_categories({"categories": {"a": {"kind": {"x": {}}}}}, {})
+    assert said.startswith("1 category is not in this table (a by kind): --categories shows")

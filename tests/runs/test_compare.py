@@ -180,3 +180,24 @@ def test_a_number_whose_function_is_gone_is_named_and_not_dropped(perfect, worse
     assert not [change for change in comparison.changes if change.key.startswith("mme_")]
     [said] = comparison.differs
     assert said.startswith("mme: mme_perception_score, ") and "can't be compared" in said
+
+
+def test_a_number_whose_function_fails_on_pairs_is_named(perfect, worse, monkeypatch):
+    def fails(*args, **options):
+        raise TypeError("unhashable type: 'list'")
+
+    monkeypatch.setattr("mm_eval.runs.compare.paired_difference", fails)
+    runs = [RecordedRun.read(folder) for folder in (perfect, worse)]
+    assert "can't be compared" in " ".join(compare(runs)[0].differs)
+
+
+@pytest.mark.slow
+def test_every_shipped_task_can_be_compared(cli, tmp_path):
+    """The task's own functions get what they returned back from JSON, where a tuple is a list."""
+    folders = [tmp_path / "0", tmp_path / "1"]
+    for seed, folder in enumerate(folders):
+        words = ("--tasks", "*", "--sample", "--no_report", "--model", "dummy", "--model_args", f"seed={seed}")
+        assert cli(*words, "--output_path", folder).code == 0
+    [comparison] = compare([RecordedRun.read(folder) for folder in folders], categories=True)
+    assert len({change.task for change in comparison.changes}) > 80
+    assert not [said for said in comparison.differs if "can't be compared" in said]

@@ -215,3 +215,22 @@ def test_what_stands_after_a_number_is_said(table):
     for way in (as_markdown, as_html):
         assert said in way(table, intervals=True) and said not in way(table)
     assert "% ± is half of the 95% interval." in as_latex(table, intervals=True)
+
+
+def test_a_note_names_the_column_that_it_is_about(perfect, worse):
+    runs = [RecordedRun.read(folder, "one") for folder in (perfect, worse)]
+    for number, run in enumerate(runs):
+        run.results["results"]["mme"]["warnings"] = [f"look at {number}"]
+    table = release_table(runs)
+    notes = [note for note in table.notes if "look at" in note]
+    assert notes == [f"{column}, mme: look at {number}" for number, column in enumerate(table.columns)]
+    assert len(set(table.columns)) == 2
+
+
+def test_two_tasks_with_one_alias_are_two_rows(perfect):
+    run = RecordedRun.read(perfect, "one")
+    rows = run.results["results"]
+    rows["other"] = rows["mme"] = {**rows["mme"], "alias": "MME"}
+    assert {name for name, _ in release_table([run]).rows} == {"mme", "other"}
+    del rows["other"]
+    assert {name for name, _ in release_table([run]).rows} == {"MME"}

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.errors import ConfigError
+from mm_eval.errors import ConfigError, DataError
 from mm_eval.task.blocks import PromptBlock, check_prompt_keys
 from mm_eval.task.dataset import DataSource
 from mm_eval.task.task import PromptStyle, Task
+from mm_eval.task.visuals import visuals_of
 
 CHAT = PromptStyle(chat=True)
 TEXT = {"type": "text", "text": "t"}
@@ -134,3 +135,11 @@ def test_few_shot_examples_have_no_place_in_it(root: Path) -> None:
 def test_it_is_for_generated_answers(root: Path) -> None:
     with pytest.raises(ConfigError, match="doc_to_messages needs output_type generate_until"):
         load(root, interleaved, output_type="multiple_choice", doc_to_choice=["a", "b"])
+
+
+def test_pictures_without_their_type_are_told() -> None:
+    doc = {"image": {"bytes": b"png", "path": None}, "question": "what?"}
+    with pytest.raises(DataError, match=r"no attribute 'convert'. Pictures stand there as bytes \('image'\): give"):
+        visuals_of(lambda doc: [doc["image"].convert("RGB")], doc, PromptBlock("default", {}), "t doc 0")
+    with pytest.raises(DataError, match="KeyError: 'imag'$"):
+        visuals_of(lambda doc: [doc["imag"]], {"image": None}, PromptBlock("default", {}), "t doc 0")

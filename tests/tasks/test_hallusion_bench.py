@@ -31,6 +31,13 @@ def test_gold_answers_get_full_marks_and_wrong_ones_none(cli, tmp_path: Path) ->
         assert [row[f"{name},none"] for name in names] == [mark] * 4 and row["n"] == 12
 
 
+def test_two_runs_can_be_compared_by_every_number(cli, tmp_path: Path) -> None:
+    right, wrong = (answered(cli, tmp_path, "hallusion_bench_image", said).folder for said in (GOLD, ["yes"] * 12))
+    ran = cli("compare", right, wrong)
+    assert ran.code == 0 and "can't be compared" not in ran.out + ran.err
+    assert all(name in ran.out for name in ("average", "aAcc", "fAcc", "qAcc"))
+
+
 def test_the_shares_by_hand(cli, tmp_path: Path) -> None:
     said = list(GOLD)
     said[1] = "Yes, there is no dog"  # both words: unparsed and wrong
