@@ -285,6 +285,8 @@ def _read(
         message = str(error).strip().split("\n")[0]
         if "corresponds to no data" in message:
             raise _no_docs(path, split, where) from error
+        if "BuilderConfig" in message and local and name is not None and (folder := Path(path, name)).is_dir():
+            return _read(str(folder), None, split, options, where, searched, local)  # a folder that no README declares
         if "Unknown split" in message or "BuilderConfig" in message and "not found" in message:
             raise ConfigError(f"{path!r}: {message}", where=where) from error
         raise DataError(

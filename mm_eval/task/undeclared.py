@@ -23,7 +23,9 @@ def with_pictures_declared(rows: Any) -> Any:
         is_list = pa.types.is_list(field.type) or pa.types.is_large_list(field.type)
         inner = field.type.value_type if is_list else field.type
         declared = repr(rows.features[field.name])
-        if "Image(" in declared or not _may_be_picture(inner) or not _is_picture(_first(rows.data.column(field.name))):
+        column = rows.data.column(field.name)
+        empty = not is_list and column.null_count == len(column)  # as image_7 of MMMU, which other configurations fill
+        if "Image(" in declared or not _may_be_picture(inner) or not (empty or _is_picture(_first(column))):
             continue
         picture: Any = datasets.Image()
         rows = rows.cast_column(field.name, datasets.Sequence(picture) if is_list else picture)

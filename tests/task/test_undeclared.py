@@ -68,3 +68,30 @@ def test_other_bytes_and_other_mappings_are_left_alone() -> None:
         "text": ["PNG"],
     })  # fmt: skip
     assert with_pictures_declared(rows).features == rows.features
+
+
+@pytest.mark.parametrize("readme", [True, False])
+@pytest.mark.parametrize("stored", [undeclared, plain_bytes])
+def test_mmmu_in_a_configuration_for_each_subject(
+    cli, tmp_path: Path, stored: Callable[[pa.Table], pa.Table], readme: bool
+) -> None:
+    table = pq.read_table(DATA / "lmms-lab" / "MMMU" / "default" / "validation-00000-of-00001.parquet")
+    subjects = [name.partition("_")[2].rpartition("_")[0] for name in table.column("id").to_pylist()]
+    folder, card = tmp_path / "data" / "MMMU" / "MMMU", "---\nconfigs:\n"
+    for subject in sorted(set(subjects)):
+        (folder / subject).mkdir(parents=True)
+        chosen = table.filter(pa.array([each == subject for each in subjects]))
+        pq.write_table(stored(chosen), folder / subject / "validation-00000-of-00001.parquet")
+        card += f"- config_name: {subject}\n  data_files:\n  - split: validation\n    path: {subject}/validation-*\n"
+    if readme:
+        (folder / "README.md").write_text(card + "---\n", encoding="utf-8")
+    gold = dict(zip(table.column("id").to_pylist(), table.column("answer").to_pylist(), strict=True))
+    answers = [gold[name] for name in sorted(gold, key=lambda name: name.partition("_")[2].rpartition("_")[0])]
+    replay = write_answers(tmp_path / "answers.jsonl", {"mmmu_val": answers})
+    ran = cli(
+        *("--tasks", "mmmu_val", "--model", "replay", "--model_args", f"path={replay}"),
+        "--data_root",
+        tmp_path / "data",
+    )
+    assert ran.code == 0, ran.err
+    assert ran.results["results"]["mmmu_val"]["n"] == len(answers)
