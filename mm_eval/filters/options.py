@@ -28,8 +28,18 @@ def lettered(options: Sequence[Any] | Mapping[str, Any], form: str = "{letter}. 
     return "\n".join(form.format(letter=letter, option=text) for letter, text in by_letter(options).items())
 
 
+def texts_of(values: Any) -> list[str]:
+    """The texts of a list, or of a string that holds a Python list; none for None and a blank string."""
+    if isinstance(values, str):
+        values = _as_list(values, "options") if values.strip() else []
+    return ["" if text is None else str(text) for text in values or ()]
+
+
 def by_letter(options: Sequence[Any] | Mapping[str, Any]) -> dict[str, str]:
-    """{letter: text} of the options that exist. options: a list in order of the letters, or a mapping by letter."""
+    """{letter: text} of the options that exist. options: a list in order of the letters, which may be a Python list as text,
+    or a mapping by letter.
+    """
+    options = texts_of(options) if isinstance(options, str) else options
     items = (
         options.items() if isinstance(options, Mapping) else zip(string.ascii_uppercase, options, strict=False)
     )  # more than 26 options have no letters

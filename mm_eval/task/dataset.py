@@ -15,6 +15,7 @@ from mm_eval.task.decode import reset_pillow
 from mm_eval.task.docs import Docs, fingerprint_of
 from mm_eval.task.hub import hub_answers, hub_cache_only, hub_ids, sample_root, token_of
 from mm_eval.task.media import Places
+from mm_eval.task.undeclared import with_pictures_declared
 
 LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder"})
 """Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
@@ -115,7 +116,7 @@ def load_docs(
 
         try:
             with _no_progress_bar(), (draws or Draws()).used(), load_dataset_from(source):
-                rows = process(rows)
+                rows = with_pictures_declared(process(rows))
         except Exception as error:  # the task's own code
             raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
     if not len(rows):
@@ -279,11 +280,13 @@ def _read(
         with _no_progress_bar() if local else nullcontext():
             if local:
                 options = {**options, **content_cache(datasets.load_dataset_builder, path, name, options)}
-            return datasets.load_dataset(path, name, split=split, **options)
+            return with_pictures_declared(datasets.load_dataset(path, name, split=split, **options))
     except (OSError, ValueError, KeyError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         message = str(error).strip().split("\n")[0]
         if "corresponds to no data" in message:
             raise _no_docs(path, split, where) from error
+        if "BuilderConfig" in message and local and name is not None and (folder := Path(path, name)).is_dir():
+            return _read(str(folder), None, split, options, where, searched, local)  # a folder that no README declares
         if "Unknown split" in message or "BuilderConfig" in message and "not found" in message:
             raise ConfigError(f"{path!r}: {message}", where=where) from error
         raise DataError(

@@ -9,6 +9,8 @@ from typing import Any
 
 from PIL.Image import Image
 
+from mm_eval.filters.options import texts_of
+
 LETTERS = "ABCDE"
 DISCLAIMED = ("Forensic_Detection", "Jigsaw", "Art_Style")
 PICTURES = {
@@ -36,11 +38,13 @@ def doc_to_text(doc: Doc, model_specific_prompt_kwargs: Mapping[str, Any] | None
     block = model_specific_prompt_kwargs or {}
     task = doc["idx"].partition("_")[2].rpartition("_")[0]  # of "val_Art_Style_1"
     form, disclaimer = block.get("form"), block.get("disclaimer", "")
-    before = block.get("pre_prompt", "").replace("{letters}", ", ".join(LETTERS[: len(doc["choices"])]))
+    before = block.get("pre_prompt", "").replace("{letters}", ", ".join(LETTERS[: len(texts_of(doc["choices"]))]))
     if not form:
         return f"{before}{disclaimer if task in DISCLAIMED else ''}{doc['prompt']}"
     names = "".join(f"Image-{number}: <image>\n" for number in range(1, PICTURES.get(task, 0) + 1))
-    options = "\n".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, doc["choices"], strict=False))
+    options = "\n".join(
+        f"{letter}. {choice}" for letter, choice in zip(LETTERS, texts_of(doc["choices"]), strict=False)
+    )
     return str(form.format(pictures=names, question=doc["question"], options=options))
 
 
@@ -65,7 +69,7 @@ def read_choice(answer: str, count: int) -> str | None:
 
 def process_results(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
     """Whether the choice that the benchmark's rule finds is right; an unparsed answer is wrong."""
-    choice = read_choice(results[0], len(doc["choices"]))
+    choice = read_choice(results[0], len(texts_of(doc["choices"])))
     return {"acc": float(choice == doc["answer"]), "__rule__": "choice" if choice else "unparsed"}
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mm_eval.filters.options import texts_of
 from mm_eval.metrics import mean, smooth, stratified_by
 
 LETTERS = "ABCDEFGHIJ"
@@ -22,7 +23,7 @@ Item = tuple[str, float]
 def doc_to_text(doc: Doc, model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
     """The benchmark's own `prompt` between pre_prompt and post_prompt; {letters} in pre_prompt are those of the options."""
     block = model_specific_prompt_kwargs or {}
-    letters = ", ".join(LETTERS[: len(doc["choices"])])
+    letters = ", ".join(LETTERS[: len(texts_of(doc["choices"]))])
     return f"{block.get('pre_prompt', '').replace('{letters}', letters)}{doc['prompt']}{block.get('post_prompt', '')}"
 
 
@@ -40,7 +41,7 @@ def read_character(answer: str) -> str:
 def process_results(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
     """Whether the character is the right letter, or the whole text of the right option (a digit, for counts)."""
     said, letter = read_character(results[0]), doc["answer"].strip("()").lower()
-    options = dict(zip(LETTERS.lower(), doc["choices"], strict=False))
+    options = dict(zip(LETTERS.lower(), texts_of(doc["choices"]), strict=False))
     right = float(said == letter or said == options[letter])
     known = said in options or said in options.values()
     rule = "unparsed" if not said or not known else "letter" if said in options else "option"

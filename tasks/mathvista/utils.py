@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.filters import UNPARSED
+from mm_eval.filters.options import texts_of
 from mm_eval.metrics.mathvista import mathvista_extraction, mathvista_normal
 
 
@@ -22,7 +23,7 @@ def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[st
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str | None], script: bool = False) -> dict[str, Any]:
     """1 if what the response stands for is the answer. A choice found by edit distance alone counts, and is unparsed."""
-    choices, kind = doc["choices"] or [], doc["answer_type"]
+    choices, kind = texts_of(doc["choices"]), doc["answer_type"]
     extraction, rule = mathvista_extraction(results[0] or "", choices, kind)
     answer, known = mathvista_normal(extraction, choices, kind, doc["precision"], script)
     return {"acc": float(answer == doc["answer"]), "__rule__": rule if known else UNPARSED}

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters.options import question_with_options
+from mm_eval.filters.options import is_missing, question_with_options, texts_of
 
 LETTERS = "ABCDE"
 SENTENCE = re.compile(r"The answer is ([A-Z]).")  # the last dot is any character
@@ -34,12 +34,14 @@ def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[st
 
 def doc_to_target(doc: Mapping[str, Any]) -> str:
     """The letter of the right option."""
-    return LETTERS[doc["answer"]]
+    return LETTERS[int(doc["answer"])]
 
 
 def context(doc: Mapping[str, Any]) -> list[str]:
     """What the question comes with; a question with text and picture counts in both classes."""
-    return [name for name, there in (("text", doc["hint"]), ("image", doc["has_image"])) if there] or ["none"]
+    return [name for name, there in (("text", not is_missing(doc["hint"])), ("image", doc["has_image"])) if there] or [
+        "none"
+    ]
 
 
 def grades(doc: Mapping[str, Any]) -> str | None:
@@ -61,7 +63,7 @@ def read_letter(answer: str) -> tuple[str | None, str]:
 def process_results(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
     """One question's score by LLaVA's rule; a letter beyond the options counts as unparsed."""
     letter, rule = read_letter((results[0] or "").strip())
-    is_option = letter is not None and letter in LETTERS[: len(doc["choices"])]
+    is_option = letter is not None and letter in LETTERS[: len(texts_of(doc["choices"]))]
     return {"acc": float(letter == doc_to_target(doc)), "__rule__": rule if is_option else "unparsed"}
 
 
@@ -70,6 +72,6 @@ def process_results_lmms(doc: Mapping[str, Any], results: Sequence[str | None]) 
     answer = (results[0] or "").strip()
     start = answer[0] if re.match(r"[A-Z]\.", answer) else ""
     said = start or (answer.upper() if len(answer) == 1 else "")
-    is_option = bool(said) and said in LETTERS[: len(doc["choices"])]
+    is_option = bool(said) and said in LETTERS[: len(texts_of(doc["choices"]))]
     rule = ("letter and stop" if start else "letter") if is_option else "unparsed"
     return {"acc": float(said == doc_to_target(doc)), "__rule__": rule}

@@ -17,7 +17,7 @@ def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[st
 
 def people(doc: Mapping[str, Any]) -> list[str]:
     """The ten people's answers."""
-    return [given["answer"] for given in doc["answers"]]
+    return [given["answer"] if isinstance(given, Mapping) else str(given) for given in doc["answers"]]
 
 
 def gold_answer(doc: Mapping[str, Any]) -> str | None:
