@@ -31,7 +31,7 @@ def lettered(options: Sequence[Any] | Mapping[str, Any], form: str = "{letter}. 
 def texts_of(values: Any) -> list[str]:
     """The texts of a list, or of a string that holds a Python list; none for None and a blank string."""
     if isinstance(values, str):
-        values = _as_list(values, "options") if values.strip() else []
+        values = as_list(values, "options") if values.strip() else []
     return ["" if text is None else str(text) for text in values or ()]
 
 
