@@ -42,7 +42,8 @@ def _build(task: Task, style: PromptStyle, doc_id: int, doc_ids: Sequence[int], 
     question = task.question(doc, style.block, where)
     check_prompt_keys(task, doc_ids, [style.block])
     task.clusters({doc_id: doc}, {})
-    task.categories(doc)
+    if not task.config.is_shipped:  # of a shipped task, categories whose column the data lacks are left out with a note
+        task.categories(doc)
     scored = not task.config.process_results and task.config.submission is None
     if task.config.doc_to_target is not None and scored and question.target is None:
         raise DataError("doc_to_target gave None, so that no answer could be right.", where=where)

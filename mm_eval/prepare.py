@@ -252,6 +252,11 @@ def _open(
     tasks = _load_tasks(request, configs, sample, missing)
     doc_ids = {name: task.select(request.limit, (request.samples or {}).get(name)) for name, task in tasks.items()}
     notes = loaded.notes + ([_left_out_note(loaded, left_out)] if left_out else [])
+    notes += [
+        f"{name}: the data lacks the column {task.lacking[0]!r} of cluster_key; standard errors go by pictures instead"
+        for name, task in tasks.items()
+        if task.lacking
+    ]
     return OpenedTasks(
         request=request,
         loaded=loaded,

@@ -171,6 +171,13 @@ class TaskConfig:
         return (self.task_alias or self.name) + (f"@{self.format_asked}" if self.format_asked else "")
 
     @property
+    def is_shipped(self) -> bool:
+        """Whether its file came with mm-eval."""
+        from mm_eval.catalog.index import default_folders
+
+        return self.file is not None and any(self.file.is_relative_to(folder) for folder in default_folders())
+
+    @property
     def version(self) -> Any:
         """`metadata.version`, None where there is none."""
         return self.metadata.get("version")

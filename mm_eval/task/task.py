@@ -231,20 +231,30 @@ class Task:
 
     def groups(self, doc_ids: Sequence[int]) -> dict[int, object]:
         """{doc id: key of the docs to request together}: its `cluster_key`, else its picture files, else the doc itself."""
-        if self.config.cluster_key:
+        if self.cluster_columns:
             return self.clusters(dict(self.docs.texts(list(doc_ids))), {})
         keys = self.docs.picture_keys(list(doc_ids))
         return {doc_id: keys.get(doc_id, doc_id) for doc_id in doc_ids}
+
+    @property
+    def cluster_columns(self) -> list[str]:
+        """The columns of `cluster_key`; none for a shipped task whose data lacks one of them (`lacking` names it)."""
+        return [] if self.lacking else _listed(self.config.cluster_key)
+
+    @cached_property
+    def lacking(self) -> list[str]:
+        """The columns of a shipped task's `cluster_key` that the data lacks: a copy of it needs no column that scores nothing."""
+        known = self.docs.columns if self.config.is_shipped else _listed(self.config.cluster_key)
+        return [name for name in _listed(self.config.cluster_key) if name not in known]
 
     def clusters(self, docs: Mapping[int, Doc], digests: Mapping[int, tuple[str, ...]]) -> dict[int, object]:
         """{doc id: its cluster} for standard errors: its `cluster_key`, else its pictures, else the doc itself.
 
         digests: the picture digests of the docs, as far as known.
         """
-        keys = self.config.cluster_key
-        if not keys:
+        names = self.cluster_columns
+        if not names:
             return {doc_id: digests.get(doc_id) or doc_id for doc_id in docs}
-        names = [keys] if isinstance(keys, str) else list(keys)
         found: dict[int, object] = {}
         for doc_id, doc in docs.items():
             if missing := [name for name in names if name not in doc]:
@@ -306,6 +316,10 @@ class Task:
             return ExamplePool(self.docs, same_split=True, **common)
         docs = _load_split(config, source, chosen, key, process)
         return ExamplePool(docs, same_split=chosen == split and len(docs) == len(self.docs), **common)
+
+
+def _listed(names: str | Sequence[str] | None) -> list[str]:
+    return [names] if isinstance(names, str) else list(names or ())
 
 
 def _decoded(loaders: Sequence[PictureLoader], where: str) -> tuple[list[list[str]], int, MMEvalError | None]:
