@@ -79,6 +79,7 @@ class TaskScoring:
 
     def __post_init__(self) -> None:
         self._categories = CategoryDocs(self.task.config.category_levels)
+        self.scores.silent.blocks = tuple(self.task.config.prompt_kwargs)
 
     def samples(self, doc_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
         """Scores the docs and gives one row each, for samples/<task>.jsonl; a row is also a valid replay row."""

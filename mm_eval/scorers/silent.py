@@ -17,11 +17,15 @@ LONGEST = 60
 
 @dataclass
 class SilentAnswers:
-    """Counts a task's generated answers, and those that say nothing. quoted: (doc id, answer) of two of them."""
+    """Counts a task's generated answers, and those that say nothing.
+
+    quoted: (doc id, answer) of two of them. blocks: the names of the task's prompt blocks.
+    """
 
     answers: int = 0
     silent: int = 0
     quoted: list[tuple[int, str]] = field(default_factory=list)
+    blocks: tuple[str, ...] = ()
 
     def add(self, doc_id: int, resps: Sequence[Any], rules: Mapping[str, Sequence[str]]) -> None:
         """The answers to a doc, one a repeat; rules: of each pipeline, the rule that read each of them, or "unparsed"."""
@@ -49,9 +53,10 @@ class SilentAnswers:
         if self.silent * ONE_IN <= self.answers:
             return ""
         shown = " and ".join(f"{_quoted(answer)} (doc {doc_id})" for doc_id, answer in self.quoted)
+        others = f" Its prompt blocks are {', '.join(self.blocks)} (--prompt_key)." if len(self.blocks) > 1 else ""
         return (
             f"{self.silent} of {self.answers} answers are empty or unparsed, such as {shown}. "
-            "Look at the prompt (`mm-eval show`) and the chat template before you use these numbers."
+            f"Look at the prompt (`mm-eval show`) and the chat template before you use these numbers.{others}"
         )
 
 
