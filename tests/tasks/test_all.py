@@ -186,3 +186,11 @@ def test_gold_answers_get_full_marks_and_wrong_ones_none(folder: str) -> None:
         found = re.search(r"; wrong answers score 0 in (\d+) of (\d+)", finding.text)
         if found and finding.task not in PARTLY_RIGHT:
             assert found[1] == found[2], f"{finding.task}: {finding.text}"
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_no_answer_is_cut_at_a_blank_line(name: str) -> None:
+    """A task without `until` stops at a blank line outside chats, which cuts a chain of thought."""
+    for config in MANAGER.load(name).tasks.values():
+        if config.output_type == "generate_until" and name not in ("mme", "seedbench_first_character"):
+            assert "until" in config.generation_kwargs
