@@ -117,7 +117,7 @@ class MMMULetterFilter(Filter):
         text = answer if isinstance(answer, str) else ""
         if not options:
             return found_by(text, f"{self.rule}:open" if text.strip() else UNPARSED)
-        letter, rule = mmmu_letter(text, options, self.rule)
+        letter, rule = mmmu_letter(text.strip(), options, self.rule)  # the benchmark's runs strip what they record
         return None if letter is None else found_by(letter, rule)
 
     def _options(self, doc: Doc) -> list[str]:

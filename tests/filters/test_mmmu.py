@@ -8,7 +8,14 @@ import pytest
 from mm_eval.errors import ConfigError, DataError
 from mm_eval.filters import FILTERS, TRUNCATED, UNPARSED, found_by
 from mm_eval.filters.base import rule_of
-from mm_eval.filters.mmmu import listed_options, mmmu_letter, natural_order, open_answer_is_right, open_answers
+from mm_eval.filters.mmmu import (
+    MMMULetterFilter,
+    listed_options,
+    mmmu_letter,
+    natural_order,
+    open_answer_is_right,
+    open_answers,
+)
 
 OPTIONS = ["cat", "dog", "bird", "fish"]
 ANSWERS = [  # answer, MMMU, MMMU-Pro, lmms-eval; None: drawn at random
@@ -150,3 +157,11 @@ def test_a_long_answer_takes_time_in_proportion() -> None:
         mmmu_letter(text, OPTIONS, "mmmu_pro")
         open_answers(text)
     assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("rule", ["mmmu", "mmmu_pro", "lmms"])
+def test_white_space_around_an_answer_hides_no_letter(rule: str) -> None:
+    """A model often begins with a blank and ends with a newline; the benchmark's own runs strip both."""
+    doc = {"options": repr(list(OPTIONS))}
+    [[said]] = MMMULetterFilter(rule=rule).apply([[" B\n"]], [doc])
+    assert said == "B" and said.rule.startswith(f"{rule}:")
