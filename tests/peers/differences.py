@@ -185,6 +185,20 @@ DIFFERENCES = [
         runs=("shipped-pictures",),
     ),
     Difference(
+        "drawn letters",
+        "lmms-eval draws a letter for an unread answer from one generator of the process; ours has the task's own seed.",
+        fields=("number",),
+        tasks=("mmmu_val_lmms",),
+        runs=("shipped-pictures",),
+    ),
+    Difference(
+        "MMBench's letters",
+        "lmms-eval asks a judge, and without one takes the first letter; ours is VLMEvalKit's rule without its judge.",
+        fields=("number",),
+        tasks=("mmbench_cn_dev",),
+        runs=("shipped-pictures",),
+    ),
+    Difference(
         "RealWorldQA's letters",
         "Ours reads a small letter, and no answer with two letters; lmms-eval's extractor needs a capital and takes the first.",
         fields=("number",),
