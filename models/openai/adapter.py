@@ -177,8 +177,9 @@ class OpenAI(Model):
                     await look()
                 used = self.writing
                 pairs = await work(client, group)
-                if self.writing is None:  # the server was not there at first
-                    await look()
+                if self.writing is None and any(isinstance(found, Answer | TooLong) for _, found in pairs):
+                    await look()  # no server was there at first
+                    self.writing = self.writing or Writing()  # one answers questions and not this: not looked at again
                 too_long = used is None and any(isinstance(found, TooLong) for _, found in pairs)
                 if too_long or self.writing not in (used, used or Writing()):
                     pairs = await work(client, group)

@@ -11,6 +11,7 @@ import random
 import re
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -126,6 +127,7 @@ class Client:
         self.fleet = Fleet(self.urls, self.limits.max_outage, self.limits.deadline)
         self.redactor = Redactor(self.secrets)
         self._refusals = Refusals()
+        self._looks_at = list(self.urls)
 
     async def ask(
         self, path: str, body: Body, read: Callable[[dict[str, Any]], Value], smaller: Smaller | None = None
@@ -179,13 +181,19 @@ class Client:
             await self.gate.rest(wait)
 
     async def look(self, path: str, content: bytes | None = None) -> dict[str, Any]:
-        """The reply of the first server to a request that is not a question; {} where it has no answer.
+        """A server's reply to a request that is not a question; {} where it has no answer.
 
-        content: sent to a path at the server's root; None: a page below base_url is read.
-        One attempt, which changes nothing about how questions are sent. Raises Unreachable.
+        content: sent to a path at the server's root; None: a page below base_url is read. One attempt at each server until one
+        is reached, which changes nothing about how questions are sent. Raises Unreachable.
         """
-        base = self.urls[0] if content is None else self.urls[0].removesuffix("/v1")
-        method = "GET" if content is None else "POST"
+        for url in list(self._looks_at):
+            with suppress(Unreachable):
+                return await self._look_at(url, path, content)
+            self._looks_at.append(self._looks_at.pop(0))  # the next look begins with another server
+        raise Unreachable
+
+    async def _look_at(self, url: str, path: str, content: bytes | None) -> dict[str, Any]:
+        base, method = (url, "GET") if content is None else (url.removesuffix("/v1"), "POST")
         request = httpx.Request(method, httpx.URL(base + path), headers=self.headers, content=content)
         try:
             async with asyncio.timeout(min(LOOK, self.limits.timeout)):

@@ -175,3 +175,38 @@ def test_template_values_are_sent_and_decide_the_request_key() -> None:
     list(without.generate([question([], "q")]))
     assert server.requests[0][1]["chat_template_kwargs"] == {"enable_thinking": False}
     assert request_key(plain, question([], "q")) != request_key(without, question([], "q"))
+
+
+def test_a_fleet_whose_first_server_is_dead_is_looked_at_by_its_next_one() -> None:
+    class HalfDead(Tokenizing):
+        dead = 0
+
+        async def __call__(self, request: httpx.Request) -> httpx.Response:
+            if request.url.host == "dead":
+                self.dead += 1
+                raise httpx.ConnectError("refused")
+            return await super().__call__(request)
+
+    server = HalfDead()
+    found = list(
+        server.model(base_url="http://dead/v1|http://alive/v1").generate([question([], f"q{n}") for n in range(30)])
+    )
+    assert len(found) == 30 and all(isinstance(each, Answer) for _, each in found)
+    assert all(body.get("add_special_tokens") is True for _, body in server.requests)
+
+
+def test_a_server_that_answers_questions_but_never_a_look_is_looked_at_twice() -> None:
+    """A path that a proxy swallows must not cost every question its time limit."""
+
+    class Swallowing(Server):
+        looks = 0
+
+        async def __call__(self, request: httpx.Request) -> httpx.Response:
+            if request.url.path == "/tokenize":
+                self.looks += 1
+                raise httpx.ReadTimeout("swallowed")
+            return await super().__call__(request)
+
+    server = Swallowing(lambda body, nth: echo(body))
+    found = list(server.model().generate([question([], f"q{n}") for n in range(40)]))
+    assert all(isinstance(each, Answer) for _, each in found) and server.looks == 2
