@@ -318,6 +318,11 @@ def test_a_group_of_judged_tasks(judged, server) -> None:
     row = ran.results["groups"]["both"]
     assert ran.code == 3 and row["judge_score,none"] == 1 and row["judge_failed"] == 2, ran.out + ran.err
     assert row["judge_bounds"] == [0.5, 1.0]
+    with serving() as other:
+        more = ("--judge", "openai", "--judge_args", f"base_url={other.url},model=k")
+        judged.command("score", ran.folder, *more)
+    again = json.loads((ran.folder / "results.json").read_text())["groups"]["both"]
+    assert again["judge_score@k,none"] == again["judge_score,none"] == 1
     bare = judged.command(*words, "--no_judge", "--output_path", judged.folder / "bare")
     assert bare.code == 0, bare.err
 
