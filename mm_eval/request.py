@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from math import ceil
@@ -229,6 +231,25 @@ def model_arguments(given: Any) -> Any:
     if not isinstance(given, Mapping):
         return given
     return {name: value if isinstance(value, (str, Mapping, list)) else str(value) for name, value in given.items()}
+
+
+def column_name(name: str, model_args: Mapping[str, Any]) -> str:
+    """A model's name in tables, with "(thinking)" or "(no thinking)" where `chat_template_kwargs` says so.
+
+    One checkpoint that thinks and does not think is two models to the reader of a table.
+
+    >>> column_name("Qwen3-VL-8B", {"chat_template_kwargs": '{"enable_thinking": false}'})
+    'Qwen3-VL-8B (no thinking)'
+    """
+    variables = model_args.get("chat_template_kwargs")
+    if isinstance(variables, str):
+        with suppress(ValueError):
+            variables = json.loads(variables)
+    if isinstance(variables, Mapping):
+        for stated in (variables.get(switch_name) for switch_name in ("enable_thinking", "thinking")):
+            if isinstance(stated, bool):
+                return f"{name} (thinking)" if stated else f"{name} (no thinking)"
+    return name
 
 
 def task_names(tasks: Any, where: str = "") -> tuple[str, ...]:
