@@ -134,7 +134,7 @@ class RecordedRun:
 
     @property
     def model(self) -> str:
-        """The model's name in tables: that in a release file, else of the checkpoint, else of the adapter; and whether it thinks."""
+        """The model's name in tables: that in a release file, else that of the checkpoint or adapter, with whether it thinks."""
         if name := self.name or self.request.get("name"):
             return str(name)
         run = self.results["run"]
