@@ -16,6 +16,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -133,12 +134,16 @@ class FunctionRef:
         """Whether its file, or one beside it that the file imports, imports a package. Imports nothing itself."""
         if self.of_mm_eval:
             return False
-        return any(_imports(file, _stamp(file), package) for file in _with_siblings(self.source()))
+        return any(_imports(file, package) for file in with_siblings(self.source()))
 
     def digest(self) -> str:
         """sha256 over the source of its file and of the files beside it that it imports."""
         path = self.source()
-        return _digest(path, tuple((file, _stamp(file)) for file in _with_siblings(path)))
+        return _digest(path, tuple((file, _stamp(file)) for file in with_siblings(path)))
+
+
+def _imports(path: Path, package: str) -> bool:
+    return any(name.partition(".")[0] == package for name in imported_by(path))
 
 
 def _import_hint(error: ModuleNotFoundError, folder: Path) -> str:
@@ -171,14 +176,14 @@ def _load(path: Path) -> ModuleType:
         if spec is None or spec.loader is None:
             raise ImportError(f"{path} can't be loaded")
         module = importlib.util.module_from_spec(spec)
-        siblings = _with_siblings(path)
+        siblings = with_siblings(path)
         seeds = Seeds()
         for file in siblings:
             if file in _LOADED and file != path:  # imported already, so it does not seed again
                 seeds = seeds.then(_LOADED[file].seeds)
         sys.modules[name] = module
         try:
-            with importing(seeds):
+            with importing(seeds), _around_import(siblings):
                 spec.loader.exec_module(module)
         except BaseException:
             sys.modules.pop(name, None)
@@ -187,6 +192,15 @@ def _load(path: Path) -> ModuleType:
         generators = [stream for loaded in modules if loaded for stream in generators_in(vars(loaded))]
         _LOADED[path] = _Loaded(stamp, module, seeds, [(stream, stream.get()) for stream in generators])
         return module
+
+
+def _around_import(files: Iterable[Path]) -> AbstractContextManager[None]:
+    """Offers lmms-eval's judge module to files that import something of lmms-eval."""
+    if not any(_imports(file, "lmms_eval") for file in files):
+        return nullcontext()
+    from mm_eval.lmms_eval_server import loading
+
+    return loading()
 
 
 def _package(folder: Path) -> str:
@@ -220,23 +234,19 @@ def _parse(path: Path, stamp: tuple[int, int]) -> ast.Module | None:
 
 
 @lru_cache(maxsize=4096)
-def _imports(path: Path, stamp: tuple[int, int], package: str) -> bool:
+def _imported(path: Path, stamp: tuple[int, int]) -> frozenset[str]:
     names: set[str] = set()
     for node in ast.walk(_parse(path, stamp) or ast.Module([], [])):
         if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names.add((node.module or "").partition(".")[0])
-    return package in names
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(names)
 
 
-def texts_in(path: Path) -> set[str]:
-    """The string literals of a file and of the files beside it that it imports; empty if the file is missing."""
-    if not path.is_file():
-        return set()
-    trees = [_parse(file, _stamp(file)) for file in _with_siblings(path)]
-    nodes = (node for tree in trees if tree for node in ast.walk(tree))
-    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+def imported_by(path: Path) -> frozenset[str]:
+    """The dotted names that a file imports with absolute imports, anywhere in it. Imports nothing itself."""
+    return _imported(path, _stamp(path))
 
 
 @lru_cache(maxsize=4096)
@@ -267,7 +277,7 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _top_level(handler.body)
 
 
-def _with_siblings(path: Path) -> list[Path]:
+def with_siblings(path: Path) -> list[Path]:
     """A file and all files beside it that it imports, directly or through others; sorted."""
     found, pending = [], [path]
     while pending:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from mm_eval.errors import ConfigError, ScoringError, did_you_mean
@@ -37,13 +35,10 @@ class ProcessResultsScorer(Scorer):
     fn: Callable[[Doc, list[Any]], Mapping[str, Any]]
 
     def __post_init__(self) -> None:
-        from mm_eval.lmms_eval_compat import NO_KEY, has_judge_key, no_judge
+        from mm_eval.lmms_eval_compat import no_judge
 
         self._unnamed: list[str] = []
-        may_call_judge = has_judge_key(self.fn)  # once: it reads the function's file
-        self._judge_guard: Callable[[], AbstractContextManager[None]] = (
-            nullcontext if may_call_judge else partial(no_judge, NO_KEY)
-        )
+        self._judge_guard = no_judge
 
     @classmethod
     def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
