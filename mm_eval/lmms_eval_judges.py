@@ -16,13 +16,13 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mm_eval.arguments import shortly as shortened
+from mm_eval.arguments import shortly
 from mm_eval.catalog.functions import imported_by, with_siblings
 from mm_eval.errors import JudgeError, MMEvalError
 from mm_eval.lmms_eval_compat import PACKAGE, JudgeCalled
@@ -49,18 +49,23 @@ class Question:
     model: str = ""
 
 
+Lookup = Callable[[Question], "Answer | None"]
+"""The judge's recorded reply, or failure, to a question; None where there is neither."""
+
+
 @dataclass
 class Asked:
     """What one run of a task's function came to.
 
     value: what it returned, where there is neither `pending` nor `error`.
-    questions: those with a known reply, in the order asked. pending: the question that ended it, whose reply is not known.
-    error: the judge failed, or the code could not read its replies.
+    questions, replies: those with a known reply, in the order asked.
+    pending: the question that ended it, which has no reply. error: the judge failed at it, or its replies could not be read.
     """
 
-    replies: Sequence[Answer]
+    lookup: Lookup
     value: Any = None
     questions: list[Question] = field(default_factory=list)
+    replies: list[Answer] = field(default_factory=list)
     pending: Question | None = None
     error: MMEvalError | None = None
 
@@ -68,22 +73,20 @@ class Asked:
         """The known reply to a question. Raises JudgeCalled, now and at every later call, if there is none."""
         if self.pending is not None or self.error is not None:
             self._end()
-        number, text = len(self.questions), _text_of(question)
+        text = _text_of(question)
         same = [place for place, earlier in enumerate(self.questions) if _text_of(earlier) == text]
         if len(same) > RETRIES:
-            said = shortened(str(self.replies[same[-1]].output))
+            said = shortly(str(self.replies[same[-1]].output))
             self.error = JudgeError(f"{len(same)} replies of the judge could not be read, the last: {said}.")
             self._end()
         if same:  # with the options of the first time: some code raises the temperature until a reply fits
             question = replace(self.questions[same[0]], repeat=len(same))
-        if number >= len(self.replies):
-            self.pending = question
-            self._end()
-        found = self.replies[number]
-        if found.error is not None:
-            self.error = found.error
+        found = self.lookup(question)
+        if found is None or found.error is not None:
+            self.pending, self.error = question, None if found is None else found.error
             self._end()
         self.questions.append(question)
+        self.replies.append(found)
         return found
 
     def _end(self) -> NoReturn:
@@ -94,14 +97,14 @@ RUNNING: list[Asked] = []
 """The run of a task's function in progress. Scoring runs one at a time; threads that the function starts belong to it."""
 
 
-def run_judged(call: Callable[[], Any], replies: Sequence[Answer]) -> Asked:
-    """Runs a task's function with the judge's replies to its questions so far, in the order asked.
+def run_judged(call: Callable[[], Any], lookup: Lookup) -> Asked:
+    """Runs a task's function with the judge's recorded replies.
 
     Errors: what the function raises, unless it asked something whose reply is not known.
     """
     from mm_eval.lmms_eval_server import offered
 
-    asked = Asked(replies)
+    asked = Asked(lookup)
     RUNNING.append(asked)
     try:
         with offered(), _without_waiting():

@@ -80,7 +80,8 @@ def load(tmp_path: Path) -> Load:
 
 
 def asked(function: Callable[..., Any], *replies: str, doc: dict[str, Any] = DOC) -> Asked:
-    return run_judged(lambda: function(doc, ["x = -1"]), [Answer(reply) for reply in replies])
+    left = [Answer(reply) for reply in replies]
+    return run_judged(lambda: function(doc, ["x = -1"]), lambda question: left.pop(0) if left else None)
 
 
 def test_a_question_without_a_known_reply_ends_the_function_and_its_own_except_does_not_see_it(load: Load) -> None:
@@ -128,8 +129,10 @@ def test_a_verdict_is_not_read_into_a_reply_that_says_something_else(load: Load)
 def test_a_judge_that_failed_is_an_error_and_never_the_functions_own_zero(load: Load) -> None:
     for text, name in ((GRADED, "graded"), (COMPARED, "compared")):
         function = load(text, name)
-        found = run_judged(lambda f=function: f(DOC, ["x"]), [Answer(None, error=ModelError("the server is gone."))])  # type: ignore[misc]
-        assert found.error is not None and "the server is gone" in str(found.error) and found.pending is None
+        gone = Answer(None, error=ModelError("the server is gone."))
+        found = run_judged(lambda f=function: f(DOC, ["x"]), lambda question: gone)  # type: ignore[misc]
+        assert found.error is not None and "the server is gone" in str(found.error) and found.value is None
+        assert found.pending is not None  # a later run asks it again
 
 
 @pytest.mark.parametrize(
