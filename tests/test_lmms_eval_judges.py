@@ -127,9 +127,9 @@ def test_a_verdict_is_not_read_into_a_reply_that_says_something_else(load: Load)
 
 
 def test_a_judge_that_failed_is_an_error_and_never_the_functions_own_zero(load: Load) -> None:
+    gone = Answer(None, error=ModelError("the server is gone."))
     for text, name in ((GRADED, "graded"), (COMPARED, "compared")):
         function = load(text, name)
-        gone = Answer(None, error=ModelError("the server is gone."))
         found = run_judged(lambda f=function: f(DOC, ["x"]), lambda question: gone)  # type: ignore[misc]
         assert found.error is not None and "the server is gone" in str(found.error) and found.value is None
         assert found.pending is not None  # a later run asks it again
