@@ -1,0 +1,92 @@
+"""What the verdicts on a run will cost: calls, tokens and dollars, before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mm_eval.engine.generation import GenerationOptions
+from mm_eval.engine.model import Model, flatten
+from mm_eval.judging.prompts import judge_instance
+from mm_eval.judging.verdicts import first_value
+from mm_eval.runs.gold import gold_texts
+from mm_eval.task.task import PromptStyle, Task
+from mm_eval.types import Instance
+
+SAMPLED = 20
+"""Docs whose prompts are measured, spread over the task."""
+CHARACTERS = 4
+"""Characters a token, for a judge whose tokenizer is not here."""
+PICTURE = 1000
+"""Tokens of a picture, for such a judge."""
+MADE_UP = "word " * 40
+"""The answer to a doc without a gold answer."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the verdicts of one judge will take at most: every doc is judged, and every reply reaches its cap.
+
+    calls: questions, none asked twice. dollars: None where the judge's prices are unknown. measured: the judge's tokenizer counted.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    reply_tokens: int = 0
+    dollars: float | None = 0.0
+    measured: bool = True
+
+    def __add__(self, other: Estimate) -> Estimate:
+        known = self.dollars is not None and other.dollars is not None
+        return Estimate(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.reply_tokens + other.reply_tokens,
+            (self.dollars or 0) + (other.dollars or 0) if known else None,
+            self.measured and other.measured,
+        )
+
+    def __str__(self) -> str:
+        about = "" if self.measured else "about "
+        tokens = f"{about}{self.prompt_tokens:,} prompt tokens, at most {self.reply_tokens:,} reply tokens"
+        price = "price unknown" if self.dollars is None else f"at most ${self.dollars:,.2f}" if self.dollars else ""
+        return ", ".join(filter(None, (f"{self.calls:,} calls", tokens, price)))
+
+
+def estimate(task: Task, style: PromptStyle, doc_ids: Sequence[int], judge: str, model: Model) -> Estimate:
+    """What a judge's verdicts on these docs will take. Prompts are measured on some docs, with their gold answers."""
+    config = task.config.judged
+    assert config is not None
+    sample = doc_ids[:: max(1, len(doc_ids) // SAMPLED)][:SAMPLED]
+    counts = [[_tokens(model, each) for each in questions] for questions in _questions(task, style, sample, judge, model)]
+    prompts = sum(tokens for questions in counts for tokens, _ in questions)
+    measured = all(exact for questions in counts for _, exact in questions)
+    calls = len(doc_ids) * config.repeats * len(config.steps)
+    prompt_tokens = round(prompts / max(1, len(counts)) * len(doc_ids) * config.repeats)
+    caps = sum(GenerationOptions.from_kwargs(step.generation_kwargs).max_new_tokens for step in config.steps)
+    reply_tokens = len(doc_ids) * config.repeats * caps
+    used = {"prompt_tokens": prompt_tokens, "completion_tokens": reply_tokens}
+    return Estimate(calls, prompt_tokens, reply_tokens, model.dollars(used), measured)
+
+
+def _questions(
+    task: Task, style: PromptStyle, doc_ids: Sequence[int], judge: str, model: Model
+) -> Iterator[list[Instance]]:
+    """The judge's questions about the gold answer of each doc: one for each step."""
+    config = task.config.judged
+    assert config is not None
+    for instance in task.instances(list(doc_ids), style, lambda doc_id: None):
+        answer = next(iter(gold_texts(task, style, instance)), "") or MADE_UP
+        found = []
+        for number in range(len(config.steps)):
+            said = answer if number == 0 else first_value(config.steps[number - 1])
+            found.append(judge_instance(task, judge, number, instance.doc_id, instance.doc, said, chat=model.chat))
+        yield found
+
+
+def _tokens(model: Model, instance: Instance) -> tuple[int, bool]:
+    """(the tokens of a prompt, whether the judge's tokenizer counted them)."""
+    counted = model.preview(instance).tokens
+    if counted is not None:
+        return counted, True
+    return len(flatten(instance)) // CHARACTERS + PICTURE * len(instance.image_digests), False
