@@ -145,8 +145,8 @@ DATA_HOSTS = ("huggingface.co", "hf.co", "github.com", "githubusercontent.com")
 """Hosts that a metric's script or word list may be loaded from."""
 
 NO_CALLS = (
-    "and a failure of that call could not be told from a verdict. State a judge block (`judge:`, with a prompt and a verdict) in "
-    "the task's YAML, and give the judge with --judge"
+    "and a failure of that call could not be told from a verdict. Only mm-eval itself asks a judge: state `judge:` (a prompt and "
+    "a verdict) in the task's YAML, and name the judge with --judge"
 )
 
 

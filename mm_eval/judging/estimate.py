@@ -58,7 +58,9 @@ def estimate(task: Task, style: PromptStyle, doc_ids: Sequence[int], judge: str,
     config = task.config.judged
     assert config is not None
     sample = doc_ids[:: max(1, len(doc_ids) // SAMPLED)][:SAMPLED]
-    counts = [[_tokens(model, each) for each in questions] for questions in _questions(task, style, sample, judge, model)]
+    counts = [
+        [_tokens(model, each) for each in questions] for questions in _questions(task, style, sample, judge, model)
+    ]
     prompts = sum(tokens for questions in counts for tokens, _ in questions)
     measured = all(exact for questions in counts for _, exact in questions)
     calls = len(doc_ids) * config.repeats * len(config.steps)

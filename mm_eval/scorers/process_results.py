@@ -43,7 +43,7 @@ class ProcessResultsScorer(Scorer):
     @classmethod
     def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
         """The metrics by name; aggregation and direction as stated, else as registered, else mean and higher is better."""
-        return [entry if isinstance(entry, Metric) else _declared_metric(entry) for entry in metric_list or ()]
+        return [entry if isinstance(entry, Metric) else declared_metric(entry) for entry in metric_list or ()]
 
     def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
         """The function's values for one doc."""
@@ -95,7 +95,7 @@ class ProcessResultsScorer(Scorer):
         return [(float(ll), bool(greedy)) for ll, greedy in zip(lls.lls, lls.is_greedy, strict=True)]
 
 
-def _declared_metric(entry: Any) -> Metric[Any, Any]:
+def declared_metric(entry: Any) -> Metric[Any, Any]:
     name = entry.get("metric") if isinstance(entry, Mapping) else None
     if not isinstance(name, str):
         if callable(name):
