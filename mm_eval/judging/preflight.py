@@ -15,7 +15,7 @@ from typing import Any
 
 from mm_eval.arguments import shortly
 from mm_eval.engine.ask import Asker, Outcome
-from mm_eval.engine.journal import JournalState
+from mm_eval.engine.journal import Journal, JournalState, add_record
 from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.judging.estimate import Estimate, estimate
 from mm_eval.judging.judges import EXEMPT, Judge, make_judges
@@ -55,11 +55,23 @@ class Kept:
 class Tried:
     """What came of trying the judges.
 
-    records: replies for the journal. notes: what a reader of the table should know.
+    records: replies for the journal. notes: what a reader of the table should know. error: why the run can't begin.
     """
 
     records: list[Mapping[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    error: MMEvalError | None = None
+
+    def check(self) -> None:
+        """Raises the error."""
+        if self.error is not None:
+            raise self.error
+
+    def write(self, journal: Journal, state: JournalState) -> None:
+        """Adds the replies to the journal of the run folder, and to what was read of it."""
+        for record in self.records:
+            journal.put(record)
+            add_record(state, record)
 
 
 @dataclass
@@ -79,24 +91,33 @@ class _Trial:
 def try_judges(opened: OpenedTasks, state: JournalState, progress: Callable[[str], None]) -> Tried:
     """Estimates what the judges will cost, and tries each on a gold and an empty answer to every task that it judges.
 
-    state: the recorded replies; gets the new ones.
-    Errors: ConfigError if a judge does not answer, does not tell the answers apart, or is too expensive.
+    state: the recorded replies; gets the new ones. The error is a ConfigError: a judge does not answer, does not tell the
+        answers apart, or is too expensive.
     """
-    tried, kept = Tried(), Kept()
+    tried = Tried()
+    try:
+        _try_all(opened, state, progress, tried)
+    except MMEvalError as error:
+        tried.error = error
+    opened.notes += tried.notes
+    return tried
+
+
+def _try_all(opened: OpenedTasks, state: JournalState, progress: Callable[[str], None], tried: Tried) -> None:
+    kept = Kept()
     judged = [name for name, task in opened.tasks.items() if task.config.judge is not None]
     asked = [judge for judge in opened.judges if judge.model is not None]
     if not judged or not asked:
-        return tried
+        return
     _check_budget(opened, asked, judged, tried, progress)
     tried.notes += _of_the_same_family(opened, asked)
     if not opened.request.judge_preflight:
-        return tried
+        return
     for judge in (judge for judge in make_judges(opened.request) if judge.adapter not in EXEMPT):
         _try(opened, judge, judged, state, kept, progress, tried)
     for judge in asked:
         judge.preflight = "exempt" if judge.adapter in EXEMPT else "passed"
     tried.records = kept.records
-    return tried
 
 
 def _try(
@@ -224,7 +245,9 @@ def _check_budget(
         total += own
     if budget is not None and total.dollars is not None and total.dollars > budget:
         hint = "Raise the budget, use --limit, or a cheaper judge. Replies are counted at their token cap."
-        raise ConfigError(f"the verdicts may cost ${total.dollars:,.2f}: {total}.", where="--judge_budget", hint=hint)
+        raise ConfigError(
+            f"the verdicts may cost more than ${budget:,.2f}: {total}.", where="--judge_budget", hint=hint
+        )
 
 
 def budget_check(

@@ -27,7 +27,7 @@ from mm_eval.task.decode import IN_FLIGHT, decoding
 from mm_eval.task.media import encoded
 from mm_eval.types import Answer, Instance, Message
 
-from .arguments import check, json_object, key_of, limits_of, number, secrets_of
+from .arguments import check, check_key, json_object, key_of, limits_of, number, secrets_of
 from .names import cap_name, prompt_keys
 from .sampling import drawn_from, note
 
@@ -81,6 +81,7 @@ class OpenAI(Model):
         """Checks arguments, key and proxy. Raises ConfigError before the first request."""
         limits_of(self.args, self.urls)
         secrets_of(self.args)
+        check_key(self.args, self.urls)
         _ = self.prices
         from httpx import InvalidURL
 
