@@ -1,0 +1,98 @@
+"""Tasks of lmms-eval whose own `process_results` asks the judge: their questions as Instances, and the replies for them.
+
+Nothing tells beforehand what such a function asks. It is run with the replies that there are: the question at which it ends is
+the next one. The engine asks these like all others (asking.py), and scoring runs the function once more, when all are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mm_eval.engine.journal import judge_slot
+from mm_eval.errors import JudgeError, MMEvalError
+from mm_eval.judging.prompts import digest_of, doc_of, filled, shown, turns_of
+from mm_eval.judging.verdicts import Chain, Verdicts
+from mm_eval.lmms_eval_judges import Asked, Question
+from mm_eval.scorers.judged_code import row_of_answer
+from mm_eval.scorers.of_task import scorers_of
+from mm_eval.scorers.process_results import ProcessResultsScorer
+from mm_eval.types import Answer, Doc, Instance, Slot
+
+
+@dataclass
+class CodeVerdicts(Verdicts):
+    """The replies of one judge to the questions of a task's own code."""
+
+    def chain(self, doc_id: int, doc: Doc, answer: str, repeat: int = 0) -> Chain:
+        """What the task's code makes of an answer, or the question that it asks next."""
+        [scorer] = scorers_of(self.task.config)
+        assert isinstance(scorer, ProcessResultsScorer)
+        scorer.replies = self.reply
+        instance = Instance("generate_until", self.task.path, doc_id, self.doc(doc_id, doc), resps=[answer])
+        found = scorer.run_docs({doc_id: [instance]})[doc_id]
+        asked = scorer.asked.pop(doc_id, None)
+        if asked is None or found.error is not None:  # it failed without a judge
+            return Chain(error=as_judge_error(found.error, self.where(doc_id)))
+        owed = None if asked.pending is None else self.instance(doc_id, doc, asked.pending)
+        rows = self.rows(asked)
+        value = row_of_answer(found.scores)
+        if asked.error is None and owed is None:
+            return Chain(value, rows=rows)
+        error = self.error(asked, doc_id)
+        rows[-1]["error"] = str(error)
+        return Chain(owed=owed, error=error, unreadable=owed is None, rows=rows)
+
+    def doc(self, doc_id: int, doc: Doc) -> Doc:
+        """The doc as the task's code gets it: with its pictures, decoded when they are looked up."""
+        return doc_of(self.task, doc_id, doc)
+
+    def where(self, doc_id: int) -> str:
+        return f"{self.task.path} doc {doc_id}"
+
+    def reply(self, doc_id: int, question: Question) -> Answer | None:
+        """The recorded reply to a question."""
+        messages, _ = turns_of(question.messages, self.where(doc_id))
+        task = judge_slot(self.task.path, self.judge)
+        return self.lookup(Slot(task, doc_id, question.repeat, digest_of(messages)))
+
+    def instance(self, doc_id: int, doc: Doc, question: Question) -> Instance:
+        """A question for the engine."""
+        messages, pictures = turns_of(question.messages, self.where(doc_id))
+        name = judge_slot(self.task.path, self.judge)
+        instance = Instance("generate_until", name, doc_id, doc, repeat=question.repeat)
+        instance.generation_kwargs = question.generation_kwargs
+        instance.metadata["model"] = question.model
+        return filled(instance, messages, pictures, lambda: pictures, chat=self.chat, asked=self.asks)
+
+    def error(self, asked: Asked, doc_id: int) -> MMEvalError:
+        """Why there is no verdict."""
+        return as_judge_error(asked.error, self.where(doc_id))
+
+    def rows(self, asked: Asked) -> list[dict[str, Any]]:
+        """The questions that were asked, for samples/: each with its last reply."""
+        found: dict[int, dict[str, Any]] = {}
+        questions: Sequence[Question] = [*asked.questions, *([asked.pending] if asked.pending is not None else [])]
+        for number, question in enumerate(questions):
+            messages, _ = turns_of(question.messages, "")
+            row = found.setdefault(
+                digest_of(messages),
+                {"prompt": shown(messages), "reply": None, "verdict": None, "model": None, "attempts": 0},
+            )
+            if number < len(asked.replies):
+                answer = asked.replies[number]
+                said = str(answer.output)
+                row.update(reply=said, verdict=said, model=answer.model or None, attempts=row["attempts"] + 1)
+        return list(found.values())
+
+
+def as_judge_error(error: Exception | None, where: str) -> MMEvalError:
+    """The error of a doc without a verdict."""
+    if error is None:
+        return JudgeError("it was not judged.", where=where)
+    if isinstance(error, MMEvalError) and error.owner in ("judge", "scoring"):
+        return error.located(where)
+    what = error.what if isinstance(error, MMEvalError) else f"{type(error).__name__}: {error}"
+    hint = error.hint if isinstance(error, MMEvalError) else ""
+    return JudgeError(f"the judge did not answer: {what}", where=where, hint=hint)
