@@ -148,6 +148,10 @@ NO_CALLS = (
     "and a failure of that call could not be told from a verdict. Only mm-eval itself asks a judge: state `judge:` (a prompt and "
     "a verdict) in the task's YAML, and name the judge with --judge"
 )
+"""Why a task's code opens no connection."""
+
+NO_SOCKET = "which a task with `judge` may not: mm-eval asks the judge itself (--judge)"
+"""The same for a task that states `judge`."""
 
 
 class JudgeCalled(BaseException):
@@ -165,8 +169,11 @@ def refuse_judge(name: str) -> NoReturn:
 
 
 @contextmanager
-def no_judge() -> Iterator[None]:
-    """Inside, a connection to any host but DATA_HOSTS is a ScoringError. So is a call of lmms-eval's judge that is not served."""
+def no_judge(why: str = NO_CALLS) -> Iterator[None]:
+    """Inside, a connection to any host but DATA_HOSTS is a ScoringError that ends with `why`.
+
+    So is a call of lmms-eval's judge that is not served.
+    """
     original = socket.getaddrinfo
 
     def refuse(host: Any, *args: Any, **kwargs: Any) -> Any:
@@ -184,7 +191,7 @@ def no_judge() -> Iterator[None]:
     finally:
         socket.getaddrinfo = original
     if _REFUSED:
-        raise ScoringError(f"the task's code calls {_REFUSED[0]} by itself, {NO_CALLS}.")
+        raise ScoringError(f"the task's code calls {_REFUSED[0]} by itself, {why}.")
 
 
 # ------------------------------------------------------------------ aggregation functions

@@ -7,23 +7,25 @@ engine asks the question like any other, and `process_results` runs again from t
 every reply is recorded, and a judge that fails is a failure of the judge, never the 0 or -1 of the task's code.
 
 The judge is the one of `--judge`, whatever model the code names. Temperature and token cap are those of the code. The same
-question again within one doc means that the code could not read the reply: it gets a further one, at most RETRIES times.
+question again within one doc means that the code could not read the reply: it gets a further one, `--judge_retries` times.
 """
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import json
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mm_eval.arguments import shortly
-from mm_eval.catalog.functions import imported_by, with_siblings
+from mm_eval.catalog.functions import parsed
 from mm_eval.errors import JudgeError, MMEvalError
 from mm_eval.lmms_eval_compat import PACKAGE, JudgeCalled
 
@@ -63,31 +65,38 @@ class Asked:
     """
 
     lookup: Lookup
+    retries: int = RETRIES
     value: Any = None
     questions: list[Question] = field(default_factory=list)
     replies: list[Answer] = field(default_factory=list)
     pending: Question | None = None
     error: MMEvalError | None = None
 
+    @property
+    def owes(self) -> bool:
+        """Whether it has no value, because a reply is missing or could not be read."""
+        return self.pending is not None or self.error is not None
+
     def reply(self, question: Question) -> Answer:
         """The known reply to a question. Raises JudgeCalled, now and at every later call, if there is none."""
-        if self.pending is not None or self.error is not None:
+        if self.owes:
             self._end()
         text = _text_of(question)
         same = [place for place, earlier in enumerate(self.questions) if _text_of(earlier) == text]
-        if len(same) > RETRIES:
-            said = shortly(str(self.replies[same[-1]].output))
-            self.error = JudgeError(f"{len(same)} replies of the judge could not be read, the last: {said}.")
-            self._end()
         if same:  # with the options of the first time: some code raises the temperature until a reply fits
             question = replace(self.questions[same[0]], repeat=len(same))
-        found = self.lookup(question)
+        found = self.lookup(question) if len(same) <= self.retries else None
         if found is None or found.error is not None:
-            self.pending, self.error = question, None if found is None else found.error
+            self.pending = question if len(same) <= self.retries else None
+            if found is not None:
+                self.error = found.error
+            elif same:
+                said = shortly(str(self.replies[same[-1]].output))
+                self.error = JudgeError(f"the judge's reply could not be read, {len(same)} times; the last: {said}.")
             self._end()
         self.questions.append(question)
         self.replies.append(found)
-        return found
+        return found if str(found.output).strip() else self.reply(question)  # its code would make a 0 of an empty reply
 
     def _end(self) -> NoReturn:
         raise JudgeCalled(MODULE)
@@ -97,22 +106,22 @@ RUNNING: list[Asked] = []
 """The run of a task's function in progress. Scoring runs one at a time; threads that the function starts belong to it."""
 
 
-def run_judged(call: Callable[[], Any], lookup: Lookup) -> Asked:
-    """Runs a task's function with the judge's recorded replies.
+def run_judged(call: Callable[[], Any], lookup: Lookup, retries: int = RETRIES) -> Asked:
+    """Runs a task's function with the judge's recorded replies. retries: further replies to a question that it asks again.
 
     Errors: what the function raises, unless it asked something whose reply is not known.
     """
     from mm_eval.lmms_eval_server import offered
 
-    asked = Asked(lookup)
+    asked = Asked(lookup, retries)
     RUNNING.append(asked)
     try:
         with offered(), _without_waiting():
             value = call()
-        if asked.pending is None and asked.error is None:  # a bare `except` of the function may have caught their end
+        if not asked.owes:  # a bare `except` of the function may have caught their end
             asked.value = value
     except (JudgeCalled, Exception):
-        if asked.pending is None and asked.error is None:
+        if not asked.owes:
             raise  # its own error, or a connection of its own
     finally:
         RUNNING.remove(asked)
@@ -146,17 +155,69 @@ def _text_of(question: Question) -> str:
     return json.dumps(question.messages, sort_keys=True, default=pixels)
 
 
-def asks_judge(file: Path) -> bool:
-    """Whether a task's file imports the module. Files beside it and of lmms-eval's tasks are followed; it must be loaded."""
-    found, pending = set[Path](), with_siblings(file)
-    while pending:
-        path = pending.pop()
-        if path in found or not path.is_file():
+# ------------------------------------------------------------------ which functions ask
+def asks_judge(file: Path, function: str) -> bool:
+    """Whether a function of a file uses the module, directly or through what it names. Nothing is imported.
+
+    Files beside it and files of lmms-eval's tasks are followed, name by name: a file may have functions of both kinds.
+    """
+    return _reaches(file, function, set())
+
+
+def _reaches(file: Path, name: str, seen: set[tuple[Path, str]]) -> bool:
+    if (file, name) in seen or not file.is_file():
+        return False
+    seen.add((file, name))
+    tree = parsed(file)
+    for top in tree.body if tree else ():
+        if not (name == "*" or name in _bound(top)):
             continue
-        found.add(path)
-        for name in imported_by(path):
-            if name == MODULE or name.startswith(f"{MODULE}."):
+        for node in ast.walk(top):
+            if isinstance(node, ast.Name) and _reaches(file, node.id, seen):
                 return True
-            if name.startswith(f"{PACKAGE}.tasks.") and (module := sys.modules.get(name)) is not None:
-                pending.append(Path(getattr(module, "__file__", None) or "-"))
+            if isinstance(node, (ast.Import, ast.ImportFrom)) and _imports_it(file, node, name, node is top, seen):
+                return True
     return False
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """The names that a statement at the top of a file defines; of `if`, `try` and `with` those inside."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {node.name}
+    names = {found.id for found in ast.walk(node) if isinstance(found, ast.Name) and isinstance(found.ctx, ast.Store)}
+    for found in ast.walk(node):
+        if isinstance(found, (ast.Import, ast.ImportFrom)):
+            names |= {(alias.asname or alias.name).partition(".")[0] for alias in found.names}
+        elif isinstance(found, (ast.FunctionDef, ast.ClassDef)):
+            names.add(found.name)
+    return names
+
+
+def _imports_it(
+    file: Path, node: ast.Import | ast.ImportFrom, name: str, at_top: bool, seen: set[tuple[Path, str]]
+) -> bool:
+    """Whether an import brings the module, or a name that uses it. at_top: only what binds `name` counts."""
+    for alias in node.names:
+        if at_top and name not in ("*", (alias.asname or alias.name).partition(".")[0]):
+            continue
+        module = alias.name if isinstance(node, ast.Import) else node.module or ""
+        for dotted in (module, f"{module}.{alias.name}"):
+            if dotted == MODULE or dotted.startswith(f"{MODULE}."):
+                return True
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            files = [file.parent / f"{module or alias.name}.py"]
+        elif module.startswith(f"{PACKAGE}.tasks."):
+            files = [root.joinpath(*module.split(".")[1:]).with_suffix(".py") for root in _roots()]
+        else:
+            continue
+        wanted = alias.name if isinstance(node, ast.ImportFrom) and module else "*"
+        if any(_reaches(each, wanted, seen) for each in files):
+            return True
+    return False
+
+
+@lru_cache(maxsize=1)
+def _roots() -> list[Path]:
+    """The folders of lmms-eval's package, where it is installed."""
+    spec = importlib.util.find_spec(PACKAGE)
+    return [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec is not None else []

@@ -26,9 +26,9 @@ from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.ranks import Signs, all_have_read, launched, wait_for_ranks
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.judging.asking import JudgePass, docs_to_judge
+from mm_eval.judging.code import verdicts_of
 from mm_eval.judging.judges import check_stated, for_scoring, identity_of, record_judges
 from mm_eval.judging.preflight import Tried, budget_check, try_judges
-from mm_eval.judging.verdicts import Verdicts
 from mm_eval.notes import notes_of, problems_of
 from mm_eval.pending import find_pending
 from mm_eval.prepare import OpenedTasks, Prepared, prepare, prepare_from_spec
@@ -302,7 +302,7 @@ def _score_tasks(
     scores: dict[str, TaskScores] = {}
     submissions: list[Submission] = []
     for name, task in opened.tasks.items():
-        sources = {judge.name: Verdicts(task, judge.name, state.slots.get) for judge in opened.judges}
+        sources = {judge.name: verdicts_of(task, judge.name, state.slots.get) for judge in opened.judges}
         scorers = with_judges(task.config, opened.scorers[name], sources)
         scoring = TaskScoring(task, opened.styles[name], scorers, state.slots.get)
         rows = _counted(scoring.samples(opened.doc_ids[name]), progress)

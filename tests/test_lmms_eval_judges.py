@@ -15,7 +15,7 @@ from PIL import Image
 from mm_eval.catalog.functions import FunctionRef
 from mm_eval.errors import ConfigError, ModelError, ScoringError
 from mm_eval.lmms_eval_compat import no_judge
-from mm_eval.lmms_eval_judges import RETRIES, Asked, asks_judge, run_judged
+from mm_eval.lmms_eval_judges import RETRIES, Asked, _roots, asks_judge, run_judged
 from mm_eval.lmms_eval_prompts import binary_of, object_of, pair_of
 from mm_eval.types import Answer
 
@@ -114,7 +114,9 @@ def test_a_reply_that_cannot_be_read_is_asked_for_again_with_the_first_options_a
     assert dict(again.pending.generation_kwargs)["temperature"] == 0.0  # its code raises it to 2
     assert asked(function, "well", "0.3").value["score"] == 0.3
     failed = asked(function, *["well"] * (RETRIES + 1))
-    assert failed.value is None and "3 replies of the judge could not be read, the last: 'well'" in str(failed.error)
+    assert failed.value is None and "the judge's reply could not be read, 3 times; the last: 'well'" in str(
+        failed.error
+    )
     assert time.monotonic() - began < 20  # its code waits 30 s before each question
 
 
@@ -236,21 +238,33 @@ def test_a_file_that_asks_while_it_is_imported_is_a_fault_of_the_config(load: Lo
         load(text, "f")
 
 
-def test_which_files_ask(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = {
-        "direct.py": COMPARED,
-        "late.py": "def f(doc, results):\n    from lmms_eval.llm_judge.protocol import Request\n",
-        "beside.py": "from .direct import compared\n",
-        "other.py": "from lmms_eval.tasks.made_up import evals\ndef f(): pass\n",
-        "none.py": "# lmms_eval.llm_judge\nimport json\n",
-    }
-    for name, text in files.items():
+FILES = {
+    "direct.py": COMPARED + "\ndef plain(doc, results):\n    return {'acc': len(results)}\n",
+    "late.py": "def f(doc, results):\n    from lmms_eval.llm_judge.protocol import Request\ndef g(doc, results): pass\n",
+    "beside.py": "from .direct import compared as f, plain as g\n",
+    "whole.py": "from . import late\ndef f(doc, results):\n    return late.f(doc, results)\ndef g(doc, results): pass\n",
+    "task.py": "from lmms_eval.tasks.made_up.evals import Evaluator\nthe = Evaluator()\n"
+    "def f(doc, results):\n    return the.right(doc)\ndef g(doc, results): pass\n",
+    "tried.py": "try:\n    from lmms_eval.llm_judge import get_server\nexcept ImportError:\n    get_server = None\n"
+    "def f(doc, results):\n    return get_server()\ndef g(doc, results): pass\n",
+    "none.py": "# lmms_eval.llm_judge\nimport json\ndef f(doc, results):\n    return json.dumps(f)\ndef g(): pass\n",
+}
+
+
+def test_which_functions_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_up = tmp_path / "lmms_eval" / "tasks" / "made_up"
+    made_up.mkdir(parents=True)
+    (tmp_path / "lmms_eval" / "__init__.py").write_text("raise ImportError('it is not imported')\n")
+    (made_up / "evals.py").write_text(COMPARED)
+    monkeypatch.syspath_prepend(tmp_path)
+    _roots.cache_clear()
+    for name, text in FILES.items():
         (tmp_path / name).write_text(text)
-    assert [asks_judge(tmp_path / name) for name in files] == [True, True, True, False, False]
-    module = type(sys)("lmms_eval.tasks.made_up.evals")
-    module.__file__ = str(tmp_path / "late.py")
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    assert asks_judge(tmp_path / "other.py")
+    assert asks_judge(tmp_path / "direct.py", "compared") and not asks_judge(tmp_path / "direct.py", "plain")
+    found = {name: asks_judge(tmp_path / name, "f") for name in FILES if name != "direct.py"}
+    assert found == {**dict.fromkeys(found, True), "none.py": False}
+    assert not any(asks_judge(tmp_path / name, "g") for name in found)
+    _roots.cache_clear()
 
 
 def test_a_real_module_stands_as_before_afterwards(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:

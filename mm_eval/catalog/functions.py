@@ -134,16 +134,12 @@ class FunctionRef:
         """Whether its file, or one beside it that the file imports, imports a package. Imports nothing itself."""
         if self.of_mm_eval:
             return False
-        return any(_imports(file, package) for file in with_siblings(self.source()))
+        return any(_imports(file, _stamp(file), package) for file in _with_siblings(self.source()))
 
     def digest(self) -> str:
         """sha256 over the source of its file and of the files beside it that it imports."""
         path = self.source()
-        return _digest(path, tuple((file, _stamp(file)) for file in with_siblings(path)))
-
-
-def _imports(path: Path, package: str) -> bool:
-    return any(name.partition(".")[0] == package for name in imported_by(path))
+        return _digest(path, tuple((file, _stamp(file)) for file in _with_siblings(path)))
 
 
 def _import_hint(error: ModuleNotFoundError, folder: Path) -> str:
@@ -176,7 +172,7 @@ def _load(path: Path) -> ModuleType:
         if spec is None or spec.loader is None:
             raise ImportError(f"{path} can't be loaded")
         module = importlib.util.module_from_spec(spec)
-        siblings = with_siblings(path)
+        siblings = _with_siblings(path)
         seeds = Seeds()
         for file in siblings:
             if file in _LOADED and file != path:  # imported already, so it does not seed again
@@ -196,7 +192,7 @@ def _load(path: Path) -> ModuleType:
 
 def _around_import(files: Iterable[Path]) -> AbstractContextManager[None]:
     """Offers lmms-eval's judge module to files that import something of lmms-eval."""
-    if not any(_imports(file, "lmms_eval") for file in files):
+    if not any(_imports(file, _stamp(file), "lmms_eval") for file in files):
         return nullcontext()
     from mm_eval.lmms_eval_server import loading
 
@@ -234,19 +230,19 @@ def _parse(path: Path, stamp: tuple[int, int]) -> ast.Module | None:
 
 
 @lru_cache(maxsize=4096)
-def _imported(path: Path, stamp: tuple[int, int]) -> frozenset[str]:
+def _imports(path: Path, stamp: tuple[int, int], package: str) -> bool:
     names: set[str] = set()
     for node in ast.walk(_parse(path, stamp) or ast.Module([], [])):
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return frozenset(names)
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add((node.module or "").partition(".")[0])
+    return package in names
 
 
-def imported_by(path: Path) -> frozenset[str]:
-    """The dotted names that a file imports with absolute imports, anywhere in it. Imports nothing itself."""
-    return _imported(path, _stamp(path))
+def parsed(path: Path) -> ast.Module | None:
+    """The syntax tree of a file; None if it has errors."""
+    return _parse(path, _stamp(path))
 
 
 @lru_cache(maxsize=4096)
@@ -277,7 +273,7 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _top_level(handler.body)
 
 
-def with_siblings(path: Path) -> list[Path]:
+def _with_siblings(path: Path) -> list[Path]:
     """A file and all files beside it that it imports, directly or through others; sorted."""
     found, pending = [], [path]
     while pending:

@@ -6,19 +6,22 @@ the next one. The engine asks these like all others (asking.py), and scoring run
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mm_eval.engine.journal import judge_slot
 from mm_eval.errors import JudgeError, MMEvalError
 from mm_eval.judging.prompts import digest_of, doc_of, filled, shown, turns_of
-from mm_eval.judging.verdicts import Chain, Verdicts
+from mm_eval.judging.verdicts import Chain, Lookup, Verdicts
 from mm_eval.lmms_eval_judges import Asked, Question
-from mm_eval.scorers.judged_code import row_of_answer
+from mm_eval.scorers.judged import DocVerdict
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.scorers.process_results import ProcessResultsScorer
-from mm_eval.types import Answer, Doc, Instance, Slot
+from mm_eval.task.task import Task
+from mm_eval.types import Answer, Doc, Instance, Slot, judge_slot
+
+MOST = 1000
+"""Replies to one question that scoring reads."""
 
 
 @dataclass
@@ -29,20 +32,28 @@ class CodeVerdicts(Verdicts):
         """What the task's code makes of an answer, or the question that it asks next."""
         [scorer] = scorers_of(self.task.config)
         assert isinstance(scorer, ProcessResultsScorer)
-        scorer.replies = self.reply
-        instance = Instance("generate_until", self.task.path, doc_id, self.doc(doc_id, doc), resps=[answer])
+        scorer.replies = self
+        instance = Instance("generate_until", self.task.path, doc_id, doc, resps=[answer])
         found = scorer.run_docs({doc_id: [instance]})[doc_id]
-        asked = scorer.asked.pop(doc_id, None)
-        if asked is None or found.error is not None:  # it failed without a judge
+        asked = scorer.asked.get(doc_id)
+        if asked is None or found.error is not None:  # its code failed, with or without a judge
             return Chain(error=as_judge_error(found.error, self.where(doc_id)))
-        owed = None if asked.pending is None else self.instance(doc_id, doc, asked.pending)
         rows = self.rows(asked)
-        value = row_of_answer(found.scores)
-        if asked.error is None and owed is None:
-            return Chain(value, rows=rows)
+        if not asked.owes:
+            return Chain({name: values[0] for name, values in found.scores.items()}, rows=rows)
         error = self.error(asked, doc_id)
         rows[-1]["error"] = str(error)
+        owed = None if asked.pending is None else self.instance(doc_id, doc, asked.pending)
         return Chain(owed=owed, error=error, unreadable=owed is None, rows=rows)
+
+    def outcome(self, doc_id: int, asked: Asked) -> DocVerdict:
+        """What samples/ shows of a doc that was scored, and why it has no verdict."""
+        rows = self.rows(asked)
+        self.models.update(row["model"] for row in rows if row["model"])
+        error = self.error(asked, doc_id) if asked.owes else None
+        if error is not None and rows:
+            rows[-1]["error"] = str(error)
+        return DocVerdict(None, error, rows[0] if len(rows) == 1 else rows)
 
     def doc(self, doc_id: int, doc: Doc) -> Doc:
         """The doc as the task's code gets it: with its pictures, decoded when they are looked up."""
@@ -96,3 +107,25 @@ def as_judge_error(error: Exception | None, where: str) -> MMEvalError:
     what = error.what if isinstance(error, MMEvalError) else f"{type(error).__name__}: {error}"
     hint = error.hint if isinstance(error, MMEvalError) else ""
     return JudgeError(f"the judge did not answer: {what}", where=where, hint=hint)
+
+
+def verdicts_of(
+    task: Task, judge: str, lookup: Lookup, retries: int = 0, chat: bool = True, asks: bool = False
+) -> Verdicts:
+    """The verdicts of a judge on a task, whether its `judge:` states the questions or its own code asks them.
+
+    retries: not used for scoring, where every recorded reply is read.
+    """
+    judged = task.config.judged
+    if judged is not None and judged.by_code:
+        return CodeVerdicts(task, judge, lookup, retries if asks else MOST, chat, asks)
+    return Verdicts(task, judge, lookup, retries, chat, asks)
+
+
+def first_questions(task: Task, doc_ids: Sequence[int], answer: str = "answer") -> Iterator[Instance]:
+    """The first question about each of these docs; a doc about which none is asked is left out."""
+    verdicts = CodeVerdicts(task, "", lambda slot: None, MOST)
+    for doc_id, doc in task.docs.texts(list(doc_ids)):
+        owed = verdicts.chain(doc_id, doc, answer).owed
+        if owed is not None:
+            yield owed

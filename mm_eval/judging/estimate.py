@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Model, flatten
+from mm_eval.judging.code import first_questions
 from mm_eval.judging.prompts import judge_instance
 from mm_eval.judging.verdicts import first_value
 from mm_eval.runs.gold import gold_texts
@@ -27,7 +28,8 @@ MADE_UP = "word " * 40
 class Estimate:
     """What the verdicts of one judge will take at most: every doc is judged, and every reply reaches its cap.
 
-    calls: questions, none asked twice. dollars: None where the judge's prices are unknown. measured: the judge's tokenizer counted.
+    calls: questions, none asked twice. dollars: None where the judge's prices are unknown.
+    measured: the judge's own tokenizer counted.
     """
 
     calls: int = 0
@@ -58,14 +60,14 @@ def estimate(task: Task, style: PromptStyle, doc_ids: Sequence[int], judge: str,
     config = task.config.judged
     assert config is not None
     sample = doc_ids[:: max(1, len(doc_ids) // SAMPLED)][:SAMPLED]
-    counts = [
-        [_tokens(model, each) for each in questions] for questions in _questions(task, style, sample, judge, model)
-    ]
+    asked = list(_questions(task, style, sample, judge, model))
+    options = [each.generation_kwargs for each in next(iter(asked), [])]
+    counts = [[_tokens(model, each) for each in questions] for questions in asked]
     prompts = sum(tokens for questions in counts for tokens, _ in questions)
     measured = all(exact for questions in counts for _, exact in questions)
-    calls = len(doc_ids) * config.repeats * len(config.steps)
+    calls = len(doc_ids) * config.repeats * max(1, len(config.steps))
     prompt_tokens = round(prompts / max(1, len(counts)) * len(doc_ids) * config.repeats)
-    caps = sum(GenerationOptions.from_kwargs(step.generation_kwargs).max_new_tokens for step in config.steps)
+    caps = sum(GenerationOptions.from_kwargs(kwargs).max_new_tokens for kwargs in options)
     reply_tokens = len(doc_ids) * config.repeats * caps
     used = {"prompt_tokens": prompt_tokens, "completion_tokens": reply_tokens}
     return Estimate(calls, prompt_tokens, reply_tokens, model.dollars(used), measured)
@@ -74,11 +76,14 @@ def estimate(task: Task, style: PromptStyle, doc_ids: Sequence[int], judge: str,
 def _questions(
     task: Task, style: PromptStyle, doc_ids: Sequence[int], judge: str, model: Model
 ) -> Iterator[list[Instance]]:
-    """The judge's questions about the gold answer of each doc: one for each step."""
+    """The judge's questions about the gold answer of each doc: one for each step; of a task's own code the first one."""
     config = task.config.judged
     assert config is not None
     for instance in task.instances(list(doc_ids), style, lambda doc_id: None):
         answer = next(iter(gold_texts(task, style, instance)), "") or MADE_UP
+        if config.by_code:
+            yield list(first_questions(task, [instance.doc_id], answer))
+            continue
         found = []
         for number in range(len(config.steps)):
             said = answer if number == 0 else first_value(config.steps[number - 1])

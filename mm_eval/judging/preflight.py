@@ -17,6 +17,7 @@ from mm_eval.arguments import shortly
 from mm_eval.engine.ask import Asker, Outcome
 from mm_eval.engine.journal import Journal, JournalState, add_record
 from mm_eval.errors import ConfigError, MMEvalError, ModelError
+from mm_eval.judging.code import verdicts_of
 from mm_eval.judging.estimate import Estimate, estimate
 from mm_eval.judging.judges import EXEMPT, Judge, make_judges
 from mm_eval.judging.verdicts import Chain, Verdicts
@@ -105,7 +106,7 @@ def try_judges(opened: OpenedTasks, state: JournalState, progress: Callable[[str
 
 def _try_all(opened: OpenedTasks, state: JournalState, progress: Callable[[str], None], tried: Tried) -> None:
     kept = Kept()
-    judged = [name for name, task in opened.tasks.items() if task.config.judge is not None]
+    judged = [name for name, task in opened.tasks.items() if task.config.judged is not None]
     asked = [judge for judge in opened.judges if judge.model is not None]
     if not judged or not asked:
         return
@@ -139,7 +140,7 @@ def _try(
             tried.notes.append(f"{name}: no gold answer is known, so the judge {judge.name} was not tried on it")
             continue
         retries = opened.request.judge_retries
-        verdicts = Verdicts(task, judge.name, state.slots.get, retries, model.chat, asks=True)
+        verdicts = verdicts_of(task, judge.name, state.slots.get, retries, model.chat, asks=True)
         trials.append(_Trial(task, name, verdicts, *gold))
     progress(f"judge {judge.name}, to try it" if model.local else f"a first verdict of judge {judge.name}")
     try:
@@ -204,7 +205,9 @@ def _score(opened: OpenedTasks, trial: _Trial, answer: str) -> float | None:
     """The task's judged number over the one doc, negative where lower is better; None where it has no such number."""
     own = Slot(trial.task.path, trial.doc_id)
     [*_, judged] = with_judges(
-        trial.task.config, scorers_of(trial.task.config), {trial.verdicts.judge: replace(trial.verdicts, asks=False)}
+        trial.task.config,
+        scorers_of(trial.task.config),
+        {trial.verdicts.judge: verdicts_of(trial.task, trial.verdicts.judge, trial.verdicts.lookup)},
     )
     if isinstance(judged, Judged):  # whether or not the task's rules can read the answer
         judged.judge = replace(judged.judge, only_unparsed=False)

@@ -18,6 +18,7 @@ from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.judge import JudgeConfig
 from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
 from mm_eval.filters.base import UNPARSED, FilterEnsemble
+from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.metric import Metric
 from mm_eval.scorers.base import DEFAULT_BOOTSTRAP_ITERS, Scorer
 from mm_eval.scorers.process_results import declared_metric
@@ -179,6 +180,11 @@ def judge_metrics(config: TaskConfig) -> list[Metric[Any, Any]]:
     return [] if judge is None or judge.replaces_rules else [declared_metric(entry) for entry in judge.metric_list]
 
 
+def judge_aggregations(config: TaskConfig) -> dict[str, Callable[..., float]]:
+    """{metric: its aggregation} of a task's judge."""
+    return {metric.name: metric.aggregation or mean for metric in judge_metrics(config)}
+
+
 def with_judges(config: TaskConfig, scorers: Sequence[Scorer], sources: Mapping[str, VerdictSource]) -> list[Scorer]:
     """The scorers of a task with those of its judges. sources: by the judges' names, the first judge first.
 
@@ -196,8 +202,11 @@ def with_judges(config: TaskConfig, scorers: Sequence[Scorer], sources: Mapping[
             from mm_eval.scorers.of_task import scorers_of
 
             inners = scorers if not number else scorers_of(config)  # each with its own state
+            kind = Judged
+            if judge.by_code:
+                from mm_eval.scorers.judged_code import JudgedCode as kind
             for inner in inners:
-                found.append(Judged(name=inner.name, filter=inner.filter, metrics=inner.metrics, inner=inner, **common))
+                found.append(kind(name=inner.name, filter=inner.filter, metrics=inner.metrics, inner=inner, **common))
         else:
             made = Judged(name="none", filter=FilterEnsemble("none", []), metrics=judge_metrics(config), **common)
             made.draws = config.draws()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mm_eval.errors import ConfigError, ScoringError, did_you_mean
 from mm_eval.metrics.aggregation import mean
@@ -12,7 +13,10 @@ from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import is_tied
 from mm_eval.metrics.metric import METRICS, Metric, aggregation_named
 from mm_eval.scorers.base import Scorer, first_instances
-from mm_eval.types import Doc, Instance, MetricKey, Number, ScoredDoc
+from mm_eval.types import Answer, Doc, Instance, MetricKey, Number, ScoredDoc
+
+if TYPE_CHECKING:
+    from mm_eval.lmms_eval_judges import Asked, Question
 
 SUBMISSION = "submission"
 """lmms-eval's name for a metric without a number: its function writes a file for a benchmark's server."""
@@ -23,6 +27,19 @@ RULE_KEY = "__rule__"
 """The key under which process_results may name the rule that found the answer ("unparsed" where none did)."""
 
 
+class Replies(Protocol):
+    """The replies of a judge, for a function that asks it through lmms-eval's module.
+
+    retries: how often a reply that the function can't read is asked for again.
+    """
+
+    retries: int
+
+    def doc(self, doc_id: int, doc: Doc) -> Doc: ...
+
+    def reply(self, doc_id: int, question: Question) -> Answer | None: ...
+
+
 @dataclass(kw_only=True)
 class ProcessResultsScorer(Scorer):
     """Scores docs by a function fn(doc, results) -> {metric: value}.
@@ -30,9 +47,12 @@ class ProcessResultsScorer(Scorer):
     results: for generated answers a list of str, for choices a list of (log-likelihood, is_greedy), for rolling
     log-likelihoods a list of numbers. `metric_list` states how each metric is aggregated; a metric that it does not name is
     not reported. The function returns one value per metric, however many repeats a doc has.
+    replies: of a judge, for a function that asks one. asked: {doc id: what it asked}, and whether that has replies.
     """
 
     fn: Callable[[Doc, list[Any]], Mapping[str, Any]]
+    replies: Replies | None = None
+    asked: dict[int, Asked] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         from mm_eval.lmms_eval_compat import no_judge
@@ -52,7 +72,9 @@ class ProcessResultsScorer(Scorer):
         lls = None if first.request_type == "generate_until" else LLResults.from_instances(instances, self.name)
         results = self._results(instances, lls)
         with self._judge_guard():
-            returned = self.fn(first.doc, results)
+            returned = self._returned(doc_id, first.doc, results)
+        if doc_id in self.asked and self.asked[doc_id].owes:
+            return ScoredDoc(doc_id, first.target, {})
         if not isinstance(returned, Mapping):
             raise ScoringError(f"process_results returned {returned!r}; expected {{metric: value}}.")
         values = dict(returned)
@@ -67,6 +89,16 @@ class ProcessResultsScorer(Scorer):
             raise ScoringError(f"process_results returned none of the metrics {sorted(declared)}: {sorted(values)}.")
         rules = tuple(rule) if isinstance(rule, (list, tuple)) else (str(rule),) if rule is not None else ()
         return ScoredDoc(doc_id, first.target, scores, rules, tied=lls is not None and is_tied(lls, ()))
+
+    def _returned(self, doc_id: int, doc: Doc, results: list[Any]) -> Any:
+        """What the function returns; None where it asks a judge something that has no reply."""
+        if self.replies is None:
+            return self.fn(doc, results)
+        from mm_eval.lmms_eval_judges import run_judged
+
+        doc, reply = self.replies.doc(doc_id, doc), partial(self.replies.reply, doc_id)
+        asked = self.asked[doc_id] = run_judged(lambda: self.fn(doc, results), reply, self.replies.retries)
+        return asked.value
 
     def numbers(self, *args: Any, **kwargs: Any) -> list[Number]:
         """One number a metric over all documents; `notes` also names values that metric_list does not name.
