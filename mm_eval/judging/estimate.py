@@ -12,7 +12,7 @@ from mm_eval.judging.prompts import judge_instance
 from mm_eval.judging.verdicts import first_value
 from mm_eval.runs.gold import gold_texts
 from mm_eval.task.task import PromptStyle, Task
-from mm_eval.types import Instance
+from mm_eval.types import Doc, Instance
 
 SAMPLED = 20
 """Docs whose prompts are measured, spread over the task."""
@@ -55,12 +55,16 @@ class Estimate:
         return ", ".join(filter(None, (f"{self.calls:,} calls", tokens, price)))
 
 
-def estimate(task: Task, style: PromptStyle, doc_ids: Sequence[int], judge: str, model: Model) -> Estimate:
-    """What a judge's verdicts on these docs will take. Prompts are measured on some docs, with their gold answers."""
+def estimate(task: Task, style: PromptStyle, doc_ids: Sequence[int], model: Model | None) -> Estimate:
+    """What a judge's verdicts on these docs will take. Prompts are measured on some docs, with their gold answers.
+
+    model: the judge; None where it is not known yet.
+    """
     config = task.config.judged
     assert config is not None
     sample = doc_ids[:: max(1, len(doc_ids) // SAMPLED)][:SAMPLED]
-    asked = list(_questions(task, style, sample, judge, model))
+    chat = model is None or model.chat
+    asked = [questions_about(task, doc_id, doc, answer, chat) for doc_id, doc, answer in _gold(task, style, sample)]
     options = [each.generation_kwargs for each in next(iter(asked), [])]
     counts = [[_tokens(model, each) for each in questions] for questions in asked]
     prompts = sum(tokens for questions in counts for tokens, _ in questions)
@@ -70,30 +74,37 @@ def estimate(task: Task, style: PromptStyle, doc_ids: Sequence[int], judge: str,
     caps = sum(GenerationOptions.from_kwargs(kwargs).max_new_tokens for kwargs in options)
     reply_tokens = len(doc_ids) * config.repeats * caps
     used = {"prompt_tokens": prompt_tokens, "completion_tokens": reply_tokens}
-    return Estimate(calls, prompt_tokens, reply_tokens, model.dollars(used), measured)
+    return Estimate(calls, prompt_tokens, reply_tokens, model.dollars(used) if model else None, measured)
 
 
-def _questions(
-    task: Task, style: PromptStyle, doc_ids: Sequence[int], judge: str, model: Model
-) -> Iterator[list[Instance]]:
-    """The judge's questions about the gold answer of each doc: one for each step; of a task's own code the first one."""
+def questions_about(task: Task, doc_id: int, doc: Doc, answer: str, chat: bool = True) -> list[Instance]:
+    """The judge's questions about an answer: one for each step; of a task's own code the first one.
+
+    Where a step's prompt needs the verdict of the one before, that is the first of its examples.
+    """
     config = task.config.judged
     assert config is not None
+    if config.by_code:
+        return list(first_questions(task, [doc_id], answer))
+    said = [answer, *map(first_value, config.steps[:-1])]
+    return [judge_instance(task, "", number, doc_id, doc, each, chat=chat) for number, each in enumerate(said)]
+
+
+def _gold(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> Iterator[tuple[int, Doc, str]]:
+    """(doc id, doc without its pictures, its gold answer) of each doc."""
     for instance in task.instances(list(doc_ids), style, lambda doc_id: None):
-        answer = next(iter(gold_texts(task, style, instance)), "") or MADE_UP
-        if config.by_code:
-            yield list(first_questions(task, [instance.doc_id], answer))
-            continue
-        found = []
-        for number in range(len(config.steps)):
-            said = answer if number == 0 else first_value(config.steps[number - 1])
-            found.append(judge_instance(task, judge, number, instance.doc_id, instance.doc, said, chat=model.chat))
-        yield found
+        yield instance.doc_id, instance.doc, gold_answer(task, style, instance) or MADE_UP
 
 
-def _tokens(model: Model, instance: Instance) -> tuple[int, bool]:
+def gold_answer(task: Task, style: PromptStyle, instance: Instance) -> str:
+    """The gold answer of a doc; empty if none is known."""
+    texts = gold_texts(task, style, instance) if instance.error is None else []
+    return texts[0] if texts and texts[0].strip() else ""
+
+
+def _tokens(model: Model | None, instance: Instance) -> tuple[int, bool]:
     """(the tokens of a prompt, whether the judge's tokenizer counted them)."""
-    counted = model.preview(instance).tokens
+    counted = model.preview(instance).tokens if model is not None else None
     if counted is not None:
         return counted, True
     return len(flatten(instance)) // CHARACTERS + PICTURE * len(instance.image_digests), False

@@ -88,14 +88,17 @@ def check_stated(request: RunRequest, configs: Mapping[str, TaskConfig], recorde
     judged = judged_configs(configs)
     if judged and not (request.judges or request.no_judge or request.predict_only or recorded):
         names = ", ".join(list(judged)[:5]) + (" ..." if len(judged) > 5 else "")
-        config = next(iter(judged.values()))
+        first, config = next(iter(judged.items()))
         official = config.judged.official if config.judged else ""
-        known = f" The benchmark's own judge is {official}." if official else ""
-        hint = (
-            f"Add --judge openai --judge_args base_url=...,model=..., or --no_judge to go without its numbers.{known}"
+        whose = f" The judge that {first}'s authors used is {official}." if official else ""
+        example = (
+            f"--judge openai --judge_args base_url=https://api.openai.com/v1,model={official or 'gpt-4o-2024-11-20'}"
         )
         raise ConfigError(
-            f"a judge model grades the answers of {names}, and none is given.", where="--judge", hint=hint
+            f"the answers to {names} are scored by a judge model, and none is given.",
+            where="--judge",
+            hint=f"Name one, as in `{example}` (`hf` and `vllm` work too), or give --no_judge to leave its numbers out.{whose} "
+            f"`mm-eval show {first} --judge` prints what it is asked.",
         )
 
 

@@ -18,11 +18,10 @@ from mm_eval.engine.ask import Asker, Outcome
 from mm_eval.engine.journal import Journal, JournalState, add_record
 from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.judging.code import verdicts_of
-from mm_eval.judging.estimate import Estimate, estimate
+from mm_eval.judging.estimate import Estimate, estimate, gold_answer
 from mm_eval.judging.judges import EXEMPT, Judge, make_judges
 from mm_eval.judging.verdicts import Chain, Verdicts
 from mm_eval.prepare import OpenedTasks
-from mm_eval.runs.gold import gold_texts
 from mm_eval.scorers.judged import Judged, with_judges
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.scorers.score_task import TaskScoring
@@ -173,9 +172,8 @@ def _gold(opened: OpenedTasks, name: str) -> tuple[int, str] | None:
     """(doc id, gold answer) of the first doc that has one."""
     task, style = opened.tasks[name], opened.styles[name]
     for instance in task.instances(opened.doc_ids[name][:LOOKED_AT], style, lambda doc_id: None):
-        texts = gold_texts(task, style, instance) if instance.error is None else []
-        if texts and texts[0].strip():
-            return instance.doc_id, texts[0]
+        if gold := gold_answer(task, style, instance):
+            return instance.doc_id, gold
     return None
 
 
@@ -239,7 +237,7 @@ def _check_budget(
         assert judge.model is not None
         own = Estimate()
         for name in judged:
-            own += estimate(opened.tasks[name], opened.styles[name], opened.doc_ids[name], judge.name, judge.model)
+            own += estimate(opened.tasks[name], opened.styles[name], opened.doc_ids[name], judge.model)
         progress(f"judge {judge.name}: {own}")
         log.info("The judge %s: %s.", judge.name, own)
         if budget is not None and own.dollars is None:
