@@ -171,7 +171,6 @@ def score(
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
                 tried.write(journal, state)
                 _judge(opened, state, journal, opened.doc_ids, outcome, stop, progress)
-            outcome.interrupted = stop.requested
         return _report(opened, folder, state, outcome, recorded["spec"], time.time(), progress)
 
 
@@ -230,9 +229,14 @@ def _judge(
 ) -> None:
     """Asks the judges for the verdicts that these docs lack."""
     judged = docs_to_judge(opened, state, mine)
-    fail_at = failure_limit(opened.request.fail_on_error, sum(map(len, judged.values())))
+    requests = sum(map(len, [*opened.doc_ids.values(), *judged.values()]))
+    fail_at = failure_limit(opened.request.fail_on_error, requests)
     verdicts = outcome.verdicts = Outcome()
     over = budget_check(opened.judges, state, opened.request.judge_budget, processes)
+
+    def failed() -> int:
+        return outcome.failed + elsewhere()
+
     for judge in opened.judges:
         if judge.model is None or stop.requested or verdicts.stopped:
             continue  # only its recorded verdicts are used, or nothing more is asked
@@ -240,9 +244,10 @@ def _judge(
         progress.start(f"judging ({judge.name})", of_judge.total)
         with closing(judge.model), _open_cache(opened.request, judge.model) as cache:
             of_judge.ask(
-                Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, elsewhere, over)
+                Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, failed, over)
             )
         progress.stop()
+    outcome.interrupted = stop.requested
 
 
 def _read_journal(folder: RunFolder) -> JournalState:
