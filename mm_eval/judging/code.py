@@ -43,8 +43,11 @@ class CodeVerdicts(Verdicts):
             return Chain({name: values[0] for name, values in found.scores.items()}, rows=rows)
         error = self.error(asked, doc_id)
         rows[-1]["error"] = str(error)
-        owed = None if asked.pending is None else self.instance(doc_id, doc, asked.pending)
-        return Chain(owed=owed, error=error, unreadable=owed is None, rows=rows)
+        if asked.pending is not None:
+            return Chain(owed=self.instance(doc_id, doc, asked.pending), error=error, rows=rows)
+        return Chain(
+            error=error, unreadable=self.slot(doc_id, asked.questions[-1]) if asked.questions else None, rows=rows
+        )
 
     def outcome(self, doc_id: int, asked: Asked) -> DocVerdict:
         """What samples/ shows of a doc that was scored, and why it has no verdict."""
@@ -64,9 +67,12 @@ class CodeVerdicts(Verdicts):
 
     def reply(self, doc_id: int, question: Question) -> Answer | None:
         """The recorded reply to a question."""
+        return self.lookup(self.slot(doc_id, question))
+
+    def slot(self, doc_id: int, question: Question) -> Slot:
+        """Where the reply to a question belongs."""
         messages, _ = turns_of(question.messages, self.where(doc_id))
-        task = judge_slot(self.task.path, self.judge)
-        return self.lookup(Slot(task, doc_id, question.repeat, digest_of(messages)))
+        return Slot(judge_slot(self.task.path, self.judge), doc_id, question.repeat, digest_of(messages))
 
     def instance(self, doc_id: int, doc: Doc, question: Question) -> Instance:
         """A question for the engine."""

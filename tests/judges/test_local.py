@@ -62,7 +62,18 @@ def test_a_judge_sees_the_pictures(pictured: Path) -> None:
 
 
 def test_a_run_with_a_local_judge_that_sees(cli, pictured: Path) -> None:
-    words = ("--tasks", "seen", "--include_path", pictured, "--model", "dummy", "--judge", "tiny-llava")
+    words = (
+        "--tasks",
+        "seen",
+        "--include_path",
+        pictured,
+        "--model",
+        "dummy",
+        "--judge",
+        "tiny-llava",
+        "--judge_preflight",
+        "false",
+    )
     ran = cli(*words)
     assert ran.code == 0, ran.out + ran.err
     row = ran.results["results"]["seen"]
@@ -103,7 +114,7 @@ def test_the_model_is_closed_before_a_local_judge_is_loaded(judged) -> None:
     EVENTS.clear()
     judged.write([{"q": "1", "a": "1"}, {"q": "2", "a": "1"}], ["1", "1"], task=TASK + JUDGE)
     words = ("--tasks", "graded", "--include_path", judged.folder, "--model", "noted")
-    ran = judged.command(*words, "--judge", "noted-judge")
+    ran = judged.command(*words, "--judge", "noted-judge", "--judge_preflight", "false")
     assert ran.code == 0, ran.out + ran.err
     assert EVENTS[:6] == ["model loaded", "model", "model", "model closed", "judge loaded", "judge"]
     assert EVENTS[7] == "judge closed"
