@@ -183,11 +183,10 @@ def _compare(opened: OpenedTasks, judge: Judge, trial: _Trial) -> None:
     reads_answers = trial.verdicts.config.extracts  # and may find none in the empty answer
     for answer, chain in ((trial.gold, gold), (EMPTY, empty)):
         if chain.error is not None and not (chain is empty and reads_answers and chain.unreadable):
-            said = chain.rows[-1]["reply"]
-            what = f"it gives no verdict on the answer {shortly(answer)} to doc {trial.doc_id}: {chain.error.what}"
-            if said is None:
-                raise _not_there(judge, ModelError(what))
-            raise ConfigError(f"the judge {judge.name}: {what}", where=trial.name, hint=f"Choose another judge. {SKIP}")
+            if not chain.rows or chain.rows[-1]["reply"] is None:
+                raise _not_there(judge, chain.error)
+            what = f"the judge {judge.name} gives no verdict on the answer {shortly(answer)} to doc {trial.doc_id}: "
+            raise ConfigError(what + chain.error.what, where=trial.name, hint=f"Choose another judge. {SKIP}")
     high, low = (_score(opened, trial, answer) for answer in (trial.gold, EMPTY))
     if high is None or low is None or high > low:
         return
@@ -224,7 +223,8 @@ def _score(opened: OpenedTasks, trial: _Trial, answer: str) -> float | None:
 
 def _not_there(judge: Judge, error: MMEvalError) -> ConfigError:
     """Nothing was requested from the model yet, so it is an error of the command."""
-    return ConfigError(f"the judge {judge.name} does not answer: {error.what}", where="--judge", hint=error.hint)
+    what = error.what.removeprefix("the judge did not answer: ")
+    return ConfigError(f"the judge {judge.name} does not answer: {what}", where="--judge", hint=error.hint)
 
 
 # ------------------------------------------------------------------ cost
