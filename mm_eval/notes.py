@@ -64,5 +64,10 @@ def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome) -> list[str]
         if task.judge_failures:
             what = f"{name}: {task.judge_failures} verdicts are missing or can't be read, and are in no number:"
             problems += [what, *(f"  {error}" for error in task.judge_errors[:5])]
+            if task.judge_bounds is not None:
+                low, high = (f"{bound:.4f}" for bound in task.judge_bounds)
+                problems.append(
+                    f"  {task.judged_metric} would be {low} with the lowest verdict on them, {high} with the highest"
+                )
         problems += [f"{name}: {key} has no value (see the notes)" for key in task.missing]
     return problems

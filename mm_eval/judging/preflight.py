@@ -19,7 +19,7 @@ from mm_eval.engine.journal import Journal, JournalState, add_record
 from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.judging.code import verdicts_of
 from mm_eval.judging.estimate import Estimate, estimate, gold_answer
-from mm_eval.judging.judges import EXEMPT, Judge, make_judges
+from mm_eval.judging.judges import EXEMPT, Judge
 from mm_eval.judging.verdicts import Chain, Verdicts
 from mm_eval.prepare import OpenedTasks
 from mm_eval.scorers.judged import Judged, with_judges
@@ -113,8 +113,12 @@ def _try_all(opened: OpenedTasks, state: JournalState, progress: Callable[[str],
     tried.notes += _of_the_same_family(opened, asked)
     if not opened.request.judge_preflight:
         return
-    for judge in (judge for judge in make_judges(opened.request) if judge.adapter not in EXEMPT):
-        _try(opened, judge, judged, state, kept, progress, tried)
+    for judge in asked:
+        if (
+            judge.model is not None and judge.adapter not in EXEMPT
+        ):  # another model than the run's: it is closed afterwards
+            own = type(judge.model).create(judge.args, judge.model.settings)
+            _try(opened, replace(judge, model=own), judged, state, kept, progress, tried)
     for judge in asked:
         judge.preflight = "exempt" if judge.adapter in EXEMPT else "passed"
     tried.records = kept.records
