@@ -11,10 +11,11 @@ import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from mm_eval.arguments import shortly
-from mm_eval.engine.ask import Asker, Outcome
+from mm_eval.engine.ask import Asker
 from mm_eval.engine.journal import Journal, JournalState, add_record
 from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.judging.code import verdicts_of
@@ -33,7 +34,9 @@ log = logging.getLogger(__name__)
 EMPTY = "I don't know."
 """An answer that holds nothing. The empty text itself is never sent to a judge."""
 LOOKED_AT = 20
-"""Docs among which the first with a gold answer is taken."""
+"""Docs among which those with a gold answer are sought."""
+DOCS = 3
+"""Docs that are tried, one after the other, until there is a verdict on one."""
 SKIP = "--judge_preflight false skips this test, and results.json says so."
 
 
@@ -76,13 +79,29 @@ class Tried:
 
 @dataclass
 class _Trial:
-    """The two answers to one doc of a task, and the judge's verdicts on them."""
+    """The two answers to one doc of a task, and the verdicts on them. docs: (doc id, gold answer); the first one is tried."""
 
     task: Task
     name: str
     verdicts: Verdicts
-    doc_id: int
-    gold: str
+    docs: list[tuple[int, str]]
+
+    @property
+    def doc_id(self) -> int:
+        return self.docs[0][0]
+
+    @property
+    def gold(self) -> str:
+        return self.docs[0][1]
+
+    def goes_on(self) -> bool:
+        """Whether another doc is tried, because there is no verdict on this one: a single odd doc ends no run."""
+        reads_answers = self.verdicts.config.extracts  # and may find none in the empty answer
+        found = [self.chain(self.gold), *([] if reads_answers else [self.chain(EMPTY)])]
+        if all(chain.error is None for chain in found) or len(self.docs) == 1:
+            return False
+        self.docs.pop(0)
+        return True
 
     def chain(self, answer: str) -> Chain:
         return self.verdicts.chain(self.doc_id, self.task.docs.text(self.doc_id), answer)
@@ -114,9 +133,7 @@ def _try_all(opened: OpenedTasks, state: JournalState, progress: Callable[[str],
     if not opened.request.judge_preflight:
         return
     for judge in asked:
-        if (
-            judge.model is not None and judge.adapter not in EXEMPT
-        ):  # another model than the run's: it is closed afterwards
+        if judge.model is not None and judge.adapter not in EXEMPT:  # with another model than the run's, to be closed
             own = type(judge.model).create(judge.args, judge.model.settings)
             _try(opened, replace(judge, model=own), judged, state, kept, progress, tried)
     for judge in asked:
@@ -138,20 +155,23 @@ def _try(
     assert model is not None
     for name in judged:
         task = opened.tasks[name]
-        gold = _gold(opened, name)
-        if gold is None:
+        docs = _gold(opened, name)
+        if not docs:
             tried.notes.append(f"{name}: no gold answer is known, so the judge {judge.name} was not tried on it")
             continue
         retries = opened.request.judge_retries
         verdicts = verdicts_of(task, judge.name, state.slots.get, retries, model.chat, asks=True)
-        trials.append(_Trial(task, name, verdicts, *gold))
+        trials.append(_Trial(task, name, verdicts, docs))
     progress(f"judge {judge.name}, to try it" if model.local else f"a first verdict of judge {judge.name}")
+    asker, pending = Asker(model, kept, state), trials  # type: ignore[arg-type]
     try:
-        outcome = _ask(trials, Asker(model, kept, state))  # type: ignore[arg-type]
+        while pending:
+            _ask(pending, asker)
+            if asker.outcome.stopped is not None:
+                raise _not_there(judge, asker.outcome.stopped)
+            pending = [trial for trial in pending if trial.goes_on()]
     finally:
         model.close()
-    if outcome.stopped is not None:
-        raise _not_there(judge, outcome.stopped)
     for trial in trials:
         _compare(opened, judge, trial)
     names = {row["model"] for trial in trials for row in trial.chain(trial.gold).rows if row["model"]}
@@ -159,7 +179,7 @@ def _try(
         tried.notes.append(f"the judge {judge.name} answers as {', '.join(other)}")
 
 
-def _ask(trials: Sequence[_Trial], asker: Asker) -> Outcome:
+def _ask(trials: Sequence[_Trial], asker: Asker) -> None:
     """Asks what the trials owe, each question once, until nothing new is owed."""
     asked: set[Slot] = set()
     while not asker.halted:
@@ -169,16 +189,14 @@ def _ask(trials: Sequence[_Trial], asker: Asker) -> Outcome:
             break
         asked |= {instance.slot for instance in owed}
         asker.ask(owed)
-    return asker.outcome
 
 
-def _gold(opened: OpenedTasks, name: str) -> tuple[int, str] | None:
-    """(doc id, gold answer) of the first doc that has one."""
+def _gold(opened: OpenedTasks, name: str) -> list[tuple[int, str]]:
+    """(doc id, gold answer) of the first docs that have one."""
     task, style = opened.tasks[name], opened.styles[name]
-    for instance in task.instances(opened.doc_ids[name][:LOOKED_AT], style, lambda doc_id: None):
-        if gold := gold_answer(task, style, instance):
-            return instance.doc_id, gold
-    return None
+    instances = task.instances(opened.doc_ids[name][:LOOKED_AT], style, lambda doc_id: None)
+    golds = ((instance.doc_id, gold_answer(task, style, instance)) for instance in instances)
+    return list(islice(((doc_id, gold) for doc_id, gold in golds if gold), DOCS))
 
 
 def _compare(opened: OpenedTasks, judge: Judge, trial: _Trial) -> None:

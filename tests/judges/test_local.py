@@ -157,6 +157,6 @@ class Broken(Model):
 
 
 def test_a_judge_that_cannot_be_loaded_costs_no_answer_and_no_results(judged) -> None:
-    ran = judged.run("--judge", "broken-judge")
+    ran = judged.run("--judge", "broken-judge", "--judge_preflight", "false")
     assert ran.code == 3 and "judging stopped early: broken: the weights are damaged" in ran.out, ran.out + ran.err
     assert ran.results["results"]["graded"]["judge_failed"] == 6

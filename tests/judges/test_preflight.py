@@ -55,7 +55,7 @@ def test_a_judge_that_scores_all_answers_alike_ends_the_run(
         ("FAULT401", "the judge judge-1 does not answer: HTTP 401"),
         ("FAULT503", "the judge judge-1 does not answer"),
         ("FAULTHTML", "does not answer"),
-        ("FAULTCHATTY", "gives no verdict on the answer '1' to doc 0: the judge's reply can't be read: 'Well, 1 of 10"),
+        ("FAULTCHATTY", "gives no verdict on the answer '1' to doc 2: the judge's reply can't be read: 'Well, 1 of 10"),
         ("FAULTEMPTY", "the judge's reply is empty"),
     ],
 )
@@ -63,6 +63,12 @@ def test_a_judge_that_gives_no_verdict_ends_the_run(judged, server, tmp_path: Pa
     judged.write([{"q": f"{fault} {n}?", "a": "1"} for n in range(3)], ["1", "1", "2"])
     said = refused(judged.with_server(server, "--output_path", tmp_path / "run", preflight=True), tmp_path / "run")
     assert told in said and "Traceback" not in said
+
+
+def test_a_single_odd_doc_ends_no_run(judged, server) -> None:
+    judged.write([{"q": "FAULT400", "a": "1"}, {"q": "2", "a": "1"}], ["1", "1"])
+    ran = judged.with_server(server, preflight=True)
+    assert ran.code == 3 and state(ran) == "passed" and ran.results["results"]["graded"]["judge_score,none"] == 1
 
 
 def test_a_server_that_is_not_there_ends_the_run(judged, server, tmp_path: Path) -> None:

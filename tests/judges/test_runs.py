@@ -279,7 +279,7 @@ def test_a_judge_that_never_replied_makes_way(judged, server) -> None:
     with serving() as gone:
         url = gone.url
     wrong = ("--judge", "openai", "--judge_args", f"base_url={url},model=typo,{NO_WAIT}")
-    first = judged.run(*wrong)
+    first = judged.run(*wrong, "--judge_preflight", "false")
     assert first.code == 3 and first.results["results"]["graded"]["judge_score,none"] is None
     assert "judging stopped early" in first.out
     ran = judged.with_server(server)
