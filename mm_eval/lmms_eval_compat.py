@@ -15,7 +15,6 @@ from __future__ import annotations
 import copy
 import inspect
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -26,10 +25,10 @@ from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from mm_eval.catalog.draws import generators_in, unchanged
-from mm_eval.catalog.functions import FunctionRef, texts_in
+from mm_eval.catalog.functions import FunctionRef
 from mm_eval.catalog.group import GroupConfig, GroupNode, TaskNode, descendants
 from mm_eval.catalog.located import LocatedDict
 from mm_eval.errors import ScoringError
@@ -139,56 +138,60 @@ def load_dataset_from(source: DataSource) -> Iterator[None]:
 
 # ------------------------------------------------------------------ judges
 # Habit: a scoring function calls a server for its verdict (HallusionBench, MMBench) and turns every failure into a
-# verdict ("unclear", a random option). Without a key the number would be one of failures: it is an error instead.
+# verdict ("unclear", a random option). No scoring function opens a connection here, whatever keys the environment has: a
+# key is set for `--judge openai` just as well. Code that asks through lmms-eval's own module is served (lmms_eval_judges.py).
 
 DATA_HOSTS = ("huggingface.co", "hf.co", "github.com", "githubusercontent.com")
 """Hosts that a metric's script or word list may be loaded from."""
 
-JUDGE_KEYS = frozenset({"OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY"})
-"""Environment variables that lmms-eval's own judges read, in addition to those that a task's file names."""
-
-NO_KEY = "a judge, for which no key is set (OPENAI_API_KEY or the one that the task's file names)"
-"""Why a judge is not called where the environment has no key."""
+NO_CALLS = (
+    "and a failure of that call could not be told from a verdict. Only mm-eval itself asks a judge: state `judge:` (a prompt and "
+    "a verdict) in the task's YAML, and name the judge with --judge"
+)
+"""Why a task's code opens no connection."""
 
 NO_SOCKET = "which a task with `judge` may not: mm-eval asks the judge itself (--judge)"
-"""Why a task with a `judge` opens no connection, key or not."""
-
-_KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_KEY\Z")
-_OTHER_KEYS = frozenset({"WANDB_API_KEY", "COMET_API_KEY", "AWS_SECRET_ACCESS_KEY"})
+"""The same for a task that states `judge`."""
 
 
 class JudgeCalled(BaseException):
     """A judge was called that may not be. Not an Exception: a task's code turns each of those into a verdict."""
 
 
-def has_judge_key(function: Callable[..., Any]) -> bool:
-    """Whether the environment has a key that a task's function could use: one that its file names, or one of JUDGE_KEYS."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    named = {text for text in texts_in(Path(code.co_filename)) if _KEY_NAME.match(text)} if code else set()
-    return any(os.environ.get(name) for name in JUDGE_KEYS | named - _OTHER_KEYS)
+_REFUSED: list[str] = []
+"""What `refuse_judge` has refused in the innermost `no_judge` block: a bare `except` may have caught its exception."""
+
+
+def refuse_judge(name: str) -> NoReturn:
+    """Ends a scoring function that calls a judge."""
+    _REFUSED.append(name)
+    raise JudgeCalled(name)
 
 
 @contextmanager
-def no_judge(why: str) -> Iterator[None]:
-    """Inside, a connection to any host but DATA_HOSTS is a ScoringError that ends with `why`."""
-    original, called = socket.getaddrinfo, list[str]()
+def no_judge(why: str = NO_CALLS) -> Iterator[None]:
+    """Inside, a connection to any host but DATA_HOSTS is a ScoringError that ends with `why`.
+
+    So is a call of lmms-eval's judge that is not served.
+    """
+    original = socket.getaddrinfo
 
     def refuse(host: Any, *args: Any, **kwargs: Any) -> Any:
         name = host.decode() if isinstance(host, bytes) else str(host)
         if any(name == known or name.endswith(f".{known}") for known in DATA_HOSTS):
             return original(host, *args, **kwargs)
-        called.append(name)
-        raise JudgeCalled(name)
+        refuse_judge(name)
 
     socket.getaddrinfo = refuse
+    _REFUSED.clear()
     try:
         yield
     except JudgeCalled:
         pass
     finally:
         socket.getaddrinfo = original
-    if called:
-        raise ScoringError(f"it calls {called[0]}, {why}")
+    if _REFUSED:
+        raise ScoringError(f"the task's code calls {_REFUSED[0]} by itself, {why}.")
 
 
 # ------------------------------------------------------------------ aggregation functions
@@ -218,7 +221,6 @@ def as_called_once(function: Callable[..., Any]) -> Callable[[Sequence[Any]], An
     if not takes_args and traits_of(function) != Traits():
         return function
     called = [False]
-    may_call_judge = has_judge_key(function)  # once: it reads the file
 
     @wraps(function)
     def once(values: Sequence[Any]) -> Any:
@@ -229,8 +231,7 @@ def as_called_once(function: Callable[..., Any]) -> Callable[[Sequence[Any]], An
             if takes_args or called[0]:  # with args, what it prints is the path of its file
                 around.enter_context(_silent(function))
             again, called[0] = called[0], True
-            if again or not may_call_judge:
-                around.enter_context(no_judge(f"a judge, {AGAIN}" if again else NO_KEY))
+            around.enter_context(no_judge())
             if again:
                 around.enter_context(_no_program())
             if not takes_args:

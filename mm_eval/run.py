@@ -26,8 +26,9 @@ from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.ranks import Signs, all_have_read, launched, wait_for_ranks
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.judging.asking import JudgePass, docs_to_judge
+from mm_eval.judging.code import verdicts_of
 from mm_eval.judging.judges import check_stated, for_scoring, identity_of, record_judges
-from mm_eval.judging.verdicts import Verdicts
+from mm_eval.judging.preflight import Tried, budget_check, try_judges
 from mm_eval.notes import notes_of, problems_of
 from mm_eval.pending import find_pending
 from mm_eval.prepare import OpenedTasks, Prepared, prepare, prepare_from_spec
@@ -110,13 +111,17 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     progress, started = progress or Silent(), started or time.time()
     spec, own = prepared.spec(), processes()
     folder = RunFolder(Path(prepared.request.output_path or default_folder(prepared.request, spec)))
-    if not folder.has_answers:
+    tried = try_judges(prepared, _read_journal(folder), progress.phase) if own.leads else Tried()
+    if own.count == 1:
+        tried.check()
+    if not folder.has_answers and tried.error is None:
         progress.phase("model")
         prepared.model.prepare_once()
 
     asked = list(prepared.judges)
 
     def claim() -> None:
+        tried.check()  # so that all processes of the launch get the error
         folder.claim(spec, prepared.request.to_json())
         if own.leads:  # once a launch: it may read every picture file
             folder.hold_files(prepared.picture_files)
@@ -125,7 +130,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     with launched(own, folder, claim) as launch:
         state = _read_journal(folder)
         all_have_read(own, launch)
-        outcome = _answer(prepared, folder, state, progress if own.leads else Silent(), own, launch)
+        outcome = _answer(prepared, folder, state, tried, progress if own.leads else Silent(), own, launch)
         if not own.leads:
             return Report({}, folder.path, 130 if outcome.interrupted else 0, [], silent=True)
         if prepared.request.predict_only:
@@ -161,7 +166,10 @@ def score(
         check_stated(request, {name: task.config for name, task in opened.tasks.items()}, opened.judges)
         state = _read_journal(folder)
         if asked:
+            tried = try_judges(opened, _read_journal(folder), progress.phase)
+            tried.check()
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
+                tried.write(journal, state)
                 _judge(opened, state, journal, opened.doc_ids, outcome, stop, progress)
         return _report(opened, folder, state, outcome, recorded["spec"], time.time(), progress)
 
@@ -174,7 +182,13 @@ def default_folder(request: RunRequest, spec: dict[str, Any]) -> str:
 
 
 def _answer(
-    prepared: Prepared, folder: RunFolder, state: JournalState, progress: Progress, own: Processes, launch: str
+    prepared: Prepared,
+    folder: RunFolder,
+    state: JournalState,
+    tried: Tried,
+    progress: Progress,
+    own: Processes,
+    launch: str,
 ) -> Outcome:
     """Makes this process's pending requests, then judges its docs. Rank 0 waits for the other processes of the launch."""
     pending = find_pending(prepared, state, own)
@@ -184,6 +198,7 @@ def _answer(
     progress.start("answering", pending.share)
     with StopSignal().listening() as stop:
         with signs.given(), closing(_open_journal(folder)) as journal:
+            tried.write(journal, state)
             elsewhere = signs.failed_elsewhere
             with _open_cache(prepared.request, prepared.model) as cache:
                 asker = Asker(prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere)
@@ -192,7 +207,7 @@ def _answer(
             if prepared.judges and not asker.halted:
                 if any(judge.model and judge.model.local for judge in prepared.judges):
                     prepared.model.close()  # its memory is needed for the judge
-                _judge(prepared, state, journal, pending.mine, outcome, stop, progress, elsewhere)
+                _judge(prepared, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
         if own.leads and own.count > 1:
             dead, others = wait_for_ranks(folder.path, launch, own, lambda: stop.requested, heard=signs.heard)
             outcome.add(others, dead, stop.requested)
@@ -210,12 +225,14 @@ def _judge(
     stop: StopSignal,
     progress: Progress,
     elsewhere: Callable[[], int] = lambda: 0,
+    processes: int = 1,
 ) -> None:
     """Asks the judges for the verdicts that these docs lack."""
     judged = docs_to_judge(opened, state, mine)
     requests = sum(map(len, [*opened.doc_ids.values(), *judged.values()]))
     fail_at = failure_limit(opened.request.fail_on_error, requests)
     verdicts = outcome.verdicts = Outcome()
+    over = budget_check(opened.judges, state, opened.request.judge_budget, processes)
 
     def failed() -> int:
         return outcome.failed + elsewhere()
@@ -226,7 +243,9 @@ def _judge(
         of_judge = JudgePass(opened, judge, judge.model, state, judged)
         progress.start(f"judging ({judge.name})", of_judge.total)
         with closing(judge.model), _open_cache(opened.request, judge.model) as cache, model_boundary(verdicts):
-            of_judge.ask(Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, failed))
+            of_judge.ask(
+                Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, failed, over)
+            )
         progress.stop()
     outcome.interrupted = stop.requested
 
@@ -288,7 +307,7 @@ def _score_tasks(
     scores: dict[str, TaskScores] = {}
     submissions: list[Submission] = []
     for name, task in opened.tasks.items():
-        sources = {judge.name: Verdicts(task, judge.name, state.slots.get) for judge in opened.judges}
+        sources = {judge.name: verdicts_of(task, judge.name, state.slots.get) for judge in opened.judges}
         scorers = with_judges(task.config, opened.scorers[name], sources)
         scoring = TaskScoring(task, opened.styles[name], scorers, state.slots.get)
         rows = _counted(scoring.samples(opened.doc_ids[name]), progress)

@@ -17,7 +17,7 @@ from mm_eval.catalog.checks import check_task
 from mm_eval.catalog.draws import Draws
 from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
 from mm_eval.catalog.functions import FunctionRef, draws_of
-from mm_eval.catalog.judge import JudgeConfig, judge_of
+from mm_eval.catalog.judge import JudgeConfig, judge_of, judge_of_code
 from mm_eval.catalog.located import LocatedDict, located, shown_path, without
 from mm_eval.catalog.values import digest_of, resolve, to_json, with_source
 from mm_eval.errors import ConfigError, raise_all
@@ -179,8 +179,10 @@ class TaskConfig:
 
     @cached_property
     def judged(self) -> JudgeConfig | None:
-        """Its `judge`; None where it has none."""
-        return None if self.judge is None else judge_of(self.judge, self.where("judge"))
+        """Its `judge`, or that of its own code; None where it has none."""
+        if self.judge is not None:
+            return judge_of(self.judge, self.where("judge"))
+        return judge_of_code(self.source.get("process_results")) if self.process_results is not None else None
 
     @property
     def task(self) -> str:

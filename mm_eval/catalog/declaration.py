@@ -75,7 +75,7 @@ CARD_KEYS = ("size", "published", "metric", "hub")
 
 
 def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What the list of tasks shows of a file: `size`, `published`, `metric`, `hub`, `data` (the ids) and `modality`.
+    """What the list of tasks shows of a file: `size`, `published`, `metric`, `judged`, `hub`, `data` (the ids) and `modality`.
 
     A metric or an id that the metadata do not name is the first of `metric_list` and `dataset_path`.
     """
@@ -91,6 +91,8 @@ def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
     first = metrics[0].get("metric") if metrics and isinstance(metrics[0], Mapping) else None
     if first is not None:
         card.setdefault("metric", str(first))
+    if config.get("judge") is not None:
+        card.update(metric=card.get("metric", "judge_score"), judged=True)
     tags = stated_texts(config.get("tag"))
     pictures = any(config.get(key) for key in ("doc_to_visual", "doc_to_visial", "doc_to_image"))
     modality = next((tag for tag in ("multi_image", "image", "text") if tag in tags), "image" if pictures else "")

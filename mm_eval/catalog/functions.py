@@ -16,6 +16,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -178,7 +179,7 @@ def _load(path: Path) -> ModuleType:
                 seeds = seeds.then(_LOADED[file].seeds)
         sys.modules[name] = module
         try:
-            with importing(seeds):
+            with importing(seeds), _around_import(siblings):
                 spec.loader.exec_module(module)
         except BaseException:
             sys.modules.pop(name, None)
@@ -187,6 +188,15 @@ def _load(path: Path) -> ModuleType:
         generators = [stream for loaded in modules if loaded for stream in generators_in(vars(loaded))]
         _LOADED[path] = _Loaded(stamp, module, seeds, [(stream, stream.get()) for stream in generators])
         return module
+
+
+def _around_import(files: Iterable[Path]) -> AbstractContextManager[None]:
+    """Offers lmms-eval's judge module to files that import something of lmms-eval."""
+    if not any(_imports(file, _stamp(file), "lmms_eval") for file in files):
+        return nullcontext()
+    from mm_eval.lmms_eval_server import loading
+
+    return loading()
 
 
 def _package(folder: Path) -> str:
@@ -230,13 +240,9 @@ def _imports(path: Path, stamp: tuple[int, int], package: str) -> bool:
     return package in names
 
 
-def texts_in(path: Path) -> set[str]:
-    """The string literals of a file and of the files beside it that it imports; empty if the file is missing."""
-    if not path.is_file():
-        return set()
-    trees = [_parse(file, _stamp(file)) for file in _with_siblings(path)]
-    nodes = (node for tree in trees if tree for node in ast.walk(tree))
-    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+def parsed(path: Path) -> ast.Module | None:
+    """The syntax tree of a file; None if it has errors."""
+    return _parse(path, _stamp(path))
 
 
 @lru_cache(maxsize=4096)

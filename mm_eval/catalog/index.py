@@ -25,7 +25,7 @@ from mm_eval.files import write_atomic
 
 log = logging.getLogger(__name__)
 
-CACHE_FORMAT = 7
+CACHE_FORMAT = 8
 """Increase it when the result of `read_declaration` changes: older caches are then ignored."""
 
 ENTRY_POINTS = "mm_eval.tasks"

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from mm_eval.catalog.functions import FunctionRef
 from mm_eval.catalog.located import LocatedDict, located, where_item
 from mm_eval.catalog.schema import BOOLEAN, FUNCTION, MAPPING, MAPPINGS, POSITIVE, TEXT, Rule, check_keys, is_function
 from mm_eval.errors import ConfigError
@@ -96,6 +97,7 @@ class JudgeConfig:
     range: [lowest, highest] verdict, or a function of the doc that gives it. repeats: verdicts a doc.
     only_unparsed: only answers that the task's own rules could not read are judged.
     extracts: what is read takes the place of the answer, and the task's own filters and metrics score it.
+    by_code: there is no `judge:`; the task's own process_results asks the judge, through lmms-eval's module.
     """
 
     steps: tuple[JudgeStep, ...]
@@ -106,16 +108,17 @@ class JudgeConfig:
     range: Any = field(default_factory=lambda: [0, 1])
     repeats: int = 1
     metric_list: Sequence[Mapping[str, Any]] = field(default_factory=lambda: METRICS)
+    by_code: bool = False
 
     @property
     def replaces_rules(self) -> bool:
         """Whether its verdicts change the numbers of the task's own metrics, so that they have no value without a judge."""
-        return self.extracts or self.only_unparsed
+        return self.extracts or self.only_unparsed or self.by_code
 
     @property
     def metrics(self) -> list[str]:
         """The names of its own metrics; none under `extracts`."""
-        return [] if self.extracts else [str(entry["metric"]) for entry in self.metric_list]
+        return [] if self.extracts or self.by_code else [str(entry["metric"]) for entry in self.metric_list]
 
     def bounds(self, doc: Mapping[str, Any]) -> tuple[Any, Any]:
         """The lowest and the highest verdict of a doc."""
@@ -154,6 +157,15 @@ def is_judge(value: Any) -> bool:
     """Whether a value has the form of a `judge:`, before its keys are checked."""
     steps = value if isinstance(value, list) else [value]
     return bool(steps) and all(isinstance(step, Mapping) for step in steps)
+
+
+def judge_of_code(reference: Any) -> JudgeConfig | None:
+    """The judge of a task without `judge:`, if its process_results asks one through lmms-eval's module; else None."""
+    if not isinstance(reference, FunctionRef) or not reference.imports("lmms_eval"):
+        return None
+    from mm_eval.lmms_eval_judges import asks_judge
+
+    return JudgeConfig((), by_code=True) if asks_judge(reference.source(), reference.function) else None
 
 
 def judge_of(stated: Any, fallback: str) -> JudgeConfig:

@@ -1,7 +1,8 @@
 """Lists tasks, models, metrics and other names, each with one line. Nothing is imported or executed to list tasks.
 
 Tasks stand below their groups, each with its headline metric, number of docs, modality, data set, whether there is sample data,
-and the published row that a test reproduces. With a word only the tasks that it names are listed, the members of groups too."""
+and the published row that a test reproduces. A judged one needs a judge model (--judge). With a word only the tasks that it names
+are listed, the members of groups too."""
 
 from __future__ import annotations
 
@@ -90,7 +91,8 @@ def _cells(line: Line) -> list[str]:
     sampled = _has_sample(tuple(card.get("data", ()))) if "data" in card else None
     cells = [
         f"{'  ' * line.depth}{line.name}",
-        *(str(card.get(key, "")) for key in ("metric", "size", "modality")),
+        f"{card.get('metric', '')}{' (judged)' if card.get('judged') else ''}",
+        *(str(card.get(key, "")) for key in ("size", "modality")),
         first,
         "" if sampled is None else "yes" if sampled else "no",
         "; ".join(str(part) for part in (line.note, card.get("published")) if part),

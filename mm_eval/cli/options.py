@@ -113,7 +113,9 @@ def add_judge_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no_judge", action="store_true", help=what)
     what = "how often a reply that can't be read is asked for again (default 2)"
     add_option(parser, "judge_retries", "N", what, default=2)
-    add_option(parser, "judge_budget", "DOLLARS", "stop before the run if the verdicts would cost more than this")
+    add_option(
+        parser, "judge_budget", "DOLLARS", "the most that the verdicts may cost; checked before and during the run"
+    )
     what = "try the judge on a gold and an empty answer before the run (default true)"
     add_option(parser, "judge_preflight", "BOOL", what, default=True)
 

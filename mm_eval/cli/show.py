@@ -24,6 +24,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keys", metavar="A,B", help="the prompt under several prompt keys, side by side, what differs marked"
     )
+    parser.add_argument(
+        "--judge",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="the prompt of the task's judge, and what its verdicts on the whole task would cost; no call is made",
+    )
+    parser.add_argument("--judge_args", default="", metavar="K=V,...", help="with --judge NAME: model=...,base_url=...")
+    parser.add_argument(
+        "--answer", metavar="TEXT", help="with --judge: the answer that is judged (default: the gold one)"
+    )
     add_model_options(parser)
     add_task_options(parser)
 
@@ -41,6 +52,11 @@ def main(args: argparse.Namespace) -> int:
     model = f"model: {request.model or DEFAULT_MODEL}{f'   ({stand_in})' if stand_in else ''}"
     if args.keys:
         _compare_keys(args, prepared, model)
+        return 0
+    if args.judge is not None:
+        from mm_eval.cli.show_judge import show_judge
+
+        show_judge(args, prepared)
         return 0
     for name, task in prepared.tasks.items():
         block = prepared.styles[name].block

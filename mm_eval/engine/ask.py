@@ -178,6 +178,7 @@ class Asker:
     fail_at: the run stops when so many slots have failed (`--fail_on_error`). None: never.
     failed_elsewhere: the failures in the launch's other processes, as far as this one knows them.
     cache: answers of other runs (`--use_cache`).
+    over_budget: why no further request may be made, as far as money goes (`--judge_budget`). None: it may.
     """
 
     model: Model
@@ -189,6 +190,7 @@ class Asker:
     cache: AnswerCache | None = None
     outcome: Outcome = field(default_factory=Outcome)
     failed_elsewhere: Callable[[], int] = lambda: 0
+    over_budget: Callable[[], MMEvalError | None] = lambda: None
     _in_flight: dict[int, tuple[str, list[Instance]]] = field(default_factory=dict)
     """id(instance) of each request: its key, and the instances whose slots its answer fills, itself first."""
     _by_key: dict[str, list[Instance]] = field(default_factory=dict)
@@ -236,7 +238,7 @@ class Asker:
     def _requests(self, group: Iterable[Instance]) -> Iterator[Instance]:
         """The instances that the model must answer: those without an answer, each question once."""
         for instance in group:
-            self._check_failures()
+            self._check_limits()
             if self.halted:
                 return
             if self.state.answer(instance.slot) is not None:
@@ -297,7 +299,7 @@ class Asker:
         elif self.outcome.failed == SHOWN_FAILURES:
             log.warning("Further failures are counted, and listed in samples/.")
         self._record(key, instances, Answer(None, attempts=error.attempts, error=error))
-        self._check_failures()
+        self._check_limits()
 
     def _record(self, key: str, instances: list[Instance], answer: Answer) -> Answer:
         """Writes an answer or a failure to the journal, for the slots of the instances. Returns it complete."""
@@ -313,9 +315,11 @@ class Asker:
         self.state.add(answer, slots)
         return answer
 
-    def _check_failures(self) -> None:
+    def _check_limits(self) -> None:
         if self.fail_at is not None:
             self.outcome.hold_to(self.fail_at, self.failed_elsewhere())
+        if self.outcome.stopped is None:
+            self.outcome.stopped = self.over_budget()
 
 
 @contextmanager

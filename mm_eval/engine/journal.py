@@ -202,13 +202,13 @@ def read_journal(folder: Path) -> JournalState:
             if is_later:
                 later.append(record)
             else:
-                _add(state, record)
+                add_record(state, record)
     for record in later:
-        _add(state, record)
+        add_record(state, record)
     return state
 
 
-def _add(state: JournalState, record: Mapping[str, Any]) -> None:
+def add_record(state: JournalState, record: Mapping[str, Any]) -> None:
     """Adds a record to the state. One with a correct crc and a wrong form counts as damaged."""
     try:
         answer = state.answers.get(record["key"]) if record["kind"] == "slots" else _answer_of(record)

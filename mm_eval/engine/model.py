@@ -111,6 +111,10 @@ class Model:
         """A line of the report about the tokens of a run, such as their price. Empty for none."""
         return ""
 
+    def dollars(self, usage: Mapping[str, int]) -> float | None:
+        """The price of token counts in dollars: 0 for a model that runs here, None for a server whose prices are unknown."""
+        return 0.0
+
     def stop_soon(self) -> None:
         """Called by a signal handler when the user interrupts: no new request follows; those in flight get a few seconds."""
 

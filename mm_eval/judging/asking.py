@@ -14,8 +14,8 @@ from mm_eval.engine.ask import Asker, Outcome
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.model import Model
 from mm_eval.engine.order import by_cost
+from mm_eval.judging.code import verdicts_of
 from mm_eval.judging.judges import Judge
-from mm_eval.judging.verdicts import Verdicts
 from mm_eval.prepare import OpenedTasks
 from mm_eval.scorers.judged import is_unread
 from mm_eval.scorers.of_task import scorers_of
@@ -46,7 +46,7 @@ class JudgePass:
         found = 0
         for name, ids in self.doc_ids.items():
             config = self.opened.tasks[name].config.judged
-            found += len(ids) * config.repeats * len(config.steps) if config else 0
+            found += len(ids) * config.repeats * max(1, len(config.steps)) if config else 0
         return found
 
     def ask(self, asker: Asker) -> None:
@@ -69,7 +69,7 @@ class JudgePass:
         first = not tried
         for name, ids in self.doc_ids.items():
             task, retries = self.opened.tasks[name], self.opened.request.judge_retries
-            verdicts = Verdicts(task, self.judge.name, self.state.slots.get, retries, self.model.chat, asks=True)
+            verdicts = verdicts_of(task, self.judge.name, self.state.slots.get, retries, self.model.chat, asks=True)
             for doc_id, doc in task.docs.texts(ids):
                 answer = self.state.answer(Slot(task.path, doc_id))
                 for repeat in range(verdicts.config.repeats if answer is not None else 0):

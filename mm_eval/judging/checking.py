@@ -7,6 +7,7 @@ from typing import Any
 
 from mm_eval.catalog.judge import JudgeStep
 from mm_eval.errors import ConfigError
+from mm_eval.judging.code import CodeVerdicts
 from mm_eval.judging.prompts import doc_of, judge_instance
 from mm_eval.judging.verdicts import first_value, read_reply
 from mm_eval.task.task import Task
@@ -22,6 +23,8 @@ def check_judge(task: Task, doc_ids: Sequence[int]) -> str:
     """
     judge, first = task.config.judged, list(doc_ids[:RENDERED])
     assert judge is not None
+    if judge.by_code:
+        return _check_code(task, first)
     examples = 0
     for number, step in enumerate(judge.steps):
         for doc_id, doc in task.docs.texts(first):
@@ -39,6 +42,19 @@ def check_judge(task: Task, doc_ids: Sequence[int]) -> str:
                 raise ConfigError(what, where=_place(task, step))
             examples += 1
     return f"the judge's prompts of {len(first)} docs were written and {examples} examples of replies were read"
+
+
+def _check_code(task: Task, doc_ids: Sequence[int]) -> str:
+    """Runs the task's own code until its first question about each doc."""
+    verdicts, asked = CodeVerdicts(task, "validate", lambda slot: None, asks=True), 0
+    for doc_id, doc in task.docs.texts(list(doc_ids)):
+        found = verdicts.chain(doc_id, doc, "an answer")
+        error = found.owed.error if found.owed is not None else found.error
+        if error is not None:
+            place = f"{task.config.where('process_results')}: {error.where}"
+            raise ConfigError(error.what, where=place, hint=error.hint) from error
+        asked += found.owed is not None
+    return f"its own code asks the judge about {asked} of the first {len(doc_ids)} docs"
 
 
 def _equal(value: Any, expected: Any) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,10 @@ from mm_eval.judging.prompts import judge_instance
 from mm_eval.judging.verdicts import first_value
 from mm_eval.request import RunRequest
 from mm_eval.task.task import Task
-from mm_eval.types import judge_of_slot
+from mm_eval.types import Instance, judge_of_slot
 
-EXEMPT = ("replay",)
-"""Adapters that are not tried before a run: a file answers nothing else than what it holds."""
+EXEMPT = ("replay", "dummy")
+"""Adapters that are not tried before a run: a file answers nothing else than what it holds, and a dummy knows nothing."""
 RENDERED = 4
 """Docs whose prompts are in the digest of a task's judge."""
 
@@ -85,7 +85,7 @@ class Judge:
 
 def judged_configs(configs: Mapping[str, TaskConfig]) -> dict[str, TaskConfig]:
     """The tasks that have a judge."""
-    return {name: config for name, config in configs.items() if config.judge is not None}
+    return {name: config for name, config in configs.items() if config.judged is not None}
 
 
 def check_stated(request: RunRequest, configs: Mapping[str, TaskConfig], recorded: Sequence[Any] = ()) -> None:
@@ -93,14 +93,17 @@ def check_stated(request: RunRequest, configs: Mapping[str, TaskConfig], recorde
     judged = judged_configs(configs)
     if judged and not (request.judges or request.no_judge or request.predict_only or recorded):
         names = ", ".join(list(judged)[:5]) + (" ..." if len(judged) > 5 else "")
-        config = next(iter(judged.values()))
+        first, config = next(iter(judged.items()))
         official = config.judged.official if config.judged else ""
-        known = f" The benchmark's own judge is {official}." if official else ""
-        hint = (
-            f"Add --judge openai --judge_args base_url=...,model=..., or --no_judge to go without its numbers.{known}"
+        whose = f" The judge that {first}'s authors used is {official}." if official else ""
+        example = (
+            f"--judge openai --judge_args base_url=https://api.openai.com/v1,model={official or 'gpt-4o-2024-11-20'}"
         )
         raise ConfigError(
-            f"a judge model grades the answers of {names}, and none is given.", where="--judge", hint=hint
+            f"the answers to {names} are scored by a judge model, and none is given.",
+            where="--judge",
+            hint=f"Name one, as in `{example}` (`hf` and `vllm` work too), or give --no_judge to leave its numbers out.{whose} "
+            f"`mm-eval show {first} --judge` prints what it is asked.",
         )
 
 
@@ -197,15 +200,25 @@ def judges_heard(folder: RunFolder) -> set[str]:
 
 def prompt_digest(task: Task) -> str:
     """A digest of the judge's prompts for the first docs, under made-up answers: it differs where the prompts do."""
-    judge, digest = task.config.judged, hashlib.sha256()
+    digest = hashlib.sha256()
+    for instance in _first_questions(task):
+        said = instance.metadata.get("prompt", str(instance.error))
+        digest.update(json.dumps(said, sort_keys=True).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]
+
+
+def _first_questions(task: Task) -> Iterator[Instance]:
+    judge, doc_ids = task.config.judged, list(range(min(RENDERED, len(task.docs))))
     assert judge is not None
-    for doc_id, doc in task.docs.texts(list(range(min(RENDERED, len(task.docs))))):
+    if judge.by_code:
+        from mm_eval.judging.code import first_questions
+
+        yield from first_questions(task, doc_ids)
+        return
+    for doc_id, doc in task.docs.texts(doc_ids):
         for number in range(len(judge.steps)):
             answer = "answer" if number == 0 else first_value(judge.steps[number - 1])
-            instance = judge_instance(task, "", number, doc_id, doc, answer, asked=False)
-            said = instance.metadata.get("prompt", str(instance.error))
-            digest.update(json.dumps(said, sort_keys=True).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:16]
+            yield judge_instance(task, "", number, doc_id, doc, answer, asked=False)
 
 
 def identity_of(judge: Judge, task: Task, models: Mapping[str, int]) -> dict[str, Any]:
@@ -213,14 +226,17 @@ def identity_of(judge: Judge, task: Task, models: Mapping[str, int]) -> dict[str
     config = task.config.judged
     assert config is not None
     args = {key: value for key, value in judge.args.items() if key not in ("model", "pretrained", "path")}
+    options, official = [dict(step.generation_kwargs) for step in config.steps], config.official
+    if config.by_code and (first := next(_first_questions(task), None)) is not None:
+        options, official = [dict(first.generation_kwargs)], str(first.metadata.get("model", ""))
     return {
         "name": judge.name,
         "adapter": judge.adapter,
         "model": judge.model_name,
         "models": dict(sorted(models.items())),
         "prompt_digest": prompt_digest(task),
-        "options": {"args": args, "generation_kwargs": [dict(step.generation_kwargs) for step in config.steps]},
-        "official": config.official or None,
+        "options": {"args": args, "generation_kwargs": options},
+        "official": official or None,
         "repeats": config.repeats,
         "preflight": judge.preflight,
     }

@@ -82,17 +82,31 @@ def judge_instance(
 
     try:
         messages, pictures = write()
-        instance.context = messages if chat else plain(messages)
         instance.generation_kwargs = of_step.generation_kwargs
-        instance.metadata["prompt"] = shown(messages)
-        instance.choice = digest_of(messages)
-        if pictures and asked:
-            with decoding(where):
-                instance.image_digests = tuple(map(picture_digest, pictures))
-            instance.pixels = sum(picture.width * picture.height for picture in pictures)
-            instance.images = images
+        return filled(instance, messages, pictures, images, chat=chat, asked=asked)
     except MMEvalError as error:
         instance.error = error.located(where)
+    return instance
+
+
+def filled(
+    instance: Instance,
+    messages: list[Message],
+    pictures: Sequence[Image],
+    images: Callable[[], list[Image]],
+    *,
+    chat: bool,
+    asked: bool,
+) -> Instance:
+    """An instance with its prompt. images: makes the pictures again. chat, asked: see `judge_instance`."""
+    instance.context = messages if chat else plain(messages)
+    instance.metadata["prompt"] = shown(messages)
+    instance.choice = digest_of(messages)
+    if pictures and asked:
+        with decoding(f"{instance.task} doc {instance.doc_id}"):
+            instance.image_digests = tuple(map(picture_digest, pictures))
+        instance.pixels = sum(picture.width * picture.height for picture in pictures)
+        instance.images = images
     return instance
 
 
@@ -107,6 +121,11 @@ def written(
         raise
     except (Exception, JudgeCalled) as error:  # the task's own code
         raise JudgeError(f"the judge's prompt failed: {type(error).__name__}: {error}", where=where) from error
+    return turns_of(said, where)
+
+
+def turns_of(said: Any, where: str) -> tuple[list[Message], list[Image]]:
+    """(chat messages, their pictures in order) of a prompt: a text, or turns. JudgeError if it is something else."""
     if isinstance(said, str):
         return [{"role": "user", "content": [{"type": "text", "text": said}]}], []
     if not isinstance(said, list) or not said or not all(map(_is_turn, said)):

@@ -115,7 +115,7 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> Finding:
             judged = check_judge(task, doc_ids)
         except MMEvalError as error:
             return Finding(name, False, f"{error.owner} error: {error}")
-        if not any(scorer.metrics for scorer in plan.scorers[name]):
+        if task.config.judged.by_code or not any(scorer.metrics for scorer in plan.scorers[name]):
             return Finding(name, True, f"{len(doc_ids)} docs; {judged}")
     without = len(doc_ids) - len(trial.known)
     said = (

@@ -207,8 +207,11 @@ def with_judges(config: TaskConfig, scorers: Sequence[Scorer], sources: Mapping[
             from mm_eval.scorers.of_task import scorers_of
 
             inners = scorers if not number else scorers_of(config)  # each with its own state
+            kind = Judged
+            if judge.by_code:
+                from mm_eval.scorers.judged_code import JudgedCode as kind
             for inner in inners:
-                found.append(Judged(name=inner.name, filter=inner.filter, metrics=inner.metrics, inner=inner, **common))
+                found.append(kind(name=inner.name, filter=inner.filter, metrics=inner.metrics, inner=inner, **common))
         else:
             made = Judged(name="none", filter=FilterEnsemble("none", []), metrics=judge_metrics(config), **common)
             made.draws = config.draws()

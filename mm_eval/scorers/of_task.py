@@ -83,7 +83,6 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
                 config.output_type,
                 None if process_results else config.scorer or ("submission" if no_metrics else None),
                 process_results=process_results,
-                **({"has_judge": True} if process_results and config.judge is not None else {}),
                 context={"multiple_targets": True} if config.multiple_targets else {},
             )
             if strips:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mm_eval.errors import ConfigError, ScoringError, did_you_mean
 from mm_eval.metrics.aggregation import mean
@@ -14,7 +13,10 @@ from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import is_tied
 from mm_eval.metrics.metric import METRICS, Metric, aggregation_named
 from mm_eval.scorers.base import Scorer, first_instances
-from mm_eval.types import Doc, Instance, MetricKey, Number, ScoredDoc
+from mm_eval.types import Answer, Doc, Instance, MetricKey, Number, ScoredDoc
+
+if TYPE_CHECKING:
+    from mm_eval.lmms_eval_judges import Asked, Question
 
 SUBMISSION = "submission"
 """lmms-eval's name for a metric without a number: its function writes a file for a benchmark's server."""
@@ -25,28 +27,38 @@ RULE_KEY = "__rule__"
 """The key under which process_results may name the rule that found the answer ("unparsed" where none did)."""
 
 
+class Replies(Protocol):
+    """The replies of a judge, for a function that asks it through lmms-eval's module.
+
+    retries: how often a reply that the function can't read is asked for again.
+    """
+
+    retries: int
+
+    def doc(self, doc_id: int, doc: Doc) -> Doc: ...
+
+    def reply(self, doc_id: int, question: Question) -> Answer | None: ...
+
+
 @dataclass(kw_only=True)
 class ProcessResultsScorer(Scorer):
     """Scores docs by a function fn(doc, results) -> {metric: value}.
 
     results: for generated answers a list of str, for choices a list of (log-likelihood, is_greedy), for rolling
-    log-likelihoods a list of numbers. has_judge: the task states a `judge`, so its function opens no socket, key or not.
-    `metric_list` states how each metric is aggregated; a metric that it does not name is
+    log-likelihoods a list of numbers. `metric_list` states how each metric is aggregated; a metric that it does not name is
     not reported. The function returns one value per metric, however many repeats a doc has.
+    replies: of a judge, for a function that asks one. asked: {doc id: what it asked}, and whether that has replies.
     """
 
     fn: Callable[[Doc, list[Any]], Mapping[str, Any]]
-    has_judge: bool = False
+    replies: Replies | None = None
+    asked: dict[int, Asked] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        from mm_eval.lmms_eval_compat import NO_KEY, NO_SOCKET, has_judge_key, no_judge
+        from mm_eval.lmms_eval_compat import no_judge
 
         self._unnamed: list[str] = []
-        may_call_judge = not self.has_judge and has_judge_key(self.fn)  # once: it reads the function's file
-        why = NO_SOCKET if self.has_judge else NO_KEY
-        self._judge_guard: Callable[[], AbstractContextManager[None]] = (
-            nullcontext if may_call_judge else partial(no_judge, why)
-        )
+        self._judge_guard = no_judge
 
     @classmethod
     def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
@@ -60,7 +72,9 @@ class ProcessResultsScorer(Scorer):
         lls = None if first.request_type == "generate_until" else LLResults.from_instances(instances, self.name)
         results = self._results(instances, lls)
         with self._judge_guard():
-            returned = self.fn(first.doc, results)
+            returned = self._returned(doc_id, first.doc, results)
+        if doc_id in self.asked and self.asked[doc_id].owes:
+            return ScoredDoc(doc_id, first.target, {})
         if not isinstance(returned, Mapping):
             raise ScoringError(f"process_results returned {returned!r}; expected {{metric: value}}.")
         values = dict(returned)
@@ -75,6 +89,16 @@ class ProcessResultsScorer(Scorer):
             raise ScoringError(f"process_results returned none of the metrics {sorted(declared)}: {sorted(values)}.")
         rules = tuple(rule) if isinstance(rule, (list, tuple)) else (str(rule),) if rule is not None else ()
         return ScoredDoc(doc_id, first.target, scores, rules, tied=lls is not None and is_tied(lls, ()))
+
+    def _returned(self, doc_id: int, doc: Doc, results: list[Any]) -> Any:
+        """What the function returns; None where it asks a judge something that has no reply."""
+        if self.replies is None:
+            return self.fn(doc, results)
+        from mm_eval.lmms_eval_judges import run_judged
+
+        doc, reply = self.replies.doc(doc_id, doc), partial(self.replies.reply, doc_id)
+        asked = self.asked[doc_id] = run_judged(lambda: self.fn(doc, results), reply, self.replies.retries)
+        return asked.value
 
     def numbers(self, *args: Any, **kwargs: Any) -> list[Number]:
         """One number a metric over all documents; `notes` also names values that metric_list does not name.

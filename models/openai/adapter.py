@@ -27,8 +27,8 @@ from mm_eval.task.decode import IN_FLIGHT, decoding
 from mm_eval.task.media import encoded
 from mm_eval.types import Answer, Instance, Message
 
-from .arguments import check, json_object, key_of, limits_of, number, secrets_of
-from .names import prompt_keys
+from .arguments import check, check_key, json_object, key_of, limits_of, number, secrets_of
+from .names import cap_name, prompt_keys
 from .sampling import drawn_from, note
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class OpenAI(Model):
         self.model = str(self.args["model"])
         self.prompt_keys = prompt_keys(self.model)
         self.extra_body = json_object(self.args.get("extra_body", {}))
-        self.max_tokens_name = str(self.args.get("max_tokens_name", "max_tokens"))
+        self.max_tokens_name = str(self.args.get("max_tokens_name") or cap_name(self.model))
         self.way = str(self.args.get("loglikelihood", "auto"))
         self.server = str(self.args.get("server") or "|".join(self.urls))
         variables = self.args.get("chat_template_kwargs")
@@ -81,6 +81,7 @@ class OpenAI(Model):
         """Checks arguments, key and proxy. Raises ConfigError before the first request."""
         limits_of(self.args, self.urls)
         secrets_of(self.args)
+        check_key(self.args, self.urls)
         _ = self.prices
         from httpx import InvalidURL
 
@@ -117,11 +118,17 @@ class OpenAI(Model):
             if name not in KNOWN_OPTIONS and get_close_matches(name, KNOWN_OPTIONS, cutoff=0.8):
                 raise ConfigError(f"Unknown generation option {name!r}.", hint=did_you_mean(name, KNOWN_OPTIONS))
 
+    def dollars(self, usage: Mapping[str, int]) -> float | None:
+        if "input_price" not in self.args and "output_price" not in self.args:
+            return None
+        prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+        return (prompt * self.prices[0] + completion * self.prices[1]) / 1e6
+
     def account(self, usage: Mapping[str, int]) -> str:
         prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
         tokens = f"{prompt:,} prompt and {completion:,} completion tokens"
-        dollars = (prompt * self.prices[0] + completion * self.prices[1]) / 1e6
-        counted = f"{tokens}, ${dollars:,.4f} at the given prices" if any(self.prices) else tokens
+        dollars = self.dollars(usage)
+        counted = tokens if dollars is None else f"{tokens}, ${dollars:,.4f} at the given prices"
         notes = [self.writing.notes if self.writing else "", note(self._unstated) if self._unstated else ""]
         return "; ".join([counted, *filter(None, notes)])
 

@@ -112,6 +112,14 @@ def key_of(args: Mapping[str, Any]) -> str:
     return key
 
 
+def check_key(args: Mapping[str, Any], urls: tuple[str, ...]) -> None:
+    """ConfigError if there is no key where one is needed: for OpenAI's own server, or in a variable that the user names."""
+    variable = str(args.get("api_key_env", KEY_VARIABLE))
+    needs_key = "api_key_env" in args or any(urlsplit(url).hostname == "api.openai.com" for url in urls)
+    if needs_key and not key_of(args):
+        raise ConfigError(f"there is no key: the variable {variable} is not set, or empty.", where=WHERE, hint=KEY_HINT)
+
+
 def secrets_of(args: Mapping[str, Any]) -> tuple[str, ...]:
     """The texts that must reach neither a file nor a terminal: the key, and the passwords of the proxies."""
     passwords = []

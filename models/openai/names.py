@@ -55,3 +55,12 @@ def prompt_keys(name: str) -> tuple[str, ...]:
         if re.search(rf"(^|-)({pattern})", read):
             return FAMILIES[kind].prompt_keys if kind else ()
     return ()
+
+
+def cap_name(name: str) -> str:
+    """The field of the token cap: OpenAI's reasoning models refuse `max_tokens`.
+
+    >>> cap_name("o3-mini"), cap_name("gpt-5.1-2025-11-13"), cap_name("gpt-4o-2024-11-20")
+    ('max_completion_tokens', 'max_completion_tokens', 'max_tokens')
+    """
+    return "max_completion_tokens" if re.match(r"(gpt-5|o[134])(?![a-z0-9])", name) else "max_tokens"

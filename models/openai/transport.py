@@ -260,6 +260,17 @@ SYSTEMATIC = (
         "Give a name that the server lists at /v1/models as model=NAME.",
     ),
     (
+        re.compile(r"Unsupported parameter: 'max_tokens'|max_completion_tokens' instead"),
+        "the model takes its token cap under another name",
+        "Add max_tokens_name=max_completion_tokens to the model's arguments (--model_args, or --judge_args of a judge).",
+    ),
+    (
+        re.compile(r"Unsupported (?:value|parameter): '?temperature"),
+        "the model refuses the temperature that the task states",
+        'Choose another model, or state the one that it takes: extra_body={"temperature": 1} in its arguments (--model_args, or '
+        "--judge_args of a judge). Its answers are sampled then, and the recorded arguments say so.",
+    ),
+    (
         re.compile(
             r"Unexpected fields in the request|extra_forbidden|Extra inputs are not permitted"
             r"|Unrecognized request argument|Unknown parameter"

@@ -48,7 +48,8 @@ def words(tmp_path: Path, judge: tuple[str, Path]) -> list[str]:
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in content))
     found = ["--tasks", "graded", "--include_path", str(folder), "--model", "replay"]
     found += ["--model_args", f"path={folder / 'answers.jsonl'}", "--no_report"]
-    return [*found, "--judge", "openai", "--judge_args", f"base_url={judge[0]},model=j,num_concurrent=1"]
+    found += ["--judge", "openai", "--judge_args", f"base_url={judge[0]},model=j,num_concurrent=1"]
+    return [*found, "--judge_preflight", "false"]
 
 
 def asked(log: Path) -> Counter[str]:
@@ -137,3 +138,26 @@ def test_two_ranks_judge_the_docs_they_were_dealt(tmp_path: Path, words: list[st
     assert len(files) == 2 and all('"kind":"judge"' in path.read_text() for path in files)
     row = json.loads((folder / "results.json").read_text())["results"]["graded"]
     assert row["judge_score,none"] == sum(n % 3 != 0 or n == 0 for n in range(DOCS)) / DOCS
+
+
+def test_the_judge_is_tried_once_for_two_ranks_and_its_refusal_ends_both(
+    tmp_path: Path, words: list[str], judge: tuple[str, Path]
+) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "mm_eval"]
+    tried = words[: words.index("--judge_preflight")]
+
+    def launched(folder: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*launch, *tried, "--output_path", str(tmp_path / folder)],
+            capture_output=True, text=True, timeout=120, env=environment, check=False,
+        )  # fmt: skip
+
+    done = launched("run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sum("I don't know" in prompt for prompt in asked(judge[1]).elements()) == 1
+    assert max(asked(judge[1]).values()) <= 2  # the gold answer of doc 0 may be another rank's
+    (tmp_path / "task" / "rows.jsonl").write_text(json.dumps({"q": "FAULTCHATTY", "a": "1"}) + "\n")
+    refused = launched("refused")
+    assert refused.returncode != 0 and "gives no verdict on the answer '1'" in refused.stderr
+    assert not (tmp_path / "refused" / "run.json").exists()

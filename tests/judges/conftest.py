@@ -73,9 +73,13 @@ class Judged:
     def run(self, *more: object) -> Any:
         return self.command(*self.words, *more)
 
-    def with_server(self, server: Server, *more: object, model: str = "judge-1", args: str = NO_WAIT) -> Any:
-        """Runs it with a scripted judge."""
-        return self.run("--judge", "openai", "--judge_args", f"base_url={server.url},model={model},{args}", *more)
+    def with_server(
+        self, server: Server, *more: object, model: str = "judge-1", args: str = NO_WAIT, preflight: bool = False
+    ) -> Any:
+        """Runs it with a scripted judge. preflight: the judge is tried first, which takes calls of its own."""
+        words = () if preflight else ("--judge_preflight", "false")
+        asked = f"base_url={server.url},model={model},{args}"
+        return self.run("--judge", "openai", "--judge_args", asked, *words, *more)
 
 
 @pytest.fixture

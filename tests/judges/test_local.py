@@ -65,7 +65,18 @@ def test_a_judge_sees_the_pictures(pictured: Path) -> None:
 
 
 def test_a_run_with_a_local_judge_that_sees(cli, pictured: Path) -> None:
-    words = ("--tasks", "seen", "--include_path", pictured, "--model", "dummy", "--judge", "tiny-llava")
+    words = (
+        "--tasks",
+        "seen",
+        "--include_path",
+        pictured,
+        "--model",
+        "dummy",
+        "--judge",
+        "tiny-llava",
+        "--judge_preflight",
+        "false",
+    )
     ran = cli(*words)
     assert ran.code == 0, ran.out + ran.err
     row = ran.results["results"]["seen"]
@@ -106,7 +117,7 @@ def test_the_model_is_closed_before_a_local_judge_is_loaded(judged) -> None:
     EVENTS.clear()
     judged.write([{"q": "1", "a": "1"}, {"q": "2", "a": "1"}], ["1", "1"], task=TASK + JUDGE)
     words = ("--tasks", "graded", "--include_path", judged.folder, "--model", "noted")
-    ran = judged.command(*words, "--judge", "noted-judge")
+    ran = judged.command(*words, "--judge", "noted-judge", "--judge_preflight", "false")
     assert ran.code == 0, ran.out + ran.err
     assert EVENTS[:6] == ["model loaded", "model", "model", "model closed", "judge loaded", "judge"]
     assert EVENTS[7] == "judge closed"
@@ -133,7 +144,7 @@ def test_a_judges_adapter_opens_connections_while_the_tasks_code_may_not(
     head = "def judge_prompt(doc, answer):\n"
     utils = "import time\n" + UTILS.replace(head, f"{head}    time.sleep(0.002)\n")
     judged.write([{"q": str(n), "a": "1"} for n in range(200)], ["1"] * 200, utils=utils)
-    ran = judged.run("--judge", "resolving-judge")
+    ran = judged.run("--judge", "resolving-judge", "--judge_preflight", "false")
     assert ran.code == 0, ran.out + ran.err
 
 
@@ -146,6 +157,6 @@ class Broken(Model):
 
 
 def test_a_judge_that_cannot_be_loaded_costs_no_answer_and_no_results(judged) -> None:
-    ran = judged.run("--judge", "broken-judge")
+    ran = judged.run("--judge", "broken-judge", "--judge_preflight", "false")
     assert ran.code == 3 and "judging stopped early: broken: the weights are damaged" in ran.out, ran.out + ran.err
     assert ran.results["results"]["graded"]["judge_failed"] == 6

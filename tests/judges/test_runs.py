@@ -131,13 +131,22 @@ def test_without_a_judge_the_number_is_left_out_and_the_row_says_so(judged) -> N
 def test_a_finished_run_is_judged_without_its_model_and_by_a_second_judge(judged, server) -> None:
     ran = judged.run("--no_judge")
     (judged.folder / "answers.jsonl").unlink()
-    words = ("--judge", "openai", "--judge_args", f"base_url={server.url},model=a/judge-1,{NO_WAIT}")
+    words = (
+        "--judge",
+        "openai",
+        "--judge_args",
+        f"base_url={server.url},model=a/judge-1,{NO_WAIT}",
+        "--judge_preflight",
+        "false",
+    )
     first = judged.command("score", ran.folder, *words)
     assert first.code == 0, first.out + first.err
     assert "judge_score" in first.out and len(server.asked) == 6
     with serving() as other:
         more = f"base_url={other.url},model=b/judge-2,{NO_WAIT}"
-        second = judged.command("score", ran.folder, "--judge", "openai", "--judge_args", more)
+        second = judged.command(
+            "score", ran.folder, "--judge", "openai", "--judge_args", more, "--judge_preflight", "false"
+        )
         assert second.code == 0 and len(other.asked) == 6 and sum(server.asked.values()) == 6
     results = json.loads((ran.folder / "results.json").read_text())
     row = results["results"]["graded"]
@@ -270,7 +279,7 @@ def test_a_judge_that_never_replied_makes_way(judged, server) -> None:
     with serving() as gone:
         url = gone.url
     wrong = ("--judge", "openai", "--judge_args", f"base_url={url},model=typo,{NO_WAIT}")
-    first = judged.run(*wrong)
+    first = judged.run(*wrong, "--judge_preflight", "false")
     assert first.code == 3 and first.results["results"]["graded"]["judge_score,none"] is None
     assert "judging stopped early" in first.out
     ran = judged.with_server(server)

@@ -35,6 +35,44 @@ UNKNOWN_MODEL = [
     (400, {"error": {"message": "Invalid model name passed in model=m. Call `/v1/models` ...", "code": "400"}}),
 ]
 
+UNSUPPORTED = [
+    (
+        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
+        r"refuses the temperature.*extra_body=.*--judge_args",
+    ),
+    (
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        r"another name.*max_tokens_name=max_completion_tokens",
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "hint"), UNSUPPORTED)
+def test_an_option_that_the_model_refuses_ends_the_run_at_once_with_what_to_do(said: str, hint: str) -> None:
+    server = Server(lambda body, nth: httpx.Response(400, json={"error": {"message": said}}))
+    with pytest.raises(ModelError, match=hint):
+        list(server.model(num_concurrent=4).generate([question([], f"q{n}") for n in range(50)]))
+    assert len(server.requests) <= 4
+
+
+@pytest.mark.parametrize(("name", "field"), [("o3-mini", "max_completion_tokens"), ("gpt-4o", "max_tokens")])
+def test_the_field_of_the_token_cap_is_the_one_that_the_model_takes(name: str, field: str) -> None:
+    server = Server(lambda body, nth: echo(body))
+    list(server.model(model=name).generate([question([], "q")]))
+    assert {"max_completion_tokens", "max_tokens"} & server.requests[0][1].keys() == {field}
+
+
+def test_a_refused_temperature_is_the_users_own_in_extra_body() -> None:
+    server = Server(lambda body, nth: echo(body))
+    list(server.model(extra_body='{"temperature": 1}').generate([question([], "q")]))
+    assert server.requests[0][1]["temperature"] == 1
+
+
+def test_tokens_have_a_price_where_one_is_given() -> None:
+    server, used = Server(lambda body, nth: echo(body)), {"prompt_tokens": 2_000_000, "completion_tokens": 500_000}
+    assert server.model().dollars(used) is None
+    assert server.model(input_price="2.5", output_price="10").dollars(used) == 10
+
 
 @pytest.mark.parametrize(("status", "said"), UNKNOWN_FIELD)
 def test_an_unknown_field_ends_the_run_at_once(status: int, said: Any) -> None:

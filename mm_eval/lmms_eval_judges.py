@@ -1,0 +1,223 @@
+"""Scoring functions of lmms-eval that ask a judge through its `llm_judge` module, run with recorded replies.
+
+A task's `process_results` there builds a server at import and asks it one question after another (MM-Vet, MathVerse).
+Here the server (lmms_eval_server.py) looks a question up among the judge's known replies to this doc. If the reply is not
+known, the call ends with an exception that is not an Exception, so that the task's code can't turn it into a verdict. The
+engine asks the question like any other, and `process_results` runs again from the beginning, until it asks nothing new. So
+every reply is recorded, and a judge that fails is a failure of the judge, never the 0 or -1 of the task's code.
+
+The judge is the one of `--judge`, whatever model the code names. Temperature and token cap are those of the code. The same
+question again within one doc means that the code could not read the reply: it gets a further one, `--judge_retries` times.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from mm_eval.arguments import shortly
+from mm_eval.catalog.functions import parsed
+from mm_eval.errors import JudgeError, MMEvalError
+from mm_eval.lmms_eval_compat import PACKAGE, JudgeCalled
+
+if TYPE_CHECKING:
+    from mm_eval.types import Answer, Message
+
+MODULE = f"{PACKAGE}.llm_judge"
+RETRIES = 2
+"""Further replies to a question whose reply could not be read."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a task's code asks the judge.
+
+    messages: chat messages; a picture is the part {"type": "image", "image": a PIL image}.
+    repeat: how many earlier questions of this doc were the same. model: the judge that the code names.
+    """
+
+    messages: list[Message]
+    generation_kwargs: Mapping[str, Any]
+    repeat: int = 0
+    model: str = ""
+
+
+Lookup = Callable[[Question], "Answer | None"]
+"""The judge's recorded reply, or failure, to a question; None where there is neither."""
+
+
+@dataclass
+class Asked:
+    """What one run of a task's function came to.
+
+    value: what it returned, where there is neither `pending` nor `error`.
+    questions, replies: those with a known reply, in the order asked.
+    pending: the question that ended it, which has no reply. error: the judge failed at it, or its replies could not be read.
+    """
+
+    lookup: Lookup
+    retries: int = RETRIES
+    value: Any = None
+    questions: list[Question] = field(default_factory=list)
+    replies: list[Answer] = field(default_factory=list)
+    pending: Question | None = None
+    error: MMEvalError | None = None
+
+    @property
+    def owes(self) -> bool:
+        """Whether it has no value, because a reply is missing or could not be read."""
+        return self.pending is not None or self.error is not None
+
+    def reply(self, question: Question) -> Answer:
+        """The known reply to a question. Raises JudgeCalled, now and at every later call, if there is none."""
+        if self.owes:
+            self._end()
+        text = _text_of(question)
+        same = [place for place, earlier in enumerate(self.questions) if _text_of(earlier) == text]
+        if same:  # with the options of the first time: some code raises the temperature until a reply fits
+            question = replace(self.questions[same[0]], repeat=len(same))
+        found = self.lookup(question) if len(same) <= self.retries else None
+        if found is None or found.error is not None:
+            self.pending = question if len(same) <= self.retries else None
+            if found is not None:
+                self.error = found.error
+            elif same:
+                said = shortly(str(self.replies[same[-1]].output))
+                self.error = JudgeError(f"the judge's reply could not be read, {len(same)} times; the last: {said}.")
+            self._end()
+        self.questions.append(question)
+        self.replies.append(found)
+        return found if str(found.output).strip() else self.reply(question)  # its code would make a 0 of an empty reply
+
+    def _end(self) -> NoReturn:
+        raise JudgeCalled(MODULE)
+
+
+RUNNING: list[Asked] = []
+"""The run of a task's function in progress. Scoring runs one at a time; threads that the function starts belong to it."""
+
+
+def run_judged(call: Callable[[], Any], lookup: Lookup, retries: int = RETRIES) -> Asked:
+    """Runs a task's function with the judge's recorded replies. retries: further replies to a question that it asks again.
+
+    Errors: what the function raises, unless it asked something whose reply is not known.
+    """
+    from mm_eval.lmms_eval_server import offered
+
+    asked = Asked(lookup, retries)
+    RUNNING.append(asked)
+    try:
+        with offered(), _without_waiting():
+            value = call()
+        if not asked.owes:  # a bare `except` of the function may have caught their end
+            asked.value = value
+    except (JudgeCalled, Exception):
+        if not asked.owes:
+            raise  # its own error, or a connection of its own
+    finally:
+        RUNNING.remove(asked)
+    return asked
+
+
+@contextmanager
+def _without_waiting() -> Iterator[None]:
+    """Inside, `time.sleep` returns at once in this thread: a task's code waits before it asks again, in every run."""
+    original, own = time.sleep, threading.get_ident()
+
+    def sleep(seconds: float) -> None:
+        if threading.get_ident() != own:
+            original(seconds)
+
+    setattr(time, "sleep", sleep)  # noqa: B010  # its parameter has another type in Python's stubs
+    try:
+        yield
+    finally:
+        time.sleep = original
+
+
+def _text_of(question: Question) -> str:
+    """A question's messages as text, equal for equal questions; pictures by their pixels."""
+
+    def pixels(value: Any) -> str:
+        from mm_eval.task.media import picture_digest
+
+        return picture_digest(value)
+
+    return json.dumps(question.messages, sort_keys=True, default=pixels)
+
+
+# ------------------------------------------------------------------ which functions ask
+def asks_judge(file: Path, function: str) -> bool:
+    """Whether a function of a file uses the module, directly or through what it names. Nothing is imported.
+
+    Files beside it and files of lmms-eval's tasks are followed, name by name: a file may have functions of both kinds.
+    """
+    return _reaches(file, function, set())
+
+
+def _reaches(file: Path, name: str, seen: set[tuple[Path, str]]) -> bool:
+    if (file, name) in seen or not file.is_file():
+        return False
+    seen.add((file, name))
+    tree = parsed(file)
+    for top in tree.body if tree else ():
+        if not (name == "*" or name in _bound(top)):
+            continue
+        for node in ast.walk(top):
+            if isinstance(node, ast.Name) and _reaches(file, node.id, seen):
+                return True
+            if isinstance(node, (ast.Import, ast.ImportFrom)) and _imports_it(file, node, name, node is top, seen):
+                return True
+    return False
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """The names that a statement at the top of a file defines; of `if`, `try` and `with` those inside."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {node.name}
+    names = {found.id for found in ast.walk(node) if isinstance(found, ast.Name) and isinstance(found.ctx, ast.Store)}
+    for found in ast.walk(node):
+        if isinstance(found, (ast.Import, ast.ImportFrom)):
+            names |= {(alias.asname or alias.name).partition(".")[0] for alias in found.names}
+        elif isinstance(found, (ast.FunctionDef, ast.ClassDef)):
+            names.add(found.name)
+    return names
+
+
+def _imports_it(
+    file: Path, node: ast.Import | ast.ImportFrom, name: str, at_top: bool, seen: set[tuple[Path, str]]
+) -> bool:
+    """Whether an import brings the module, or a name that uses it. at_top: only what binds `name` counts."""
+    for alias in node.names:
+        if at_top and name not in ("*", (alias.asname or alias.name).partition(".")[0]):
+            continue
+        module = alias.name if isinstance(node, ast.Import) else node.module or ""
+        for dotted in (module, f"{module}.{alias.name}"):
+            if dotted == MODULE or dotted.startswith(f"{MODULE}."):
+                return True
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            files = [file.parent / f"{module or alias.name}.py"]
+        elif module.startswith(f"{PACKAGE}.tasks."):
+            files = [root.joinpath(*module.split(".")[1:]).with_suffix(".py") for root in _roots()]
+        else:
+            continue
+        wanted = alias.name if isinstance(node, ast.ImportFrom) and module else "*"
+        if any(_reaches(each, wanted, seen) for each in files):
+            return True
+    return False
+
+
+@lru_cache(maxsize=1)
+def _roots() -> list[Path]:
+    """The folders of lmms-eval's package, where it is installed."""
+    spec = importlib.util.find_spec(PACKAGE)
+    return [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec is not None else []
