@@ -24,10 +24,23 @@ READ = [
     "score of component 1: 3/6, score of component 2: 4/4, total score: 7/10. Then component 1: 0/6 would be too strict.",
 ]
 ONE, TWO, ALL = "score of component 1: 3/6, ", "score of component 2: 4/4, ", "total score: 7/10"
-UNREAD = ["", "7/10", ALL, ONE + ALL, TWO + ONE + ALL, ONE + "score of component 1: 4/6, " + TWO + ALL, ONE + TWO, ALL + ONE + TWO,
-          ONE + TWO + "score of component 3: 0/2, " + ALL, "score of component 1: 8/6, " + TWO + ALL, ONE + TWO + "total score: 12/10",
-          ONE + "score of component 2: 4/0, " + ALL, "score of component 1: x/6, score of component 2: y/4, total score: z/10",
-          "component 1: 3 of 6, component 2: 4 of 4, total score: 7 of 10", "1" * 100_000]  # fmt: skip
+UNREAD = [
+    "",
+    "7/10",
+    ALL,
+    ONE + ALL,
+    ONE + TWO,
+    TWO + ONE + ALL,
+    ALL + ONE + TWO,
+    ONE + "score of component 1: 4/6, " + TWO + ALL,
+    ONE + TWO + "score of component 3: 0/2, " + ALL,
+    ONE + "score of component 2: 4/0, " + ALL,
+    ONE + TWO + "total score: 12/10",
+    "score of component 1: 8/6, " + TWO + ALL,
+    "score of component 1: x/6, score of component 2: y/4, total score: z/10",
+    "component 1: 3 of 6, component 2: 4 of 4, total score: 7 of 10",
+    "1" * 100_000,
+]
 
 
 def test_the_prompts(cli) -> None:

@@ -1,0 +1,27 @@
+"""Replays recorded answers and a judge's recorded replies to them through a task that ships."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tests.conftest import Ran
+from tests.papers.recordings import write_answers
+
+
+def replay_judged(
+    cli: Callable[..., Ran],
+    root: Path,
+    folder: Path,
+    task: str,
+    answers: Sequence[str],
+    replies: Sequence[str],
+    *more: object,
+) -> Ran:
+    """The run of a task on a data root. answers, replies: the model's and the judge's, in the order of the docs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    own = write_answers(folder / "answers.jsonl", {task: answers})
+    judge = write_answers(folder / "replies.jsonl", {f"{task}#judge": replies})
+    return cli(
+        *("--tasks", task, "--data_root", root, "--output_path", folder / "run"),
+        *("--model", "replay", "--model_args", f"path={own}", "--judge", "replay", "--judge_args", f"path={judge}"),
+        *more,
+    )
