@@ -67,7 +67,7 @@ def verdict(reply: str, doc: Mapping[str, Any]) -> dict[str, float] | None:
     shares = [_share(*points) for _, *points in [(None, *total.groups()), *found]]
     if [number for number, *_ in found] != [str(n + 1) for n in range(len(doc["components"]))] or None in shares:
         return None
-    return dict(zip(("judge_score", *doc["component_type"]), shares, strict=True))  # type: ignore[arg-type]
+    return dict(zip(("judge_score", *doc["component_type"]), shares, strict=True))
 
 
 def _share(points: str, of: str) -> float | None:

@@ -21,10 +21,10 @@ EVALUATOR = Recording("yuweihao/MM-Vet", "acde843e02dae30047bb456ee4a8ab28dee7e0
 CAPABILITIES = dict(zip("rokgsm", ("rec", "ocr", "know", "gen", "spat", "math"), strict=True))
 ASKED = """
 om*3 osm*4 om rosm om*2 osm*2 om*4 rs os*2 rs ros*3 rs os*2 oks ro ros rks*2 os ros os*2 ros os o os*3 osm os*2 osm*3 os*2 osm*2
-os ro osm os*8 osm rs r rs os ro om r*3 ros o r*4 rk ro r rk*3 r*3 o*10 rk oks*2 os rk*4 r*14 rs r rs r rs r*3 rs*2 r rs*2 r*5 rkg*10
-rokg*6 rkg rokg rkg rokg rkg*50 rogs*4 ogs*2 rogs*4
+os ro osm os*8 osm rs r rs os ro om r*3 ros o r*4 rk ro r rk*3 r*3 o*10 rk oks*2 os rk*4 r*14 rs r rs r rs r*3 rs*2 r rs*2 r*5
+rkg*10 rokg*6 rkg rokg rkg rokg rkg*50 rogs*4 ogs*2 rogs*4
 """
-"""The capabilities of the 218 questions by first letters, x*n for n questions: from mm-vet.json, which is in no repository here."""
+"""The capabilities of the 218 questions by first letters, x*n for n questions: from mm-vet.json, which is not recorded."""
 PUBLISHED = {"llava-v1.5-13b": (36.3, [36.1, 36.5, 36.3]), "llava-v1.5-7b": (31.1, [31.2, 30.8, 31.2])}
 """(the mean of three gradings, each of them)."""
 
