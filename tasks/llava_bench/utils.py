@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.metrics import mean, smooth
+from mm_eval.metrics.traits import declare
 
 SYSTEM = "You are a helpful and precise assistant for checking the quality of the answer."
 RULE = (
@@ -62,10 +63,18 @@ def verdict(reply: str, swapped: bool = False) -> list[float] | None:
     return scores[::-1] if swapped else scores
 
 
-@smooth
+def _influence(pairs: Sequence[Pair]) -> list[float]:
+    """How much each pair moves the relative score, to first order."""
+    gpt = sum(pair[0] for pair in pairs)
+    ratio = sum(pair[1] for pair in pairs) / gpt
+    return [100 * (own - ratio * of) / gpt for of, own in pairs]
+
+
+@declare(influence=_influence, smooth=True)
 def relative(pairs: Sequence[Pair]) -> float:
-    """The model's mean score in percent of the mean score of GPT-4's answers."""
-    return 100 * mean([own for _, own in pairs]) / mean([gpt for gpt, _ in pairs])
+    """The model's mean score in percent of that of GPT-4's answers, the means rounded to three places as the script does."""
+    gpt, own = (round(mean([pair[side] for pair in pairs]), 3) for side in (0, 1))
+    return 100 * own / gpt
 
 
 @smooth

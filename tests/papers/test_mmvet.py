@@ -81,7 +81,6 @@ def grade(cli: Any, root: Path, folder: Path, model: str, runs: int, number: int
     assert ran.code == 0, ran.err
     row = ran.results["results"]["mmvet"]
     assert row["judge_failed"] == 0 and row["judge_bounds"] is None
-    assert row["judge_score_stderr,none"] > 0
     levels = ran.results["categories"]["mmvet"]
     shown = {
         "recognition": "rec",

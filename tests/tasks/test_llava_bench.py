@@ -27,7 +27,6 @@ def test_the_prompts(cli) -> None:
     question = "When does the cafe close?"
     for task in ("llava_in_the_wild", "llava_bench_coco"):
         assert prompt(cli, task) == question
-        assert prompt(cli, task, "qwen2_5_vl") == question
         assert prompt(cli, task, "internvl") == f"{question}\nAnswer this question in detail."
 
 

@@ -45,7 +45,7 @@ UNREAD = [
 
 def test_the_prompts(cli) -> None:
     assert prompt(cli, "mia_bench") == "Describe the picture."
-    assert prompt(cli, "mia_bench", "qwen2_vl", doc=1) == "Describe the chart in exactly two sentences."
+    assert prompt(cli, "mia_bench", doc=1) == "Describe the chart in exactly two sentences."
 
 
 def test_the_judge_gets_the_text_and_then_the_picture() -> None:

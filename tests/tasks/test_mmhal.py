@@ -27,7 +27,7 @@ UNREAD = ["", "4", "It is 4.", "Rating 4", "Rating: 3 or Rating: 2", "Rating: 7"
 
 def test_the_prompts(cli) -> None:
     assert prompt(cli, "mmhal") == "What colour are the letters of the sign?"
-    assert prompt(cli, "mmhal", "llava", doc=7) == "How long is it until noon?"
+    assert prompt(cli, "mmhal", doc=7) == "How long is it until noon?"
 
 
 def test_the_judge_reads_contents_question_and_both_answers() -> None:

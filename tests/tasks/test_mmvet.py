@@ -29,7 +29,6 @@ UNREAD = ["", "1.5", "-0.5", "10", "0.5 or 1.0", "1 of 10", "0.5 0.6", "well, 1 
 def test_the_prompts(cli) -> None:
     question = "What do a soup and a cake cost together?"
     assert prompt(cli, "mmvet") == question
-    assert prompt(cli, "mmvet", "internvl") == question
     reasoning = (
         "First please perform reasoning, and think step by step to provide best answer to the following question: \n\n"
     )
