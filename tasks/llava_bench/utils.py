@@ -63,27 +63,32 @@ def verdict(reply: str, swapped: bool = False) -> list[float] | None:
     return scores[::-1] if swapped else scores
 
 
+def _means(pairs: Sequence[Pair]) -> tuple[float, float]:
+    """The mean score of GPT-4's answers and the model's, rounded to three places as summarize_gpt_review.py does."""
+    return round(mean([gpt for gpt, _ in pairs]), 3), round(mean([own for _, own in pairs]), 3)
+
+
 def _influence(pairs: Sequence[Pair]) -> list[float]:
     """How much each pair moves the relative score, to first order."""
-    gpt = sum(pair[0] for pair in pairs)
-    ratio = sum(pair[1] for pair in pairs) / gpt
-    return [100 * (own - ratio * of) / gpt for of, own in pairs]
+    total = sum(gpt for gpt, _ in pairs)
+    ratio = sum(own for _, own in pairs) / total
+    return [100 * (own - ratio * gpt) / total for gpt, own in pairs]
 
 
 @declare(influence=_influence, smooth=True)
 def relative(pairs: Sequence[Pair]) -> float:
-    """The model's mean score in percent of that of GPT-4's answers, the means rounded to three places as the script does."""
-    gpt, own = (round(mean([pair[side] for pair in pairs]), 3) for side in (0, 1))
+    """The model's mean score in percent of the mean score of GPT-4's answers."""
+    gpt, own = _means(pairs)
     return 100 * own / gpt
 
 
 @smooth
 def own_score(pairs: Sequence[Pair]) -> float:
-    """The model's mean score times ten, as summarize_gpt_review.py prints it."""
-    return 10 * mean([own for _, own in pairs])
+    """The model's mean score times ten."""
+    return 10 * _means(pairs)[1]
 
 
 @smooth
 def gpt_score(pairs: Sequence[Pair]) -> float:
     """The mean score of GPT-4's answers times ten."""
-    return 10 * mean([gpt for gpt, _ in pairs])
+    return 10 * _means(pairs)[0]

@@ -9,19 +9,19 @@ from tests.papers.recordings import write_answers
 
 def replay_judged(
     cli: Callable[..., Ran],
-    root: Path,
+    root: Path | None,
     folder: Path,
     task: str,
     answers: Sequence[str],
     replies: Sequence[str],
     *more: object,
 ) -> Ran:
-    """The run of a task on a data root. answers, replies: the model's and the judge's, in the order of the docs."""
+    """The run of a task on a data root, or on its bundled sample. answers, replies: the model's and the judge's, a doc each."""
     folder.mkdir(parents=True, exist_ok=True)
     own = write_answers(folder / "answers.jsonl", {task: answers})
     judge = write_answers(folder / "replies.jsonl", {f"{task}#judge": replies})
     return cli(
-        *("--tasks", task, "--data_root", root, "--output_path", folder / "run"),
+        *("--tasks", task, "--output_path", folder / "run", *(("--data_root", root) if root else ("--sample",))),
         *("--model", "replay", "--model_args", f"path={own}", "--judge", "replay", "--judge_args", f"path={judge}"),
         *more,
     )

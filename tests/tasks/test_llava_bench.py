@@ -1,9 +1,15 @@
 """LLaVA-Bench: the questions, the judge's prompt in both orders, which replies are two scores, and the relative score."""
 
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
 import pytest
 from mm_eval.tasks.llava_bench.utils import gpt_score, judge_prompt, own_score, reference, relative, verdict
 
-from tests.tasks.made_up import prompt
+from tests.papers.judged import replay_judged
+from tests.tasks.made_up import categories, prompt
+from tests.tasks.of_sample import DATA
 
 DOC = {"question": "When does it close?", "caption": "A sign.", "gpt_answer": "At 18.", "category": "conv"}
 READ = [
@@ -71,3 +77,34 @@ def test_the_relative_score_is_a_ratio_of_means_and_not_a_mean_of_ratios() -> No
     pairs = [[10, 5], [5, 5]]
     assert relative(pairs) == pytest.approx(100 * 10 / 15)
     assert (own_score(pairs), gpt_score(pairs)) == (50, 75)
+
+
+@pytest.mark.parametrize("task", ["llava_in_the_wild", "llava_bench_coco"])
+def test_a_run_gives_the_three_numbers_of_each_category(cli, tmp_path: Path, task: str) -> None:
+    """The sample has 4 questions of a conversation, 3 for details, and 4 of reasoning."""
+    kinds = [row["category"] for row in sample_rows(task)]
+    replies = [{"conv": "10 5", "detail": "8 8", "complex": "8 4"}[kind] for kind in kinds]
+    ran = replay_judged(cli, None, tmp_path / "one", task, ["an answer"] * len(kinds), replies)
+    assert ran.code == 0, ran.err
+    row = ran.results["results"][task]
+    gpt, own = 10 * 4 + 8 * 3 + 8 * 4, 5 * 4 + 8 * 3 + 4 * 4
+    assert row["judge_score,none"] == pytest.approx(100 * round(own / 11, 3) / round(gpt / 11, 3))
+    assert (row["gpt_score,none"], row["own_score,none"]) == pytest.approx(
+        (10 * round(gpt / 11, 3), 10 * round(own / 11, 3))
+    )
+    assert row["judge_score_stderr,none"] > 0
+    relative = {"conversation": 50.0, "detail": 100.0, "reasoning": 50.0}
+    assert categories(ran, task, "category", "judge_score,none") == relative
+    answers = ["", *["an answer"] * 10]
+    ran = replay_judged(cli, None, tmp_path / "two", task, answers, ["-1 -1"] * 11)
+    row = ran.results["results"][task]
+    assert ran.code == 3 and row["judge_failed"] == 10
+    assert row["judge_score,none"] == 10  # of the empty answer: the worst pair of the scale
+    low, high = row["judge_bounds"]
+    assert low == 10 and high > 400
+
+
+def sample_rows(task: str) -> list[dict[str, Any]]:
+    """The docs of the bundled sample."""
+    folder = {"llava_in_the_wild": "llava-bench-in-the-wild", "llava_bench_coco": "llava-bench-coco"}[task]
+    return pq.read_table(DATA / "lmms-lab" / folder / "default" / "train-00000-of-00001.parquet").to_pylist()

@@ -1,10 +1,13 @@
 """MIA-Bench: the instruction, the judge's prompt for each number of components, and which replies are points."""
 
+from pathlib import Path
+
 import pytest
 from mm_eval.tasks.mia_bench.utils import components_text, judge_prompt, verdict, weights_text
 from PIL import Image
 
-from tests.tasks.made_up import prompt
+from tests.papers.judged import replay_judged
+from tests.tasks.made_up import categories, prompt
 
 PICTURE = Image.new("RGB", (2, 2), "red")
 DOC = {
@@ -95,3 +98,20 @@ def test_the_stated_total_counts_and_the_last_component_of_a_type() -> None:
         "judge_score": 0.8,
         "describe": 0.25,
     }
+
+
+def test_a_run_counts_the_types_of_components_that_a_doc_has(cli, tmp_path: Path) -> None:
+    points = ["component 1: 5/10, total score: 5/10", "component 1: 3/6, component 2: 4/4, total score: 7/10"]
+    replies = [*points, *["total score: 10/10"] * 6]
+    ran = replay_judged(cli, None, tmp_path, "mia_bench", ["a"] * 7 + [""], replies)
+    assert ran.code == 3
+    row = ran.results["results"]["mia_bench"]
+    assert row["judge_failed"] == 5
+    assert row["judge_score,none"] == pytest.approx((0.5 + 0.7 + 0) / 3)
+    assert row["judge_bounds"] == pytest.approx([1.2 / 8, 6.2 / 8])
+    assert (row["describe,none"], row["length_limit,none"]) == (0.5, 1.0)
+    assert row["n_by_metric"]["describe,none"] == 2
+    assert row.get("perspective,none") is None  # of docs whose verdicts can't be read
+    assert categories(ran, "mia_bench", "type", "judge_score,none")["basic"] == pytest.approx(0.6)
+    asked = ran.samples("mia_bench")[1]["judge"]["prompt"]
+    assert [part["type"] for part in asked[0]["content"]] == ["text", "image"]

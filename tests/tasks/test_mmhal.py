@@ -1,9 +1,12 @@
 """MMHal-Bench: the question, the judge's prompt, which replies are ratings, and the rate of hallucinations."""
 
+from pathlib import Path
+
 import pytest
 from mm_eval.tasks.mmhal.utils import hallucination_rate, judge_prompt, verdict
 
-from tests.tasks.made_up import prompt
+from tests.papers.judged import replay_judged
+from tests.tasks.made_up import categories, prompt
 
 DOC = {"question": "Is it day?", "image_content": ["Sun", "Sky"], "gt_answer": "Yes, it is day."}
 READ = [
@@ -52,3 +55,22 @@ def test_what_is_no_rating_is_not_read(reply: str) -> None:
 
 def test_a_rating_below_3_is_a_hallucination() -> None:
     assert hallucination_rate([0, 1, 2, 3, 4, 5, 6, 6]) == 3 / 8
+
+
+def test_a_run_gives_mean_rate_and_types(cli, tmp_path: Path) -> None:
+    replies = [
+        *(f"Rating: {rating}, as listed" for rating in (6, 5, 2, 0, 3)),
+        "Rating: 3 or Rating: 4",
+        "Rating: 1",
+        "Rating: 9",
+    ]
+    ran = replay_judged(cli, None, tmp_path, "mmhal", ["an answer"] * 6 + ["", "an answer"], replies)
+    assert ran.code == 3
+    row = ran.results["results"]["mmhal"]
+    assert row["judge_failed"] == 2
+    assert row["judge_score,none"] == pytest.approx((6 + 5 + 2 + 0 + 3 + 0) / 6)
+    assert row["hallucination_rate,none"] == pytest.approx(3 / 6)
+    assert row["judge_bounds"] == pytest.approx([16 / 8, 28 / 8])
+    found = categories(ran, "mmhal", "question_type", "judge_score,none")
+    assert list(found)[:4] == ["object attribute", "adversarial object", "comparison", "counting"]
+    assert found["spatial relation"] == 3 and found["environment"] is None

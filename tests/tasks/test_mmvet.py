@@ -1,9 +1,12 @@
 """MM-Vet: the question, the grading prompt, which replies are grades, the total and the capabilities."""
 
+from pathlib import Path
+
 import pytest
 from mm_eval.tasks.mmvet.utils import capabilities, gold_answer, integration, judge_prompt, percent, verdict
 
-from tests.tasks.made_up import prompt
+from tests.papers.judged import replay_judged
+from tests.tasks.made_up import categories, prompt
 
 DOC = {"question": "What is x?", "answer": "-1<AND>-5<OR>five", "capability": "ocr,math"}
 READ = [
@@ -72,3 +75,28 @@ def test_a_gold_answer_has_each_wanted_part_and_one_of_several() -> None:
 
 def test_the_total_is_in_percent() -> None:
     assert percent([1.0, 0.5, 0.0, 0.5]) == 50
+
+
+def test_an_unread_grade_is_in_no_number_and_an_empty_answer_counts_0(cli, tmp_path: Path) -> None:
+    answers = ["6", "pasta", "", *["an answer"] * 9]
+    ran = replay_judged(cli, None, tmp_path, "mmvet", answers, ["1.0", "I can't tell", "1.0", *["0.5"] * 9])
+    assert ran.code == 3
+    row = ran.results["results"]["mmvet"]
+    assert row["judge_score,none"] == pytest.approx(100 * (1 + 0 + 9 * 0.5) / 11)
+    assert row["judge_failed"] == 1
+    assert row["judge_bounds"] == pytest.approx([100 * 5.5 / 12, 100 * 6.5 / 12])
+    assert row["judge_score_stderr,none"] > 0
+    math = categories(ran, "mmvet", "capability", "judge_score,none")["math"]
+    assert math == pytest.approx(100 * (1 + 0.5 + 0.5 + 0.5) / 4)
+    together = categories(ran, "mmvet", "integration", "judge_score,none")
+    assert together["ocr_spat"] == 0  # of "pasta", which has no grade, and of the empty answer
+    unread, empty = ran.samples("mmvet")[1:3]
+    assert unread["judge"]["verdict"] is None and unread["scores"] == {}
+    assert empty["judge"]["attempts"] == 0 and empty["scores"] == {"judge_score,none": 0}
+
+
+def test_where_no_grade_can_be_read_there_is_no_number(cli, tmp_path: Path) -> None:
+    ran = replay_judged(cli, None, tmp_path, "mmvet", ["x"] * 12, ["it is 1 of 10"] * 12)
+    assert ran.code == 3
+    row = ran.results["results"]["mmvet"]
+    assert row["judge_score,none"] is None and row["judge_failed"] == 12 and row["judge_bounds"] == [0, 100]
