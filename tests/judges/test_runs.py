@@ -245,3 +245,21 @@ def test_no_socket_is_opened_by_a_judged_tasks_code(judged, server, monkeypatch:
     judged.write([{"q": "1", "a": "1"}], ["1"], task=own, utils=UTILS + f"\ndef own(doc, results):\n{calls}")
     ran = judged.with_server(server, "--output_path", judged.folder / "own")
     assert ran.code == 3 and "judge.example" in ran.out and ran.results["results"]["graded"]["failed"] == 1
+
+
+def test_failed_and_unreadable_verdicts_count_for_fail_on_error(judged, server) -> None:
+    rows = [{"q": f"FAULTCHATTY {n}", "a": "1"} for n in range(6)]
+    judged.write(rows, ["1"] * 6)
+    ran = judged.with_server(server, "--fail_on_error", 3, "--judge_retries", 0)
+    assert ran.code == 3 and "judging stopped early: 6 requests have failed" in ran.out, ran.out
+    whole = judged.with_server(server, "--fail_on_error", 8, "--judge_retries", 0)
+    assert "stopped early" not in whole.out and sum(server.asked.values()) == 6
+
+
+def test_verdicts_are_shared_between_runs(judged, server, tmp_path: Path) -> None:
+    cache = ("--use_cache", tmp_path / "cache")
+    assert judged.with_server(server, *cache).code == 0
+    again = judged.with_server(server, *cache, "--output_path", tmp_path / "other")
+    assert again.code == 0 and sum(server.asked.values()) == 6, again.out
+    assert "verdicts: 6 came from --use_cache" in again.out
+    assert again.results["judges"]["graded"][0]["models"] == {"judge-1 (fp_1)": 6}
