@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from mm_eval.tasks.llava_bench.utils import RULE
 
+from tests.conftest import ROOT
 from tests.papers.judged import replay_judged
 from tests.papers.recordings import Recording, tiny_picture, write_table
 
@@ -83,6 +84,18 @@ def test_llava_13b(cli, root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("run", (1, 2, 3))
 def test_all_reviews(cli, root: Path, tmp_path: Path, model: str, run: int) -> None:
     check(cli, root, tmp_path, model, run)
+
+
+def test_three_rounds_of_reviews_are_three_verdicts_a_doc(cli, root: Path, tmp_path: Path) -> None:
+    """The mean pair of each doc is its value."""
+    path = tmp_path / "three.yaml"
+    path.write_text(f"include: {ROOT}/tasks/llava_bench/llava_in_the_wild.yaml\ntask: three\njudge: {{repeats: 3}}\n")
+    rounds = [recorded("reviews", f"llava-v1.5-13b-eval{run}") for run in (1, 2, 3)]
+    replies = [[review["content"] for review in each] for each in zip(*rounds, strict=True)]
+    answers = [row["text"] for row in recorded("answers", "llava-v1.5-13b")]
+    ran = replay_judged(cli, root, tmp_path, "three", answers, replies, "--include_path", tmp_path)
+    assert ran.code == 0, ran.err
+    assert numbers(ran.results["results"]["three"]) == printed([review for each in rounds for review in each])
 
 
 @pytest.mark.parametrize(("model", "paper"), [("llava-v1.5-13b", 72.5), ("llava-v1.5-7b", 65.4)])

@@ -1,9 +1,11 @@
 """MMHal-Bench: the question, the judge's prompt, which replies are ratings, and the rate of hallucinations."""
 
+import json
 from pathlib import Path
 
 import pytest
 from mm_eval.tasks.mmhal.utils import hallucination_rate, judge_prompt, verdict
+from PIL import Image
 
 from tests.papers.judged import replay_judged
 from tests.tasks.made_up import categories, prompt
@@ -74,3 +76,24 @@ def test_a_run_gives_mean_rate_and_types(cli, tmp_path: Path) -> None:
     found = categories(ran, "mmhal", "question_type", "judge_score,none")
     assert list(found)[:4] == ["object attribute", "adversarial object", "comparison", "counting"]
     assert found["spatial relation"] == 3 and found["environment"] is None
+
+
+def test_the_authors_json_file_and_pictures_are_a_data_root(cli, tmp_path: Path) -> None:
+    """As the task file says for the data of the hub."""
+    folder = tmp_path / "Shengcao1006" / "MMHal-Bench"
+    (folder / "images").mkdir(parents=True)
+    Image.new("RGB", (8, 8), "red").save(folder / "images" / "a.jpg")
+    row = {
+        "question_type": "attribute",
+        "question_topic": "indoor",
+        "image_id": "a",
+        "image_src": "https://x.example/a.jpg",
+    }
+    row |= {"question": "What colour is it?", "gt_answer": "It is red.", "model_answer": ""}
+    rows = [{**row, "image_content": ["Square"], "image_path": "images/a.jpg"}] * 2
+    (folder / "test.json").write_text(json.dumps(rows), encoding="utf-8")
+    ran = replay_judged(cli, tmp_path, tmp_path / "out", "mmhal", ["Red.", "Blue."], ["Rating: 5", "Rating: 0"])
+    assert ran.code == 0, ran.err
+    result = ran.results["results"]["mmhal"]
+    assert (result["judge_score,none"], result["hallucination_rate,none"]) == (2.5, 0.5)
+    assert ran.samples("mmhal")[0]["images"]
