@@ -148,12 +148,14 @@ def read_reply(judge: JudgeConfig, step: JudgeStep, reply: str, doc: Doc, last: 
 
 
 def _mean(values: list[Any]) -> Any:
-    """The mean of several verdicts, of each of their parts where they are mappings; a single one as it is."""
+    """The mean of several verdicts, of each of their parts where they are mappings or lists; a single one as it is."""
     if len(values) == 1:
         return values[0]
     if all(isinstance(value, Mapping) for value in values):
         names = dict.fromkeys(name for value in values for name in value)
         return {name: _mean([value[name] for value in values if name in value]) for name in names}
+    if all(isinstance(value, list) for value in values) and len({len(value) for value in values}) == 1:
+        return [_mean(list(parts)) for parts in zip(*values, strict=True)]
     return sum(values) / len(values)
 
 
