@@ -10,7 +10,7 @@ from typing import Any
 LONGEST = 20_000
 """A reply with more characters is not read."""
 
-_BACKSLASH = re.compile(r'\\(?!["\\/bfnrtu])|\\u(?![0-9a-fA-F]{4})')
+_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})?')
 
 
 def json_object(reply: str) -> Mapping[str, Any] | None:
@@ -23,7 +23,7 @@ def json_object(reply: str) -> Mapping[str, Any] | None:
         return None
     try:
         found = json.loads(
-            _BACKSLASH.sub(lambda match: "\\" + match[0], reply[start : end + 1]),
+            _ESCAPE.sub(lambda match: match[0] if len(match[0]) > 1 else r"\\", reply[start : end + 1]),
             strict=False,
             object_pairs_hook=_once,
             parse_constant=_refused,

@@ -122,7 +122,8 @@ def test_the_judge_of_a_reasoning_answer_gets_it_as_it_is(answer: str) -> None:
     [
         (GOOD, 1), (BAD, 0), ('{"extract_answer": "", "score": 0}', 0), ('{"extracted_answer": 5, "score": 1.0}', 1),
         (f"```json\n{GOOD}\n```", 1), (f"Here is the result: {BAD} Done.", 0),
-        ('{"extracted_answer": "$\\alpha \\unit$", "score": 1}', 1), ('{"extracted_answer": "two\nlines", "score": 0}', 0),
+        ('{"extracted_answer": "$\\alpha \\unit$", "score": 1}', 1), ('{"extracted_answer": "$l_\\\\infty$", "score": 1}', 1),
+        ('{"extracted_answer": "two\nlines", "score": 0}', 0),
         ('{"score": 1}', None), ('{"extracted_answer": "x"}', None), ('{"extracted_answer": "x", "score": -1}', None),
         ('{"extracted_answer": "x", "score": "1"}', None), ('{"extracted_answer": "x", "score": true}', None),
         ('{"extracted_answer": "x", "score": 0.5}', None), ('{"extracted_answer": "x", "score": null}', None),
