@@ -15,6 +15,7 @@ from .prompts import JUDGE
 
 CORRECT, NOT_ATTEMPTED, INCORRECT = 1, 0, -1
 GRADES = {"正确": CORRECT, "未尝试": NOT_ATTEMPTED, "错误": INCORRECT}
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 FIRST = "预测答案0"
 """The key of the only answer in the reply."""
 
@@ -25,7 +26,7 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     if isinstance(picture, str):
         from PIL import Image
 
-        picture = Image.open(io.BytesIO(base64.b64decode(picture.rpartition(",")[2])))
+        picture = Image.open(io.BytesIO(base64.b64decode(picture.rpartition(",")[2])), formats=FORMATS)
     return [picture.convert("RGB")]
 
 

@@ -1,10 +1,14 @@
 """SimpleVQA: prompts in two languages, pictures as base64, three grades, and the harmonic mean by hand."""
 
+import shutil
+
+import pyarrow.parquet as pq
 import pytest
 from mm_eval.tasks.simplevqa.utils import correct_of_attempted, f1, judge_prompt, verdict
 
 from tests.tasks.answers import prompt
 from tests.tasks.judged import judged
+from tests.tasks.of_sample import DATA
 
 TASK = "simplevqa"
 RIGHT, WRONG, NONE = (f'```json\n{{"预测答案0": "{grade}"}}\n```' for grade in ("正确", "错误", "未尝试"))
@@ -89,3 +93,17 @@ def test_a_judged_run_by_hand(cli, tmp_path) -> None:
 
 def test_its_examples_hold(cli) -> None:
     assert cli("validate", TASK, "--sample").code == 0
+
+
+def test_a_broken_picture_fails_one_doc(cli, tmp_path) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(DATA / "m-a-p", root / "m-a-p")
+    [file] = root.rglob("*.parquet")
+    table = pq.read_table(file)
+    pictures = ["no base64", "bm8gcGljdHVyZQ==", None, *table["image"].to_pylist()[3:]]
+    place = table.column_names.index("image")
+    pq.write_table(table.set_column(place, table.field("image"), [pictures]), file)
+    ran = judged(cli, tmp_path, TASK, ["x"] * 8, [RIGHT] * 8, data=("--data_root", root), code=3)
+    row = ran.results["results"][TASK]
+    assert (row["n"], row["failed"], row["judge_failed"], row["is_correct,none"]) == (8, 3, 0, 1.0)
+    assert [bool(sample["scores"]) for sample in ran.samples(TASK)] == [False] * 3 + [True] * 5
