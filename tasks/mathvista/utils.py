@@ -16,8 +16,7 @@ from mm_eval.metrics.written_numbers import is_float
 from .judge_prompt import EXAMPLES
 
 _LABEL = re.compile(r"extracted answer:", re.IGNORECASE)
-_LETTER = re.compile(r"[A-Z]|\([A-Za-z]\)")
-_WHOLE = {"integer": re.compile(r"[+-]?\d+"), "list": re.compile(r"\[[^\[\]]*\]")}
+_INTEGER = re.compile(r"[+-]?\d+")
 
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
@@ -56,15 +55,11 @@ def extraction(reply: str) -> str | None:
 
 
 def process_extraction(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
-    """1 if a short text, by the official normalisation alone, is the answer.
+    """1 if a text, by the official normalisation alone, is the answer.
 
-    It counts as parsed if it is a choice, a letter, a number or a list as it stands: all others go to the judge. The authors'
-    script asks about letters and lists, too, and gets them back.
+    It counts as parsed if the authors' script takes it as it is: a choice, or a number of the right kind. Others go to the judge.
     """
     text, choices, kind = (results[0] or "").strip(), texts_of(doc["choices"]), doc["answer_type"]
     answer, _ = mathvista_normal(text, choices, kind, doc["precision"], script=False)
-    if choices:
-        known = text in choices or bool(_LETTER.fullmatch(text))
-    else:
-        known = bool(_WHOLE[kind].fullmatch(text)) if kind in _WHOLE else is_float(text)
-    return {"acc": float(answer == doc["answer"]), "__rule__": WHOLE_ANSWER if known else UNPARSED}
+    whole = bool(_INTEGER.fullmatch(text)) if kind == "integer" else kind == "float" and is_float(text)
+    return {"acc": float(answer == doc["answer"]), "__rule__": WHOLE_ANSWER if text in choices or whole else UNPARSED}
