@@ -31,12 +31,13 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the block's texts for its language."""
-    block, chinese = model_specific_prompt_kwargs or {}, doc["language"] == "CN"
-    before, after = (
-        (block.get(f"{key}_chinese") if chinese else None, block.get(key, "")) for key in ("pre_prompt", "post_prompt")
-    )
-    return f"{before[0] or before[1]}{doc['question']}{after[0] or after[1]}"
+    """The question between the block's texts; `_chinese` of a text, where it is stated, is for Chinese questions."""
+    block = model_specific_prompt_kwargs or {}
+    before, after = block.get("pre_prompt", ""), block.get("post_prompt", "")
+    chinese = block.get("pre_prompt_chinese", before), block.get("post_prompt_chinese", after)
+    if doc["language"] == "CN":
+        before, after = chinese
+    return f"{before}{doc['question']}{after}"
 
 
 def judge_prompt(doc: Mapping[str, Any], answer: str) -> str:

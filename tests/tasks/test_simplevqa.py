@@ -76,6 +76,22 @@ def test_the_harmonic_mean_of_what_is_correct_and_correct_of_the_attempted() -> 
     assert f1([0, 0]) == f1([-1]) == f1([]) == 0 and f1([1]) == 1
 
 
+def test_a_run_without_chinese_questions(cli, tmp_path) -> None:
+    asked = (
+        "--tasks",
+        TASK,
+        "--model",
+        "dummy",
+        "--sample",
+        "--limit",
+        4,
+        "--no_judge",
+        "--output_path",
+        tmp_path / "run",
+    )
+    assert cli(*asked).code == 0
+
+
 def test_a_judged_run_by_hand(cli, tmp_path) -> None:
     answers = ["Paris", "Italy", "unknown", "", "莫斯科", "四点", "月份", "法语"]
     ran = judged(cli, tmp_path, TASK, answers, [RIGHT, WRONG, NONE, None, RIGHT, WRONG, "?", RIGHT], code=3)
