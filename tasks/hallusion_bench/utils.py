@@ -14,7 +14,8 @@ ANSWERS = {"0": "no", "1": "yes"}
 UNCLEAR = "unclear"
 
 _GRADE = re.compile(r"\b(?:in)?correct\b|\bunclear\b", re.IGNORECASE)
-_NEGATION = re.compile(r"\b(?:not|neither|nor)\b|n['’]t\b", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:(?<!does )(?<!do )not|not(?! conflict)|cannot|neither|nor)\b|n['’]t\b", re.IGNORECASE)
+"""A word that may turn a grade round; the prompt's own "does not conflict" doesn't."""
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:

@@ -19,6 +19,7 @@ from .judge_prompts import CHINESE, ENGLISH
 ROTATION = 1_000_000
 LONGEST_INDEX = 64  # a shorter text in the picture's column is the index of the row that has the picture
 NONE_OF_THEM = "Z"
+LONGEST_REPLY = 500
 
 _REPLY = re.compile(r"(?:your output|output|输出)?\s*[:：]?\s*\W*([A-Z])\W*(.*?)\W*", re.IGNORECASE)
 
@@ -105,7 +106,8 @@ def judge_prompt(doc: Mapping[str, Any], answer: str) -> str:
 
 def verdict(reply: str, doc: Mapping[str, Any]) -> str | None:
     """The letter of an option, or Z for none of them, if the reply is nothing but that, or that with the option's text."""
-    found, options = _REPLY.fullmatch(reply.strip()), {**_options(doc), NONE_OF_THEM: ""}
+    found = _REPLY.fullmatch(reply.strip()) if len(reply) <= LONGEST_REPLY else None
+    options = {**_options(doc), NONE_OF_THEM: ""}
     letter, text = (found[1], found[2]) if found else ("", "")
     return letter if letter in options and text.lower() in ("", options[letter].lower().strip(" .")) else None
 

@@ -46,8 +46,10 @@ def judge_prompt(doc: Mapping[str, Any], answer: str) -> str:
 
 
 def verdict(reply: str) -> int | None:
-    """The grade in the JSON reply, or a reply that is nothing but a grade. The official script takes a longer text for
-    "not attempted" and adds a missing bracket; here both are unreadable."""
+    """The grade in the JSON reply, or a reply that is nothing but a grade.
+
+    The official script takes a longer text for "not attempted" and adds a missing bracket; here both are unreadable.
+    """
     found = json_object(reply)
     said = reply if found is None else found.get(FIRST) if set(found) == {FIRST} else None
     if isinstance(said, Mapping):

@@ -1,9 +1,14 @@
 """The judged variants of tasks that have a rule: what is asked, what replies stand for, and the numbers by hand."""
 
+import time
+
 import pytest
+from mm_eval.tasks.charxiv import utils as charxiv
 from mm_eval.tasks.hallusion_bench import utils as hallusion
+from mm_eval.tasks.mathverse import utils as mathverse
 from mm_eval.tasks.mathvista import utils as mathvista
 from mm_eval.tasks.mmbench import utils as mmbench
+from mm_eval.tasks.simplevqa import utils as simplevqa
 
 from tests.tasks.judged import judged
 from tests.tasks.test_hallusion_bench import GOLD
@@ -88,6 +93,10 @@ def test_mathvista_by_hand(cli, tmp_path) -> None:
         ("“correct”", "yes"),
         ("Output: incorrect", "no"),
         ("The prediction is correct.", "yes"),
+        ("It does not conflict with the reference answer, so it is correct.", "yes"),
+        ("It does not seem correct.", None),
+        ("It may not conflict: correct", None),
+        ("This cannot be correct.", None),
         ("not correct", None),
         ("It isn't incorrect", None),
         ("It can’t be correct", None),
@@ -173,3 +182,20 @@ def test_mmbench_by_hand(cli, tmp_path) -> None:
     assert row["vanilla_all,none"] == 1 and row["judge_failed"] == 1
     assert "judge" not in ran.samples(MMBENCH)[0] and ran.samples(MMBENCH)[1]["judge"]["verdict"] == gold[1]
     assert row["judge_bounds"][0] < row["judge_bounds"][1] == 1
+
+
+@pytest.mark.parametrize(
+    "reply", [" ", "!", "A", "output ", "{", "\\", "correct ", "not ", '"', "\n", "：", "[", "Judgement:"]
+)
+def test_hostile_replies_take_bounded_time(reply: str) -> None:
+    started = time.process_time()
+    for text in (reply * 50_000, f"B{reply * 50_000}", f"output: {reply * 50_000} A"):
+        assert mmbench.verdict(text, ANIMALS) in (None, "A", "B")
+        hallusion.verdict(text, {"gt_answer": "1"})
+        mathvista.extraction(text)
+        simplevqa.verdict(text)
+        charxiv.reasoning_verdict(text)
+        mathverse.judgement(text)
+        mathverse.extraction(text)
+        mathverse.extract_prompt({}, text)
+    assert time.process_time() - started < 5
