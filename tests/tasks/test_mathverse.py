@@ -1,10 +1,13 @@
 """MathVerse: the prompts of the versions, the two steps of its judge, and the number of each version."""
 
+import json
+
 import pytest
 from mm_eval.tasks.mathverse.utils import compare_prompt, extract_prompt, extraction, judgement
 
+from tests.papers.recordings import write_answers
 from tests.tasks.answers import prompt
-from tests.tasks.judged import judged
+from tests.tasks.judged import JUDGE, judged
 
 VERSIONS = ["text_dominant", "text_lite", "vision_intensive", "vision_dominant", "vision_only"]
 TASKS = ["mathverse_testmini", *(f"mathverse_testmini_{version}" for version in VERSIONS)]
@@ -17,6 +20,7 @@ PROMPTS = {
     "vision_dominant": f"P{LETTER}\nQuestion: The triangle has a right angle. {ASKED}",
     "vision_only": f"According to the question shown in the image, p{LETTER}",
 }
+TEXT_ONLY = "mathverse_testmini_text_only"
 DOC = {"question": "", "question_for_eval": "Find {x}.", "answer": "\\frac{1}{2}"}
 
 
@@ -24,6 +28,40 @@ DOC = {"question": "", "question_for_eval": "Find {x}.", "answer": "\\frac{1}{2}
 def test_the_prompt_of_each_version(cli, place: int) -> None:
     text = PROMPTS[VERSIONS[place]]
     assert prompt(cli, TASKS[place + 1]) == text and prompt(cli, TASKS[0], doc=place) == text
+
+
+def test_the_version_without_a_picture(cli) -> None:
+    assert prompt(cli, TEXT_ONLY) == PROMPTS["text_dominant"]
+    shown = [cli("show", task, "--sample", "--model", "dummy", "--doc", 0).out for task in (TEXT_ONLY, TASKS[1])]
+    assert ["picture 0:" in each for each in shown] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("group", "versions"),
+    [
+        ("mathverse", VERSIONS),
+        ("mathverse_testmini_text", ["text_lite", "text_dominant", "text_only"]),
+        ("mathverse_testmini_vision", VERSIONS[2:]),
+    ],
+)
+def test_a_group_is_the_mean_over_the_questions_of_its_versions(cli, tmp_path, group: str, versions: list[str]) -> None:
+    names = [f"mathverse_testmini_{version}" for version in versions]
+    answers = write_answers(tmp_path / "answers.jsonl", {name: ["B", "12"] for name in names})
+    rows = [
+        {"task": f"{name}#judge{step}@{JUDGE}", "doc_id": doc_id, "resps": [reply]}
+        for place, name in enumerate(names)
+        for step, replies in (("", ["B", "12"]), ("2", ["1", str(int(place > 0))]))
+        for doc_id, reply in enumerate(replies)
+    ]
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ran = cli(
+        *("--tasks", group, "--model", "replay", "--model_args", f"path={answers}", "--sample"),
+        *("--judge", "replay", "--judge_args", f"path={replies},name={JUDGE}", "--output_path", tmp_path / "run"),
+    )
+    assert ran.code == 0, ran.err
+    count = 2 * len(names)
+    assert ran.results["groups"][group]["judge_score,none"] == pytest.approx((count - 1) / count)
 
 
 def test_step_one_shows_the_end_of_an_answer() -> None:
@@ -98,6 +136,6 @@ def test_a_judged_run_by_hand(cli, tmp_path) -> None:
     assert [step["verdict"] for step in ran.samples(TASKS[0])[0]["judge"]] == ["B", 1]
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", [*TASKS, TEXT_ONLY])
 def test_its_examples_hold(cli, task: str) -> None:
     assert cli("validate", task, "--sample").code == 0

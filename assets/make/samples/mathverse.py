@@ -1,4 +1,4 @@
-"""MathVerse's schema: four problems in five versions, whose words move from the question into the picture."""
+"""MathVerse's schema: four problems in five versions, whose words move from the question into the picture, or only in words."""
 
 from collections.abc import Sequence
 
@@ -18,11 +18,14 @@ FEATURES = {
     "metadata": dict.fromkeys(("split", "source", "subject", "subfield"), TEXT),
     **dict.fromkeys(("query_wo", "query_cot", "question_for_eval"), TEXT),
 }
+TEXT_FEATURES = {**FEATURES, "image": TEXT}
 VERSIONS = ("Text Dominant", "Text Lite", "Vision Intensive", "Vision Dominant", "Vision Only")
 FORMS = {
     "multi-choice": "provide the correct option letter, e.g., A, B, C, D",
     "free-form": "provide the final value, e.g., 1, 2.5, 300",
 }
+IN_SPLITS = 2
+"""Problems in the splits of one version; all are in the configuration with all versions."""
 Problem = tuple[str, str, str, Pillow.Image, str, str, str, str]
 PROBLEMS: Sequence[Problem] = (
     ("The triangle has a right angle between sides of 3 and 4. ", "The triangle has a right angle. ",
@@ -73,12 +76,14 @@ def _rows(version: str) -> list[Row]:
 
 
 def samples() -> list[Sample]:
-    """The configuration with all versions, problem by problem, and the one with a split for each version."""
+    """The configuration with all versions, problem by problem, the one with a split for each, and the one without pictures."""
     of = {version: _rows(version) for version in VERSIONS}
     together = [of[version][number] for number in range(len(PROBLEMS)) for version in VERSIONS]
     order = ("Text Lite", "Text Dominant", "Vision Dominant", "Vision Intensive", "Vision Only")
     names = [(version, version.lower().replace(" ", "_")) for version in order]
+    only = [{**row, "problem_version": "Text Only", "image": ""} for row in of["Text Dominant"]]
     return [
         Sample(HUB_ID, "testmini", FEATURES, together, "testmini"),
-        *(Sample(HUB_ID, name, FEATURES, of[version], "testmini_version_split") for version, name in names),
+        *(Sample(HUB_ID, name, FEATURES, of[version][:IN_SPLITS], "testmini_version_split") for version, name in names),
+        Sample(HUB_ID, "text_only", TEXT_FEATURES, only[:IN_SPLITS], "testmini_text_only"),
     ]
