@@ -92,9 +92,10 @@ class Judged(Scorer):
             rules = scored[doc_id].rules if doc_id in scored else ()
             scored[doc_id] = ScoredDoc(doc_id, first.target, values, rules)
         if texts and self.inner is not None:
-            scored.update(self.inner.run_docs(texts))
-            for doc_id, group in texts.items():
+            for doc_id, found in self.inner.run_docs(texts).items():
+                group = texts[doc_id]
                 by_doc[doc_id][0].filtered_resps.update(group[0].filtered_resps)
+                scored[doc_id] = replace(found, rules=("judge",)) if group[0].resps[0] else found  # read, if not empty
         self.set_results({doc_id: scored[doc_id] for doc_id in by_doc})
         return self.raw_docs
 

@@ -3,6 +3,7 @@
 Source: Guan et al. 2024, arXiv:2310.14566, and evaluation.py and utils.py of github.com/tianyi-lab/HallusionBench.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,11 @@ from mm_eval.metrics import mean, smooth
 
 Item = Mapping[str, Any]
 ANSWERS = {"0": "no", "1": "yes"}
+UNCLEAR = "unclear"
+
+_GRADE = re.compile(r"\b(?:in)?correct\b|\bunclear\b", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:(?<!does )(?<!do )not|not(?! conflict)|cannot|neither|nor)\b|n['’]t\b", re.IGNORECASE)
+"""A word that may turn a grade round; the prompt's own "does not conflict" doesn't."""
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
@@ -65,3 +71,30 @@ def figures_right(items: Sequence[Item]) -> float:
 def average(items: Sequence[Item]) -> float:
     """The mean of the shares of right answers, questions and figures: the number that releases print."""
     return (mean([item["right"] for item in items]) + questions_right(items) + figures_right(items)) / 3
+
+
+def judge_prompt(doc: Mapping[str, Any], answer: str) -> str:
+    """The authors' prompt, with the question, the right answer in a sentence and the model's answer."""
+    return (
+        "Imagine you are an intelligent teacher. Thoroughly read the question, reference answer and the prediction answer to "
+        "ensure a clear understanding of the information provided. Assess the correctness of the predictions. "
+        "If the prediction answer does not conflict with the reference answer, please generate “correct”. If the prediction "
+        "answer conflict with the reference answer, please generate “incorrect”. If the prediction answer is unclear about the "
+        f'answer, please generate "unclear". \n\n Question:{doc["question"]}\nReference answer: {doc["gt_answer_details"]}'
+        f"\nPrediction answer:{answer}\nOutput:"
+    )
+
+
+def verdict(reply: str, doc: Mapping[str, Any]) -> str | None:
+    """The answer that a grade stands for: the right word, the other one, or "unclear". None if there is no grade, or two."""
+    grades = {found.lower() for found in _GRADE.findall(reply)}
+    if len(grades) != 1 or _NEGATION.search(reply):
+        return None
+    grade, right = grades.pop(), doc_to_target(doc)
+    wrong = next(word for word in ANSWERS.values() if word != right)
+    return {"correct": right, "incorrect": wrong, UNCLEAR: UNCLEAR}[grade]
+
+
+def verdict_range(doc: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a wrong and a right answer give."""
+    return process_results(doc, [UNCLEAR]), process_results(doc, [doc_to_target(doc)])

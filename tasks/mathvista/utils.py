@@ -3,12 +3,20 @@
 Source: Lu et al. 2023, arXiv:2310.02255; github.com/lupantech/MathVista.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.filters import UNPARSED
+from mm_eval.filters.base import WHOLE_ANSWER
 from mm_eval.filters.options import texts_of
 from mm_eval.metrics.mathvista import mathvista_extraction, mathvista_normal
+from mm_eval.metrics.written_numbers import is_float
+
+from .judge_prompt import EXAMPLES
+
+_LABEL = re.compile(r"extracted answer:", re.IGNORECASE)
+_INTEGER = re.compile(r"[+-]?\d+")
 
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
@@ -32,3 +40,26 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str | None], scrip
 def process_results_script(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
     """As process_results, with the published script's rule for integers."""
     return process_results(doc, results, script=True)
+
+
+def judge_prompt(doc: Mapping[str, Any], answer: str) -> str:
+    """The authors' five examples, the question and the response, from which the judge extracts the answer."""
+    return f"{EXAMPLES}\n\n{doc['query']}\n\n{answer}\n\nExtracted answer: "
+
+
+def extraction(reply: str) -> str | None:
+    """The judge's reply without its label; None if nothing is left."""
+    text = reply.strip()
+    label = _LABEL.match(text)
+    return text[label.end() if label else 0 :].strip() or None
+
+
+def process_extraction(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
+    """1 if a text, by the official normalisation alone, is the answer.
+
+    It counts as parsed if the authors' script takes it as it is: a choice, or a number of the right kind. Others go to the judge.
+    """
+    text, choices, kind = (results[0] or "").strip(), texts_of(doc["choices"]), doc["answer_type"]
+    answer, _ = mathvista_normal(text, choices, kind, doc["precision"], script=False)
+    whole = bool(_INTEGER.fullmatch(text)) if kind == "integer" else kind == "float" and is_float(text)
+    return {"acc": float(answer == doc["answer"]), "__rule__": WHOLE_ANSWER if text in choices or whole else UNPARSED}

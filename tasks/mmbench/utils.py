@@ -7,14 +7,21 @@ The rows of a question are its rotations: index = its number + k x 1,000,000, wh
 import base64
 import binascii
 import logging
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.filters.options import is_missing, question_with_options
 
+from .judge_prompts import CHINESE, ENGLISH
+
 ROTATION = 1_000_000
 LONGEST_INDEX = 64  # a shorter text in the picture's column is the index of the row that has the picture
+NONE_OF_THEM = "Z"
+LONGEST_REPLY = 500
+
+_REPLY = re.compile(r"(?:your output|output|输出)?\s*[:：]?\s*\W*([A-Z])\W*(.*?)\W*", re.IGNORECASE)
 
 log = logging.getLogger(__name__)
 
@@ -84,3 +91,27 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str | None]) -> di
     if int(doc["index"]) == doc["group"]:
         scores["vanilla_0"] = hit
     return scores
+
+
+def _options(doc: Mapping[str, Any]) -> dict[str, str]:
+    return {letter: str(doc[letter]) for letter in "ABCD" if not is_missing(doc.get(letter))}
+
+
+def judge_prompt(doc: Mapping[str, Any], answer: str) -> str:
+    """VLMEvalKit's prompt in the language of the question: the options, and which of them is most similar to the answer."""
+    listed = "".join(f"{letter}. {text}\n" for letter, text in _options(doc).items())
+    asked = CHINESE if re.search("[\u4e00-\u9fff]", doc["question"]) else ENGLISH
+    return asked.format(doc["question"], f"There are several options: \n{listed}", answer)
+
+
+def verdict(reply: str, doc: Mapping[str, Any]) -> str | None:
+    """The letter of an option, or Z for none of them, if the reply is nothing but that, or that with the option's text."""
+    found = _REPLY.fullmatch(reply.strip()) if len(reply) <= LONGEST_REPLY else None
+    options = {**_options(doc), NONE_OF_THEM: ""}
+    letter, text = (found[1], found[2]) if found else ("", "")
+    return letter if letter in options and text.lower() in ("", options[letter].lower().strip(" .")) else None
+
+
+def verdict_range(doc: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a wrong and a right letter give."""
+    return process_results(doc, [None]), process_results(doc, [doc["answer"].strip()])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.papers.recordings import Recording, tiny_picture, write_answers, write_table
+from tests.tasks.judged import judged
 
 REPOSITORY, COMMIT = "lupantech/MathVista", "53d525874bdde205128e6b160b7357a88277d479"
 QUERIES = Recording(REPOSITORY, COMMIT, "data/query.json")
@@ -22,6 +23,14 @@ RUNS = (
 )  # fmt: skip
 OUTPUTS = {run: Recording(REPOSITORY, COMMIT, "results/{}/output_{}.json".format(*run.split("/"))) for run in RUNS}
 SCORES = {run: Recording(REPOSITORY, COMMIT, "results/{}/scores_{}.json".format(*run.split("/"))) for run in RUNS}
+RUNS_WITH_JUDGE = (
+    "bard/bard", "chatgpt/chatgpt_2shot_solution", "chatgpt/chatgpt_2shot_solution_use_ocr", "claude/claude",
+    "claude/claude_2shot_solution", "claude/claude_2shot_solution_use_ocr", "gpt4/gpt4", "gpt4/gpt4_2shot_solution",
+    "gpt4/gpt4_2shot_solution_use_ocr", "idefics/idefics_9b_instruct", "llama_adapter_v2/llama_adapter_v2",
+    "llava/llava_llama_2_13b", "minigpt4/minigpt4_llama2", "mplugowl/mplugowl_7b_ft",
+)  # fmt: skip
+"""Runs whose responses are sentences with an extraction each. The others are results of programs, guesses, or empty in part."""
+JUDGED = "mathvista_testmini_judged"
 BY_SCRIPT = {"llavar/llavar"}
 """The run whose integers follow the published script; in the others "5.0" is no integer."""
 DIFFERENT = {"chatgpt/chatgpt": {"geometry reasoning"}}
@@ -62,13 +71,29 @@ def write_questions(root: Path, rows: list[dict[str, Any]], queries: dict[str, s
 
 
 def check(cli: Any, folder: Path, run: str) -> None:
-    """Every recorded verdict, and every number of the recorded result."""
+    """A run whose answers are the recorded extractions."""
     rows = list(OUTPUTS[run].json().values())
     task = "mathvista_testmini_script" if run in BY_SCRIPT else "mathvista_testmini"
     write_questions(folder / "data", rows, QUERIES.json())
     path = write_answers(folder / "answers.jsonl", {task: [row.get("extraction") for row in rows]})
     ran = cli("--tasks", task, "--model", "replay", "--model_args", f"path={path}", "--data_root", folder / "data")
     assert ran.code == 0, ran.err
+    compare(ran, task, run, rows)
+
+
+def check_judged(cli: Any, folder: Path, run: str) -> None:
+    """A run whose answers are the recorded responses, and whose judge replies with the recorded extractions."""
+    rows = list(OUTPUTS[run].json().values())
+    write_questions(folder / "data", rows, QUERIES.json())
+    responses, replies = ([row[key] or "" for row in rows] for key in ("response", "extraction"))
+    ran = judged(cli, folder, JUDGED, responses, replies, data=("--data_root", folder / "data"))
+    asked = sum("judge" in sample for sample in ran.samples(JUDGED))
+    assert asked > 0.8 * len(rows) and ran.results["results"][JUDGED]["judge_failed"] == 0
+    compare(ran, JUDGED, run, rows)
+
+
+def compare(ran: Any, task: str, run: str, rows: list[dict[str, Any]]) -> None:
+    """Every recorded verdict, and every number of the recorded result."""
     verdicts = [bool(sample["scores"]["acc,none"]) for sample in ran.samples(task)]
     assert verdicts == [bool(row.get("true_false")) for row in rows]
     found, recorded = ran.results["categories"][task], SCORES[run].json()
@@ -86,6 +111,16 @@ def check(cli: Any, folder: Path, run: str) -> None:
 
 def test_llava(cli, tmp_path: Path) -> None:
     check(cli, tmp_path, "llava/llava_llama_2_13b")
+
+
+def test_bard_with_a_judge(cli, tmp_path: Path) -> None:
+    check_judged(cli, tmp_path, "bard/bard")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", RUNS_WITH_JUDGE)
+def test_all_runs_with_a_judge(cli, tmp_path: Path, run: str) -> None:
+    check_judged(cli, tmp_path, run)
 
 
 @pytest.mark.slow

@@ -152,6 +152,14 @@ DIFFERENCES = [
         runs=("shipped-pictures",),
     ),
     Difference(
+        "judged",
+        "Both suites ask a judge, or lmms-eval matches exactly (SimpleVQA), and none is there. Our prompts are the authors': "
+        "CharXiv's by the type of the answer, with four questions a chart.",
+        fields=("prompt", "number"),
+        tasks=("charxiv_val_*", "mathverse_testmini*", "simplevqa"),
+        runs=("shipped-pictures",),
+    ),
+    Difference(
         "SEED-Bench's letters",
         "Our seedbench finds the letter by mcq_letter, in a sentence too; lmms-eval takes the first character, which is the "
         "variant seedbench_first_character.",

@@ -120,7 +120,16 @@ def run_ours(names: Sequence[str], answers: Path, root: Path, folder: Path) -> P
     """A run folder of our tasks over given answers."""
     shutil.rmtree(folder, ignore_errors=True)
     words = ["run", "--tasks", ",".join(names), "--model", "replay", "--model_args", f"path={answers}", "--offline"]
-    words += ["--data_root", str(root), "--output_path", str(folder), "--no_report", "--bootstrap_iters", "0"]
+    words += [
+        "--data_root",
+        str(root),
+        "--output_path",
+        str(folder),
+        "--no_report",
+        "--bootstrap_iters",
+        "0",
+        "--no_judge",
+    ]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         code = mm_eval(words)

@@ -52,8 +52,8 @@ TABLES = ("metadata", "categories", "dataset_mirrors")
 """Keys that hold facts, a line each: their lines don't count."""
 LONGER = {"mme.yaml", "mmlu.yaml"}
 """Files with more lines: a metric or a member a line."""
-SEVERAL = {"docvqa": 2}
-"""Modules that write the samples of several benchmarks."""
+SEVERAL = {"docvqa": 2, "mathverse": 2}
+"""Modules that write the samples of several benchmarks, or of one with a split for each of its versions."""
 OLDER = {"lmms-lab/MME", "lmms-lab/SEED-Bench", "cais/mmlu", "allenai/ai2_arc", "openai/gsm8k"}
 """Samples that another script writes (assets/make/sample_data.py and text_data.py)."""
 PARTLY_RIGHT: dict[str, str] = {
