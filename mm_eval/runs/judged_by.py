@@ -73,6 +73,17 @@ class Judge:
             return f"{self.name} ({', '.join(f'{name}: {count}' for name, count in self.returned)})"
         return self.name if self.versions in ((), (self.name,)) else f"{self.name} ({self.versions[0]})"
 
+    def sentence(self) -> str:
+        """Who judged, in one line: "gpt-4o (gpt-4o-2024-11-20), 3 verdicts a doc; official gpt-4-0613: not comparable"."""
+        parts = [self.described() + (f" through {self.adapter}" if self.adapter else "")]
+        if self.repeats > 1:
+            parts.append(f", {self.repeats} verdicts a doc")
+        if self.is_official is not None:
+            parts.append("; the official judge" if self.is_official else f"; official {self.official}: not comparable")
+        if self.preflight == "skipped":
+            parts.append("; its check before the run was skipped")
+        return "".join(parts)
+
     def difference(self, other: Judge) -> str:
         """How another judge differs, in words; empty for the same judge."""
         if (self.adapter, self.model or self.name) != (other.adapter, other.model or other.name):
