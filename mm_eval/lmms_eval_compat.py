@@ -150,6 +150,9 @@ JUDGE_KEYS = frozenset({"OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY
 NO_KEY = "a judge, for which no key is set (OPENAI_API_KEY or the one that the task's file names)"
 """Why a judge is not called where the environment has no key."""
 
+NO_SOCKET = "which a task with `judge` may not: mm-eval asks the judge itself (--judge)"
+"""Why a task with a `judge` opens no connection, key or not."""
+
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_KEY\Z")
 _OTHER_KEYS = frozenset({"WANDB_API_KEY", "COMET_API_KEY", "AWS_SECRET_ACCESS_KEY"})
 

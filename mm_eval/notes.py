@@ -27,14 +27,33 @@ def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome) -> list
         notes.append(f"{outcome.shared} requests equal another one of this run and were not repeated")
     if isinstance(opened, Prepared) and (account := opened.model.account(state.usage)):
         notes.append(account)
+    for judge in opened.judges:
+        used = state.judge_usage.get(judge.name, {})
+        if judge.model is not None and (account := judge.model.account(used)):
+            notes.append(f"judge {judge.name}: {account}")
+    if (verdicts := outcome.verdicts) is not None:
+        notes.append(f"verdicts: {_counted(verdicts)}")
     if state.damaged:
         notes.append(f"{state.damaged} damaged journal lines were skipped; `mm-eval run` requests their answers again")
     return notes
 
 
+def _counted(verdicts: Outcome) -> str:
+    """What became of the questions to the judges, in words."""
+    counts = {
+        "were there already": verdicts.reused,
+        "were requested": verdicts.requested,
+        "came from --use_cache": verdicts.cached,
+        "are equal to another one": verdicts.shared,
+    }
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "none was needed"
+
+
 def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome) -> list[str]:
     """What failed: why the run stopped early, and each task's failed docs and missing numbers."""
     problems = [f"stopped early: {outcome.stopped.owner} error: {outcome.stopped}"] if outcome.stopped else []
+    if outcome.verdicts is not None and (stopped := outcome.verdicts.stopped) is not None:
+        problems.append(f"judging stopped early: {stopped}")
     for name, task in scores.items():
         if task.failed:
             problems.append(f"{name}: {task.failed} of {task.n} docs failed and are in no number:")
@@ -42,5 +61,8 @@ def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome) -> list[str]
         if task.not_requested:
             what = f"{name}: {task.not_requested} of {task.n} docs were not requested and are in no number"
             problems.append(f"{what}; the command that began this run requests them")
+        if task.judge_failures:
+            what = f"{name}: {task.judge_failures} verdicts are missing or can't be read, and are in no number:"
+            problems += [what, *(f"  {error}" for error in task.judge_errors[:5])]
         problems += [f"{name}: {key} has no value (see the notes)" for key in task.missing]
     return problems

@@ -20,6 +20,7 @@ class Pending:
 
     doc_ids: {task: docs with a slot that has no answer}. answered: answers that this process's other docs have.
     share: all requests of this process, answered or not; total: of all processes.
+    mine: {task: docs of this process}, answered or not: their answers are judged here, too.
     """
 
     prepared: Prepared
@@ -27,6 +28,7 @@ class Pending:
     answered: int
     share: int
     total: int
+    mine: dict[str, list[int]]
 
     def instances(self) -> Iterator[Instance]:
         """The instances of the pending docs, task by task."""
@@ -37,16 +39,16 @@ class Pending:
 def find_pending(prepared: Prepared, state: JournalState, own: Processes) -> Pending:
     """Compares the docs of a run with its journal. Errors: as `_pending_docs`."""
     doc_ids, answered, share, total = dict[str, list[int]](), 0, 0, 0
+    mine = {name: _share(prepared, name, state, own) for name in prepared.tasks}
     for name in prepared.tasks:
-        mine = _share(prepared, name, state, own)
-        doc_ids[name], found = _pending_docs(prepared, name, mine, state)
+        doc_ids[name], found = _pending_docs(prepared, name, mine[name], state)
         per_doc = _requests_per_doc(prepared, name)
         answered, share, total = (
             answered + found,
-            share + per_doc * len(mine),
+            share + per_doc * len(mine[name]),
             total + per_doc * len(prepared.doc_ids[name]),
         )
-    return Pending(prepared, doc_ids, answered, share, total)
+    return Pending(prepared, doc_ids, answered, share, total, mine)
 
 
 def _share(prepared: Prepared, name: str, state: JournalState, own: Processes) -> list[int]:

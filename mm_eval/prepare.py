@@ -18,6 +18,7 @@ from mm_eval.catalog.manager import Loaded, TaskManager
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, NotHereError, did_you_mean, raise_all
+from mm_eval.judging.judges import Judge, check_stated, judged_configs, make_judges
 from mm_eval.preflight import check_first_doc, group_faults, requests_digest
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.submission import check_files
@@ -35,6 +36,7 @@ class OpenedTasks:
 
     tasks: by row name, in the order of the table. styles, scorers, doc_ids: by the same names.
     notes: what the reader of the table should know (sample data, members left out, prompt keys not found).
+    judges: those of the run folder, the first one first; before the folder is open, those of the request.
     """
 
     request: RunRequest
@@ -44,6 +46,7 @@ class OpenedTasks:
     scorers: dict[str, list[Scorer]]
     doc_ids: dict[str, list[int]]
     notes: list[str] = field(default_factory=list)
+    judges: list[Judge] = field(default_factory=list)
 
     def check_first_docs(self) -> None:
         """ConfigError if the prompt of a task's first doc can't be built."""
@@ -102,7 +105,9 @@ class Prepared(OpenedTasks):
         }
 
     def check_generation(self) -> None:
-        """ConfigError if the model can't generate with a task's generation_kwargs."""
+        """ConfigError if the model, or a judge, can't generate with a task's generation_kwargs."""
+        for judge in self.judges:
+            judge.check_generation({name: task.config for name, task in self.tasks.items()})
         for task in self.tasks.values():
             if task.config.output_type == "generate_until":
                 try:
@@ -124,6 +129,8 @@ class Prepared(OpenedTasks):
 def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase: None) -> Prepared:
     """Loads tasks, data and the model's description; loads no weights and requests nothing."""
     loaded = load_configs(request)  # names first: a typo is reported at once
+    check_stated(request, loaded.tasks)
+    judges = make_judges(request) if judged_configs(loaded.tasks) and not request.predict_only else []
     try:
         model = make_model(request)
     except NotHereError as error:
@@ -137,6 +144,7 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
 
     opened = _open(request, loaded, _uses_sample(request), styles, progress)
     opened.check_first_docs()
+    opened.judges = judges
     plan = Prepared(**vars(opened), model=model)
     if request.model is None:
         data = " on bundled sample data" if plan.sampled else ""
@@ -172,6 +180,7 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> OpenedTas
         }
 
     opened = _open(request, load_configs(request), _uses_sample(request), recorded)
+    opened.judges = make_judges(request) if any(task.config.judge for task in opened.tasks.values()) else []
     for name, task in opened.tasks.items():
         stored = spec["tasks"].get(name)
         if stored is None or (stored["data"], stored.get("examples")) != (

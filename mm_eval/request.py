@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from math import ceil
@@ -19,6 +19,7 @@ from mm_eval.arguments import (
     invalid,
     is_count,
     is_json,
+    is_number,
     is_path,
     is_text,
     number,
@@ -43,6 +44,9 @@ class RunRequest:
     name: what tables and reports call the model, where that is not the checkpoint's or the adapter's name.
     categories: the table shows every category, however many there are.
     on_long_prompt: "cut" or "fail", for a text prompt that does not fit into the model's length.
+    judge, judge_args: the adapters of the judges and their arguments, in pairs; `judges` reads both.
+    no_judge: judged tasks run without their judged numbers. judge_retries: how often an unreadable reply is asked for again.
+    judge_budget: dollars above which nothing is asked. judge_preflight: a judge is tried before the run.
     """
 
     tasks: tuple[str, ...]
@@ -74,6 +78,27 @@ class RunRequest:
     categories: bool = False
     name: str | None = None
     on_long_prompt: str = "cut"
+    judge: str | Sequence[str] = ()
+    judge_args: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
+    no_judge: bool = False
+    judge_retries: int = 2
+    judge_budget: int | float | None = None
+    judge_preflight: bool = True
+
+    @property
+    def judges(self) -> list[tuple[str, dict[str, Any]]]:
+        """(adapter, arguments) of each judge. ConfigError where the two options do not fit together."""
+        adapters = [self.judge] if isinstance(self.judge, str) else list(self.judge)
+        given = [self.judge_args] if isinstance(self.judge_args, Mapping) else list(self.judge_args)
+        if self.no_judge and adapters:
+            raise ConfigError("--judge and --no_judge exclude each other.", hint="Give one or the other.")
+        if len(given) > len(adapters) or len(adapters) > 1 and len(given) < len(adapters):
+            what = f"there are {len(adapters)} --judge and {len(given)} --judge_args."
+            raise ConfigError(
+                what, where="--judge_args", hint="Each --judge has its own --judge_args, in the same order."
+            )
+        arguments = [dict(model_arguments(args)) for args in given] or [{} for _ in adapters]
+        return list(zip(adapters, arguments, strict=True))
 
     def to_json(self) -> dict[str, Any]:
         """For run.json, so that `mm-eval score` can build the tasks again from any working directory."""
@@ -115,6 +140,10 @@ def _switch_or_number(text: str) -> Any:
     return number(value) if isinstance(value, str) else value
 
 
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
 _MAPPING = Rule(
     "a mapping of names to texts, finite numbers, lists and mappings",
     lambda value: isinstance(value, Mapping) and is_json(value),
@@ -143,6 +172,10 @@ RULES: dict[str, Rule] = {
     "system_instruction": Rule("a text", lambda value: value == "" or is_text(value)),
     "verbosity": Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper),
     **dict.fromkeys(("model_args", "gen_kwargs", "prompt_blocks"), _MAPPING),
+    "judge": Rule("a model's name, or a list of them", lambda value: all(map(is_text, _listed(value)))),
+    "judge_args": Rule(f"{_MAPPING.needed}, or a list of them", lambda value: all(map(_MAPPING.fits, _listed(value)))),
+    "judge_retries": COUNT_FROM_0,
+    "judge_budget": Rule("a number of dollars from 0", lambda value: is_number(value) and value >= 0, number),
     **dict.fromkeys(("include_path", "output_path", "data_root", "use_cache"), PATH),
     **dict.fromkeys(("config", "prompt_file", "reference", "model_index", "output", "against", "html", "dir"), PATH),
     **dict.fromkeys(("doc", "flips"), Rule("a whole number from 0", is_count, whole_number)),
@@ -157,6 +190,8 @@ RULES: dict[str, Rule] = {
             "no_report",
             "fewshot_as_multiturn",
             "categories",
+            "no_judge",
+            "judge_preflight",
         ),
         SWITCH,
     ),

@@ -1,8 +1,8 @@
-"""A run from top to bottom: prepare -> answers -> scores -> groups -> results on disk. The first file to read.
+"""A run from top to bottom: prepare -> answers -> verdicts -> scores -> groups -> results on disk. The first file to read.
 
 evaluate   RunRequest -> Prepared -> Report
-run        requests what has no answer yet; every answer is in the journal before it is counted
-score      reads the answers from the journal, so that a recorded run is scored again without its model
+run        requests what has no answer yet, then what has no verdict; each is in the journal before it is counted
+score      reads answers and verdicts from the journal, so that a recorded run is scored again without its model
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +21,13 @@ from mm_eval.engine.ask import AnswerCache, Asker, Outcome, StopSignal
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.launch import Processes, processes
+from mm_eval.engine.model import Model
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.ranks import Signs, all_have_read, launched, wait_for_ranks
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
+from mm_eval.judging.asking import JudgePass, docs_to_judge
+from mm_eval.judging.judges import check_stated, for_scoring, identity_of, record_judges
+from mm_eval.judging.verdicts import Verdicts
 from mm_eval.notes import notes_of, problems_of
 from mm_eval.pending import find_pending
 from mm_eval.prepare import OpenedTasks, Prepared, prepare, prepare_from_spec
@@ -33,10 +37,14 @@ from mm_eval.request import DEFAULT_MODEL, RunRequest, failure_limit
 from mm_eval.runs.recorded import RecordedRun, sample_name
 from mm_eval.runs.results import assemble, environment
 from mm_eval.runs.submission import Submission
+from mm_eval.scorers.judged import with_judges
 from mm_eval.scorers.score_task import TaskScores, TaskScoring
 from mm_eval.types import plain
 
 __all__ = ["Progress", "Report", "RunRequest", "Silent", "evaluate", "run", "score"]
+
+
+NOT_JUDGED = "not judged: the numbers that a judge gives are left out (--no_judge)."
 
 
 class Progress(Protocol):
@@ -106,10 +114,13 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         progress.phase("model")
         prepared.model.prepare_once()
 
+    asked = list(prepared.judges)
+
     def claim() -> None:
         folder.claim(spec, prepared.request.to_json())
         if own.leads:  # once a launch: it may read every picture file
             folder.hold_files(prepared.picture_files)
+            prepared.judges = record_judges(folder, asked)
 
     with launched(own, folder, claim) as launch:
         state = _read_journal(folder)
@@ -125,19 +136,35 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         return _report(prepared, folder, state, outcome, spec, started, progress)
 
 
-def score(folder_path: Path, bootstrap_iters: int = 100_000, progress: Progress | None = None) -> Report:
-    """Scores a recorded run again. No model is needed: the journal holds its answers."""
-    folder = RunFolder(folder_path)
+def score(
+    folder_path: Path,
+    bootstrap_iters: int = 100_000,
+    progress: Progress | None = None,
+    judging: Mapping[str, Any] | None = None,
+) -> Report:
+    """Scores a recorded run again. No model is needed: the journal holds its answers.
+
+    judging: the options about judges, as fields of `RunRequest`; a judge is asked for the verdicts that the journal lacks.
+    """
+    progress, folder = progress or Silent(), RunFolder(folder_path)
     recorded = folder.read("run.json")
     if recorded is None:
         hint = "Give a folder with a run.json."
         raise ConfigError("there is no run in this folder.", where=str(folder_path), hint=hint)
     request = RunRequest.from_json({**recorded["request"], "bootstrap_iters": bootstrap_iters})
-    opened = prepare_from_spec(request, recorded["spec"])
+    request = for_scoring(request, judging or {})
+    opened, outcome = prepare_from_spec(request, recorded["spec"]), Outcome()
     with folder.locked():
         folder.hold_files(opened.picture_files)
+        asked = opened.judges
+        opened.judges = record_judges(folder, asked)
+        check_stated(request, {name: task.config for name, task in opened.tasks.items()}, opened.judges)
         state = _read_journal(folder)
-        return _report(opened, folder, state, Outcome(), recorded["spec"], time.time(), progress or Silent())
+        if asked:
+            with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
+                _judge(opened, state, journal, opened.doc_ids, outcome, stop, progress)
+            outcome.interrupted = stop.requested
+        return _report(opened, folder, state, outcome, recorded["spec"], time.time(), progress)
 
 
 def default_folder(request: RunRequest, spec: dict[str, Any]) -> str:
@@ -150,24 +177,53 @@ def default_folder(request: RunRequest, spec: dict[str, Any]) -> str:
 def _answer(
     prepared: Prepared, folder: RunFolder, state: JournalState, progress: Progress, own: Processes, launch: str
 ) -> Outcome:
-    """Makes this process's pending requests. Rank 0 then waits for the other processes of the launch."""
+    """Makes this process's pending requests, then judges its docs. Rank 0 waits for the other processes of the launch."""
     pending = find_pending(prepared, state, own)
     fail_at = failure_limit(prepared.request.fail_on_error, pending.total)
     outcome = Outcome(reused=pending.answered)
     signs = Signs(folder.path, launch, own, outcome.counts)
     progress.start("answering", pending.share)
     with StopSignal().listening() as stop:
-        with signs.given(), _open_cache(prepared) as cache, closing(_open_journal(folder)) as journal:
+        with signs.given(), closing(_open_journal(folder)) as journal:
             elsewhere = signs.failed_elsewhere
-            asker = Asker(prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere)
-            asker.ask(in_cheapest_order(pending.instances()))
-        progress.stop()
+            with _open_cache(prepared.request, prepared.model) as cache:
+                asker = Asker(prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere)
+                asker.ask(in_cheapest_order(pending.instances()))
+            progress.stop()
+            if prepared.judges and not asker.halted:
+                if any(judge.model and judge.model.local for judge in prepared.judges):
+                    prepared.model.close()  # its memory is needed for the judge
+                _judge(prepared, state, journal, pending.mine, outcome, stop, progress, elsewhere)
         if own.leads and own.count > 1:
             dead, others = wait_for_ranks(folder.path, launch, own, lambda: stop.requested, heard=signs.heard)
             outcome.add(others, dead, stop.requested)
             if fail_at is not None:
                 outcome.hold_to(fail_at)
     return outcome
+
+
+def _judge(
+    opened: OpenedTasks,
+    state: JournalState,
+    journal: Journal,
+    mine: Mapping[str, list[int]],
+    outcome: Outcome,
+    stop: StopSignal,
+    progress: Progress,
+    elsewhere: Callable[[], int] = lambda: 0,
+) -> None:
+    """Asks the judges for the verdicts that these docs lack."""
+    judged = docs_to_judge(opened, state, mine)
+    fail_at = failure_limit(opened.request.fail_on_error, sum(map(len, judged.values())))
+    verdicts = outcome.verdicts = Outcome()
+    for judge in opened.judges:
+        if judge.model is None or stop.requested or verdicts.stopped:
+            continue  # only its recorded verdicts are used, or nothing more is asked
+        of_judge = JudgePass(opened, judge, judge.model, state, judged)
+        progress.start(f"judging ({judge.name})", of_judge.total)
+        with closing(judge.model), _open_cache(opened.request, judge.model) as cache:
+            of_judge.ask(Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, elsewhere))
+        progress.stop()
 
 
 def _read_journal(folder: RunFolder) -> JournalState:
@@ -178,9 +234,8 @@ def _read_journal(folder: RunFolder) -> JournalState:
         raise ConfigError(error.what, where=error.where, hint=error.hint) from error
 
 
-def _open_cache(prepared: Prepared) -> AbstractContextManager[AnswerCache | None]:
-    path = prepared.request.use_cache
-    return nullcontext() if path is None else closing(AnswerCache(Path(path), prepared.model))
+def _open_cache(request: RunRequest, model: Model) -> AbstractContextManager[AnswerCache | None]:
+    return nullcontext() if request.use_cache is None else closing(AnswerCache(Path(request.use_cache), model))
 
 
 def _open_journal(folder: RunFolder) -> Journal:
@@ -206,8 +261,10 @@ def _report(
     if submissions:
         results["submissions"] = {each.name: each.to_json() for each in submissions}
     results["run"] = {**environment(opened, spec, started), "usage": dict(sorted(state.usage.items()))}
+    if state.judge_usage:
+        results["run"]["judge_usage"] = state.judge_usage
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
-    failed = sum(each.failed + each.not_requested + len(each.missing) for each in scores.values())
+    failed = sum(each.failed + each.not_requested + each.judge_failures + len(each.missing) for each in scores.values())
     failed += sum(each.failed for each in submissions)
     code, notes = _exit_code(outcome, failed), notes_of(opened, state, outcome)
     notes += [each.note(folder.path) for each in submissions]
@@ -226,13 +283,20 @@ def _score_tasks(
     scores: dict[str, TaskScores] = {}
     submissions: list[Submission] = []
     for name, task in opened.tasks.items():
-        scoring = TaskScoring(task, opened.styles[name], opened.scorers[name], state.slots.get)
+        sources = {judge.name: Verdicts(task, judge.name, state.slots.get) for judge in opened.judges}
+        scorers = with_judges(task.config, opened.scorers[name], sources)
+        scoring = TaskScoring(task, opened.styles[name], scorers, state.slots.get)
         rows = _counted(scoring.samples(opened.doc_ids[name]), progress)
         if task.config.submission is not None:
             submissions.append(Submission(name, task.config.submission))
             rows = submissions[-1].reading(rows)
         folder.write_lines(f"samples/{sample_name(name)}.jsonl", map(encode, rows))
         scores[name] = scoring.aggregate(opened.request.bootstrap_iters)
+        if task.config.judged is not None:
+            models = {judge.name: sources[judge.name].models for judge in opened.judges}
+            scores[name].judges = [identity_of(judge, task, models[judge.name]) for judge in opened.judges]
+            if not opened.judges:
+                scores[name].notes.insert(0, NOT_JUDGED)
     for each in submissions:
         folder.write_lines(each.file, each.lines())
     progress.stop()
@@ -270,4 +334,5 @@ def _write_page(opened: OpenedTasks, folder: RunFolder, progress: Progress) -> l
 
 
 def _exit_code(outcome: Outcome, failed: int) -> int:
-    return 130 if outcome.interrupted else 3 if failed or outcome.stopped else 0
+    stopped = outcome.stopped or outcome.verdicts and outcome.verdicts.stopped
+    return 130 if outcome.interrupted else 3 if failed or stopped else 0

@@ -57,6 +57,19 @@ class Slot(NamedTuple):
     choice: int = 0
 
 
+def judge_slot(path: str, judge: str, step: int = 0) -> str:
+    """The task of a judge's slots: `<task>#judge@NAME`, `<task>#judge2@NAME` for the second step of a task's judge."""
+    return f"{path}#judge{step + 1 if step else ''}@{judge}"
+
+
+def judge_of_slot(task: str) -> str:
+    """The judge's name in the task of a slot. Empty for the slots of the model's own answers."""
+    return match[1] if (match := _JUDGE_SLOT.search(task)) else ""
+
+
+_JUDGE_SLOT = re.compile(r"#judge\d*@([^@#]+)\Z")
+
+
 @dataclass(slots=True, eq=False)
 class Instance:
     """One question to a model.
@@ -106,7 +119,7 @@ class Instance:
 class Answer:
     """A model's answer to one instance, from the adapter to the scorer.
 
-    An adapter gives the first five fields, the engine the others.
+    An adapter gives the first five fields and `model`, the engine the others.
 
     output: generated text, or (log-likelihood in nats, is_greedy). None for a failed request.
     truncated: the token cap ended the generation, not the model.
@@ -116,6 +129,7 @@ class Answer:
         None if an older journal lacks the field.
     key: the request key. images: digests of the prompt's pictures. turn_pictures: the number of pictures of each turn.
     error: why the last attempt failed. None for an answer.
+    model: the model's name as the server returned it, with its fingerprint if there is one. Empty if unknown.
     """
 
     output: Completion | LLOutput | None
@@ -127,6 +141,7 @@ class Answer:
     images: tuple[str, ...] = ()
     turn_pictures: tuple[int, ...] = ()
     error: MMEvalError | None = None
+    model: str = ""
 
 
 Response = Answer

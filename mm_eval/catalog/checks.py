@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mm_eval.catalog.categories import levels_of
+from mm_eval.catalog.judge import judge_of
 from mm_eval.catalog.located import LocatedDict, located, where_item
 from mm_eval.catalog.schema import (
     FEWSHOT_KEYS,
+    JUDGE,
     MIRROR_KEYS,
     SUBMISSION_KEYS,
     TASK_KEYS,
@@ -37,6 +39,8 @@ def check_task(source: LocatedDict, what: str, has_class: bool) -> None:
         checks.append(lambda: levels_of(source["categories"], source.where("categories")))
     if isinstance(source.get("submission"), Mapping):
         checks.append(lambda: _check_submission(source))
+    if JUDGE[1](source.get("judge")):
+        checks.append(lambda: _check_judge(source))
     raise_all(collected([*checks, *(reference.check for reference in functions_in(source))]))
 
 
@@ -75,6 +79,11 @@ def _check_submission(source: LocatedDict) -> None:
     name = stated["file"]
     if not name or name != name.strip() or not name.isprintable() or set(name) & set('/\\:*?"<>|') or name[0] == ".":
         raise ConfigError(f"submission: {name!r} is not the plain name of a file.", where=stated.where("file"))
+
+
+def _check_judge(source: LocatedDict) -> None:
+    judge = judge_of(source["judge"], source.where("judge"))
+    _check_metrics(judge.metric_list, source.where("judge"))
 
 
 def _check_pipelines(config: LocatedDict) -> None:

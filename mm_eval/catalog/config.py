@@ -17,6 +17,7 @@ from mm_eval.catalog.checks import check_task
 from mm_eval.catalog.draws import Draws
 from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
 from mm_eval.catalog.functions import FunctionRef, draws_of
+from mm_eval.catalog.judge import JudgeConfig, judge_of
 from mm_eval.catalog.located import LocatedDict, located, shown_path, without
 from mm_eval.catalog.values import digest_of, resolve, to_json, with_source
 from mm_eval.errors import ConfigError, raise_all
@@ -24,11 +25,11 @@ from mm_eval.types import OutputType
 
 NOT_ALLOWED_IN_NAMES = ("::", "@", ",", "\n", "\r", "*", "?", "[", "#")
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
-ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", "submission")
+ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", "submission", "judge")
 """Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
 HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens")
 """Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
-SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer")
+SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer", "judge")
 METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction")
 
 
@@ -93,6 +94,7 @@ class TaskConfig:
     categories: list[Any] = field(default_factory=list)
     aliases: str | list[str] = field(default_factory=list)
     submission: Mapping[str, Any] | None = None
+    judge: Any = None
     gold_answer: Any = None
     dataset_mirrors: list[Any] = field(default_factory=list)
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -155,10 +157,30 @@ class TaskConfig:
         if self.output_type != "generate_until" and self.submission is not None:
             what = f"submission needs output_type generate_until, not {self.output_type!r}."
             yield what, "submission", ""
+        if self.judge is not None:
+            yield from self._judge_conflicts()
         if self.source.get("scorer") is not None and self.source.get("process_results") is not None:
             yield "scorer and process_results are both given.", "scorer", "Write one of them, or null for the other."
         if self.source.get("unsafe_code"):
             yield "unsafe_code: mm-eval does not run code that a model wrote.", "unsafe_code", ""
+
+    def _judge_conflicts(self) -> Iterator[tuple[str, str, str]]:
+        if self.output_type != "generate_until":
+            yield f"judge needs output_type generate_until, not {self.output_type!r}.", "judge", ""
+        if self.repeats > 1:
+            yield "a judged task asks its model once a doc.", "repeats", "`repeats` under judge gives more verdicts."
+        if self.submission is not None:
+            yield "submission and judge are both given.", "submission", "Write one of them, or null for the other."
+        judged = judge_of(self.judge, self.where("judge"))
+        if judged.replaces_rules and not (self.metric_list or self.process_results):
+            yield "extracts and only_unparsed need the task's own metric_list.", "judge", ""
+        if judged.replaces_rules and len(self.filter_list) > 1:
+            yield "extracts and only_unparsed need one filter pipeline.", "filter_list", ""
+
+    @cached_property
+    def judged(self) -> JudgeConfig | None:
+        """Its `judge`; None where it has none."""
+        return None if self.judge is None else judge_of(self.judge, self.where("judge"))
 
     @property
     def task(self) -> str:

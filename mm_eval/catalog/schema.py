@@ -89,6 +89,7 @@ CHOICES: Rule = (
 )
 SAMPLES: Rule = ("a list of docs or a function", lambda v: is_mappings(v) or is_function(v))
 NAMED: Rule = ("a name or a mapping", lambda v: isinstance(v, (str, Mapping)))
+JUDGE: Rule = ("a mapping, or a list of mappings", lambda v: isinstance(v, Mapping) or bool(v) and is_mappings(v))
 BATCH: Rule = ('a whole number from 1 or "auto"', lambda v: v == "auto" or _is_count(v) and v >= 1)
 
 TASK_KEYS: dict[str, Rule] = {
@@ -140,6 +141,7 @@ TASK_KEYS: dict[str, Rule] = {
     "gold_answer": PROMPT,
     "dataset_mirrors": MAPPINGS,
     "submission": MAPPING,
+    "judge": JUDGE,
     "metadata": METADATA,
 }
 

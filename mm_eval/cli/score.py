@@ -1,4 +1,5 @@
-"""Scores a run again from its journal: no model is loaded and nothing is requested."""
+"""Scores a run again from its journal: no model is loaded. With --judge its answers are judged first, without the model that gave
+them; a verdict that is there is not asked for again."""
 
 from __future__ import annotations
 
@@ -6,12 +7,13 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from mm_eval.cli.options import add_bootstrap_option, add_categories_option
+from mm_eval.cli.options import add_bootstrap_option, add_categories_option, add_judge_options, read_judges
 from mm_eval.cli.say import say_lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")
+    add_judge_options(parser)
     add_bootstrap_option(parser)
     add_categories_option(parser)
 
@@ -21,6 +23,6 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.report.run_table import render
     from mm_eval.run import score
 
-    report = score(Path(args.run), args.bootstrap_iters, ProgressBar())
+    report = score(Path(args.run), args.bootstrap_iters, ProgressBar(), read_judges(args))
     say_lines(render(replace(report, categories=args.categories or report.categories)))
     return report.exit_code

@@ -38,6 +38,7 @@ class Outcome:
         request of another slot with the same question. cached: answers from another run.
     answered, failed: slots that got an answer, or a failure, in this pass.
     stopped: the error that ended the run early. interrupted: by the user.
+    verdicts: the same of the second pass, in which judges are asked.
     """
 
     reused: int = 0
@@ -48,16 +49,22 @@ class Outcome:
     failed: int = 0
     stopped: MMEvalError | None = None
     interrupted: bool = False
+    verdicts: Outcome | None = None
 
     def counts(self) -> dict[str, int]:
         """The counts under their names in a rank's file."""
-        return {file_name: getattr(self, name) for file_name, name in COUNTS.items()}
+        own = {file_name: getattr(self, name) for file_name, name in COUNTS.items()}
+        judged = self.verdicts.counts() if self.verdicts is not None else {}
+        return {**own, **{f"judge_{name}": count for name, count in judged.items()}}
 
     def add(self, others: Iterable[Mapping[str, int]], dead: list[int], interrupted: bool) -> None:
         """Adds the counts of the launch's other processes. The requests of a dead one stay pending."""
         for counts in others:
             for file_name, name in COUNTS.items():
                 setattr(self, name, getattr(self, name) + counts[file_name])
+                if self.verdicts is not None:
+                    judged = getattr(self.verdicts, name) + counts.get(f"judge_{file_name}", 0)
+                    setattr(self.verdicts, name, judged)
         if dead and self.stopped is None:
             ranks = ", ".join(map(str, dead))
             hint = "The same command makes the requests that they left pending."
@@ -137,7 +144,7 @@ class AnswerCache:
             return None
         if self._model.settings.on_long_prompt == "fail" and answer.cut is not False:
             return None  # the prompt was cut, or may have been
-        return Answer(answer.output, answer.truncated, attempts=0, cut=bool(answer.cut))
+        return Answer(answer.output, answer.truncated, attempts=0, cut=bool(answer.cut), model=answer.model)
 
     def put(self, answer: Answer, instance: Instance) -> None:
         """Adds a recorded answer. A write failure ends the cache, not the run."""

@@ -8,7 +8,8 @@ Each line carries a crc, so one flipped bit costs one answer, which is requested
 
     {"v":1,"kind":"answer","key":sha256,"slots":[[task,doc_id,repeat,choice]],"output":{...},"usage":{...},"attempts":1,"t":...,"crc":...}
 
-A key has one answer record. A `slots` record adds slots that the same answer fills (the same question in two tasks).
+A key has one answer record. A `slots` record adds slots that the same answer fills (the same question in two tasks). A judge's
+replies are records of the kind "judge".
 
 Each process writes its own file; readers take the union of all files. An error never replaces an answer; of two answers with
 one key the last counts. SQLite would be as fast, but needs a file system with reliable locks. Lines can be read by `tail -f`,
@@ -24,10 +25,11 @@ import logging
 import os
 import queue
 import socket
+import sys
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,7 +37,7 @@ from typing import Any
 
 from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError, StoreError
 from mm_eval.files import read_regular, sync, sync_folder, write_all
-from mm_eval.types import Answer, LLOutput, Slot, token_counts
+from mm_eval.types import Answer, LLOutput, Slot, judge_of_slot, token_counts
 
 log = logging.getLogger(__name__)
 
@@ -50,13 +52,14 @@ class JournalState:
 
     slots: answers and failures by slot. answers: answers by request key.
     damaged: lines with a wrong crc or form; what they held is requested again.
-    usage: tokens of all answers, including replaced ones: they were paid for.
+    usage: tokens of all answers, including replaced ones: they were paid for. judge_usage: those of each judge, by its name.
     """
 
     slots: dict[Slot, Answer] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
     damaged: int = 0
     usage: dict[str, int] = field(default_factory=dict)
+    judge_usage: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def answer(self, slot: Slot) -> Answer | None:
         """The answer in a slot. None if it is pending, also when the last request failed."""
@@ -65,8 +68,9 @@ class JournalState:
 
     def add(self, answer: Answer, slots: Iterable[Slot]) -> None:
         """Adds an answer or a failure to its slots. A failure never replaces an answer. Tokens are counted, not kept."""
+        slots = list(slots)
         if answer.usage:
-            self.count(answer.usage)
+            self.count(answer.usage, slots)
             answer = replace(answer, usage=_NO_USAGE)
         if answer.error is None:
             self.answers[answer.key] = answer
@@ -76,10 +80,12 @@ class JournalState:
             if answer.error is None or self.answer(slot) is None:
                 self.slots[slot] = answer
 
-    def count(self, usage: Any) -> None:
-        """Adds the tokens of an answer to `usage`."""
+    def count(self, usage: Any, slots: Sequence[Slot]) -> None:
+        """Adds the tokens of an answer to `usage`, or to those of the judge whose slots it fills."""
+        judge = judge_of_slot(slots[0].task) if slots else ""
+        total = self.judge_usage.setdefault(judge, {}) if judge else self.usage
         for name, count in token_counts(usage).items():
-            self.usage[name] = self.usage.get(name, 0) + count
+            total[name] = total.get(name, 0) + count
 
     def forget(self) -> None:
         """Drops the answers when they are no longer needed. The counts stay."""
@@ -89,8 +95,10 @@ class JournalState:
 
 def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
     """The record of an answer or a failure and its slots. The text of an error stands under `error`, never under `output`."""
-    error, kind = answer.error, "answer" if answer.error is None else "error"
-    record: dict[str, Any] = {"v": VERSION, "kind": kind, "key": answer.key, "slots": list(slots)}
+    slots = list(slots)
+    of_judge = bool(slots) and bool(judge_of_slot(slots[0].task))
+    error, kind = answer.error, "error" if answer.error is not None else "judge" if of_judge else "answer"
+    record: dict[str, Any] = {"v": VERSION, "kind": kind, "key": answer.key, "slots": slots}
     if answer.images:
         record["images"], record["turn_pictures"] = list(answer.images), list(answer.turn_pictures)
     record["attempts"], record["t"] = answer.attempts, round(time.time(), 3)
@@ -104,6 +112,8 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
     if answer.truncated:
         output["truncated"] = True
     output["cut"] = answer.cut
+    if answer.model:
+        output["model"] = answer.model
     return {**record, "output": output, "usage": token_counts(answer.usage)}
 
 
@@ -129,13 +139,14 @@ def _answer_of(record: Mapping[str, Any]) -> Answer | None:
     error, fields = None, record.get("output", {})
     if record["kind"] == "error":
         error = error_of(record["error"])
-    elif record["kind"] == "answer":
+    elif record["kind"] in ("answer", "judge"):
         output = fields["text"] if "text" in fields else (float(fields["ll"]), fields["is_greedy"])
     else:
         return None
     truncated, cut, attempts = fields.get("truncated", False), fields.get("cut"), record.get("attempts", 1)
     images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
-    return Answer(output, truncated, _NO_USAGE, attempts, cut, record["key"], images, turn_pictures, error)
+    model = sys.intern(str(fields.get("model", "")))
+    return Answer(output, truncated, _NO_USAGE, attempts, cut, record["key"], images, turn_pictures, error, model)
 
 
 _line = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
@@ -202,8 +213,9 @@ def _add(state: JournalState, record: Mapping[str, Any]) -> None:
     try:
         answer = state.answers.get(record["key"]) if record["kind"] == "slots" else _answer_of(record)
         if answer is not None:
-            state.add(answer, list(map(Slot._make, record["slots"])))
-            state.count(record.get("usage"))
+            slots = list(map(Slot._make, record["slots"]))
+            state.add(answer, slots)
+            state.count(record.get("usage"), slots)
     except (ValueError, KeyError, TypeError, AttributeError):
         state.damaged += 1
 

@@ -72,12 +72,14 @@ class Model:
     chat: whether the chat template is applied by default (True for image-text and chat models).
     function_of_key: equal request keys get equal answers, so a question that occurs twice in a run is requested once.
     bundled: this model is shipped with mm-eval, so it is evaluated on the bundled sample data by default.
+    local: it holds weights on this machine, so that another model is closed before it is loaded as a judge.
     """
 
     prompt_keys: tuple[str, ...] = ()
     chat: bool = False
     function_of_key: ClassVar[bool] = True
     bundled: ClassVar[bool] = False
+    local: ClassVar[bool] = False
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         self.args, self.settings = dict(args), settings

@@ -140,7 +140,8 @@ class Signs:
         if self.own.count > 1 and time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + BEAT
             self._look()
-        return sum(status.get("failed", 0) for status in list(self.heard.values()))
+        heard = list(self.heard.values())
+        return sum(status.get("failed", 0) + status.get("judge_failed", 0) for status in heard)
 
     def _look(self) -> None:
         for rank in range(self.own.count):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.report.categories import hidden_categories, levels_shown
 from mm_eval.report.safe import in_line
 from mm_eval.report.table import LONGEST, Column, Row, Table, to_text
-from mm_eval.runs.results import headline_of, numbers_of, warnings_of
+from mm_eval.runs.results import headline_of, is_official, numbers_of, warnings_of
 from mm_eval.types import MetricKey, Number
 
 if TYPE_CHECKING:
@@ -160,6 +160,24 @@ def number_text(value: Any, digits: int = 4) -> str:
     return f"{value:.{digits}f}" if isinstance(value, (int, float)) else str(value)
 
 
+def judged_by(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+    """A line for each judge with its tasks: whether its numbers can be compared with published ones. judges: of results.json."""
+    said: dict[str, list[str]] = {}
+    for name, entries in judges.items():
+        for entry in entries:
+            returned = [model.split(" (")[0] for model in entry["models"]]
+            others = [model for model in dict.fromkeys(returned) if model not in (entry["model"], entry["name"])]
+            who = entry["name"] + (f" (it answered as {', '.join(others)})" if others else "")
+            if len(set(entry["models"])) > 1:
+                who += f", {len(entry['models'])} versions of it"
+            official = entry["official"]
+            same = official is None or is_official(entry)
+            line = f"judged by {who}" if same else f"judged by {who}, official {official}: not comparable"
+            said.setdefault(line, []).append(name)
+    for line, names in said.items():
+        yield f"{', '.join(names)}: {line}"
+
+
 def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """The prompt block of each task, what the marks mean, and the tasks' notes."""
     prompts = results["run"]["prompts"]
@@ -175,6 +193,7 @@ def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> 
     rows = [*results["results"].values(), *(row for found in levels for row in found.values())]
     if any("intervals" in row for row in rows):
         yield f"{EXACT} all docs are right or all are wrong, so that nothing varies: the end of the exact 95% interval"
+    yield from judged_by(results.get("judges", {}))
     for name, row in results["results"].items():
         for note in row.get("notes", ()):
             yield f"note: {name}: {note}"

@@ -64,6 +64,8 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[dict[
             name: {"original": len(plan.tasks[name].docs), "effective": score.n} for name, score in scores.items()
         },
     }
+    if judges := {name: score.judges for name, score in scores.items() if score.judges is not None}:
+        results["judges"] = judges
     if categories := {name: found for name, score in scores.items() if (found := category_rows(score))}:
         results["categories"] = categories
     return results, order
@@ -131,6 +133,10 @@ def _row(scores: TaskScores) -> dict[str, Any]:
         row["intervals"] = exact
     if len(scores.unparsed_by) > 1:
         row["unparsed_by_filter"] = dict(scores.unparsed_by)
+    if scores.judges:
+        row.update(judge_failed=scores.judge_failed, judge_bounds=scores.judge_bounds)
+        for name, (failed, bounds) in scores.further_judges.items():
+            row.update({f"judge_failed@{name}": failed, f"judge_bounds@{name}": bounds})
     if scores.notes:
         row["notes"] = list(scores.notes)
     return row
@@ -151,6 +157,9 @@ def group_row(
         row[count] = sum(getattr(score, count) * places[leaf] for leaf, score in leaves.items())
     if not_requested := sum(score.not_requested * places[leaf] for leaf, score in leaves.items()):
         row["not_requested"] = not_requested
+    if any(score.judges for score in leaves.values()):
+        row["judge_failed"] = sum(score.judge_failed * places[leaf] for leaf, score in leaves.items())
+        row["judge_bounds"] = _group_bounds(below, metrics, leaves)
     row.update(_fewer(result.sizes, row["n"] - row["failed"] - not_requested))
     if intervals := _group_intervals(numbers_of(result.numbers), below, metrics, leaves):
         row["intervals"] = intervals
@@ -185,6 +194,28 @@ def _with_averages(
 def _member(scores: TaskScores, places: int) -> Member:
     sizes = {str(number.key): number.n or 0 for number in scores.numbers}
     return Member(as_row(scores.numbers), scores.scored, sizes, places)
+
+
+def _group_bounds(
+    below: Mapping[str, Member], metrics: Sequence[GroupMetric], leaves: Mapping[str, TaskScores]
+) -> list[float] | None:
+    """The group's first number with the judged numbers of its tasks at their lowest, and at their highest; None if none failed."""
+    if not any(score.judge_bounds for score in leaves.values()):
+        return None
+    ends: list[float] = []
+    for end in (0, 1):
+        moved = dict(below)
+        for leaf, score in leaves.items():
+            if score.judge_bounds is not None and score.numbers:
+                judged = str(next((n.key for n in score.numbers if n.key.metric == score.judged_metric), ""))
+                sizes = {**below[leaf].sizes, judged: below[leaf].sizes.get(judged, 0) + score.judge_failed}
+                numbers = {**below[leaf].numbers, judged: score.judge_bounds[end]}
+                moved[leaf] = replace(below[leaf], numbers=numbers, sizes=sizes)
+        first = next(iter(numbers_of(aggregate_group(moved, metrics).numbers)), None)
+        if first is None or not isinstance(first.value, (int, float)):
+            return None
+        ends.append(float(first.value))
+    return ends
 
 
 def _group_intervals(
@@ -236,6 +267,17 @@ def environment(plan: OpenedTasks, spec: Mapping[str, Any], started: float) -> d
         "started": round(started, 3),
         "seconds": round(time.time() - started, 3),
     }
+
+
+def is_official(judge: Mapping[str, Any]) -> bool:
+    """Whether every verdict came from the judge that the benchmark's authors used, or none is known. judge: of results.json.
+
+    A server's own name for the model that replied decides, where it gives one. Recorded verdicts go by the name that they are
+    given (`--judge_args name=`).
+    """
+    official = judge["official"]
+    returned = {model.split(" (")[0] for model in judge["models"]} or {judge["name"]}
+    return official is None or returned == {official}
 
 
 def warnings_of(results: Mapping[str, Any]) -> list[str]:

@@ -115,6 +115,15 @@ class Scorer:
             chosen = [{"metric": name} for name in DEFAULT_METRICS.get(output_type or "", ())]
         return [entry if isinstance(entry, Metric) else Metric.from_dict(entry, output_type) for entry in chosen]
 
+    @property
+    def key(self) -> str:
+        """What its results are kept under while a task is scored: the pipeline's name, or a judge's."""
+        return self.name
+
+    def label(self, metric: str) -> str:
+        """The key of a metric's number in results.json."""
+        return str(MetricKey(metric, self.name))
+
     def check_repeats(self, repeats: int) -> None:
         """ConfigError where the pipeline needs more repeats than the task asks for (take_first_k, pass@k)."""
         check_repeats(self.filter, self.metrics or (), repeats)

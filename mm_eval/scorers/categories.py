@@ -111,7 +111,7 @@ class CategoryDocs:
             for name in level.in_order(members):
                 of_level[name] = []
                 for scorer in scorers:
-                    values = reduced.get(scorer.name, {})
+                    values = reduced.get(scorer.key, {})
                     own = {doc_id: values[doc_id] for doc_id in members[name].doc_ids if doc_id in values}
                     of_level[name] += self._numbers(scorer, own, numbers_of, draws, calls) if own else []
         return found

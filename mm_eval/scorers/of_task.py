@@ -74,12 +74,16 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
     strips = of_lmms_eval and config.output_type == "generate_until"
     for pipeline in pipelines:
         try:
-            no_metrics = config.submission is not None and not pipeline["metric_list"]
+            by_others = (
+                config.submission is not None or config.judge is not None
+            )  # a server, or a judge, gives the number
+            no_metrics = by_others and not pipeline["metric_list"]
             scorer = build_scorer(
                 pipeline,
                 config.output_type,
                 None if process_results else config.scorer or ("submission" if no_metrics else None),
                 process_results=process_results,
+                **({"has_judge": True} if process_results and config.judge is not None else {}),
                 context={"multiple_targets": True} if config.multiple_targets else {},
             )
             if strips:
@@ -94,4 +98,8 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
         scorer.draws, scorer.filter_draws = config.draws(), config.draws()
         scorers.append(scorer)
     raise_all(faults)
+    if config.judge is not None:
+        from mm_eval.scorers.judged import check_judge_metrics
+
+        check_judge_metrics(config, scorers)
     return scorers

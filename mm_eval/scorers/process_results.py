@@ -30,25 +30,28 @@ class ProcessResultsScorer(Scorer):
     """Scores docs by a function fn(doc, results) -> {metric: value}.
 
     results: for generated answers a list of str, for choices a list of (log-likelihood, is_greedy), for rolling
-    log-likelihoods a list of numbers. `metric_list` states how each metric is aggregated; a metric that it does not name is
+    log-likelihoods a list of numbers. has_judge: the task states a `judge`, so its function opens no socket, key or not.
+    `metric_list` states how each metric is aggregated; a metric that it does not name is
     not reported. The function returns one value per metric, however many repeats a doc has.
     """
 
     fn: Callable[[Doc, list[Any]], Mapping[str, Any]]
+    has_judge: bool = False
 
     def __post_init__(self) -> None:
-        from mm_eval.lmms_eval_compat import NO_KEY, has_judge_key, no_judge
+        from mm_eval.lmms_eval_compat import NO_KEY, NO_SOCKET, has_judge_key, no_judge
 
         self._unnamed: list[str] = []
-        may_call_judge = has_judge_key(self.fn)  # once: it reads the function's file
+        may_call_judge = not self.has_judge and has_judge_key(self.fn)  # once: it reads the function's file
+        why = NO_SOCKET if self.has_judge else NO_KEY
         self._judge_guard: Callable[[], AbstractContextManager[None]] = (
-            nullcontext if may_call_judge else partial(no_judge, NO_KEY)
+            nullcontext if may_call_judge else partial(no_judge, why)
         )
 
     @classmethod
     def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
         """The metrics by name; aggregation and direction as stated, else as registered, else mean and higher is better."""
-        return [entry if isinstance(entry, Metric) else _declared_metric(entry) for entry in metric_list or ()]
+        return [entry if isinstance(entry, Metric) else declared_metric(entry) for entry in metric_list or ()]
 
     def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
         """The function's values for one doc."""
@@ -100,7 +103,7 @@ class ProcessResultsScorer(Scorer):
         return [(float(ll), bool(greedy)) for ll, greedy in zip(lls.lls, lls.is_greedy, strict=True)]
 
 
-def _declared_metric(entry: Any) -> Metric[Any, Any]:
+def declared_metric(entry: Any) -> Metric[Any, Any]:
     name = entry.get("metric") if isinstance(entry, Mapping) else None
     if not isinstance(name, str):
         if callable(name):

@@ -13,6 +13,7 @@ from typing import Any
 from mm_eval.errors import MMEvalError, ModelError, ScoringError
 from mm_eval.scorers.base import Scorer
 from mm_eval.scorers.categories import CategoryDocs
+from mm_eval.scorers.judged import Judged
 from mm_eval.scorers.silent import SilentAnswers
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import Answer, Instance, MetricKey, Number, ReducedDoc, ScoredDoc, Slot
@@ -34,6 +35,9 @@ class TaskScores:
     unparsed_by: the same for each pipeline. errors: the first few failures, in words.
     silent: answers that are empty or unparsed.
     categories: {level: {category: the same over its docs}}.
+    judge_failed, judge_bounds: of the first judge: docs without a verdict that could be read, and the number with all of them
+        at the lowest and at the highest verdict. judged_metric: the metric of these bounds. further_judges: {name: the same} of the others.
+    judges: what each judge of the task was, for results.json; None for a task without a judge.
     """
 
     numbers: list[Number] = field(default_factory=list)
@@ -50,6 +54,17 @@ class TaskScores:
     errors: list[str] = field(default_factory=list)
     silent: SilentAnswers = field(default_factory=SilentAnswers)
     categories: dict[str, dict[str, TaskScores]] = field(default_factory=dict)
+    judge_failed: int = 0
+    judge_bounds: list[float] | None = None
+    further_judges: dict[str, tuple[int, list[float] | None]] = field(default_factory=dict)
+    judged_metric: str = ""
+    judge_errors: list[str] = field(default_factory=list)
+    judges: list[dict[str, Any]] | None = None
+
+    @property
+    def judge_failures(self) -> int:
+        """Verdicts that no judge gave, over all judges."""
+        return self.judge_failed + sum(failed for failed, _ in self.further_judges.values())
 
     @property
     def scored(self) -> int:
@@ -92,9 +107,11 @@ class TaskScoring:
         """The numbers over all docs that `samples` has scored."""
         for scorer in self.scorers:
             scorer.clusters = self._clusters
-            scorer.import_reduced(self._reduced.get(scorer.name, {}))
+            scorer.import_reduced(self._reduced.get(scorer.key, {}))
             self.scores.numbers += _numbers(scorer, scorer.reduced_docs, bootstrap_iters)
             self.scores.higher_is_better.update(scorer.higher_is_better)
+            if isinstance(scorer, Judged):
+                self._add_judge(scorer)
             self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
         repeats, generates = self.task.config.repeats, self.task.config.output_type == "generate_until"
         if generates and repeats > 1 and self._reduced and not self._repeats_differ:
@@ -106,7 +123,7 @@ class TaskScoring:
             what = f"in {ties} of {self.scores.n} docs several choices share the best score"
             self.scores.notes.append(f"{what}: the first of them was taken.")
         config = self.task.config
-        has_own = config.process_results is not None or config.submission is not None
+        has_own = any((config.process_results, config.submission, config.judge))
         if self._without_target and generates and config.doc_to_target is not None and not has_own:
             what = f"{self._without_target} of {self.scores.n} docs have no target (doc_to_target gives null)"
             self.scores.notes.append(
@@ -115,6 +132,17 @@ class TaskScoring:
         self.scores.categories = self._by_category(bootstrap_iters) if self.scores.numbers else {}
         self.scores.notes += self._categories.notes
         return self.scores
+
+    def _add_judge(self, judged: Judged) -> None:
+        """Notes the docs without a verdict, and the bounds of the number."""
+        failed, bounds = len(judged.failed_docs), judged.bounds(judged.reduced_docs)
+        if judged.further:
+            self.scores.further_judges.setdefault(judged.further, (failed, bounds))
+        else:
+            self.scores.judge_bounds = bounds
+            self.scores.judged_metric = next((metric.name for metric in judged.metrics or ()), "")
+        errors = [str(judged.failed_docs[doc_id]) for doc_id in sorted(judged.failed_docs)[:5]]
+        self.scores.judge_errors += [error for error in errors if error not in self.scores.judge_errors]
 
     def _by_category(self, bootstrap_iters: int) -> dict[str, dict[str, TaskScores]]:
         counted = self._categories.found
@@ -171,6 +199,11 @@ class TaskScoring:
             row, counts = self._row(doc_id, instances, scored.get(doc_id, {}), failure, status, doc_id in truncated)
             row["cut"] = doc_id in cut
             counts += ["cut"] * row["cut"]
+            for judged in (scorer for scorer in self.scorers if isinstance(scorer, Judged) and not failure):
+                if doc_id in judged.shown:
+                    row[f"judge{judged.suffix}"] = judged.shown[doc_id]
+                if doc_id in judged.failed_docs and not judged.further and "judge_failed" not in counts:
+                    counts.append("judge_failed")
             for count in counts:
                 setattr(self.scores, count, getattr(self.scores, count) + 1)
             self._categories.add(doc_id, categories[doc_id], counts)
@@ -200,7 +233,7 @@ class TaskScoring:
                     error = doc.error if isinstance(doc.error, MMEvalError) else ScoringError(str(doc.error))
                     failures.setdefault(doc_id, error)
                 else:
-                    found[doc_id][scorer.name] = doc, scorer.reduced_docs[doc_id]
+                    found[doc_id][scorer.key] = doc, scorer.reduced_docs[doc_id]
         for doc_id in found.keys() - failures.keys():
             for name, (_, values) in found[doc_id].items():
                 self._reduced.setdefault(name, {})[doc_id] = values
@@ -217,7 +250,8 @@ class TaskScoring:
     ) -> tuple[dict[str, Any], list[str]]:
         """The row of samples/<task>.jsonl, and what the doc is counted as."""
         scores, first = self.scores, instances[0]
-        rules = {name: list(doc.rules) for name, (doc, _) in scored.items()}
+        readers = [each for each in self.scorers if not isinstance(each, Judged) or each.inner and not each.further]
+        rules = {each.name: list(scored[each.key][0].rules) for each in readers if each.key in scored}
         truncated = truncated or any("truncated" in found for found in rules.values())
         blind = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
         tied = failure is None and any(doc.tied for doc, _ in scored.values())
@@ -248,7 +282,10 @@ class TaskScoring:
             "filtered_resps": filtered(instances) if not failure else {},
             "rules": rules,
             "scores": {
-                f"{metric},{name}": value for name, (_, values) in scored.items() for metric, value in values.items()
+                scorer.label(metric): value
+                for scorer in self.scorers
+                if scorer.key in scored
+                for metric, value in scored[scorer.key][1].items()
             },
         }
         if first.continuation is not None and first.request_type == "loglikelihood":
@@ -266,7 +303,7 @@ def _numbers(
     """The numbers of a scorer over some docs, also where a user's class replaces a public method."""
     kind = type(scorer)
     if kind.aggregate is Scorer.aggregate:
-        if kind.numbers is Scorer.numbers:
+        if kind.numbers in (Scorer.numbers, Judged.numbers):
             return scorer.numbers(docs, bootstrap_iters, most_calls=most_calls)
         return scorer.numbers(docs, bootstrap_iters)
     row, _ = scorer.aggregate(docs, bootstrap_iters=bootstrap_iters)

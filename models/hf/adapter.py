@@ -57,6 +57,7 @@ class HuggingFace(Model):
     bundled_stand_in: ClassVar[str | None] = "tiny-llava"
     own_key: ClassVar[str | None] = None
     engine: ClassVar[str] = "hf"
+    local: ClassVar[bool] = True
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         super().__init__(args, settings)

@@ -15,6 +15,8 @@ from mm_eval.errors import ModelError
 from mm_eval.types import Answer, token_counts
 
 COUNTS = ("prompt_tokens", "completion_tokens")
+LONGEST_NAME = 200
+"""Characters of a model's name that are recorded."""
 TOLERANCE = 1e-3
 """A log-probability is at most 0, barring rounding."""
 
@@ -75,7 +77,7 @@ def read_text(
     Raises Passing for null content without a reason, and ModelError if a retry would not help: a content filter, a token cap
     that left no text, a tool call.
     """
-    choice = choice_of(reply)
+    choice, model = choice_of(reply), clean(model_of(reply))
     finish = choice.get("finish_reason")
     message = choice.get("message")
     text = message.get("content") if isinstance(message, dict) else choice.get("text")
@@ -85,7 +87,8 @@ def read_text(
         text = message.get("refusal")  # a refusal is the model's answer
     thought = reasoning_of(message)
     if thought and not text and finish in ("stop", "length"):
-        return Answer(clean(f"<think>{thought}" + "</think>" * (finish == "stop")), finish == "length", usage_of(reply))
+        said = clean(f"<think>{thought}" + "</think>" * (finish == "stop"))
+        return Answer(said, finish == "length", usage_of(reply), model=model)
     if (text is None or text == "") and finish == "length":
         raise ModelError("the token cap ended the answer before any text.", hint="Raise max_gen_toks.")
     if text is None and finish == "tool_calls":
@@ -96,7 +99,15 @@ def read_text(
     cuts = [place for stop in until if stop and (place := text.find(stop)) >= 0]
     text = text[: min(cuts)] if cuts else text
     text = clean(f"<think>{thought}</think>") + text if thought else text
-    return Answer(text, finish == "length" and not cuts, usage_of(reply))
+    return Answer(text, finish == "length" and not cuts, usage_of(reply), model=model)
+
+
+def model_of(reply: Mapping[str, Any]) -> str:
+    """The model's name as the server returns it, with its fingerprint in brackets if there is one. Empty if it gives none."""
+    name, fingerprint = reply.get("model"), reply.get("system_fingerprint")
+    name = name if isinstance(name, str) else ""
+    stated = f"{name} ({fingerprint})" if name and isinstance(fingerprint, str) and fingerprint else name
+    return "".join(character for character in stated[:LONGEST_NAME] if character.isprintable())
 
 
 def reasoning_of(message: Any) -> str:

@@ -1,0 +1,103 @@
+"""The second pass of a run: asks the judges for the verdicts that they owe.
+
+Each pass asks one question a doc at most: the next step of its judge, or a reply that could not be read once more. A pass that
+finds nothing to ask is the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mm_eval.engine.ask import Asker, Outcome
+from mm_eval.engine.journal import JournalState
+from mm_eval.engine.model import Model
+from mm_eval.engine.order import in_cheapest_order
+from mm_eval.judging.judges import Judge
+from mm_eval.judging.verdicts import Verdicts
+from mm_eval.prepare import OpenedTasks
+from mm_eval.scorers.judged import is_unread
+from mm_eval.scorers.of_task import scorers_of
+from mm_eval.task.task import Task
+from mm_eval.types import Instance, ScoredDoc, Slot
+
+
+@dataclass
+class JudgePass:
+    """One judge over the docs of this process.
+
+    doc_ids: {task: docs with an answer that is to be judged}.
+    """
+
+    opened: OpenedTasks
+    judge: Judge
+    model: Model
+    state: JournalState
+    doc_ids: Mapping[str, list[int]]
+
+    @property
+    def total(self) -> int:
+        """The questions of this process, if every reply can be read."""
+        found = 0
+        for name, ids in self.doc_ids.items():
+            config = self.opened.tasks[name].config.judged
+            found += len(ids) * config.repeats * len(config.steps) if config else 0
+        return found
+
+    def ask(self, asker: Asker) -> None:
+        """Asks until nothing is owed. Replies that stay unreadable count as failed requests."""
+        tried: set[Slot] = set()
+        while not asker.halted:
+            before = len(tried)
+            asker.ask(in_cheapest_order(self.owed(tried, asker.outcome)))
+            if len(tried) == before:
+                return
+
+    def owed(self, tried: set[Slot], outcome: Outcome) -> Iterator[Instance]:
+        """The next question of each doc that owes one and was not asked in this launch. tried: gets the slots of these."""
+        first = not tried
+        for name, ids in self.doc_ids.items():
+            task = self.opened.tasks[name]
+            retries = self.opened.request.judge_retries
+            verdicts = Verdicts(task, self.judge.name, self.state.slots.get, retries, self.model.chat, asks=True)
+            for doc_id, doc in task.docs.texts(ids):
+                answer = self.state.answer(Slot(task.path, doc_id))
+                for repeat in range(verdicts.config.repeats if answer is not None else 0):
+                    chain = verdicts.chain(doc_id, doc, str(answer.output) if answer else "", repeat)
+                    if chain.owed is None:
+                        outcome.reused += first and bool(chain.rows[-1]["attempts"])
+                    elif chain.owed.slot not in tried:
+                        tried.add(chain.owed.slot)
+                        yield chain.owed
+
+
+def docs_to_judge(opened: OpenedTasks, state: JournalState, mine: Mapping[str, list[int]]) -> dict[str, list[int]]:
+    """{task: docs of this process whose answers are judged}. mine: {task: docs of this process}."""
+    found: dict[str, list[int]] = {}
+    for name, task in opened.tasks.items():
+        if (judge := task.config.judged) is None:
+            continue
+        ids = [doc_id for doc_id in mine[name] if state.answer(Slot(task.path, doc_id)) is not None]
+        found[name] = list(_unread(opened, name, task, ids, state)) if judge.only_unparsed else ids
+    return found
+
+
+def _unread(opened: OpenedTasks, name: str, task: Task, ids: list[int], state: JournalState) -> Iterator[int]:
+    """The docs whose answers the task's own rules could not read."""
+    [scorer] = scorers_of(task.config)  # of its own: the rules of the run's scorers may draw at random
+    by_doc: dict[int, list[Instance]] = {}
+
+    def unread() -> Iterator[int]:
+        scored: Mapping[int, ScoredDoc] = scorer.run_docs(by_doc) if by_doc else {}
+        yield from (doc_id for doc_id, doc in scored.items() if is_unread(doc))
+        by_doc.clear()
+
+    at_once = len(ids) if scorer.filter.needs_all_docs else 512
+    for instance in task.instances(ids, opened.styles[name], lambda doc_id: None):
+        found = state.answer(instance.slot)
+        if found is not None and instance.error is None:
+            instance.resps = [found.output]
+            by_doc.setdefault(instance.doc_id, []).append(instance)
+        if len(by_doc) >= at_once:
+            yield from unread()
+    yield from unread()

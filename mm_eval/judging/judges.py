@@ -1,0 +1,206 @@
+"""The judges of a run: made from `--judge`, recorded in run.json, described in results.json.
+
+A judge is no part of the spec: another one in the same folder is a further judge, whose verdicts stand beside the first one's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mm_eval.catalog.config import TaskConfig
+from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.model import MODELS, Model, ModelSettings
+from mm_eval.errors import ConfigError, raise_all
+from mm_eval.judging.prompts import judge_instance
+from mm_eval.judging.verdicts import first_value
+from mm_eval.request import RunRequest
+from mm_eval.task.task import Task
+
+EXEMPT = ("replay",)
+"""Adapters that are not tried before a run: a file answers nothing else than what it holds."""
+RENDERED = 4
+"""Docs whose prompts are in the digest of a task's judge."""
+
+
+@dataclass
+class Judge:
+    """A judge of a run.
+
+    name: of its metrics, where it is not the first judge, and of its slots. args: --judge_args without `name`.
+    described: what its adapter says of it, which decides its replies. preflight: "passed", "skipped" or "exempt".
+    model: None where recorded verdicts are only read.
+    """
+
+    name: str
+    adapter: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    described: Mapping[str, Any] = field(default_factory=dict)
+    preflight: str = "skipped"
+    model: Model | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry of run.json."""
+        return {
+            "name": self.name,
+            "adapter": self.adapter,
+            "args": dict(self.args),
+            "described": dict(self.described),
+            "preflight": self.preflight,
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Judge:
+        """The judge of an entry of run.json, without a model."""
+        return cls(**{name: stored[name] for name in ("name", "adapter", "args", "described", "preflight")})
+
+    @property
+    def model_name(self) -> str:
+        """The model that was asked for."""
+        named = (self.args.get(key) for key in ("model", "pretrained", "path"))
+        return str(next((value for value in named if value), self.adapter))
+
+    def check_generation(self, configs: Mapping[str, TaskConfig]) -> None:
+        """ConfigError if the judge can't generate with a task's generation_kwargs."""
+        for config in configs.values():
+            for step in config.judged.steps if config.judged and self.model else ():
+                try:
+                    self.model.check_generation(step.generation_kwargs)  # type: ignore[union-attr]
+                except ConfigError as error:
+                    raise ConfigError(
+                        f"the judge: {error.what}", where=config.where("judge"), hint=error.hint
+                    ) from error
+
+
+def judged_configs(configs: Mapping[str, TaskConfig]) -> dict[str, TaskConfig]:
+    """The tasks that have a judge."""
+    return {name: config for name, config in configs.items() if config.judge is not None}
+
+
+def check_stated(request: RunRequest, configs: Mapping[str, TaskConfig], recorded: Sequence[Any] = ()) -> None:
+    """ConfigError if a task needs a judge and the request names none and does not do without. recorded: of the run folder."""
+    judged = judged_configs(configs)
+    if judged and not (request.judges or request.no_judge or request.predict_only or recorded):
+        names = ", ".join(list(judged)[:5]) + (" ..." if len(judged) > 5 else "")
+        config = next(iter(judged.values()))
+        official = config.judged.official if config.judged else ""
+        known = f" The benchmark's own judge is {official}." if official else ""
+        hint = (
+            f"Add --judge openai --judge_args base_url=...,model=..., or --no_judge to go without its numbers.{known}"
+        )
+        raise ConfigError(
+            f"a judge model grades the answers of {names}, and none is given.", where="--judge", hint=hint
+        )
+
+
+def for_scoring(request: RunRequest, judging: Mapping[str, Any]) -> RunRequest:
+    """The recorded request with the judges of `mm-eval score`: the run's own are not asked again unless they are named."""
+    options = {"judge": (), "judge_args": (), "predict_only": False, **judging}
+    options["no_judge"] = bool(options.get("no_judge")) or request.no_judge and not options["judge"]
+    return replace(request, **options)
+
+
+def make_judges(request: RunRequest) -> list[Judge]:
+    """The judges of a request, their arguments checked and no weights loaded.
+
+    Errors: ConfigError for an unknown adapter, a wrong argument, or two judges of one name.
+    """
+    settings = ModelSettings(
+        batch_size=request.batch_size,
+        device=request.device,
+        seed=request.seed,
+        offline=request.offline,
+        on_long_prompt="fail",  # a judge that saw half a prompt has judged something else
+    )
+    found: list[Judge] = []
+    for adapter, given in request.judges:
+        args = dict(given)
+        stated = args.pop("name", None)
+        try:
+            model = MODELS.get(adapter, where="--judge").create(args, settings)
+        except ConfigError as error:
+            where, what, hint = (
+                re.sub(r"--model(?=\b|_args)", "--judge", text) for text in (error.where, error.what, error.hint)
+            )
+            raise type(error)(f"the judge: {what}" if "judge" not in what else what, where=where, hint=hint) from error
+        judge = Judge(name_of(stated, adapter, args), adapter, args, dict(model.describe()), model=model)
+        judge.preflight = "exempt" if adapter in EXEMPT else "skipped"
+        if judge.name in [other.name for other in found]:
+            hint = f"Give one of them another name: --judge_args name={judge.name}-2,..."
+            raise ConfigError(f"two judges are called {judge.name!r}.", where="--judge", hint=hint)
+        found.append(judge)
+    return found
+
+
+def name_of(stated: Any, adapter: str, args: Mapping[str, Any]) -> str:
+    """A judge's name: the one stated, else the last part of what is loaded or asked for.
+
+    >>> name_of(None, "openai", {"model": "Qwen/Qwen2.5-VL-7B-Instruct"})
+    'Qwen2.5-VL-7B-Instruct'
+    """
+    if stated is None:
+        named = next((args[key] for key in ("model", "pretrained", "path") if args.get(key)), adapter)
+        stated = Path(str(named)).name or adapter
+    name = re.sub(r"[^\w.+-]+", "-", str(stated)).strip("-")
+    if not name or name.endswith("_stderr"):
+        raise ConfigError(f"{stated!r} can't be a judge's name.", where="--judge_args", hint="name=gpt-4o")
+    return name
+
+
+def record_judges(folder: RunFolder, judges: Sequence[Judge]) -> list[Judge]:
+    """Adds judges to those of run.json; gives all of them in their order, those of this launch with their models.
+
+    Errors: ConfigError if the folder has another judge of the same name.
+    """
+    run = folder.read("run.json") or {}
+    known = [Judge.from_json(entry) for entry in run.get("judges", ())]
+    own, faults = {judge.name: judge for judge in judges}, []
+    for judge in known:
+        new = own.get(judge.name)
+        if new is not None and json.loads(json.dumps(new.described)) != judge.described:
+            what = f"the folder has verdicts of another judge called {judge.name!r}."
+            hint = f"Give this one another name: --judge_args name={judge.name}-2,..."
+            faults.append(ConfigError(what, where=str(folder.path), hint=hint))
+    raise_all(faults)
+    names = [judge.name for judge in known]
+    joined = [own.get(judge.name, judge) for judge in known] + [judge for judge in judges if judge.name not in names]
+    entries = [judge.to_json() for judge in joined]
+    if entries != run.get("judges", []):
+        folder.write("run.json", json.dumps({**run, "judges": entries}, indent=2, ensure_ascii=False))
+    return joined
+
+
+def prompt_digest(task: Task) -> str:
+    """A digest of the judge's prompts for the first docs, under made-up answers: it differs where the prompts do."""
+    judge, digest = task.config.judged, hashlib.sha256()
+    assert judge is not None
+    for doc_id, doc in task.docs.texts(list(range(min(RENDERED, len(task.docs))))):
+        for number in range(len(judge.steps)):
+            answer = "answer" if number == 0 else first_value(judge.steps[number - 1])
+            instance = judge_instance(task, "", number, doc_id, doc, answer, asked=False)
+            said = instance.metadata.get("prompt", str(instance.error))
+            digest.update(json.dumps(said, sort_keys=True).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]
+
+
+def identity_of(judge: Judge, task: Task, models: Mapping[str, int]) -> dict[str, Any]:
+    """The entry of results.json for a judge and a task: all that its number depends on. models: replies by returned name."""
+    config = task.config.judged
+    assert config is not None
+    args = {key: value for key, value in judge.args.items() if key not in ("model", "pretrained", "path")}
+    return {
+        "name": judge.name,
+        "adapter": judge.adapter,
+        "model": judge.model_name,
+        "models": dict(sorted(models.items())),
+        "prompt_digest": prompt_digest(task),
+        "options": {"args": args, "generation_kwargs": [dict(step.generation_kwargs) for step in config.steps]},
+        "official": config.official or None,
+        "repeats": config.repeats,
+        "preflight": judge.preflight,
+    }

@@ -1,0 +1,155 @@
+"""A question to a judge: what a task's `prompt` function writes about an answer, as an Instance."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.catalog.judge import JudgeStep
+from mm_eval.errors import JudgeError, MMEvalError
+from mm_eval.lmms_eval_compat import NO_SOCKET, JudgeCalled, no_judge
+from mm_eval.task.decode import decoding
+from mm_eval.task.media import picture_digest, to_pictures
+from mm_eval.task.task import Task
+from mm_eval.types import IMAGE_MARK, Context, Doc, Instance, Message, judge_slot
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+ROLES = ("system", "user", "assistant")
+
+
+class JudgedDoc(dict[str, Any]):
+    """A doc for a task's `prompt` and `verdict`: its pictures are decoded when one is looked up."""
+
+    def __init__(self, text: Doc, load: Callable[[], Doc]) -> None:
+        super().__init__(text)
+        self._load = load
+
+    def __missing__(self, key: str) -> Any:
+        for name, value in self._load().items():
+            self.setdefault(name, value)
+        return dict.get(self, key) if key in self else _raise(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """As of a mapping with the pictures in it."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+
+def _raise(key: str) -> Any:
+    raise KeyError(key)
+
+
+def doc_of(task: Task, doc_id: int, text: Doc) -> JudgedDoc:
+    """The doc as a judge's functions get it. text: the doc without its pictures."""
+    return JudgedDoc(text, lambda: task.docs.full(doc_id))
+
+
+def judge_instance(
+    task: Task,
+    judge: str,
+    step: int,
+    doc_id: int,
+    text: Doc,
+    answer: Any,
+    *,
+    repeat: int = 0,
+    chat: bool = True,
+    swapped: bool = False,
+    asked: bool = True,
+) -> Instance:
+    """The question of one step about an answer. An error of the task's function, or of a picture, stands in `error`.
+
+    text: the doc without its pictures. chat: the judge takes chat messages. asked: False for scoring: pictures get no digests.
+    The `choice` of its slot is a digest of the prompt, so that another prompt or answer has another slot and is asked anew.
+    """
+    stated = task.config.judged
+    assert stated is not None
+    of_step, where = stated.steps[step], f"{task.path} doc {doc_id}"
+    name = judge_slot(task.path, judge, step)
+    instance = Instance("generate_until", name, doc_id, text, repeat=repeat)
+
+    def write() -> tuple[list[Message], list[Image]]:
+        return written(of_step, doc_of(task, doc_id, text), answer, where, swapped)
+
+    def images() -> list[Image]:
+        return write()[1]
+
+    try:
+        messages, pictures = write()
+        instance.context = messages if chat else plain(messages)
+        instance.generation_kwargs = of_step.generation_kwargs
+        instance.metadata["prompt"] = shown(messages)
+        instance.choice = digest_of(messages)
+        if pictures and asked:
+            with decoding(where):
+                instance.image_digests = tuple(map(picture_digest, pictures))
+            instance.pixels = sum(picture.width * picture.height for picture in pictures)
+            instance.images = images
+    except MMEvalError as error:
+        instance.error = error.located(where)
+    return instance
+
+
+def written(
+    step: JudgeStep, doc: Doc, answer: Any, where: str, swapped: bool = False
+) -> tuple[list[Message], list[Image]]:
+    """(chat messages, their pictures in order) that a step writes. JudgeError if its function fails or gives something else."""
+    try:
+        with no_judge(NO_SOCKET):
+            said = step.ask(doc, answer, swapped)
+    except MMEvalError:
+        raise
+    except (Exception, JudgeCalled) as error:  # the task's own code
+        raise JudgeError(f"the judge's prompt failed: {type(error).__name__}: {error}", where=where) from error
+    if isinstance(said, str):
+        return [{"role": "user", "content": [{"type": "text", "text": said}]}], []
+    if not isinstance(said, list) or not said or not all(map(_is_turn, said)):
+        hint = f"Give a text, or turns with a `role` ({', '.join(ROLES)}) and `content`."
+        raise JudgeError(f"the judge's prompt is {said!r:.80}.", where=where, hint=hint)
+    pictures: list[Image] = []
+    return [{"role": turn["role"], "content": _parts(turn["content"], pictures, where)} for turn in said], pictures
+
+
+def _is_turn(turn: Any) -> bool:
+    return isinstance(turn, Mapping) and turn.get("role") in ROLES and isinstance(turn.get("content"), (str, list))
+
+
+def _parts(content: Any, pictures: list[Image], where: str) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = []
+    for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        if kind == "text" and isinstance(part.get("text"), str):
+            parts.append({"type": "text", "text": part["text"]})
+        elif kind == "image" and "image" in part:
+            pictures += to_pictures([part["image"]], where, "the judge's prompt")
+            parts.append({"type": "image"})
+        else:
+            raise JudgeError(
+                f"the judge's prompt has a part that is neither text nor picture: {part!r:.80}.", where=where
+            )
+    return parts
+
+
+def plain(messages: Sequence[Message]) -> Context:
+    """Messages as one text, for a judge without a chat template."""
+    texts = ["".join(part.get("text", IMAGE_MARK) for part in message["content"]) for message in messages]
+    return "\n\n".join(texts)
+
+
+def shown(messages: list[Message]) -> str | list[Message]:
+    """A prompt for samples/: the text itself where it is one turn of text, else the messages."""
+    parts = messages[0]["content"]
+    alone = len(messages) == 1 and messages[0]["role"] == "user" and [part["type"] for part in parts] == ["text"]
+    return str(parts[0]["text"]) if alone else messages
+
+
+def digest_of(messages: Sequence[Message]) -> int:
+    """48 bits of a prompt's text, for the slot of its replies."""
+    text = json.dumps(messages, sort_keys=True)
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:6], "big")

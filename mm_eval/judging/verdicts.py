@@ -1,0 +1,157 @@
+"""What the journal holds of a doc's verdicts, and which question comes next. Nothing is asked here.
+
+One walk serves both: `Verdicts.chain` goes through the steps of a task's judge with the replies that there are. Where one is
+missing the question is what is owed; where all are there the value is the verdict.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mm_eval.catalog.judge import JudgeConfig, JudgeStep
+from mm_eval.errors import JudgeError, MMEvalError
+from mm_eval.filters.transformation import StripThinkingFilter
+from mm_eval.judging.prompts import doc_of, judge_instance
+from mm_eval.lmms_eval_compat import NO_SOCKET, JudgeCalled, no_judge
+from mm_eval.scorers.judged import DocVerdict
+from mm_eval.task.task import Task
+from mm_eval.types import Answer, Doc, Instance, Slot, plain
+
+Lookup = Callable[[Slot], Answer | None]
+_strip = StripThinkingFilter().one
+
+
+def shown_answer(answer: str) -> str:
+    """The answer as a judge is shown it: without its thinking; empty where it ended while thinking."""
+    return str(_strip(answer))
+
+
+@dataclass
+class Chain:
+    """One verdict on a doc, as far as it is known.
+
+    value: the verdict; None where there is none yet, with the `error` that says why.
+    owed: the question to ask next; None where nothing is left to ask. unreadable: the last reply was, and none is owed.
+    rows: one for each step that was asked, for samples/.
+    """
+
+    value: Any = None
+    owed: Instance | None = None
+    error: MMEvalError | None = None
+    unreadable: bool = False
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Verdicts:
+    """The verdicts of one judge on one task.
+
+    lookup: the replies in the journal. retries: how often an unreadable reply is asked for again.
+    models: how many replies came from each model, by the name that the server returned.
+    """
+
+    task: Task
+    judge: str
+    lookup: Lookup
+    retries: int = 0
+    chat: bool = True
+    asks: bool = False
+    models: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def config(self) -> JudgeConfig:
+        assert self.task.config.judged is not None
+        return self.task.config.judged
+
+    def chain(self, doc_id: int, doc: Doc, answer: str, repeat: int = 0) -> Chain:
+        """The verdict of a doc with this answer. doc: without its pictures. repeat: which of its verdicts."""
+        config, value = self.config, shown_answer(answer)
+        if not value.strip():
+            empty = "" if config.extracts else config.empty
+            row = {"prompt": None, "reply": None, "verdict": empty, "model": None, "attempts": 0, "empty": True}
+            return Chain(empty, rows=[row])
+        chain = Chain()
+        for number, step in enumerate(config.steps):
+            instance = judge_instance(
+                self.task, self.judge, number, doc_id, doc, value, repeat=repeat, chat=self.chat, asked=self.asks
+            )
+            found = self._reading(step, instance, number == len(config.steps) - 1)
+            chain.rows.append(found.rows[0])
+            if found.value is None:
+                return replace(found, rows=chain.rows)
+            value = chain.value = found.value
+        return chain
+
+    def of_doc(self, doc_id: int, doc: Doc, answer: str) -> DocVerdict:
+        """All verdicts of a doc as one value: their mean where there are several."""
+        chains = [self.chain(doc_id, doc, answer, repeat) for repeat in range(self.config.repeats)]
+        rows = [row for chain in chains for row in chain.rows]
+        self.models.update(row["model"] for row in rows if row["model"])
+        shown: Any = rows[0] if len(rows) == 1 else rows
+        if error := next((chain.error for chain in chains if chain.error is not None), None):
+            return DocVerdict(None, error, shown)
+        try:
+            return DocVerdict(_mean([chain.value for chain in chains]), None, shown)
+        except TypeError:
+            return DocVerdict(None, JudgeError("the mean of its verdicts needs numbers."), shown)
+
+    def _reading(self, step: JudgeStep, instance: Instance, last: bool) -> Chain:
+        """The verdict of one step from the recorded replies to its question."""
+        row: dict[str, Any] = {"prompt": instance.metadata.get("prompt"), "reply": None, "verdict": None}
+        row.update(model=None, attempts=0)
+        if instance.error is not None:
+            row["error"] = str(instance.error)
+            return Chain(owed=instance if self.asks else None, error=instance.error, rows=[row])
+        why, first = "", instance.repeat
+        while True:
+            found = self.lookup(instance.slot)
+            if found is None or found.error is not None:
+                break
+            reply = str(found.output)
+            value, why = self._read(step, reply, instance, last)
+            row.update(reply=reply, model=found.model or None, attempts=row["attempts"] + 1)
+            if value is not None:
+                row["verdict"] = value
+                return Chain(value, rows=[row])
+            instance = replace(instance, repeat=first + row["attempts"] * self.config.repeats)
+        failure = found.error if found is not None else None
+        if failure is not None and failure.owner != "judge":
+            failure = JudgeError(f"the judge did not answer: {failure.what}", where=failure.where, hint=failure.hint)
+        error = failure or JudgeError(why or "it was not judged.", where=f"{self.task.path} doc {instance.doc_id}")
+        row["error"] = str(error)
+        owed = instance if row["attempts"] <= self.retries else None
+        return Chain(owed=owed, error=error, unreadable=owed is None, rows=[row])
+
+    def _read(self, step: JudgeStep, reply: str, instance: Instance, last: bool) -> tuple[Any, str]:
+        """(the verdict that a reply holds, "") or (None, why it can't be read)."""
+        said = f"the judge's reply can't be read: {reply.strip()[:120]!r}"
+        text = shown_answer(reply)
+        if not text.strip():
+            return None, "the judge's reply is empty."
+        try:
+            with no_judge(NO_SOCKET):
+                value = plain(step.read(text, doc_of(self.task, instance.doc_id, instance.doc)))
+        except (Exception, JudgeCalled) as error:  # the task's own code
+            return None, f"the task's `verdict` failed on {text[:120]!r}: {type(error).__name__}: {error}"
+        if value is None:
+            return None, said
+        fault = self.config.fault(value) if last else ""
+        return (None, f"the verdict on {text[:120]!r} can't be used: {fault}") if fault else (value, "")
+
+
+def _mean(values: list[Any]) -> Any:
+    """The mean of several verdicts, of each of their parts where they are mappings; a single one as it is."""
+    if len(values) == 1:
+        return values[0]
+    if all(isinstance(value, Mapping) for value in values):
+        names = dict.fromkeys(name for value in values for name in value)
+        return {name: _mean([value[name] for value in values if name in value]) for name in names}
+    return sum(values) / len(values)
+
+
+def first_value(step: JudgeStep) -> Any:
+    """A verdict that a step can give, from its examples."""
+    return next((value for _, value, _ in step.examples if value is not None), "")
