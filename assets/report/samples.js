@@ -54,7 +54,8 @@ function verdicts(row, judge) {
     const of = judge.e.length > 1 ? `, ${place + 1} of ${judge.e.length}` : "", version = one.m && one.m !== name ? ` (${one.m})` : "";
     const box = make("section", { class: "verdict" }, make("h4", {}, `Judge${name ? ` ${name}` : ""}${version}${of}`));
     if (one.r !== null && one.r !== undefined) box.append(...marked("Its reply", one.r));
-    if (one.e) box.append(...block("Failed", typeof one.e === "string" ? one.e : one.e.what || JSON.stringify(one.e)));
+    if (one.b) box.append(make("p", { class: "hint" }, "An empty answer is not sent: this is the verdict that the task states for it."));
+    if (one.e) box.append(...block("Failed", one.e));
     const facts = make("dl", { class: "facts" }, make("dt", {}, "read"), make("dd", { class: one.v === null ? "bad" : "" }, shownVerdict(one.v)));
     if (one.a) facts.append(make("dt", {}, "attempts"), make("dd", {}, String(one.a)));
     box.append(facts);

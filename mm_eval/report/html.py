@@ -15,7 +15,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.report.page import SampleRows, category_labels, page, pictures
 from mm_eval.runs.compare import headline_keys
 from mm_eval.runs.estimates import estimates
-from mm_eval.runs.judged_by import judges_of
+from mm_eval.runs.judged_by import AT, judges_of
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
 from mm_eval.runs.results import headline_of, numbers_of
 
@@ -108,7 +108,8 @@ def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, 
     parts = {key.removesuffix(",none"): task.estimate(key) for key in task.values if key not in headlines}
     by = "By category"
     if not parts and headlines and not levels:
-        key = max(headlines, key=lambda key: len(task.values[key]))
+        ours = [key for key in headlines if AT not in key] or headlines  # the first judge's
+        key = max(ours, key=lambda key: len(task.values[key]))
         by = f"{key.removesuffix(',none')} by category"
         having = {name: [i for i in ids if i in task.values[key]] for name, ids in sorted(categories.items())}
         if 1 < len(having) <= MOST_CATEGORIES:

@@ -220,6 +220,7 @@ def _judged(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str,
                     "m": entry.get("model"),
                     "a": entry.get("attempts"),
                     "e": entry.get("error"),
+                    "b": bool(entry.get("empty")),
                 }
                 for entry in entries
             ],

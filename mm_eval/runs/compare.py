@@ -15,7 +15,7 @@ from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.metrics.intervals import holm
 from mm_eval.metrics.paired import Estimate, Flips, flips, paired_difference
 from mm_eval.runs.estimates import Triple, group_differences, leaves
-from mm_eval.runs.judged_by import judges_behind, judges_differ
+from mm_eval.runs.judged_by import AT, judges_behind, judges_differ
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
 from mm_eval.runs.results import headline_of
 
@@ -236,10 +236,15 @@ def _with_groups(run: RecordedRun, comparison: Comparison) -> list[Change]:
 
 
 def headline_keys(task: RecordedTask) -> list[str]:
-    """The numbers that are not part of an earlier one: of MME the two sums and not the categories."""
+    """The numbers that are not part of an earlier one: of MME the two sums and not the categories.
+
+    A further judge's number stands where the first one's does, however many docs it could not judge.
+    """
     found: list[str] = []
     for key, of_docs in task.values.items():
-        if not any(of_docs.keys() < task.values[earlier].keys() for earlier in found):
+        metric, _, scorer = key.partition(",")
+        of_first = task.values.get(f"{metric.partition(AT)[0]},{scorer}", of_docs)
+        if not any(of_first.keys() < task.values[earlier].keys() for earlier in found if AT not in earlier):
             found.append(key)
     return found
 

@@ -8,6 +8,7 @@ options. Numbers of two judges are never compared unless the user asks for it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +18,15 @@ from mm_eval.runs.recorded import RecordedRun
 
 AT = "@"
 """Stands before the name of a further judge in the name of its metric: judge_score@gpt-4o."""
+TRANSPORT = frozenset(
+    ("base_url", "server", "api_key_env", "num_concurrent", "max_retries", "timeout", "deadline", "max_outage")
+    + ("max_reply_mb", "input_price", "output_price", "max_tokens_name", "device", "batch_size")
+)
+"""Arguments of a judge that change how it is reached, not what it says."""
 
 
 @dataclass(frozen=True)
-class Judge:
+class RecordedJudge:
     """A judge of one task, as results.json records it.
 
     model: as asked for. returned: the versions that the server named, with how many verdicts each gave. official: the judge of
@@ -38,16 +44,22 @@ class Judge:
     preflight: str = ""
 
     @classmethod
-    def read(cls, entry: Mapping[str, Any]) -> Judge:
+    def read(cls, entry: Mapping[str, Any]) -> RecordedJudge:
         """A judge of `results["judges"]`."""
-        returned = tuple(sorted((str(name), int(count)) for name, count in (entry.get("models") or {}).items()))
+        returned: dict[str, int] = {}
+        for name, count in (entry.get("models") or {}).items():
+            version = str(name).split(" (")[0]  # without the fingerprint, which changes from day to day
+            returned[version] = returned.get(version, 0) + int(count)
+        options = dict(entry.get("options") or {})
+        if isinstance(args := options.get("args"), Mapping):
+            options["args"] = {key: value for key, value in args.items() if key not in TRANSPORT}
         return cls(
             str(entry.get("name") or entry.get("model") or ""),
             str(entry.get("adapter") or ""),
             str(entry.get("model") or ""),
-            returned,
+            tuple(sorted(returned.items())),
             str(entry.get("prompt_digest") or ""),
-            repr(sorted((entry.get("options") or {}).items())),
+            json.dumps(options, sort_keys=True, default=str),
             entry.get("official"),
             int(entry.get("repeats") or 1),
             str(entry.get("preflight") or ""),
@@ -84,7 +96,7 @@ class Judge:
             parts.append("; its check before the run was skipped")
         return "".join(parts)
 
-    def difference(self, other: Judge) -> str:
+    def difference(self, other: RecordedJudge) -> str:
         """How another judge differs, in words; empty for the same judge."""
         if (self.adapter, self.model or self.name) != (other.adapter, other.model or other.name):
             return f"{self._asked(other)} and {other._asked(self)}"
@@ -94,17 +106,17 @@ class Judge:
         changed = " and ".join(word for word, differs in parts if differs)
         return f"{self.described()} with different {changed.replace('prompt', 'prompts')}" if changed else ""
 
-    def _asked(self, other: Judge) -> str:
+    def _asked(self, other: RecordedJudge) -> str:
         same_name = self.described() == other.described()
         return f"{self.described()} through {self.adapter}" if same_name else self.described()
 
 
-def judges_of(results: Mapping[str, Any], task: str) -> tuple[Judge, ...]:
+def judges_of(results: Mapping[str, Any], task: str) -> tuple[RecordedJudge, ...]:
     """The judges of a task in results.json, the first one's metric has its plain name; none for a task without."""
-    return tuple(map(Judge.read, results.get("judges", {}).get(task) or ()))
+    return tuple(map(RecordedJudge.read, results.get("judges", {}).get(task) or ()))
 
 
-def judge_of(results: Mapping[str, Any], task: str, key: str) -> Judge | None:
+def judge_of(results: Mapping[str, Any], task: str, key: str) -> RecordedJudge | None:
     """The judge behind a number of a task; None for one that needs none.
 
     key: "metric,filter". A task whose judge only extracts answers has no metrics of the judge's own: all its numbers are judged.
@@ -126,7 +138,7 @@ def _judged_metrics(results: Mapping[str, Any], task: str, metric: str) -> set[s
     return {str(entry.get("metric")) for entry in listed if isinstance(entry, Mapping)}
 
 
-def judges_behind(run: RecordedRun, name: str, key: str) -> dict[str, Judge]:
+def judges_behind(run: RecordedRun, name: str, key: str) -> dict[str, RecordedJudge]:
     """{task: judge} behind a number of a task or a group; empty where none is."""
     found = {}
     for leaf in leaves(run, name):
@@ -138,7 +150,7 @@ def judges_behind(run: RecordedRun, name: str, key: str) -> dict[str, Judge]:
     return found
 
 
-def judges_differ(first: Mapping[str, Judge], second: Mapping[str, Judge]) -> str:
+def judges_differ(first: Mapping[str, RecordedJudge], second: Mapping[str, RecordedJudge]) -> str:
     """How the judges behind two numbers differ, in words; empty where they don't."""
     for task in first.keys() | second.keys():
         mine, other = first.get(task), second.get(task)

@@ -20,7 +20,7 @@ from mm_eval.catalog.schema import texts
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.runs.compare import headline_keys, number, signed
 from mm_eval.runs.estimates import estimates
-from mm_eval.runs.judged_by import Judge, judges_behind
+from mm_eval.runs.judged_by import RecordedJudge, judges_behind
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release_judges import by_another_judge, notes_on_judges
 from mm_eval.runs.results import headline_of, numbers_of, warnings_of
@@ -61,7 +61,7 @@ class ReleaseNumber:
     best: bool = False
     verdict: str = ""
     flaw: str = ""
-    judges: Mapping[str, Judge] = field(default_factory=dict)
+    judges: Mapping[str, RecordedJudge] = field(default_factory=dict)
     judge: str = ""
     set_apart: bool = False
 

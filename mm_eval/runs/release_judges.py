@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from mm_eval.runs.judged_by import Judge, judges_differ
+from mm_eval.runs.judged_by import RecordedJudge, judges_differ
 
 if TYPE_CHECKING:
     from mm_eval.runs.release import ReleaseNumber, ReleaseTable
 
 
-def by_another_judge(judges: Mapping[str, Judge], stated: str) -> str:
+def by_another_judge(judges: Mapping[str, RecordedJudge], stated: str) -> str:
     """How the judge of a reported number differs from ours, in words; empty where it is the same or nothing is judged."""
     for judge in judges.values():
         name = stated or judge.official or ""
@@ -40,13 +40,13 @@ def notes_on_judges(table: ReleaseTable, mix_judges: bool) -> list[str]:
     return notes
 
 
-def _judges_of_most(numbers: Mapping[str, ReleaseNumber]) -> Mapping[str, Judge]:
+def _judges_of_most(numbers: Mapping[str, ReleaseNumber]) -> Mapping[str, RecordedJudge]:
     """The judges of most of a row's measured numbers; of the first where several have as many."""
     measured = [found.judges for found in numbers.values() if found.ours]
     return max(measured, key=lambda mine: sum(not judges_differ(mine, other) for other in measured))
 
 
-def _differs(found: ReleaseNumber, of_row: Mapping[str, Judge]) -> str:
+def _differs(found: ReleaseNumber, of_row: Mapping[str, RecordedJudge]) -> str:
     if not found.ours:
         return by_another_judge(of_row, found.judge)
     if not judges_differ(of_row, found.judges):
@@ -54,6 +54,6 @@ def _differs(found: ReleaseNumber, of_row: Mapping[str, Judge]) -> str:
     return "judged by " + (", ".join(judge.described() for judge in found.judges.values()) or "no judge")
 
 
-def _unlike_official(judges: Mapping[str, Judge]) -> str:
+def _unlike_official(judges: Mapping[str, RecordedJudge]) -> str:
     named = dict.fromkeys(str(judge.official) for judge in judges.values() if judge.is_official is False)
     return f", official {', '.join(named)}: not comparable with published numbers" if named else ""

@@ -7,7 +7,7 @@ import pytest
 from mm_eval.errors import ConfigError
 from mm_eval.report.release import as_csv, as_html, as_latex, as_markdown
 from mm_eval.runs.compare import compare
-from mm_eval.runs.judged_by import Judge, judge_of, judges_differ
+from mm_eval.runs.judged_by import RecordedJudge, judge_of, judges_differ
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import model_index, read_reference, release_table
 
@@ -45,11 +45,11 @@ def runs(folders, *names):
     ],
 )
 def test_what_makes_another_judge(changed, said):
-    assert Judge.read(judge()).difference(Judge.read(judge(**changed))) == said
+    assert RecordedJudge.read(judge()).difference(RecordedJudge.read(judge(**changed))) == said
 
 
 def test_a_run_judged_by_two_versions_is_by_one_judge_with_no_other_run():
-    mixed = Judge.read(judge(models={"gpt-4o-2024-08-06": 20, "gpt-4o-2024-11-20": 400}))
+    mixed = RecordedJudge.read(judge(models={"gpt-4o-2024-08-06": 20, "gpt-4o-2024-11-20": 400}))
     assert "gpt-4o-2024-08-06: 20, gpt-4o-2024-11-20: 400" in mixed.difference(mixed)
     assert judges_differ({"t": mixed}, {}) == f"{mixed.described()} and no judge"
 
@@ -160,3 +160,19 @@ def test_a_wrong_judge_of_a_reference_is_an_error(tmp_path):
     (tmp_path / "r.yaml").write_text("reported: [{model: a, task: MME, value: 1, source: x, judge: [1]}]")
     with pytest.raises(ConfigError, match="`judge` is"):
         read_reference(str(tmp_path / "r.yaml"))
+
+
+def test_another_address_or_fingerprint_is_no_other_judge():
+    here = {"models": {"gpt-4o (fp_1)": 3, "gpt-4o (fp_2)": 4}, "options": {"args": {"base_url": "a", "timeout": 3}}}
+    there = {"models": {"gpt-4o (fp_9)": 7}, "options": {"args": {"base_url": "b"}}}
+    assert RecordedJudge.read(judge(**here)).difference(RecordedJudge.read(judge(**there))) == ""
+    warm = {**there, "options": {"args": {"extra_body": {"top_p": 0.5}}}}
+    assert "options" in RecordedJudge.read(judge(**here)).difference(RecordedJudge.read(judge(**warm)))
+
+
+def test_a_further_judges_number_is_a_row_of_its_own_however_many_docs_it_could_not_judge(perfect, tmp_path):
+    def some(place, row):
+        return 1.0 if place == 0 or row["doc_id"] > 9 else None
+
+    run = RecordedRun.read(judged_run(perfect, tmp_path / "two", [judge(), judge("llama")], some), "m")
+    assert set(release_table([run]).rows) == {("MME", "judge_score"), ("MME", "judge_score@llama")}
