@@ -42,3 +42,20 @@ def judges_disagree(row: Mapping[str, Any]) -> bool:
     last = [entries[-1].get("verdict") for entries in verdicts_of(row).values()]
     known = [verdict for verdict in last if verdict is not None]
     return any(verdict != known[0] for verdict in known)
+
+
+def final_verdicts(entries: list[Entry], steps: int) -> list[Any]:
+    """The verdicts of one judge on a doc, one for each repeat; None for one that is missing. steps: questions a verdict takes."""
+    found: list[Any] = []
+    asked = 0
+    for entry in entries:
+        asked += 1
+        if asked == steps or entry.get("verdict") is None or entry.get("empty"):
+            found.append(entry.get("verdict"))
+            asked = 0
+    return found
+
+
+def was_sent(entries: list[Entry]) -> bool:
+    """Whether the judge was asked: an empty answer gets its verdict from the task."""
+    return not any(entry.get("empty") for entry in entries)
