@@ -6,6 +6,10 @@ One row a doc: {"task": "mme", "doc_id": 17, "resps": ["Yes"]}, one answer a rep
 [log-likelihood in nats, is_greedy] a choice. The samples/*.jsonl of a run are such files. `path` may be a folder of them.
 A row's task is a path (`mmlu::mmlu_stem@mcqa`) or its last name. If no row has a task's own path or name, the rows of the one
 path that ends in its name are used.
+
+As a judge it answers from rows of the task `mme#judge` (`mme#judge2` for the second step of a judge), or `mme#judge@NAME` for
+one judge of several: one reply a verdict, then those for replies that could not be read. The verdicts in samples/*.jsonl are
+read, too.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +68,11 @@ class Replay(Model):
             if key in self._rows:
                 raise ConfigError(f"a second row for task {key[0]!r} doc {key[1]}.", where=f"{file}:{number}")
             self._rows[key] = resps
-            if "::" in key[0]:
-                self._paths.setdefault(_last_name(key[0]), set()).add(key[0])
+            for judge, replies in _replies_in(row):
+                self._rows[f"{key[0]}#{judge}", key[1]] = replies
+            task = key[0].partition("#judge")[0]
+            if "::" in task:
+                self._paths.setdefault(_last_name(task), set()).add(task)
         return content
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
@@ -96,9 +103,12 @@ class Replay(Model):
 
     def _answer(self, instance: Instance, index: int, choices: int = 0) -> Any:
         """The recorded answer, or None. A row with another number of choices is returned whole, for the error to quote."""
-        short = _last_name(instance.task)
+        task, of_judge, judge = instance.task.partition("#judge")
+        short = _last_name(task)
         ends_so = self._paths.get(short, set())
-        for name in (instance.task, short, short.split("@")[0], *(ends_so if len(ends_so) == 1 else ())):
+        endings = [f"#judge{judge}", f"#judge{judge.partition('@')[0]}"] if of_judge else [""]
+        names = (task, short, short.split("@")[0], *(ends_so if len(ends_so) == 1 else ()))
+        for name in (f"{name}{ending}" for ending in endings for name in names):
             resps = self._rows.get((name, instance.doc_id))
             if resps is not None and choices and len(resps) not in (choices, 2 * choices):
                 return resps
@@ -110,6 +120,20 @@ class Replay(Model):
         got = "no row or too few answers" if found is None else repr(found)
         where = f"{instance.task} doc {instance.doc_id}"
         return ModelError(f"the file has {got} where {needed} is needed.", where=where)
+
+
+def _replies_in(row: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """("judge", "judge2@NAME" ..., its replies in their order) of the verdicts in a row of samples/."""
+    for key, stated in row.items():
+        head, at, name = key.partition("@")
+        if head != "judge":
+            continue
+        replies: dict[str, list[Any]] = {}
+        for entry in stated if isinstance(stated, list) else [stated]:
+            if isinstance(entry, dict):
+                step = "" if entry.get("step", 1) == 1 else str(entry["step"])
+                replies.setdefault(f"judge{step}{at}{name}", []).append(entry.get("reply"))
+        yield from replies.items()
 
 
 def _last_name(path: str) -> str:

@@ -79,7 +79,7 @@ class Verdicts:
                 self.task, self.judge, number, doc_id, doc, value, repeat=repeat, chat=self.chat, asked=self.asks
             )
             found = self._reading(step, instance, number == len(config.steps) - 1)
-            chain.rows.append(found.rows[0])
+            chain.rows.append({"step": number + 1, **found.rows[0]} if len(config.steps) > 1 else found.rows[0])
             if found.value is None:
                 return replace(found, rows=chain.rows)
             value = chain.value = found.value
@@ -111,7 +111,7 @@ class Verdicts:
             if found is None or found.error is not None:
                 break
             reply = str(found.output)
-            value, why = self._read(step, reply, instance, last)
+            value, why = read_reply(self.config, step, reply, doc_of(self.task, instance.doc_id, instance.doc), last)
             row.update(reply=reply, model=found.model or None, attempts=row["attempts"] + 1)
             if value is not None:
                 row["verdict"] = value
@@ -125,21 +125,24 @@ class Verdicts:
         owed = instance if row["attempts"] <= self.retries else None
         return Chain(owed=owed, error=error, unreadable=owed is None, rows=[row])
 
-    def _read(self, step: JudgeStep, reply: str, instance: Instance, last: bool) -> tuple[Any, str]:
-        """(the verdict that a reply holds, "") or (None, why it can't be read)."""
-        said = f"the judge's reply can't be read: {reply.strip()[:120]!r}"
-        text = shown_answer(reply)
-        if not text.strip():
-            return None, "the judge's reply is empty."
-        try:
-            with no_judge(NO_SOCKET):
-                value = plain(step.read(text, doc_of(self.task, instance.doc_id, instance.doc)))
-        except (Exception, JudgeCalled) as error:  # the task's own code
-            return None, f"the task's `verdict` failed on {text[:120]!r}: {type(error).__name__}: {error}"
-        if value is None:
-            return None, said
-        fault = self.config.fault(value) if last else ""
-        return (None, f"the verdict on {text[:120]!r} can't be used: {fault}") if fault else (value, "")
+
+def read_reply(judge: JudgeConfig, step: JudgeStep, reply: str, doc: Doc, last: bool) -> tuple[Any, str]:
+    """(the verdict that a reply holds, "") or (None, why it can't be read). last: the step is the judge's last one.
+
+    A reply is read without its thinking; an empty one, and one that the task's function fails on, can't be read.
+    """
+    text = shown_answer(reply)
+    if not text.strip():
+        return None, "the judge's reply is empty."
+    try:
+        with no_judge(NO_SOCKET):
+            value = plain(step.read(text, doc))
+    except (Exception, JudgeCalled) as error:  # the task's own code
+        return None, f"the task's `verdict` failed on {text[:120]!r}: {type(error).__name__}: {error}"
+    if value is None:
+        return None, f"the judge's reply can't be read: {text.strip()[:120]!r}"
+    fault = judge.fault(value) if last else ""
+    return (None, f"the verdict on {text.strip()[:120]!r} can't be used: {fault}") if fault else (value, "")
 
 
 def _mean(values: list[Any]) -> Any:

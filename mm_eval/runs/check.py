@@ -18,6 +18,7 @@ from mm_eval.catalog.manager import Loaded
 from mm_eval.engine.model import Model
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.errors import ConfigError, MMEvalError, all_faults
+from mm_eval.judging.checking import check_judge
 from mm_eval.preflight import group_faults
 from mm_eval.prepare import OpenedTasks, Prepared, load_configs, prepare, prepare_without_model, without_sample
 from mm_eval.request import RunRequest
@@ -108,8 +109,18 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> Finding:
         check_prompt_keys(task, doc_ids, [choose_block(task.config, (), key) for key in blocks])
     except MMEvalError as error:
         return Finding(name, False, f"{error.owner} error: {error}")
+    judged = ""
+    if task.config.judged is not None:
+        try:
+            judged = check_judge(task, doc_ids)
+        except MMEvalError as error:
+            return Finding(name, False, f"{error.owner} error: {error}")
+        if not any(scorer.metrics for scorer in plan.scorers[name]):
+            return Finding(name, True, f"{len(doc_ids)} docs; {judged}")
     without = len(doc_ids) - len(trial.known)
-    said = f"{len(doc_ids)} docs{f', {without} without a gold answer' if without else ''}"
+    said = (
+        f"{len(doc_ids)} docs{f', {without} without a gold answer' if without else ''}{f'; {judged}' if judged else ''}"
+    )
     if not trial.known:
         written = f", and a run writes {task.config.submission['file']}" if task.config.submission else ""
         return Finding(

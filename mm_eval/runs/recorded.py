@@ -148,6 +148,10 @@ class RecordedRun:
         """The prompt block of each task."""
         return {name: prompt["key"] for name, prompt in self.results["run"]["prompts"].items()}
 
+    def judges(self, task: str) -> list[str]:
+        """The names of a task's judges, the first one first; none where it was not judged."""
+        return [str(entry["name"]) for entry in self.results.get("judges", {}).get(task, ())]
+
     def samples_path(self, task: str) -> Path:
         """samples/<task>.jsonl"""
         return self.folder / "samples" / f"{sample_name(task)}.jsonl"
@@ -217,19 +221,23 @@ class RecordedRun:
     @cached_property
     def aggregations(self) -> dict[str, dict[str, Aggregation]]:
         """The aggregation functions of each task by key; none for a task whose files can no longer be loaded."""
+        from mm_eval.scorers.judged import judge_aggregations
         from mm_eval.scorers.of_task import scorers_of
 
         found: dict[str, dict[str, Aggregation]] = {}
         for name, config in self._loaded.tasks.items() if self._loaded else ():
             if name in self.spec["tasks"]:
                 try:
-                    scorers = scorers_of(config.resolved())
+                    config = config.resolved()
+                    scorers = scorers_of(config)
+                    judged = judge_aggregations(config)
                 except MMEvalError:
                     continue
                 keys = [key for text in self.results["results"][name] if (key := MetricKey.parse(text))]
                 by_name = {scorer.name: scorer for scorer in scorers}
                 found[name] = {
-                    str(key): by_name[key.scorer].aggregation_of(key.metric)
+                    str(key): judged.get(own := without_judge(key.metric, self.judges(name)))
+                    or by_name[key.scorer].aggregation_of(own)
                     for key in keys
                     if not key.is_stderr and key.scorer in by_name
                 }
@@ -265,6 +273,11 @@ class RecordedRun:
             return load_configs(RunRequest.from_json(self.request))
         except MMEvalError:
             return None
+
+
+def without_judge(metric: str, judges: Sequence[str]) -> str:
+    """The name of a metric without that of the further judge whose it is: `judge_score` for `judge_score@NAME`."""
+    return next((metric.removesuffix(f"@{name}") for name in judges if metric.endswith(f"@{name}")), metric)
 
 
 def _stderr_key(key: str) -> str:

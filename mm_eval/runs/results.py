@@ -119,7 +119,10 @@ def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
 def category_rows(scores: TaskScores) -> dict[str, dict[str, dict[str, Any]]]:
     """{level: {category: its numbers and counts}} of a task; empty where it has no categories."""
     return {
-        level: {name: _row(of_category) for name, of_category in found.items()}
+        level: {
+            name: {**_row(of_category), **({"judge_failed": of_category.judge_failed} if scores.judges else {})}
+            for name, of_category in found.items()
+        }
         for level, found in scores.categories.items()
     }
 
@@ -199,7 +202,7 @@ def _member(scores: TaskScores, places: int) -> Member:
 def _group_bounds(
     below: Mapping[str, Member], metrics: Sequence[GroupMetric], leaves: Mapping[str, TaskScores]
 ) -> list[float] | None:
-    """The group's first number with the judged numbers of its tasks at their lowest, and at their highest; None if none failed."""
+    """The group's first number with the judged numbers of its tasks at their ends; None if no verdict failed."""
     if not any(score.judge_bounds for score in leaves.values()):
         return None
     ends: list[float] = []

@@ -18,6 +18,7 @@ from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.judge import JudgeConfig
 from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
 from mm_eval.filters.base import UNPARSED, FilterEnsemble
+from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.metric import Metric
 from mm_eval.scorers.base import DEFAULT_BOOTSTRAP_ITERS, Scorer
 from mm_eval.scorers.process_results import declared_metric
@@ -177,6 +178,11 @@ def judge_metrics(config: TaskConfig) -> list[Metric[Any, Any]]:
     """The metrics that a task's judge states; none where its verdicts work on the task's own."""
     judge = config.judged
     return [] if judge is None or judge.replaces_rules else [declared_metric(entry) for entry in judge.metric_list]
+
+
+def judge_aggregations(config: TaskConfig) -> dict[str, Callable[..., float]]:
+    """{metric: its aggregation} of a task's judge."""
+    return {metric.name: metric.aggregation or mean for metric in judge_metrics(config)}
 
 
 def with_judges(config: TaskConfig, scorers: Sequence[Scorer], sources: Mapping[str, VerdictSource]) -> list[Scorer]:

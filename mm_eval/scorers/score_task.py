@@ -36,7 +36,8 @@ class TaskScores:
     silent: answers that are empty or unparsed.
     categories: {level: {category: the same over its docs}}.
     judge_failed, judge_bounds: of the first judge: docs without a verdict that could be read, and the number with all of them
-        at the lowest and at the highest verdict. judged_metric: the metric of these bounds. further_judges: {name: the same} of the others.
+        at the lowest and at the highest verdict. judged_metric: the metric of these bounds.
+    further_judges: {name: the same} of the others. judge_errors: the first few reasons.
     judges: what each judge of the task was, for results.json; None for a task without a judge.
     """
 

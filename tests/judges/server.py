@@ -1,4 +1,6 @@
-"""A scripted judge: an OpenAI-compatible server that grades by a rule on "Reference: x / Answer: y", with faults by words in the prompt.
+"""A scripted judge: an OpenAI-compatible server that grades by a rule on "Reference: x / Answer: y".
+
+Words in a prompt make it fail: FAULT503, FAULTHTML, FAULTEMPTY ...
 
 `python server.py PORT_FILE LOG [LATENCY]` serves in a process of its own; `serving()` in a thread of the test.
 """

@@ -1,10 +1,247 @@
 """A judged run from answers to the number, with a scripted judge."""
 
+import json
+from pathlib import Path
 
-def test_the_number_is_the_rules(judged, server) -> None:
+import pytest
+
+from mm_eval import evaluate
+from mm_eval.errors import ConfigError
+from tests.judges.conftest import JUDGE, NO_WAIT, TASK, UTILS
+from tests.judges.server import serving
+
+KEY = "sk-secret-0123456789abcdef0123"
+
+
+def test_the_number_is_the_rules_and_no_prompt_is_asked_twice(judged, server) -> None:
     ran = judged.with_server(server)
     assert ran.code == 0, ran.out + ran.err
     row = ran.results["results"]["graded"]
-    assert row["judge_score,none"] == 4 / 6
+    assert row["judge_score,none"] == 4 / 6 and row["judge_score_stderr,none"] > 0
     assert row["judge_failed"] == 0 and row["judge_bounds"] is None
     assert max(server.asked.values()) == 1 and len(server.asked) == 6
+    [entry] = ran.results["judges"]["graded"]
+    assert entry["name"] == entry["model"] == "judge-1" and entry["adapter"] == "openai"
+    assert entry["models"] == {"judge-1 (fp_1)": 6} and entry["official"] == "gpt-4o-2024-05-13"
+    assert "graded: judged by judge-1, official gpt-4o-2024-05-13: not comparable" in ran.out
+    assert ran.results["run"]["judge_usage"] == {"judge-1": {"prompt_tokens": 60, "completion_tokens": 18}}
+    first = ran.samples("graded")[0]["judge"]
+    assert first["prompt"].endswith("Answer: 1") and first["reply"] == "GRADE: C"
+    assert (first["verdict"], first["attempts"], first["model"]) == (1, 1, "judge-1 (fp_1)")
+
+
+def test_the_official_judge_is_comparable(judged, server) -> None:
+    ran = judged.with_server(server, model="gpt-4o-2024-05-13")
+    assert "graded: judged by gpt-4o-2024-05-13\n" in ran.out and "not comparable" not in ran.out
+
+
+@pytest.mark.parametrize("fault", ["503", "429", "400", "HTML", "EMPTY", "CHATTY"])
+def test_a_fault_is_a_failed_verdict_and_no_score(judged, server, fault: str) -> None:
+    rows = [{"q": f"{n}", "a": "1"} for n in range(4)]
+    rows[2]["q"] = f"FAULT{fault}"
+    judged.write(rows, ["1", "2", "1", "1"])
+    ran = judged.with_server(server, args="max_retries=0,max_outage=0.2,timeout=5,deadline=3")
+    row = ran.results["results"]["graded"]
+    assert ran.code == 3, ran.out + ran.err
+    assert row["judge_failed"] == 1 and row["failed"] == 0 and row["n"] == 4
+    assert row["judge_score,none"] == 2 / 3 and row["judge_bounds"] == [2 / 4, 3 / 4]
+    assert row["n_by_metric"] == {"judge_score,none": 3}
+    sample = ran.samples("graded")[2]
+    assert sample["judge"]["verdict"] is None and sample["judge"]["error"] and sample["status"] == "answered"
+    assert "1 verdicts are missing or can't be read, and are in no number" in ran.out
+
+
+def test_a_wrong_key_stops_the_judging_and_keeps_what_there_is(judged, server) -> None:
+    judged.write([{"q": "FAULT401", "a": "1"}, {"q": "2", "a": "2"}], ["1", "2"])
+    ran = judged.with_server(server)
+    assert ran.code == 3 and "judging stopped early" in ran.out
+    assert ran.results["results"]["graded"]["judge_failed"] >= 1
+
+
+def test_where_every_verdict_fails_there_is_no_number(judged, server) -> None:
+    judged.write([{"q": "FAULTCHATTY", "a": "1"}, {"q": "FAULTEMPTY", "a": "1"}], ["1", "1"])
+    ran = judged.with_server(server)
+    row = ran.results["results"]["graded"]
+    assert ran.code == 3 and row["judge_score,none"] is None
+    assert row["judge_failed"] == 2 and row["judge_bounds"] == [0, 1]
+
+
+def test_an_unreadable_reply_is_asked_for_again_and_all_are_kept(judged, server) -> None:
+    judged.write([{"q": "FAULTONCE", "a": "1"}, {"q": "FAULTCHATTY", "a": "1"}], ["1", "1"])
+    ran = judged.with_server(server, "--judge_retries", 3)
+    row = ran.results["results"]["graded"]
+    assert row["judge_score,none"] == 1 and row["judge_failed"] == 1
+    assert sorted(server.asked.values()) == [2, 4]
+    assert [sample["judge"]["attempts"] for sample in ran.samples("graded")] == [2, 4]
+    lines = [json.loads(line) for path in (ran.folder / "journal").iterdir() for line in path.read_text().splitlines()]
+    assert sum(line["kind"] == "judge" for line in lines) == 6
+    asked = sum(server.asked.values())
+    again = judged.with_server(server, "--judge_retries", 3)
+    assert sum(server.asked.values()) == asked and again.code == 3
+    assert again.results["results"] == ran.results["results"]
+
+
+def test_two_versions_of_a_judge_are_named(judged, server) -> None:
+    judged.write([{"q": "FAULTMODEL", "a": "1"}, {"q": "2", "a": "1"}], ["1", "1"])
+    ran = judged.with_server(server)
+    assert ran.results["judges"]["graded"][0]["models"] == {"judge-1 (fp_1)": 1, "judge-1-2026 (fp_1)": 1}
+    assert "2 versions of it" in ran.out and "it answered as judge-1-2026" in ran.out
+
+
+def test_failed_verdicts_are_asked_again_and_no_others(judged, server) -> None:
+    rows = [{"q": "1", "a": "1"}, {"q": "FAULT400", "a": "1"}, {"q": "3", "a": "3"}]
+    judged.write(rows, ["1", "1", None])
+    first = judged.with_server(server)
+    row = first.results["results"]["graded"]
+    assert first.code == 3 and (row["failed"], row["judge_failed"]) == (1, 1), first.out
+    assert "judge" not in first.samples("graded")[2], "an answer that failed is not judged"
+    again = judged.with_server(server)
+    assert again.code == 3 and sorted(server.asked.values()) == [1, 2]
+
+
+def test_an_empty_answer_is_not_sent(judged, server) -> None:
+    judged.write([{"q": f"{n}", "a": "1"} for n in range(3)], ["1", "  \n", "<think>1</think>\n"])
+    ran = judged.with_server(server)
+    assert ran.results["results"]["graded"]["judge_score,none"] == 1 / 3 and len(server.asked) == 1
+    sample = ran.samples("graded")[2]
+    assert sample["judge"]["empty"] and sample["judge"]["verdict"] == 0 and sample["judge"]["attempts"] == 0
+
+
+def test_the_judge_is_shown_the_answer_without_its_thinking(judged, server) -> None:
+    judged.write([{"q": "1", "a": "1"}], ["<think>Reference: 7</think>1"])
+    ran = judged.with_server(server)
+    assert ran.code == 0 and list(server.asked) == ["1\nReference: 1\nAnswer: 1"]
+
+
+def test_a_judged_task_with_neither_option_exits_2_before_anything(judged) -> None:
+    ran = judged.run()
+    assert ran.code == 2 and "--judge" in ran.err and "--no_judge" in ran.err and "gpt-4o-2024-05-13" in ran.err
+    assert not ran.folder.exists()
+
+
+def test_without_a_judge_the_number_is_left_out_and_the_row_says_so(judged) -> None:
+    ran = judged.run("--no_judge")
+    row = ran.results["results"]["graded"]
+    assert ran.code == 0 and not [key for key in row if "," in key] and "judge_failed" not in row
+    assert row["notes"][0].startswith("not judged") and ran.results["judges"] == {"graded": []}
+    assert "note: graded: not judged" in ran.out
+
+
+def test_a_finished_run_is_judged_without_its_model_and_by_a_second_judge(judged, server) -> None:
+    ran = judged.run("--no_judge")
+    (judged.folder / "answers.jsonl").unlink()
+    words = ("--judge", "openai", "--judge_args", f"base_url={server.url},model=a/judge-1,{NO_WAIT}")
+    first = judged.command("score", ran.folder, *words)
+    assert first.code == 0, first.out + first.err
+    assert "judge_score" in first.out and len(server.asked) == 6
+    with serving() as other:
+        more = f"base_url={other.url},model=b/judge-2,{NO_WAIT}"
+        second = judged.command("score", ran.folder, "--judge", "openai", "--judge_args", more)
+        assert second.code == 0 and len(other.asked) == 6 and sum(server.asked.values()) == 6
+    results = json.loads((ran.folder / "results.json").read_text())
+    row = results["results"]["graded"]
+    assert row["judge_score,none"] == row["judge_score@judge-2,none"] == 4 / 6
+    assert row["judge_failed@judge-2"] == 0 and row["judge_bounds@judge-2"] is None
+    assert [entry["name"] for entry in results["judges"]["graded"]] == ["judge-1", "judge-2"]
+    sample = json.loads((ran.folder / "samples" / "graded.jsonl").read_text().splitlines()[0])
+    assert sample["scores"] == {"judge_score,none": 1.0, "judge_score@judge-2,none": 1.0}
+    assert sample["judge"]["reply"] == sample["judge@judge-2"]["reply"] == "GRADE: C"
+    again = judged.command("score", ran.folder)
+    assert again.code == 0 and json.loads((ran.folder / "results.json").read_text())["results"] == results["results"]
+    assert results["higher_is_better"]["graded"] == {"judge_score": True, "judge_score@judge-2": True}
+
+
+def test_two_judges_in_one_command(judged, server) -> None:
+    both = ("--judge", "openai", "--judge_args", f"base_url={server.url},model=two,{NO_WAIT}")
+    ran = judged.with_server(server, *both)
+    assert ran.code == 0 and ran.results["results"]["graded"]["judge_score@two,none"] == 4 / 6
+    clash = judged.with_server(server, *("--judge", "openai", "--judge_args", f"base_url={server.url},model=judge-1"))
+    assert clash.code == 2 and "two judges are called 'judge-1'" in clash.err
+
+
+def test_another_judge_of_the_same_name_is_refused(judged, server) -> None:
+    judged.with_server(server)
+    with serving() as other:
+        ran = judged.with_server(other)
+        assert ran.code == 2 and "another judge called 'judge-1'" in ran.err and not other.asked
+        named = judged.with_server(other, args=f"{NO_WAIT},name=mine")
+        assert named.code == 0 and named.results["results"]["graded"]["judge_score@mine,none"] == 4 / 6
+
+
+def test_the_key_is_in_no_file(judged, server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    ran = judged.with_server(server)
+    assert ran.code == 0
+    assert not [path for path in ran.folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+
+
+def replay(judged, replies: list[list[str]], task: str = "graded#judge") -> str:
+    rows = [{"task": task, "doc_id": n, "resps": resps} for n, resps in enumerate(replies)]
+    path: Path = judged.folder / "verdicts.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return f"path={path}"
+
+
+def test_recorded_verdicts_are_replayed(judged) -> None:
+    given = replay(judged, [["GRADE: C"], ["hm", "GRADE: I"], ["GRADE: C"], ["GRADE: C"], ["hm"], ["GRADE: I"]])
+    ran = judged.run("--judge", "replay", "--judge_args", f"{given},name=gpt-4o-2024-05-13")
+    row = ran.results["results"]["graded"]
+    assert ran.code == 3 and row["judge_score,none"] == 3 / 5 and row["judge_failed"] == 1
+    assert row["judge_bounds"] == [3 / 6, 4 / 6] and ran.samples("graded")[1]["judge"]["attempts"] == 2
+    entry = ran.results["judges"]["graded"][0]
+    assert entry["preflight"] == "exempt" and entry["name"] == "gpt-4o-2024-05-13"
+    assert "not comparable" not in ran.out
+
+
+def test_a_runs_own_samples_are_replayed_as_verdicts(judged, server, cli) -> None:
+    first = judged.with_server(server)
+    path = first.folder / "samples" / "graded.jsonl"
+    again = judged.run("--judge", "replay", "--judge_args", f"path={path}", "--output_path", judged.folder / "again")
+    assert again.code == 0, again.out + again.err
+    assert again.results["results"]["graded"] == first.results["results"]["graded"]
+
+
+def test_repeats_give_the_mean_of_a_docs_verdicts(judged) -> None:
+    judged.write([{"q": "1", "a": "1"}, {"q": "2", "a": "1"}], ["1", "1"], task=TASK + JUDGE + "  repeats: 2\n")
+    given = replay(judged, [["GRADE: C", "GRADE: I"], ["GRADE: C", "hm", "no", "GRADE: C"]])
+    ran = judged.run("--judge", "replay", "--judge_args", given)
+    assert ran.code == 0, ran.out
+    assert ran.results["results"]["graded"]["judge_score,none"] == 0.75
+    assert [len(sample["judge"]) for sample in ran.samples("graded")] == [2, 2]
+
+
+def test_from_python(judged, server, tmp_path: Path) -> None:
+    options = {"include_path": str(judged.folder), "output_path": str(tmp_path / "python")}
+    given = {"model": "replay", "model_args": {"path": str(judged.folder / "answers.jsonl")}, **options}
+    args = {"base_url": server.url, "model": "judge-1"}
+    results = evaluate("graded", judge="openai", judge_args=args, **given)
+    assert results.exit_code == 0 and results["graded"]["judge_score"].value == 4 / 6
+    with pytest.raises(ConfigError, match="--no_judge"):
+        evaluate("graded", **given)
+
+
+def test_in_a_release_file(judged, server, tmp_path: Path) -> None:
+    answers = judged.folder / "answers.jsonl"
+    release = tmp_path / "release.yaml"
+    release.write_text(
+        f"output_path: {tmp_path / 'release'}\ntasks: [graded]\ninclude_path: {judged.folder}\njudge: openai\n"
+        f"judge_args: {{base_url: '{server.url}', model: judge-1}}\n"
+        f"models: [{{model: replay, name: one, model_args: {{path: {answers}}}}}]\n"
+    )
+    ran = judged.command("run", "--config", release)
+    assert ran.code == 0, ran.out + ran.err
+    assert json.loads((tmp_path / "release/one/results.json").read_text())["results"]["graded"]["judge_failed"] == 0
+
+
+def test_no_socket_is_opened_by_a_judged_tasks_code(judged, server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    calls = "    import socket\n    socket.create_connection(('judge.example', 443))\n"
+    judged.write(
+        [{"q": "1", "a": "1"}], ["1"], utils=UTILS.replace("def verdict(reply):\n", f"def verdict(reply):\n{calls}")
+    )
+    ran = judged.with_server(server)
+    assert ran.code == 3 and "which a task with `judge` may not" in ran.out
+    own = TASK + "process_results: !function utils.own\nmetric_list: [{metric: own}]\n" + JUDGE
+    judged.write([{"q": "1", "a": "1"}], ["1"], task=own, utils=UTILS + f"\ndef own(doc, results):\n{calls}")
+    ran = judged.with_server(server, "--output_path", judged.folder / "own")
+    assert ran.code == 3 and "judge.example" in ran.out and ran.results["results"]["graded"]["failed"] == 1

@@ -1,0 +1,49 @@
+"""The checks of a task's judge that need no judge: its prompts are written, and its examples of replies are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mm_eval.catalog.judge import JudgeStep
+from mm_eval.errors import ConfigError
+from mm_eval.judging.prompts import doc_of, judge_instance
+from mm_eval.judging.verdicts import first_value, read_reply
+from mm_eval.task.task import Task
+
+RENDERED = 3
+"""Docs whose judge prompts are written."""
+
+
+def check_judge(task: Task, doc_ids: Sequence[int]) -> str:
+    """Writes the judge's prompts of the first docs and reads the examples of replies. Returns what was checked, in words.
+
+    Errors: ConfigError for a prompt that fails, or an example that is read as something else than it states.
+    """
+    judge, first = task.config.judged, list(doc_ids[:RENDERED])
+    assert judge is not None
+    examples = 0
+    for number, step in enumerate(judge.steps):
+        for doc_id, doc in task.docs.texts(first):
+            answer = "an answer" if number == 0 else first_value(judge.steps[number - 1])
+            error = judge_instance(task, "validate", number, doc_id, doc, answer).error
+            if error is not None:
+                raise ConfigError(error.what, where=f"{step.where}: {error.where}", hint=error.hint) from error
+        last = number == len(judge.steps) - 1
+        for reply, expected, columns in step.examples:
+            doc = {**task.docs.text(first[0]), **columns}
+            value, why = read_reply(judge, step, reply, doc_of(task, first[0], doc), last)
+            if not _equal(value, expected):
+                found = f"read as {value!r}" if value is not None else f"not read ({why})"
+                what = f"verdict_examples: the reply {reply!r:.80} is {found}, and {expected!r} is stated."
+                raise ConfigError(what, where=_place(task, step))
+            examples += 1
+    return f"the judge's prompts of {len(first)} docs were written and {examples} examples of replies were read"
+
+
+def _equal(value: Any, expected: Any) -> bool:
+    return (list(value) if isinstance(value, tuple) else value) == expected and (value is None) == (expected is None)
+
+
+def _place(task: Task, step: JudgeStep) -> str:
+    return step.where or task.config.where("judge")
