@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mm_eval.errors import ScoringError
+from mm_eval.errors import ConfigError, ScoringError, did_you_mean
 from mm_eval.metrics.agreement import agreement, correlation, is_nominal, measure, noise_share
 from mm_eval.metrics.paired import Estimate
 from mm_eval.runs.judged_by import RecordedJudge, judges_of
@@ -65,10 +65,18 @@ class JudgedTask:
         return [self.clusters[doc_id] for doc_id in doc_ids]
 
 
-def judged_tasks(run: RecordedRun) -> list[JudgedTask]:
-    """The tasks of a run that a judge scored, each with its verdicts."""
-    names = [name for name in run.tasks if judges_of(run.results, name)]
-    return [_judged_task(run, name) for name in names]
+def judged_tasks(run: RecordedRun, only: Sequence[str] | None = None) -> list[JudgedTask]:
+    """The tasks of a run that need a judge, each with its recorded verdicts. only: of these.
+
+    Errors: ConfigError where there is none, and for a name that is none of them.
+    """
+    names = [name for name in run.tasks if (run.results["configs"].get(name) or {}).get("judge")]
+    names = names or [name for name in run.tasks if judges_of(run.results, name)]
+    if not names:
+        raise ConfigError("no task of this run needs a judge.", where=str(run.folder))
+    if unknown := [name for name in only or () if name not in names]:
+        raise ConfigError(f"{unknown[0]!r} is no judged task of this run.", hint=did_you_mean(unknown[0], names))
+    return [_judged_task(run, name) for name in names if only is None or name in only]
 
 
 def _judged_task(run: RecordedRun, name: str) -> JudgedTask:
