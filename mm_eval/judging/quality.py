@@ -7,6 +7,7 @@ A slot holds a digest of the prompt, so that none of these replies is taken for 
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -27,7 +28,7 @@ from mm_eval.prepare import OpenedTasks, prepare_from_spec
 from mm_eval.request import RunRequest
 from mm_eval.run import Progress
 from mm_eval.runs.gold import gold_texts
-from mm_eval.runs.judge_quality import Finding
+from mm_eval.runs.judge_quality import Finding, position
 from mm_eval.scorers.score_task import TaskScoring
 from mm_eval.task.task import Task
 from mm_eval.types import Answer, Slot
@@ -156,10 +157,9 @@ def _ask(
 
 
 def _probes(opened: OpenedTasks, name: str, task: Task, state: JournalState, docs: int) -> list[Probe]:
-    """Up to `docs` docs, spread over the task, with the answers to try on each."""
-    ids, found = opened.doc_ids[name], list[Probe]()
-    step = max(1, len(ids) // max(1, docs))
-    spread = [doc_id for start in range(step) for doc_id in ids[start::step]]
+    """Up to `docs` docs in an order that chance gives once, with the answers to try on each: more docs keep the first ones."""
+    spread, found = list(opened.doc_ids[name]), list[Probe]()
+    random.Random(0).shuffle(spread)
     gold: dict[int, str] = {}
     for instance in task.instances(spread, opened.styles[name], lambda doc_id: None):
         if len(gold) == docs:
@@ -173,7 +173,7 @@ def _probes(opened: OpenedTasks, name: str, task: Task, state: JournalState, doc
         found += [Probe(GOLD, doc_id, text), Probe(EMPTY, doc_id, ""), Probe(NOTHING, doc_id, KNOWS_NOTHING)]
         found += [Probe(OTHER, doc_id, other) for other in (next(others, None),) if other is not None]
     judged = task.config.judged
-    if judged is not None and any(map(_is_pairwise, judged.steps[:1])) and len(judged.steps) == 1:
+    if judged is not None and len(judged.steps) == 1 and judged.steps[0].is_pairwise:
         for doc_id in spread:
             answer = state.answer(Slot(task.path, doc_id))
             if answer is not None and shown_answer(str(answer.output)).strip():
@@ -181,10 +181,6 @@ def _probes(opened: OpenedTasks, name: str, task: Task, state: JournalState, doc
             if sum(probe.kind == PAIR for probe in found) == docs:
                 break
     return found
-
-
-def _is_pairwise(step: Any) -> bool:
-    return bool(step.is_pairwise)
 
 
 @dataclass
@@ -238,16 +234,18 @@ class _Trial:
         wanted = probes[0].kind == GOLD
         said: dict[int, bool | None] = {}
         classes: Counter[str] = Counter()
+        unreadable = 0
         for probe in probes:
             [chain] = self.chains(probe)
             if chain.value is None and not (self.verdicts.config.extracts and chain.unreadable):
                 said[probe.doc_id] = None
+                unreadable += chain.unreadable
                 continue
             share = self._share(probe.doc_id, chain.value)
             if share is None:
                 classes[str(chain.value)] += 1
             else:
-                said[probe.doc_id] = (share >= 0.5) == wanted
+                said[probe.doc_id] = (share >= 0.5 - 1e-9) == wanted
         if classes:
             counted = ", ".join(f"{name}: {count}" for name, count in classes.most_common())
             return Finding(
@@ -256,15 +254,16 @@ class _Trial:
         missing = [doc_id for doc_id, fits in said.items() if fits is None]
         self.unanswered += len(missing)
         marks = [fits for fits in said.values() if fits is not None]
-        notes = [f"{len(missing)} of {len(said)} have no verdict that could be read."] if missing else []
+        notes = [f"{unreadable} of {len(said)} replies can't be read"] if unreadable else []
+        notes += [f"{len(missing) - unreadable} of {len(said)} were not answered"] if len(missing) > unreadable else []
         if probes[0].kind == EMPTY:
-            notes.insert(0, "an empty answer is not sent: the task states its verdict.")
+            notes.insert(0, "an empty answer is not sent: the task states its verdict")
         bad = tuple(doc_id for doc_id, fits in said.items() if not fits)
         if not marks:
-            return Finding(check, "no verdict", doc_ids=bad, note=" ".join(notes))
+            return Finding(check, "no verdict", doc_ids=bad, note="; ".join(notes))
         value = sum(marks) / len(marks)
         return Finding(
-            check, f"{sum(marks)} of {len(marks)}", value, share_interval(marks), len(marks), bad, " ".join(notes)
+            check, f"{sum(marks)} of {len(marks)}", value, share_interval(marks), len(marks), bad, "; ".join(notes)
         )
 
     def _share(self, doc_id: int, verdict: Any) -> float | None:
@@ -272,14 +271,9 @@ class _Trial:
         config = self.verdicts.config
         if config.extracts:
             return self._score(doc_id, str(verdict or ""))
-        [metric, *_] = config.metrics or [""]
-        low, high = (_part(bound, metric) for bound in config.bounds(self.task.docs.text(doc_id)))
-        verdict = _part(verdict, metric)
-        if not all(isinstance(value, (bool, int, float)) for value in (low, high, verdict)) or low == high:
-            return None
-        share = float((verdict - low) / (high - low))
-        stated = next((entry for entry in config.metric_list if entry.get("metric") == metric), {})
-        return share if stated.get("higher_is_better", True) else 1 - share
+        share = position(config, self.task.docs.text(doc_id), verdict)
+        stated = next((entry for entry in config.metric_list if entry.get("metric") in config.metrics[:1]), {})
+        return share if share is None or stated.get("higher_is_better", True) else 1 - share
 
     def _score(self, doc_id: int, extracted: str) -> float | None:
         """The score that the task's own rules give to what the judge read."""
@@ -319,17 +313,6 @@ class _Trial:
         yield Finding("  mean preference (0.5 is a tie)", result, means[2], None, len(both))
 
     def _side(self, doc_id: int, verdict: Any) -> Any:
-        """Which of the two a verdict prefers: the larger of two numbers, else the side of the middle, else the class."""
-        if isinstance(verdict, Mapping):
-            numbers = [value for value in verdict.values() if isinstance(value, (bool, int, float))]
-            if len(numbers) == 2:
-                return (numbers[0] > numbers[1]) - (numbers[0] < numbers[1])
+        """Which of the two a verdict prefers: the side of the middle of its range, or the class itself."""
         share = self._share(doc_id, verdict)
-        return verdict if share is None else (share > 0.5) - (share < 0.5)
-
-
-def _part(value: Any, metric: str) -> Any:
-    """A verdict's number of one metric, where it is a mapping."""
-    if isinstance(value, Mapping):
-        return value.get(metric, next(iter(value.values()), None))
-    return value
+        return str(verdict) if share is None else (share > 0.5 + 1e-9) - (share < 0.5 - 1e-9)

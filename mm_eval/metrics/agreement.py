@@ -122,7 +122,11 @@ def correlation(first: Sequence[float], second: Sequence[float], clusters: Clust
     if len(first) < 3 or len(set(first)) == 1 or len(set(second)) == 1:
         return None
     found = estimate(_spearman_of, [(float(a), float(b)) for a, b in zip(first, second, strict=True)], clusters)
-    return _between_bounds(found)
+    return (
+        replace(found, note="too few different values for an interval.")
+        if found.stderr is None
+        else _between_bounds(found)
+    )
 
 
 def _between_bounds(found: Estimate) -> Estimate:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import ConfigError, ScoringError, did_you_mean
 from mm_eval.metrics.agreement import agreement, correlation, is_nominal, measure, noise_share
@@ -20,6 +20,9 @@ from mm_eval.metrics.paired import Estimate
 from mm_eval.runs.judged_by import RecordedJudge, judges_of
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.verdicts import final_verdicts, verdicts_of, was_sent
+
+if TYPE_CHECKING:
+    from mm_eval.catalog.judge import JudgeConfig
 
 SHOWN = 5
 """Answers that are quoted."""
@@ -88,7 +91,6 @@ def _judged_task(run: RecordedRun, name: str) -> JudgedTask:
     reads = judge.steps[-1] if judge is not None and not judge.extracts else None
     task = JudgedTask(name, judges_of(run.results, name), clusters=run.tasks[name].clusters)
     task.readable = [] if reads is not None else None
-    metric = judge.metrics[0] if judge is not None and judge.metrics else None
     steps = len(stated) if isinstance(stated, list) else 1
     for row in run.rows(name):
         judged, doc_id = verdicts_of(row), row["doc_id"]
@@ -100,7 +102,7 @@ def _judged_task(run: RecordedRun, name: str) -> JudgedTask:
             continue
         task.lengths[doc_id] = len(answer)
         for at, entries in judged.items():
-            values = [_value(verdict, metric) for verdict in final_verdicts(entries, steps)]
+            values = [_value(verdict, judge, row["doc"]) for verdict in final_verdicts(entries, steps)]
             if known := [value for value in values if value is not None]:
                 task.verdicts.setdefault(at or task.judges[0].name, {})[doc_id] = known
         if reads is not None and task.readable is not None and (value := _read(reads, answer, row["doc"])) is not None:
@@ -108,10 +110,41 @@ def _judged_task(run: RecordedRun, name: str) -> JudgedTask:
     return task
 
 
-def _value(verdict: Any, metric: str | None) -> Any:
-    """The number or class of a verdict; of a mapping that of the first metric."""
+def position(judge: JudgeConfig, doc: Mapping[str, Any], verdict: Any) -> float | None:
+    """Where a verdict stands between the lowest (0) and the highest (1) of the task; None for a class.
+
+    Of a pair of scores, or of several by metric: its place along the line from the lowest to the highest.
+    """
+    try:
+        ends = judge.bounds(doc)
+    except Exception:  # the task's own code
+        return None
+    low, high, found = (_parts(value) or {0: value} for value in (*ends, verdict))
+    names = [name for name in low if all(isinstance(each.get(name), (bool, int, float)) for each in (low, high, found))]
+    length = sum((high[name] - low[name]) ** 2 for name in names)
+    if not length:
+        return None
+    return float(sum((found[name] - low[name]) * (high[name] - low[name]) for name in names) / length)
+
+
+def _parts(value: Any) -> dict[Any, Any]:
+    """The parts of a verdict that is several numbers; empty for a single one."""
+    return (
+        dict(value)
+        if isinstance(value, Mapping)
+        else dict(enumerate(value))
+        if isinstance(value, (list, tuple))
+        else {}
+    )
+
+
+def _value(verdict: Any, judge: JudgeConfig | None, doc: Mapping[str, Any]) -> Any:
+    """The number or class of a verdict: of a mapping that of the first metric, of a pair its place in the task's range."""
     if isinstance(verdict, Mapping):
-        verdict = verdict.get(metric) if metric in verdict else next(iter(verdict.values()), None)
+        metric = judge.metrics[0] if judge is not None and judge.metrics else ""
+        verdict = verdict.get(metric, next(iter(verdict.values()), None))
+    if isinstance(verdict, list) and judge is not None:
+        return position(judge, doc, verdict)
     return verdict if isinstance(verdict, (bool, int, float, str)) else None
 
 
@@ -245,22 +278,17 @@ def _by_people(task: JudgedTask, judge: str, labels: Mapping[int, float]) -> Ite
         yield Finding(f"{judge}, measured by people", "not known", docs=len(shared), note=str(error))
         return
     passed, failed = found.sensitivity, found.specificity
-    wrong = [i for i, verdict, label in zip(shared, known, of_people, strict=True) if verdict != label]
-    yield Finding(f"{judge}: passes right answers (sensitivity)", f"{passed[0]:.1%}", *passed, found.positives)
-    yield Finding(
-        f"{judge}: fails wrong answers (specificity)", f"{failed[0]:.1%}", *failed, found.negatives, tuple(wrong)
-    )
-    of_all = len(order) / (len(order) + len(task.empty))
-    empty = f"{len(task.empty)} empty answers count as wrong. " if task.empty else ""
-    for said, (value, (low, high)) in (("as judged", found.plain), ("corrected for these errors", found.corrected)):
-        value, low, high = (of_all * each for each in (value, low, high))
-        yield Finding(
-            f"{judge}: share of right answers, {said}",
-            f"{value:.4f}",
-            value,
-            (low, high),
-            found.judged + len(task.empty),
-            note=empty,
-        )
+    for said, (value, interval), count, label in (
+        ("passes right answers (sensitivity)", passed, found.positives, 1),
+        ("fails wrong answers (specificity)", failed, found.negatives, 0),
+    ):
+        wrong = tuple(i for i in shared if labels[i] == label and verdicts[i] != label)
+        yield Finding(f"{judge}: {said}", f"{value:.1%}", value, interval, count, wrong)
+    count = len(order) + len(task.empty)
+    empty = f"{len(task.empty)} of the {count} answers are empty and count as wrong." if task.empty else ""
+    for said, (value, ends) in (("as judged", found.plain), ("corrected for these errors", found.corrected)):
+        value, low, high = (len(order) / count * each for each in (value, *ends))
+        check = f"{judge}: share of right answers, {said}"
+        yield Finding(check, f"{value:.4f}", value, (low, high), count, note=empty)
     if note:
         yield Finding("labels", note)
