@@ -35,6 +35,7 @@ from mm_eval.types import Answer, Slot
 
 KNOWS_NOTHING = "I don't know."
 GOLD, EMPTY, NOTHING, OTHER, PAIR = "gold", "empty", "nothing", "other", "pair"
+WORTHLESS = {EMPTY: "", NOTHING: KNOWS_NOTHING}
 CHECKS = {
     GOLD: "gold answers pass",
     EMPTY: "empty answers fail",
@@ -170,8 +171,10 @@ def _probes(opened: OpenedTasks, name: str, task: Task, state: JournalState, doc
     for doc_id, text in gold.items():
         later = [*list(gold)[list(gold).index(doc_id) + 1 :], *gold]
         others = (gold[other] for other in later if gold[other].strip().lower() != text.strip().lower())
-        found += [Probe(GOLD, doc_id, text), Probe(EMPTY, doc_id, ""), Probe(NOTHING, doc_id, KNOWS_NOTHING)]
+        found += [Probe(GOLD, doc_id, text), *(Probe(kind, doc_id, said) for kind, said in WORTHLESS.items())]
         found += [Probe(OTHER, doc_id, other) for other in (next(others, None),) if other is not None]
+    if not gold:
+        found += [Probe(kind, doc_id, said) for doc_id in spread[:docs] for kind, said in WORTHLESS.items()]
     judged = task.config.judged
     if judged is not None and len(judged.steps) == 1 and judged.steps[0].is_pairwise:
         for doc_id in spread:
@@ -197,7 +200,9 @@ class _Trial:
 
     @property
     def why_no_gold(self) -> str:
-        return "" if any(probe.kind == GOLD for probe in self.probes) else "no gold answer is known, so none was tried."
+        if any(probe.kind == GOLD for probe in self.probes):
+            return ""
+        return "no gold answer is known, so neither it nor that of another doc was tried."
 
     def chains(self, probe: Probe) -> list[Chain]:
         """The verdict on a probe; of a pair those of both orders."""
@@ -231,13 +236,16 @@ class _Trial:
 
     def _checked(self, check: str, probes: list[Probe]) -> Finding:
         """How many of the probes are judged as they should be."""
-        wanted = probes[0].kind == GOLD
+        wanted, config = probes[0].kind == GOLD, self.verdicts.config
+        passes_from = (
+            0.5 - 1e-9 if config.steps[-1].is_pairwise else 0.5 + 1e-9
+        )  # as good as the other answer of a pair is good
         said: dict[int, bool | None] = {}
         classes: Counter[str] = Counter()
         unreadable = 0
         for probe in probes:
             [chain] = self.chains(probe)
-            if chain.value is None and not (self.verdicts.config.extracts and chain.unreadable):
+            if chain.value is None and not (config.extracts and chain.unreadable):
                 said[probe.doc_id] = None
                 unreadable += chain.unreadable
                 continue
@@ -245,7 +253,7 @@ class _Trial:
             if share is None:
                 classes[str(chain.value)] += 1
             else:
-                said[probe.doc_id] = (share >= 0.5 - 1e-9) == wanted
+                said[probe.doc_id] = (share >= passes_from) == wanted
         if classes:
             counted = ", ".join(f"{name}: {count}" for name, count in classes.most_common())
             return Finding(
