@@ -19,8 +19,10 @@ from typing import Any
 
 from mm_eval.tasks.mme.utils import mme_aggregate_results
 
+from mm_eval.errors import ScoringError
 from mm_eval.metrics import mean
-from mm_eval.metrics.agreement import agreement, corrected_interval, measure, noise_share
+from mm_eval.metrics.agreement import agreement, corrected_interval, noise_share
+from mm_eval.metrics.intervals import share_interval
 from mm_eval.metrics.paired import Estimate, estimate, paired_difference
 
 CATEGORIES = ("existence", "count", "position", "color", "OCR")
@@ -163,23 +165,28 @@ def _known(found: Estimate | None) -> Estimate:
 def by_people(corrected: bool, *, others: bool = False) -> Callable[[int], Simulation]:
     """300 docs judged with sensitivity 0.9 and specificity 0.8, 100 labelled: the share of right answers, given in percent.
 
-    others: the labelled docs are not among the 300, as in the paper of Lee et al.; in a run they are.
+    others: the labelled docs are not among the 300, as in the paper of Lee et al.; in a run they are. Labels from which nothing
+    can be said (no wrong answer among them) leave the interval from 0 to 1.
     """
 
     def of(percent: int) -> Simulation:
         def simulate(generator: random.Random) -> Estimate:
             truth = [generator.random() < percent / 100 for _ in range(400 if others else 300)]
             verdicts = [generator.random() < (0.9 if right else 0.2) for right in truth]
-            found = measure(verdicts[:300], [right if place < 100 else None for place, right in enumerate(truth[:300])])
-            interval = found.corrected[1] if corrected else found.plain[1]
-            if others:
-                passed, failed = (
-                    [v for v, right in zip(verdicts[300:], truth[300:], strict=True) if right is of_kind]
-                    for of_kind in (True, False)
-                )
-                shares = (statistics.fmean(passed), len(passed), 1 - statistics.fmean(failed), len(failed))
-                interval = corrected_interval(statistics.fmean(verdicts[:300]), 300, *shares)
-            return Estimate(found.plain[0], None, 300, 300, exact=interval)
+            share = statistics.fmean(verdicts[:300])
+            if not corrected:
+                return Estimate(share, None, 300, 300, exact=share_interval(verdicts[:300]))
+            labelled = slice(300, None) if others else slice(100)
+            kinds = {
+                right: [v for v, mark in zip(verdicts[labelled], truth[labelled], strict=True) if mark is right]
+                for right in (True, False)
+            }
+            try:
+                passed, failed = statistics.fmean(kinds[True]), 1 - statistics.fmean(kinds[False])
+                interval = corrected_interval(share, 300, passed, len(kinds[True]), failed, len(kinds[False]))
+            except (ScoringError, statistics.StatisticsError):
+                interval = (0.0, 1.0)
+            return Estimate(share, None, 300, 300, exact=interval)
 
         return simulate, percent / 100
 

@@ -7,7 +7,7 @@ const unscored = (row) => row.s === "failed" || row.s === "not requested";
 // Verdicts: of each judge those of its steps or repeats; one is unreadable where nothing could be read from its reply
 const unreadable = (row) => (row.j || []).some((judge) => judge.e.some((one) => one.v === null));
 const unjudged = (row) => !!row.j && row.ok === undefined && row.j[0].e.every((one) => one.v === null);
-const shownVerdict = (value) => value === null ? "nothing: unreadable" : typeof value === "object" ? JSON.stringify(value) : String(value);
+const shownVerdict = (one) => one.v === null ? `nothing: ${one.r === null ? "no reply" : "unreadable"}` : typeof one.v === "object" ? JSON.stringify(one.v) : String(one.v);
 const state = (row) => unscored(row) ? [row.s, "other", "⚠"] : unjudged(row) ? ["no verdict", "other", "⚠"] : row.u ? ["unparsed", "other", "?"] : row.ok === true ? ["right", "right", "✓"] : row.ok === false ? ["wrong", "wrong", "✗"] : ["scored", "other", "•"];
 // Runs beside a sample: of `held` (all, or the chosen one) the first in which a right answer became a wrong one, or the reverse
 const held = (row) => (row.w || []).filter((one, place) => one && (!byId("f-beside").value || place === Number(byId("f-beside").value)));
@@ -56,7 +56,7 @@ function verdicts(row, judge) {
     if (one.r !== null && one.r !== undefined) box.append(...marked("Its reply", one.r));
     if (one.b) box.append(make("p", { class: "hint" }, "An empty answer is not sent: this is the verdict that the task states for it."));
     if (one.e) box.append(...block("Failed", one.e));
-    const facts = make("dl", { class: "facts" }, make("dt", {}, "read"), make("dd", { class: one.v === null ? "bad" : "" }, shownVerdict(one.v)));
+    const facts = make("dl", { class: "facts" }, make("dt", {}, "read"), make("dd", { class: one.v === null ? "bad" : "" }, shownVerdict(one)));
     if (one.a) facts.append(make("dt", {}, "attempts"), make("dd", {}, String(one.a)));
     box.append(facts);
     if (one.p) box.append(make("details", {}, make("summary", { class: "soft" }, "Its prompt"), make("pre", {}, one.p)));
