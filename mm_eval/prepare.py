@@ -131,6 +131,8 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
     loaded = load_configs(request)  # names first: a typo is reported at once
     check_stated(request, loaded.tasks)
     judges = make_judges(request) if judged_configs(loaded.tasks) and not request.predict_only else []
+    if request.judges and not judges:
+        loaded.notes.append("no task of this run is judged: --judge was not asked")
     try:
         model = make_model(request)
     except NotHereError as error:

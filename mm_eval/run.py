@@ -163,7 +163,6 @@ def score(
         if asked:
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
                 _judge(opened, state, journal, opened.doc_ids, outcome, stop, progress)
-            outcome.interrupted = stop.requested
         return _report(opened, folder, state, outcome, recorded["spec"], time.time(), progress)
 
 
@@ -214,16 +213,22 @@ def _judge(
 ) -> None:
     """Asks the judges for the verdicts that these docs lack."""
     judged = docs_to_judge(opened, state, mine)
-    fail_at = failure_limit(opened.request.fail_on_error, sum(map(len, judged.values())))
+    requests = sum(map(len, [*opened.doc_ids.values(), *judged.values()]))
+    fail_at = failure_limit(opened.request.fail_on_error, requests)
     verdicts = outcome.verdicts = Outcome()
+
+    def failed() -> int:
+        return outcome.failed + elsewhere()
+
     for judge in opened.judges:
         if judge.model is None or stop.requested or verdicts.stopped:
             continue  # only its recorded verdicts are used, or nothing more is asked
         of_judge = JudgePass(opened, judge, judge.model, state, judged)
         progress.start(f"judging ({judge.name})", of_judge.total)
         with closing(judge.model), _open_cache(opened.request, judge.model) as cache:
-            of_judge.ask(Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, elsewhere))
+            of_judge.ask(Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, failed))
         progress.stop()
+    outcome.interrupted = stop.requested
 
 
 def _read_journal(folder: RunFolder) -> JournalState:

@@ -47,28 +47,36 @@ class JudgePass:
     def ask(self, asker: Asker) -> None:
         """Asks until nothing is owed. Replies that stay unreadable count as failed requests."""
         tried: set[Slot] = set()
-        while not asker.halted:
-            before = len(tried)
-            asker.ask(in_cheapest_order(self.owed(tried, asker.outcome)))
-            if len(tried) == before:
-                return
+        unread: set[Slot] = set()
+        asked = -1
+        while not asker.halted and asked != len(tried):
+            asked = len(tried)
+            asker.ask(in_cheapest_order(self.owed(tried, unread, asker.outcome)))
+            if asker.fail_at is not None:
+                asker.outcome.hold_to(asker.fail_at, asker.failed_elsewhere())
 
-    def owed(self, tried: set[Slot], outcome: Outcome) -> Iterator[Instance]:
-        """The next question of each doc that owes one and was not asked in this launch. tried: gets the slots of these."""
+    def owed(self, tried: set[Slot], unread: set[Slot], outcome: Outcome) -> Iterator[Instance]:
+        """The next question of each doc that owes one and was not asked in this launch.
+
+        tried: gets the slots of these. unread: gets those with the last reply to a doc, where that can't be read.
+        """
         first = not tried
         for name, ids in self.doc_ids.items():
-            task = self.opened.tasks[name]
-            retries = self.opened.request.judge_retries
+            task, retries = self.opened.tasks[name], self.opened.request.judge_retries
             verdicts = Verdicts(task, self.judge.name, self.state.slots.get, retries, self.model.chat, asks=True)
             for doc_id, doc in task.docs.texts(ids):
                 answer = self.state.answer(Slot(task.path, doc_id))
                 for repeat in range(verdicts.config.repeats if answer is not None else 0):
                     chain = verdicts.chain(doc_id, doc, str(answer.output) if answer else "", repeat)
-                    if chain.owed is None:
+                    if chain.owed is not None:
+                        if chain.owed.slot not in tried:
+                            tried.add(chain.owed.slot)
+                            yield chain.owed
+                    elif chain.unreadable in tried and chain.unreadable not in unread:
+                        unread.add(chain.unreadable)
+                        outcome.failed += 1
+                    else:
                         outcome.reused += first and bool(chain.rows[-1]["attempts"])
-                    elif chain.owed.slot not in tried:
-                        tried.add(chain.owed.slot)
-                        yield chain.owed
 
 
 def docs_to_judge(opened: OpenedTasks, state: JournalState, mine: Mapping[str, list[int]]) -> dict[str, list[int]]:

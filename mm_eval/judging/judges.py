@@ -15,12 +15,14 @@ from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, raise_all
 from mm_eval.judging.prompts import judge_instance
 from mm_eval.judging.verdicts import first_value
 from mm_eval.request import RunRequest
 from mm_eval.task.task import Task
+from mm_eval.types import judge_of_slot
 
 EXEMPT = ("replay",)
 """Adapters that are not tried before a run: a file answers nothing else than what it holds."""
@@ -58,6 +60,10 @@ class Judge:
     def from_json(cls, stored: Mapping[str, Any]) -> Judge:
         """The judge of an entry of run.json, without a model."""
         return cls(**{name: stored[name] for name in ("name", "adapter", "args", "described", "preflight")})
+
+    def is_same(self, other: Judge | None) -> bool:
+        """Whether another judge gives the same replies."""
+        return other is not None and _as_json(self.described) == _as_json(other.described)
 
     @property
     def model_name(self) -> str:
@@ -155,14 +161,17 @@ def name_of(stated: Any, adapter: str, args: Mapping[str, Any]) -> str:
 def record_judges(folder: RunFolder, judges: Sequence[Judge]) -> list[Judge]:
     """Adds judges to those of run.json; gives all of them in their order, those of this launch with their models.
 
-    Errors: ConfigError if the folder has another judge of the same name.
+    A recorded judge without a reply in the journal makes way for others: its name or its server may have been a mistake.
+    Errors: ConfigError if the folder has verdicts of another judge of the same name.
     """
     run = folder.read("run.json") or {}
     known = [Judge.from_json(entry) for entry in run.get("judges", ())]
     own, faults = {judge.name: judge for judge in judges}, []
+    changed = [judge for judge in known if judges and not judge.is_same(own.get(judge.name))]
+    heard = judges_heard(folder) if changed else set()
+    known = [judge for judge in known if judge not in changed or judge.name in heard]
     for judge in known:
-        new = own.get(judge.name)
-        if new is not None and json.loads(json.dumps(new.described)) != judge.described:
+        if judge.name in own and not judge.is_same(own[judge.name]):
             what = f"the folder has verdicts of another judge called {judge.name!r}."
             hint = f"Give this one another name: --judge_args name={judge.name}-2,..."
             faults.append(ConfigError(what, where=str(folder.path), hint=hint))
@@ -173,6 +182,17 @@ def record_judges(folder: RunFolder, judges: Sequence[Judge]) -> list[Judge]:
     if entries != run.get("judges", []):
         folder.write("run.json", json.dumps({**run, "judges": entries}, indent=2, ensure_ascii=False))
     return joined
+
+
+def _as_json(value: Mapping[str, Any]) -> Any:
+    """As run.json gives it back: tuples are lists."""
+    return json.loads(json.dumps(value))
+
+
+def judges_heard(folder: RunFolder) -> set[str]:
+    """The names of the judges that have a reply in the journal."""
+    slots = read_journal(folder.path).slots
+    return {judge_of_slot(slot.task) for slot, answer in slots.items() if answer.error is None}
 
 
 def prompt_digest(task: Task) -> str:

@@ -34,14 +34,15 @@ class Chain:
     """One verdict on a doc, as far as it is known.
 
     value: the verdict; None where there is none yet, with the `error` that says why.
-    owed: the question to ask next; None where nothing is left to ask. unreadable: the last reply was, and none is owed.
+    owed: the question to ask next; None where nothing is left to ask.
+    unreadable: the slot of the last reply, where that can't be read and no further one is owed.
     rows: one for each step that was asked, for samples/.
     """
 
     value: Any = None
     owed: Instance | None = None
     error: MMEvalError | None = None
-    unreadable: bool = False
+    unreadable: Slot | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -105,12 +106,12 @@ class Verdicts:
         if instance.error is not None:
             row["error"] = str(instance.error)
             return Chain(owed=instance if self.asks else None, error=instance.error, rows=[row])
-        why, first = "", instance.repeat
+        why, first, last_slot = "", instance.repeat, None
         while True:
             found = self.lookup(instance.slot)
             if found is None or found.error is not None:
                 break
-            reply = str(found.output)
+            reply, last_slot = str(found.output), instance.slot
             value, why = read_reply(self.config, step, reply, doc_of(self.task, instance.doc_id, instance.doc), last)
             row.update(reply=reply, model=found.model or None, attempts=row["attempts"] + 1)
             if value is not None:
@@ -123,7 +124,7 @@ class Verdicts:
         error = failure or JudgeError(why or "it was not judged.", where=f"{self.task.path} doc {instance.doc_id}")
         row["error"] = str(error)
         owed = instance if row["attempts"] <= self.retries else None
-        return Chain(owed=owed, error=error, unreadable=owed is None, rows=[row])
+        return Chain(owed=owed, error=error, unreadable=None if owed else last_slot, rows=[row])
 
 
 def read_reply(

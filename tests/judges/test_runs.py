@@ -245,3 +245,88 @@ def test_no_socket_is_opened_by_a_judged_tasks_code(judged, server, monkeypatch:
     judged.write([{"q": "1", "a": "1"}], ["1"], task=own, utils=UTILS + f"\ndef own(doc, results):\n{calls}")
     ran = judged.with_server(server, "--output_path", judged.folder / "own")
     assert ran.code == 3 and "judge.example" in ran.out and ran.results["results"]["graded"]["failed"] == 1
+
+
+def test_failed_and_unreadable_verdicts_count_for_fail_on_error(judged, server) -> None:
+    rows = [{"q": f"FAULTCHATTY {n}", "a": "1"} for n in range(6)]
+    judged.write(rows, ["1"] * 6)
+    ran = judged.with_server(server, "--fail_on_error", 3, "--judge_retries", 0)
+    assert ran.code == 3 and "judging stopped early: 6 requests have failed" in ran.out, ran.out
+    whole = judged.with_server(server, "--fail_on_error", 8, "--judge_retries", 0)
+    assert "stopped early" not in whole.out and sum(server.asked.values()) == 6
+
+
+def test_verdicts_are_shared_between_runs(judged, server, tmp_path: Path) -> None:
+    cache = ("--use_cache", tmp_path / "cache")
+    assert judged.with_server(server, *cache).code == 0
+    again = judged.with_server(server, *cache, "--output_path", tmp_path / "other")
+    assert again.code == 0 and sum(server.asked.values()) == 6, again.out
+    assert "verdicts: 6 came from --use_cache" in again.out
+    assert again.results["judges"]["graded"][0]["models"] == {"judge-1 (fp_1)": 6}
+
+
+def test_a_judge_that_never_replied_makes_way(judged, server) -> None:
+    with serving() as gone:
+        url = gone.url
+    wrong = ("--judge", "openai", "--judge_args", f"base_url={url},model=typo,{NO_WAIT}")
+    first = judged.run(*wrong)
+    assert first.code == 3 and first.results["results"]["graded"]["judge_score,none"] is None
+    assert "judging stopped early" in first.out
+    ran = judged.with_server(server)
+    assert ran.code == 0 and ran.results["results"]["graded"]["judge_score,none"] == 4 / 6
+    assert [entry["name"] for entry in ran.results["judges"]["graded"]] == ["judge-1"]
+
+
+def test_a_run_that_only_predicted_is_not_scored_without_a_word_about_its_judge(judged, server) -> None:
+    ran = judged.run("--predict_only")
+    assert ran.code == 0
+    refused = judged.command("score", ran.folder)
+    assert refused.code == 2 and "--no_judge" in refused.err
+    assert judged.command("score", ran.folder, "--no_judge").code == 0
+    words = ("--judge", "openai", "--judge_args", f"base_url={server.url},model=j")
+    assert judged.command("score", ran.folder, *words).code == 0
+
+
+def test_judges_that_are_stated_in_vain_or_wrongly(judged, cli) -> None:
+    ran = cli("--tasks", "mme", "--limit", 1, "--sample", "--model", "dummy", "--judge", "dummy")
+    assert ran.code == 0 and "no task of this run is judged" in ran.out
+    both = judged.run("--judge", "dummy", "--no_judge")
+    assert both.code == 2 and "exclude each other" in both.err
+    unknown = judged.run("--judge", "opanai")
+    assert unknown.code == 2 and "Did you mean 'openai'" in unknown.err and "--judge" in unknown.err
+    lacking = judged.run("--judge", "openai")
+    assert (
+        lacking.code == 2
+        and "base_url" in lacking.err
+        and "--judge_args" in lacking.err
+        and "--model" not in lacking.err
+    )
+    more = judged.run("--judge", "dummy", "--judge_args", "a=1", "--judge_args", "b=2")
+    assert more.code == 2 and "1 --judge and 2 --judge_args" in more.err
+
+
+def test_a_group_of_judged_tasks(judged, server) -> None:
+    judged.write([{"q": "FAULTCHATTY", "a": "1"}, {"q": "2", "a": "1"}], ["1", "1"])
+    (judged.folder / "other.yaml").write_text("include: graded.yaml\ntask: other\n")
+    group = "group: both\ntask: [graded, other]\naggregate_metric_list: [{metric: judge_score, weight_by_size: true}]\n"
+    (judged.folder / "both.yaml").write_text(group)
+    answers = [{"task": name, "doc_id": n, "resps": ["1"]} for name in ("graded", "other") for n in range(2)]
+    (judged.folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    words = [word.replace("graded", "both") if word == "graded" else word for word in judged.words]
+    ran = judged.command(*words, "--judge", "openai", "--judge_args", f"base_url={server.url},model=j")
+    row = ran.results["groups"]["both"]
+    assert ran.code == 3 and row["judge_score,none"] == 1 and row["judge_failed"] == 2, ran.out + ran.err
+    assert row["judge_bounds"] == [0.5, 1.0]
+    bare = judged.command(*words, "--no_judge", "--output_path", judged.folder / "bare")
+    assert bare.code == 0, bare.err
+
+
+def test_judged_runs_are_compared_and_reported(judged, server, tmp_path: Path) -> None:
+    first = judged.with_server(server)
+    (judged.folder / "answers.jsonl").write_text((judged.folder / "answers.jsonl").read_text().replace('"no"', '"4"'))
+    second = judged.with_server(server, "--output_path", tmp_path / "second")
+    assert second.results["results"]["graded"]["judge_score,none"] == 5 / 6
+    compared = judged.command("compare", first.folder, second.folder)
+    assert compared.code == 0 and "judge_score" in compared.out, compared.out + compared.err
+    table = judged.command("report", first.folder, second.folder, "--format", "md")
+    assert table.code == 0, table.err
