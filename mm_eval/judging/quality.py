@@ -219,7 +219,7 @@ class _Trial:
             return Chain(owed=instance, error=instance.error or (found.error if found else None))
         [step] = self.verdicts.config.steps
         value, why = read_reply(self.verdicts.config, step, str(found.output), doc, last=True, swapped=True)
-        return Chain(value, unreadable=bool(why))
+        return Chain(value, unreadable=instance.slot if why else None)
 
     def owed(self) -> Iterator[Any]:
         for probe in self.probes:
@@ -245,9 +245,9 @@ class _Trial:
         unreadable = 0
         for probe in probes:
             [chain] = self.chains(probe)
-            if chain.value is None and not (config.extracts and chain.unreadable):
+            if chain.value is None and not (config.extracts and chain.unreadable is not None):
                 said[probe.doc_id] = None
-                unreadable += chain.unreadable
+                unreadable += chain.unreadable is not None
                 continue
             share = self._share(probe.doc_id, chain.value)
             if share is None:
