@@ -22,7 +22,7 @@ from mm_eval.runs.compare import headline_keys, number, signed
 from mm_eval.runs.estimates import estimates
 from mm_eval.runs.judged_by import RecordedJudge, judges_behind
 from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release_judges import by_another_judge, notes_on_judges
+from mm_eval.runs.release_judges import by_another_judge, notes_on_holes, notes_on_judges
 from mm_eval.runs.results import headline_of, numbers_of, warnings_of
 
 REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source", "judge")
@@ -152,6 +152,7 @@ def release_table(
         table.notes += [f"{column}, {name}: {part}, no result on a benchmark." for name, part in _parts(run).items()]
     for column, run in columns:
         table.notes += [f"{column}, {said}" for said in warnings_of(run.results)]
+        table.notes += notes_on_holes(column, run)
     for model, reason in (holes or {}).items():
         if _line(model) not in table.columns:
             table.columns.append(_line(model))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mm_eval.runs.judged_by import RecordedJudge, judges_differ
 
 if TYPE_CHECKING:
+    from mm_eval.runs.recorded import RecordedRun
     from mm_eval.runs.release import ReleaseNumber, ReleaseTable
 
 
@@ -57,3 +58,14 @@ def _differs(found: ReleaseNumber, of_row: Mapping[str, RecordedJudge]) -> str:
 def _unlike_official(judges: Mapping[str, RecordedJudge]) -> str:
     named = dict.fromkeys(str(judge.official) for judge in judges.values() if judge.is_official is False)
     return f", official {', '.join(named)}: not comparable with published numbers" if named else ""
+
+
+def notes_on_holes(column: str, run: RecordedRun) -> Iterator[str]:
+    """Why a judged task has no number in a column: nobody judged it, or no verdict could be read."""
+    for task, judges in run.results.get("judges", {}).items():
+        row = run.results["results"].get(task, {})
+        name = row.get("alias", task)
+        if not judges:
+            yield f"{column}, {name}: not judged."
+        elif row.get("judge_failed") and row["judge_failed"] == row["n"] - row["failed"] - row.get("not_requested", 0):
+            yield f"{column}, {name}: no doc has a verdict that could be read."

@@ -176,3 +176,13 @@ def test_a_further_judges_number_is_a_row_of_its_own_however_many_docs_it_could_
 
     run = RecordedRun.read(judged_run(perfect, tmp_path / "two", [judge(), judge("llama")], some), "m")
     assert set(release_table([run]).rows) == {("MME", "judge_score"), ("MME", "judge_score@llama")}
+
+
+def test_a_dash_in_the_table_says_that_nobody_judged_or_nothing_could_be_read(perfect, tmp_path):
+    blind = judged_run(perfect, tmp_path / "blind", [judge()], lambda place, row: None, failed=420)
+    unjudged = judged_run(perfect, tmp_path / "unjudged", [judge()], lambda place, row: None)
+    results = json.loads((unjudged / "results.json").read_text())
+    results["judges"]["mme"] = []
+    (unjudged / "results.json").write_text(json.dumps(results))
+    notes = release_table([RecordedRun.read(blind, "blind"), RecordedRun.read(unjudged, "unjudged")]).notes
+    assert "blind, MME: no doc has a verdict that could be read." in notes and "unjudged, MME: not judged." in notes
