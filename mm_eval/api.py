@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class TaskResult:
     """A row of the table: a task's or group's numbers, and its counts of docs.
 
+    judge_failed: docs without a verdict that could be read, where a judge grades the answers.
     n: all docs. failed, unparsed, truncated, not_requested: docs of that kind; cut: docs with a prompt that was cut.
     result["acc"] is a number by its metric, or by "metric,filter" where several filter pipelines have it.
     """
@@ -35,6 +36,7 @@ class TaskResult:
     truncated: int
     cut: int = 0
     not_requested: int = 0
+    judge_failed: int = 0
 
     def __getitem__(self, metric: str) -> Number:
         found = [number for number in self.numbers if metric in (number.metric, f"{number.metric},{number.filter}")]
@@ -151,6 +153,7 @@ def _task_result(name: str, row: Mapping[str, Any], better: Mapping[str, bool]) 
         truncated=row["truncated"],
         cut=row.get("cut", 0),
         not_requested=row.get("not_requested", 0),
+        judge_failed=row.get("judge_failed", 0),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from mm_eval.engine.ask import Outcome
 from mm_eval.engine.journal import JournalState
@@ -61,8 +61,21 @@ def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome) -> list[str]
         if task.not_requested:
             what = f"{name}: {task.not_requested} of {task.n} docs were not requested and are in no number"
             problems.append(f"{what}; the command that began this run requests them")
-        if task.judge_failures:
-            what = f"{name}: {task.judge_failures} verdicts are missing or can't be read, and are in no number:"
-            problems += [what, *(f"  {error}" for error in task.judge_errors[:5])]
+        problems += _unjudged(name, task)
         problems += [f"{name}: {key} has no value (see the notes)" for key in task.missing]
     return problems
+
+
+def _unjudged(name: str, task: TaskScores) -> Iterator[str]:
+    """The docs that each judge gave no verdict on, why, and what that may change."""
+    for number, entry in enumerate(task.judges or ()):
+        judge = str(entry["name"])
+        failed, bounds = task.further_judges.get(judge, (0, None)) if number else (task.judge_failed, task.judge_bounds)
+        if not failed:
+            continue
+        whose = f" of {judge}" if len(task.judges or ()) > 1 else ""
+        yield f"{name}: {failed} of {task.n} docs have no verdict{whose} and are not in its number:"
+        yield from (f"  {error}" for error in task.judge_errors.get(judge if number else "", ()))
+        if bounds is not None:
+            low, high = (f"{bound:.4f}" for bound in bounds)
+            yield f"  {task.judged_metric} would be {low} with the lowest verdict on them, {high} with the highest"

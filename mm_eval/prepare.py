@@ -182,7 +182,8 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> OpenedTas
         }
 
     opened = _open(request, load_configs(request), _uses_sample(request), recorded)
-    opened.judges = make_judges(request) if any(task.config.judge for task in opened.tasks.values()) else []
+    if any(task.config.judge for task in opened.tasks.values()):
+        opened.judges = make_judges(replace(request, offline=False))  # these are named now, however the run was made
     for name, task in opened.tasks.items():
         stored = spec["tasks"].get(name)
         if stored is None or (stored["data"], stored.get("examples")) != (

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from mm_eval.engine.ask import AnswerCache, Asker, Outcome, StopSignal
+from mm_eval.engine.ask import AnswerCache, Asker, Outcome, StopSignal, model_boundary
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.launch import Processes, processes
@@ -225,7 +225,7 @@ def _judge(
             continue  # only its recorded verdicts are used, or nothing more is asked
         of_judge = JudgePass(opened, judge, judge.model, state, judged)
         progress.start(f"judging ({judge.name})", of_judge.total)
-        with closing(judge.model), _open_cache(opened.request, judge.model) as cache:
+        with closing(judge.model), _open_cache(opened.request, judge.model) as cache, model_boundary(verdicts):
             of_judge.ask(Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, failed))
         progress.stop()
     outcome.interrupted = stop.requested

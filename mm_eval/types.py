@@ -205,6 +205,11 @@ class MetricKey:
         head, opening, inner = self.metric.partition("(")
         return inner[:-1] if opening and inner.endswith(")") else None
 
+    @property
+    def without_judge(self) -> str:
+        """The metric without the name of a further judge: "judge_score" for "judge_score@NAME". Else the metric itself."""
+        return self.metric if "(" in self.metric else self.metric.partition("@")[0]
+
     @classmethod
     def parse(cls, key: str) -> MetricKey | None:
         """Reads what `str` wrote. None if the text is not a metric key.

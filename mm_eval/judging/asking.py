@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from mm_eval.engine.ask import Asker, Outcome
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.model import Model
-from mm_eval.engine.order import in_cheapest_order
+from mm_eval.engine.order import by_cost
 from mm_eval.judging.judges import Judge
 from mm_eval.judging.verdicts import Verdicts
 from mm_eval.prepare import OpenedTasks
@@ -20,6 +21,10 @@ from mm_eval.scorers.judged import is_unread
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.task import Task
 from mm_eval.types import Instance, ScoredDoc, Slot
+
+AT_ONCE = 1024
+"""Questions that are written before they are asked. The task's code may open no connection (`no_judge`), which holds for the
+whole process: so it never runs while a judge's adapter opens one."""
 
 
 @dataclass
@@ -50,8 +55,9 @@ class JudgePass:
         unread: set[Slot] = set()
         asked = -1
         while not asker.halted and asked != len(tried):
-            asked = len(tried)
-            asker.ask(in_cheapest_order(self.owed(tried, unread, asker.outcome)))
+            asked, owed = len(tried), self.owed(tried, unread, asker.outcome)
+            while not asker.halted and (some := list(islice(owed, AT_ONCE))):
+                asker.ask(by_cost(some))
             if asker.fail_at is not None:
                 asker.outcome.hold_to(asker.fail_at, asker.failed_elsewhere())
 

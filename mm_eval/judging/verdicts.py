@@ -118,10 +118,11 @@ class Verdicts:
                 row["verdict"] = value
                 return Chain(value, rows=[row])
             instance = replace(instance, repeat=first + row["attempts"] * self.config.repeats)
-        failure = found.error if found is not None else None
-        if failure is not None and failure.owner != "judge":
-            failure = JudgeError(f"the judge did not answer: {failure.what}", where=failure.where, hint=failure.hint)
-        error = failure or JudgeError(why or "it was not judged.", where=f"{self.task.path} doc {instance.doc_id}")
+        failure, where = found.error if found is not None else None, f"{self.task.path} doc {instance.doc_id}"
+        error = JudgeError(why or "it was not judged.", where=where)
+        if failure is not None:
+            what = failure.what if failure.owner == "judge" else f"the judge did not answer: {failure.what}"
+            error = JudgeError(what, where=where, hint=failure.hint)
         row["error"] = str(error)
         owed = instance if row["attempts"] <= self.retries else None
         return Chain(owed=owed, error=error, unreadable=None if owed else last_slot, rows=[row])

@@ -186,7 +186,7 @@ def _keys_of(members: Mapping[str, Member], metric: GroupMetric) -> list[MetricK
     for member in members.values():
         for text in member.numbers:
             key = MetricKey.parse(text)
-            if key is None or key.is_stderr or metric.metric not in (key.metric, key.parent_metric):
+            if key is None or key.is_stderr or metric.metric not in (key.metric, key.parent_metric, key.without_judge):
                 continue
             if metric.filter_list is None or key.scorer in metric.filter_list:
                 found[key] = None

@@ -158,6 +158,11 @@ class Judged(Scorer):
         plain = self._plain(name)
         return self.inner.aggregation_of(plain) if self.inner is not None else super().aggregation_of(plain)
 
+    def import_reduced(self, doc_data: Mapping[int, ReducedDoc]) -> None:
+        super().import_reduced(doc_data)
+        if self.inner is not None:
+            self.inner.import_reduced(doc_data)
+
     @property
     def higher_is_better(self) -> dict[str, bool]:
         better = self.inner.higher_is_better if self.inner is not None else super().higher_is_better

@@ -37,7 +37,7 @@ class TaskScores:
     categories: {level: {category: the same over its docs}}.
     judge_failed, judge_bounds: of the first judge: docs without a verdict that could be read, and the number with all of them
         at the lowest and at the highest verdict. judged_metric: the metric of these bounds.
-    further_judges: {name: the same} of the others. judge_errors: the first few reasons.
+    further_judges: {name: the same} of the others. judge_errors: {name, "" for the first judge: the first few reasons}.
     judges: what each judge of the task was, for results.json; None for a task without a judge.
     """
 
@@ -59,7 +59,7 @@ class TaskScores:
     judge_bounds: list[float] | None = None
     further_judges: dict[str, tuple[int, list[float] | None]] = field(default_factory=dict)
     judged_metric: str = ""
-    judge_errors: list[str] = field(default_factory=list)
+    judge_errors: dict[str, list[str]] = field(default_factory=dict)
     judges: list[dict[str, Any]] | None = None
 
     @property
@@ -142,8 +142,8 @@ class TaskScoring:
         else:
             self.scores.judge_bounds = bounds
             self.scores.judged_metric = next((metric.name for metric in judged.metrics or ()), "")
-        errors = [str(judged.failed_docs[doc_id]) for doc_id in sorted(judged.failed_docs)[:5]]
-        self.scores.judge_errors += [error for error in errors if error not in self.scores.judge_errors]
+        first = sorted(judged.failed_docs)[:5]
+        self.scores.judge_errors[judged.further] = [str(judged.failed_docs[doc_id]) for doc_id in first]
 
     def _by_category(self, bootstrap_iters: int) -> dict[str, dict[str, TaskScores]]:
         counted = self._categories.found

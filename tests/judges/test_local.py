@@ -1,5 +1,7 @@
 """A judge that runs here: it sees the pictures that the prompt shows, and the model under test is closed before it is loaded."""
 
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -8,6 +10,7 @@ import pytest
 
 from mm_eval.catalog.manager import TaskManager
 from mm_eval.engine.model import MODELS, Model, ModelSettings, register_model
+from mm_eval.errors import ConfigError
 from mm_eval.judging.prompts import judge_instance
 from mm_eval.task.dataset import DataSource
 from mm_eval.task.task import Task
@@ -109,3 +112,40 @@ def test_the_model_is_closed_before_a_local_judge_is_loaded(judged) -> None:
     assert EVENTS[7] == "judge closed"
     EVENTS.clear()
     assert judged.command("score", ran.folder).code == 0 and not EVENTS
+
+
+@register_model("resolving-judge")
+class Resolving(Model):
+    """Looks its server up in threads of its own, as event loops do."""
+
+    def generate(self, instances):
+        with ThreadPoolExecutor() as pool:
+            for instance in instances:
+                [pool.submit(socket.getaddrinfo, "judge.example", 443).result() for _ in range(20)]
+                yield instance, Answer("GRADE: C")
+
+
+def test_a_judges_adapter_opens_connections_while_the_tasks_code_may_not(
+    judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: [])
+    monkeypatch.setattr("mm_eval.judging.asking.AT_ONCE", 20)
+    head = "def judge_prompt(doc, answer):\n"
+    utils = "import time\n" + UTILS.replace(head, f"{head}    time.sleep(0.002)\n")
+    judged.write([{"q": str(n), "a": "1"} for n in range(200)], ["1"] * 200, utils=utils)
+    ran = judged.run("--judge", "resolving-judge")
+    assert ran.code == 0, ran.out + ran.err
+
+
+@register_model("broken-judge")
+class Broken(Model):
+    """Can't be loaded."""
+
+    def prepare(self) -> None:
+        raise ConfigError("the weights are damaged.", where="broken")
+
+
+def test_a_judge_that_cannot_be_loaded_costs_no_answer_and_no_results(judged) -> None:
+    ran = judged.run("--judge", "broken-judge")
+    assert ran.code == 3 and "judging stopped early: broken: the weights are damaged" in ran.out, ran.out + ran.err
+    assert ran.results["results"]["graded"]["judge_failed"] == 6

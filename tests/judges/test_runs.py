@@ -46,9 +46,10 @@ def test_a_fault_is_a_failed_verdict_and_no_score(judged, server, fault: str) ->
     assert row["judge_failed"] == 1 and row["failed"] == 0 and row["n"] == 4
     assert row["judge_score,none"] == 2 / 3 and row["judge_bounds"] == [2 / 4, 3 / 4]
     assert row["n_by_metric"] == {"judge_score,none": 3}
+    assert "judge_score would be 0.5000 with the lowest verdict on them, 0.7500 with the highest" in ran.out
     sample = ran.samples("graded")[2]
     assert sample["judge"]["verdict"] is None and sample["judge"]["error"] and sample["status"] == "answered"
-    assert "1 verdicts are missing or can't be read, and are in no number" in ran.out
+    assert "graded: 1 of 4 docs have no verdict and are not in its number:" in ran.out
 
 
 def test_a_wrong_key_stops_the_judging_and_keeps_what_there_is(judged, server) -> None:
@@ -317,6 +318,11 @@ def test_a_group_of_judged_tasks(judged, server) -> None:
     row = ran.results["groups"]["both"]
     assert ran.code == 3 and row["judge_score,none"] == 1 and row["judge_failed"] == 2, ran.out + ran.err
     assert row["judge_bounds"] == [0.5, 1.0]
+    with serving() as other:
+        more = ("--judge", "openai", "--judge_args", f"base_url={other.url},model=k")
+        judged.command("score", ran.folder, *more)
+    again = json.loads((ran.folder / "results.json").read_text())["groups"]["both"]
+    assert again["judge_score@k,none"] == again["judge_score,none"] == 1
     bare = judged.command(*words, "--no_judge", "--output_path", judged.folder / "bare")
     assert bare.code == 0, bare.err
 
