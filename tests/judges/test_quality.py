@@ -41,7 +41,7 @@ def ran(judged, server, *more):
     rows = [{"q": f"What is {n} + 1?", "a": str(n + 1)} for n in range(40)]
     answers = [str(n + 1) if n % 3 else "GRADE: C" if n == 3 else "" if n == 6 else "no" for n in range(40)]
     judged.write(rows, answers, *more)
-    found = judged.with_server(server)
+    found = judged.with_server(server, "--judge_preflight", "false")
     assert found.code == 0, found.out + found.err
     return found
 
