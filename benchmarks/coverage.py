@@ -4,7 +4,8 @@
 
 Each evaluation draws pictures whose difficulty is known, asks two questions a picture, and computes the interval as a run or
 `compare` does. A share of 2,000 evaluations plays by about 1% by chance. The first table should say 93% to 97% from 60 clusters
-on; the second, where nearly all docs are right and intervals are exact, at least 95%.
+on; the second, where nearly all docs are right and intervals are exact, at least 95%. The third and the fourth are of judged
+numbers: one verdict a doc is as honest as three, only wider; and what no repeat shows, a judge's own errors, needs labels.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from typing import Any
 
 from mm_eval.tasks.mme.utils import mme_aggregate_results
 
+from mm_eval.errors import ScoringError
 from mm_eval.metrics import mean
+from mm_eval.metrics.agreement import agreement, corrected_interval, noise_share
+from mm_eval.metrics.intervals import share_interval
 from mm_eval.metrics.paired import Estimate, estimate, paired_difference
 
 CATEGORIES = ("existence", "count", "position", "color", "OCR")
@@ -110,6 +114,85 @@ def nearly_all_right(chance: float) -> Callable[[int], Simulation]:
     return of
 
 
+NOISE = 0.43
+"""The share of a verdict's variance that is the judge's noise."""
+
+
+def judged(verdicts: int) -> Callable[[int], Simulation]:
+    """Docs with several verdicts each; the chance that the judge passes an answer has a beta distribution of mean 0.6."""
+
+    def of(docs: int) -> Simulation:
+        def simulate(generator: random.Random) -> Estimate:
+            return estimate(mean, [statistics.fmean(of_doc) for of_doc in _verdicts(generator, docs, verdicts)])
+
+        return simulate, 0.6
+
+    return of
+
+
+def _margin(case: Callable[[int], Simulation], seed: int) -> float:
+    return case(200)[0](random.Random(seed)).margin or 0.0
+
+
+def _verdicts(generator: random.Random, docs: int, verdicts: int) -> list[list[float]]:
+    sum_of_both = 1 / (1 - NOISE) - 1  # of the beta distribution's parameters
+    chances = [generator.betavariate(0.6 * sum_of_both, 0.4 * sum_of_both) for _ in range(docs)]
+    return [[float(generator.random() < chance) for _ in range(verdicts)] for chance in chances]
+
+
+def a_noise_share(docs: int) -> Simulation:
+    """The noise that three verdicts a doc show."""
+    return lambda generator: _known(noise_share(_verdicts(generator, docs, 3))), NOISE
+
+
+def a_kappa(docs: int) -> Simulation:
+    """Two judges that each see the truth (60% right) in 85% of docs: they agree in 74.5%."""
+
+    def simulate(generator: random.Random) -> Estimate:
+        truth = [generator.random() < 0.6 for _ in range(docs)]
+        first, second = ([float((generator.random() < 0.85) == right) for right in truth] for _ in range(2))
+        return _known(agreement(first, second).kappa)
+
+    passed = 0.6 * 0.85 + 0.4 * 0.15
+    chance = passed**2 + (1 - passed) ** 2
+    return simulate, (0.85**2 + 0.15**2 - chance) / (1 - chance)
+
+
+def _known(found: Estimate | None) -> Estimate:
+    return found or Estimate(math.nan, None, 0, 0)
+
+
+def by_people(corrected: bool, *, others: bool = False) -> Callable[[int], Simulation]:
+    """300 docs judged with sensitivity 0.9 and specificity 0.8, 100 labelled: the share of right answers, given in percent.
+
+    others: the labelled docs are not among the 300, as in the paper of Lee et al.; in a run they are. Labels from which nothing
+    can be said (no wrong answer among them) leave the interval from 0 to 1.
+    """
+
+    def of(percent: int) -> Simulation:
+        def simulate(generator: random.Random) -> Estimate:
+            truth = [generator.random() < percent / 100 for _ in range(400 if others else 300)]
+            verdicts = [generator.random() < (0.9 if right else 0.2) for right in truth]
+            share = statistics.fmean(verdicts[:300])
+            if not corrected:
+                return Estimate(share, None, 300, 300, exact=share_interval(verdicts[:300]))
+            labelled = slice(300, None) if others else slice(100)
+            kinds = {
+                right: [v for v, mark in zip(verdicts[labelled], truth[labelled], strict=True) if mark is right]
+                for right in (True, False)
+            }
+            try:
+                passed, failed = statistics.fmean(kinds[True]), 1 - statistics.fmean(kinds[False])
+                interval = corrected_interval(share, 300, passed, len(kinds[True]), failed, len(kinds[False]))
+            except (ScoringError, statistics.StatisticsError):
+                interval = (0.0, 1.0)
+            return Estimate(share, None, 300, 300, exact=interval)
+
+        return simulate, percent / 100
+
+    return of
+
+
 CASES: dict[str, Callable[[int], Simulation]] = {
     "mean": a_mean,
     "paired mean": a_paired_mean,
@@ -118,6 +201,18 @@ CASES: dict[str, Callable[[int], Simulation]] = {
     "user's median": a_users_median,
 }
 HARD_CASES = {f"{chance:.0%} right": nearly_all_right(chance) for chance in (0.8, 0.9, 0.95, 0.98)}
+
+JUDGED_CASES = {
+    "1 verdict a doc": judged(1),
+    "3 verdicts a doc": judged(3),
+    "share of noise, 3 verdicts": a_noise_share,
+    "kappa of two judges": a_kappa,
+}
+CORRECTED_CASES = {
+    "the judge's number": by_people(corrected=False),
+    "corrected, 100 of the docs labelled": by_people(corrected=True),
+    "corrected, 100 other docs labelled": by_people(corrected=True, others=True),
+}
 
 
 def table(cases: dict[str, Callable[[int], Simulation]], sizes: Sequence[int], count: int, head: str) -> Iterator[str]:
@@ -139,6 +234,15 @@ def main() -> None:
         print(line, flush=True)
     print()
     for line in table(HARD_CASES, [*sizes, 240], args.evaluations, "single docs"):
+        print(line, flush=True)
+    print()
+    for line in table(
+        JUDGED_CASES, [60, 200], args.evaluations, f"single docs, {NOISE:.0%} of a verdict's variance is noise"
+    ):
+        print(line, flush=True)
+    widths = [statistics.fmean(_margin(judged(k), seed) for seed in range(200)) for k in (1, 3)]
+    print(f"Half the interval at 200 docs: {widths[0]:.3f} with 1 verdict a doc, {widths[1]:.3f} with 3.\n")
+    for line in table(CORRECTED_CASES, [50, 70, 90], args.evaluations, "300 docs, so many percent of them right"):
         print(line, flush=True)
 
 

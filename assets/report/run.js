@@ -12,6 +12,10 @@ function header() {
     const said = Object.entries(prompt.kwargs).filter(([, value]) => value !== "").map(([key, value]) => `${key} = ${JSON.stringify(value)}`).join(", ");
     if (said || prompt.key !== "default") fact(`prompt of ${task}`, said ? `${prompt.key}: ${said}` : prompt.key);
   }
+  for (const [task, judges] of Object.entries(about.judges)) {
+    judges.forEach((judge, place) => fact(`${["judge", "second judge"][place] || "further judge"} of ${task}`, judge.said));
+    if (!judges.length) fact(`judge of ${task}`, "none: not judged");
+  }
   fact("chat template", about.chat ? "applied" : "not applied");
   fact("system", about.system);
   fact("limit", about.limit);
@@ -36,8 +40,8 @@ function intervalDrawing(row, one, low, high) {
 }
 function overview() {
   const table = make("table", { class: "numbers" }), head = make("tr", {});
-  const counts = ["n", "failed", "not_requested", "unparsed", "truncated", "cut"].filter((name) => !["not_requested", "cut"].includes(name) || about.table.some((row) => row[name]));
-  for (const [text, kind] of [["task"], ["metric"], ["value", "n"], ["95% interval"], [""], ...counts.map((name) => [name === "n" ? "docs" : name.replace("_", " "), "n"])]) head.append(make("th", { class: kind }, text));
+  const counts = ["n", "failed", "not_requested", "unparsed", "truncated", "cut", "judge_failed"].filter((name) => !["not_requested", "cut", "judge_failed"].includes(name) || about.table.some((row) => row[name]));
+  for (const [text, kind] of [["task"], ["metric"], ["value", "n"], ["95% interval"], [""], ...counts.map((name) => [name === "n" ? "docs" : name === "judge_failed" ? "no verdict" : name.replace("_", " "), "n"])]) head.append(make("th", { class: kind }, text));
   table.append(make("thead", {}, head));
   const body = make("tbody", {});
   let hidden = 0;
@@ -71,6 +75,7 @@ function overview() {
     button.addEventListener("click", () => { for (const line of body.querySelectorAll("tr.part")) line.hidden = false; button.remove(); });
     section.append(make("p", {}, button));
   }
+  for (const row of about.table) if (row.bounds) section.append(make("p", { class: "hint" }, `${row.alias}: ${row.judge_failed} docs without a verdict are in no number; with all of them at the lowest or the highest verdict it would be ${row.bounds.map((bound) => number(bound)).join(" or ")}.`));
   for (const row of about.table) for (const note of row.notes) section.append(make("p", { class: "hint" }, `${row.alias}: ${note}`));
   section.append(make("p", { class: "hint" }, "Intervals are 95%, docs on one picture drawn together; exact ones are of numbers with nearly all docs right or wrong. Failed docs are in no number; unparsed answers score 0, unless the benchmark's own rule gives them an answer. A prompt that was cut lost its beginning, since it did not fit into the model's length."));
 }

@@ -4,7 +4,11 @@ const HEIGHT = 64;
 let shown = rows, chosen = -1, only = null;
 const list = byId("list"), spacer = byId("spacer"), detail = byId("detail");
 const unscored = (row) => row.s === "failed" || row.s === "not requested";
-const state = (row) => unscored(row) ? [row.s, "other", "⚠"] : row.u ? ["unparsed", "other", "?"] : row.ok === true ? ["right", "right", "✓"] : row.ok === false ? ["wrong", "wrong", "✗"] : ["scored", "other", "•"];
+// Verdicts: of each judge those of its steps or repeats; one is unreadable where nothing could be read from its reply
+const unreadable = (row) => (row.j || []).some((judge) => judge.e.some((one) => one.v === null));
+const unjudged = (row) => !!row.j && row.ok === undefined && row.j[0].e.every((one) => one.v === null);
+const shownVerdict = (one) => one.v === null ? `nothing: ${one.r === null ? "no reply" : "unreadable"}` : typeof one.v === "object" ? JSON.stringify(one.v) : String(one.v);
+const state = (row) => unscored(row) ? [row.s, "other", "⚠"] : unjudged(row) ? ["no verdict", "other", "⚠"] : row.u ? ["unparsed", "other", "?"] : row.ok === true ? ["right", "right", "✓"] : row.ok === false ? ["wrong", "wrong", "✗"] : ["scored", "other", "•"];
 // Runs beside a sample: of `held` (all, or the chosen one) the first in which a right answer became a wrong one, or the reverse
 const held = (row) => (row.w || []).filter((one, place) => one && (!byId("f-beside").value || place === Number(byId("f-beside").value)));
 const flip = (row) => {
@@ -43,6 +47,24 @@ function marked(title, text) {
   if (at >= 0) pre.replaceChildren(visible(text.slice(0, at)), make("mark", {}, text.slice(at, at + words.length)), visible(text.slice(at + words.length)));
   return [head, pre];
 }
+function verdicts(row, judge) {
+  // What one judge said of the answer, and what was read from it
+  const parts = [], name = judge.n || about.judges?.[row.t]?.[0]?.name || "";
+  judge.e.forEach((one, place) => {
+    const of = judge.e.length > 1 ? `, ${place + 1} of ${judge.e.length}` : "", version = one.m && one.m !== name ? ` (${one.m})` : "";
+    const box = make("section", { class: "verdict" }, make("h4", {}, `Judge${name ? ` ${name}` : ""}${version}${of}`));
+    if (one.r !== null && one.r !== undefined) box.append(...marked("Its reply", one.r));
+    if (one.b) box.append(make("p", { class: "hint" }, "An empty answer is not sent: this is the verdict that the task states for it."));
+    if (one.e) box.append(...block("Failed", one.e));
+    const facts = make("dl", { class: "facts" }, make("dt", {}, "read"), make("dd", { class: one.v === null ? "bad" : "" }, shownVerdict(one)));
+    if (one.a) facts.append(make("dt", {}, "attempts"), make("dd", {}, String(one.a)));
+    box.append(facts);
+    if (one.p) box.append(make("details", {}, make("summary", { class: "soft" }, "Its prompt"), make("pre", {}, one.p)));
+    parts.push(box);
+  });
+  if (row.jd && judge === row.j[row.j.length - 1]) parts.push(make("p", { class: "banner" }, "The judges disagree."));
+  return parts;
+}
 function show(index, keepAddress) {
   if (index < 0 || index >= shown.length) return;
   chosen = index;
@@ -71,6 +93,7 @@ function show(index, keepAddress) {
     parts.push(...block(`Answer in ${about.beside[place]}${mark}`, other.e || other.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join("\n")));
     if (other.p !== undefined) parts.push(make("details", {}, make("summary", { class: "soft" }, `Its prompt in ${about.beside[place]}`), make("pre", {}, other.p)));
   });
+  for (const judge of row.j || []) parts.push(...verdicts(row, judge));
   const facts = make("dl", { class: "facts" });
   const fact = (name, value) => facts.append(make("dt", {}, name), make("dd", {}, value));
   for (const [name, found] of Object.entries(row.x)) {
@@ -86,8 +109,8 @@ function apply(wanted) {
   const task = byId("f-task").value, category = byId("f-category").value, result = byId("f-result").value, words = byId("f-text").value.trim().toLowerCase();
   const model = byId("f-model").value;
   shown = rows.filter((row) => (!only || (only.docs[row.t]?.has(row.d) && (row.m ?? null) === only.model)) && (!model || row.m === Number(model)) && (!task || row.t === task) && (!category || categoriesOf(row).includes(category)) &&
-    (!result || state(row)[0] === result || flip(row) === result || row.s === result || (result === "cut" && row.k) || (result === "flipped" && flip(row)) || (result === "wrong" && row.ok === false)) &&
-    (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || String(row.d) === words));
+    (!result || state(row)[0] === result || flip(row) === result || row.s === result || (result === "cut" && row.k) || (result === "flipped" && flip(row)) || (result === "judges disagree" && row.jd) || (result === "unreadable" && unreadable(row)) || (result === "wrong" && row.ok === false)) &&
+    (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || (row.j || []).some((judge) => judge.e.some((one) => (one.r || "").toLowerCase().includes(words))) || String(row.d) === words));
   byId("only").hidden = !only;
   byId("only").firstElementChild.textContent = only ? visible(only.said) : "";
   byId("count").textContent = `${shown.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")}`;
@@ -138,7 +161,9 @@ function samples() {
   byId("only").lastElementChild.addEventListener("click", () => { only = null; apply(); });
   byId("f-beside").append(make("option", { value: "" }, "any run"), ...about.beside.map((name, place) => make("option", { value: place }, name)));
   byId("f-beside").parentElement.hidden = about.beside.length < 2;
-  const results = ["right", "wrong", "unparsed", "truncated", "cut", "failed", "not requested"].filter((name) => rows.some((row) => state(row)[0] === name || row.s === name || (name === "cut" && row.k)));
+  const results = ["right", "wrong", "unparsed", "truncated", "cut", "failed", "not requested", "no verdict"].filter((name) => rows.some((row) => state(row)[0] === name || row.s === name || (name === "cut" && row.k)));
+  if (rows.some((row) => row.jd)) results.push("judges disagree");
+  if (rows.some(unreadable)) results.push("unreadable");
   options("f-result", rows.some(flip) ? [...results, "flipped", "lost", "gained"] : results, "all results");
   for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result"]) byId(id).addEventListener("change", () => apply());
   let timer = 0;

@@ -27,6 +27,7 @@ VERBS = {
     "validate": "check task configs completely; the gold answers must score full marks",
     "prompts": "which prompt suits a model: the same model under several prompt blocks, compared doc by doc",
     "compare": "two runs or more, paired by doc: differences with intervals, and which docs flipped",
+    "judge": "how good the judge of a run is: known answers, both orders of a pair, two judges, people's labels",
     "report": "report.html of a run, or a release table of several",
     "bundle": "copy the data sets of tasks to a data root, for a machine without network",
     "score": "score a run again from its journal, without the model",

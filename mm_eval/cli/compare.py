@@ -17,6 +17,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; the first is the one to compare with")
     parser.add_argument("--tasks", metavar="A,B", help="only these tasks (default: all that the runs share)")
     parser.add_argument("--categories", action="store_true", help="also each task's main number by category")
+    parser.add_argument(
+        "--mix_judges",
+        action="store_true",
+        help="compare numbers that two different judges gave (default: say so instead)",
+    )
     add_option(parser, "flips", "N", "flipped docs to list each way (default 10)", default=10)
     add_option(
         parser, "html", "FILE", "write a page: the table, and each sample with all answers; opens with no network"
@@ -33,8 +38,13 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError("at least two runs are needed.", hint="mm-eval compare RUN_A RUN_B")
     runs = [RecordedRun.read(folder) for folder in args.runs]
     only = read_names(args.tasks) if args.tasks else None
-    compared = compare(runs, only, categories=args.categories)
+    compared = compare(runs, only, categories=args.categories, mix_judges=args.mix_judges)
     for comparison in compared:
+        if not comparison.changes and comparison.two_judges:
+            [(task, key), said] = next(iter(comparison.two_judges.items()))
+            what = f"two judges gave {key.removesuffix(',none')} of {task} in {args.runs[0]} and {comparison.run.folder}: {said}."
+            hint = "mm-eval score RUN --judge NAME judges both runs by the same one; --mix_judges compares them all the same."
+            raise ConfigError(what, hint=hint)
         if not comparison.changes:
             hint = "Did they run on the same data, and did all docs of one of them fail?"
             raise ConfigError(f"{args.runs[0]} and {comparison.run.folder} have no scored doc in common.", hint=hint)

@@ -33,7 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "reference",
         "FILE",
-        "tables: numbers that others reported, in YAML: reported: [{model, task, metric, value, tolerance, source}]",
+        "tables: numbers that others reported, in YAML: reported: [{model, task, metric, value, tolerance, source, judge}]",
+    )
+    parser.add_argument(
+        "--mix_judges", action="store_true", help="tables: rank numbers of different judges together (the notes say so)"
     )
     add_option(parser, "model_index", "FILE", "write the hub's model-index metadata to a file")
     add_option(parser, "output", "FILE", "write the table to a file instead of printing it")
@@ -60,7 +63,9 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(
             "--against is for report.html of one run.", hint="mm-eval compare shows differences of several."
         )
-    table = release_table(runs, read_reference(args.reference) if args.reference else (), holes)
+    table = release_table(
+        runs, read_reference(args.reference) if args.reference else (), holes, mix_judges=args.mix_judges
+    )
     ways = {"html": release.as_html_page, "md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
     text = ways[args.format](table, args.intervals, args.categories)
     if args.output:

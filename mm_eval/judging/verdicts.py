@@ -128,7 +128,9 @@ class Verdicts:
         return Chain(owed=owed, error=error, unreadable=None if owed else last_slot, rows=[row])
 
 
-def read_reply(judge: JudgeConfig, step: JudgeStep, reply: str, doc: Doc, last: bool) -> tuple[Any, str]:
+def read_reply(
+    judge: JudgeConfig, step: JudgeStep, reply: str, doc: Doc, last: bool, *, swapped: bool = False
+) -> tuple[Any, str]:
     """(the verdict that a reply holds, "") or (None, why it can't be read). last: the step is the judge's last one.
 
     A reply is read without its thinking; an empty one, and one that the task's function fails on, can't be read.
@@ -138,7 +140,7 @@ def read_reply(judge: JudgeConfig, step: JudgeStep, reply: str, doc: Doc, last: 
         return None, "the judge's reply is empty."
     try:
         with no_judge(NO_SOCKET):
-            value = plain(step.read(text, doc))
+            value = plain(step.read(text, doc, swapped))
     except (Exception, JudgeCalled) as error:  # the task's own code
         return None, f"the task's `verdict` failed on {text[:120]!r}: {type(error).__name__}: {error}"
     if value is None:

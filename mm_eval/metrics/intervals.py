@@ -28,16 +28,22 @@ def exact_share(right: float, count: float) -> Interval:
 
 def share_interval(marks: Sequence[bool], clusters: Sequence[Hashable] | None = None) -> Interval:
     """The interval of the share of true marks. clusters: one per mark; marks of one cluster were drawn together."""
+    share, effective = sum(marks) / len(marks), effective_docs(marks, clusters)
+    return exact_share(share * effective, effective)
+
+
+def effective_docs(marks: Sequence[bool], clusters: Sequence[Hashable] | None = None) -> float:
+    """How many independent docs would tell the share of true marks as well as these, which may be drawn in clusters."""
     count = len(marks)
     share = sum(marks) / count
     groups = count if clusters is None else len(set(clusters))
     stderr = mean_stderr([float(mark) for mark in marks], clusters)
     if share in (0.0, 1.0) or stderr is None:
-        return exact_share(share * groups, groups)
+        return groups
     effective = count if stderr == 0 else min(count, share * (1 - share) / stderr**2)
     if count > 1 and groups > 1:
         effective *= (t_quantile(1 - TAIL, count - 1) / t_quantile(1 - TAIL, groups - 1)) ** 2
-    return exact_share(share * effective, effective)
+    return effective
 
 
 def combined(value: float, gaps: Sequence[Interval]) -> Interval:

@@ -15,6 +15,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.report.page import SampleRows, category_labels, page, pictures
 from mm_eval.runs.compare import headline_keys
 from mm_eval.runs.estimates import estimates
+from mm_eval.runs.judged_by import AT, judges_of
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
 from mm_eval.runs.results import headline_of, numbers_of
 
@@ -53,6 +54,7 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
         "version": about.get("mm_eval"),
         "libraries": about.get("libraries", {}),
         "prompts": about.get("prompts", {}),
+        "judges": {name: _judges(run, name) for name in run.results.get("judges", {})},
         "table": list(_table(run)),
         "tasks": [_task_charts(run, task, categories.get(task.name, {})) for task in run.tasks.values()],
     }
@@ -77,7 +79,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
                     "exact": bool(found and found.exact),
                 }
             )
-        names = ("n", "failed", "not_requested", "unparsed", "truncated", "cut")
+        names = ("n", "failed", "not_requested", "unparsed", "truncated", "cut", "judge_failed")
         counts = {count: row.get(count, 0) for count in names}
         headlines = headline_keys(task) if task is not None else []
         yield {
@@ -89,8 +91,14 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             "better": better,
             "notes": row.get("notes", []),
             "warnings": row.get("warnings", []),
+            "bounds": row.get("judge_bounds"),
             **counts,
         }
+
+
+def _judges(run: RecordedRun, task: str) -> list[dict[str, Any]]:
+    """Who judged a task, in words, the first judge first; none for a task that is not judged."""
+    return [{"name": judge.name, "said": judge.sentence()} for judge in judges_of(run.results, task)]
 
 
 def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, Any]:
@@ -100,7 +108,8 @@ def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, 
     parts = {key.removesuffix(",none"): task.estimate(key) for key in task.values if key not in headlines}
     by = "By category"
     if not parts and headlines and not levels:
-        key = max(headlines, key=lambda key: len(task.values[key]))
+        ours = [key for key in headlines if AT not in key] or headlines  # the first judge's
+        key = max(ours, key=lambda key: len(task.values[key]))
         by = f"{key.removesuffix(',none')} by category"
         having = {name: [i for i in ids if i in task.values[key]] for name, ids in sorted(categories.items())}
         if 1 < len(having) <= MOST_CATEGORIES:

@@ -23,6 +23,7 @@ from mm_eval.metrics.paired import right_or_wrong
 from mm_eval.report.safe import href, html, in_script
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import warnings_of
+from mm_eval.runs.verdicts import judges_disagree, verdicts_of
 
 CATEGORY_COLUMNS = (
     "category",
@@ -179,8 +180,10 @@ class Answers:
 
 def _shown(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of samples/<task>.jsonl in the short keys of the page, since there may be 20,000 rows."""
-    scores = row.get("scores", {})
-    right = next((mark for value in scores.values() if (mark := right_or_wrong(value)) is not None), None)
+    scores, judges = row.get("scores", {}), verdicts_of(row)
+    further = tuple(f"@{judge}" for judge in judges if judge)  # right or wrong is what the first judge says
+    marks = (right_or_wrong(value) for key, value in scores.items() if not key.partition(",")[0].endswith(further))
+    right = next((mark for mark in marks if mark is not None), None)
     rules = row.get("rules", {})
     unparsed = bool(rules) and all(set(found) == {"unparsed"} for found in rules.values() if found)
     shown: dict[str, Any] = {
@@ -199,7 +202,31 @@ def _shown(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
     optional["e"] = row["error"]["what"] if row.get("error") else None
     optional["u"] = unparsed or None
     optional["k"] = row.get("cut") or None
+    optional["j"] = _judged(judges) or None
+    optional["jd"] = judges_disagree(row) or None
     return {**shown, **{key: value for key, value in optional.items() if value is not None}}
+
+
+def _judged(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """The judges of a row, each with its verdicts: prompt, reply, what was read, version and attempts."""
+    return [
+        {
+            "n": name,
+            "e": [
+                {
+                    "p": _prompt_text(entry.get("prompt") or ""),
+                    "r": _short(entry.get("reply")),
+                    "v": entry.get("verdict"),
+                    "m": entry.get("model"),
+                    "a": entry.get("attempts"),
+                    "e": entry.get("error"),
+                    "b": bool(entry.get("empty")),
+                }
+                for entry in entries
+            ],
+        }
+        for name, entries in judges.items()
+    ]
 
 
 def _prompt_text(prompt: Any) -> str:

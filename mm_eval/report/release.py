@@ -9,6 +9,7 @@ from mm_eval.report.table import Cell, Column, Row, Table, Value, to_csv, to_htm
 from mm_eval.runs.compare import number
 from mm_eval.runs.release import ReleaseNumber, ReleaseTable
 
+SET_APART = "‡"
 PAGE_STYLE = (
     ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:24px;overflow-x:auto}"
     "td,th{padding:4px 14px 4px 0;text-align:right;white-space:nowrap;border-bottom:1px solid #8886}"
@@ -41,15 +42,31 @@ def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True)
     """A row for each number, always with its interval, and for each category where there are any. No cell can start a formula."""
     names = ["benchmark", "metric", "model", "value", "low", "high", "best", "source", "verdict"]
     names += ["level", "category"] if table.categories else []
+    names += ["judge", "ranked"] if any(found.judges for row in table.rows.values() for found in row.values()) else []
     rows = []
     for (task, metric), numbers in table.rows.items():
         of_row = {("", ""): numbers, **table.categories.get((task, metric), {})}
         for (level, category), found_by_model in of_row.items():
             for model, found in found_by_model.items():
+                of_model = numbers.get(model, found)
+                named = dict.fromkeys(judge.described() for judge in of_model.judges.values())
                 low, high = found.interval or (None, None)
-                source = "ours" if found.ours else "as reported"
-                cells = (task, metric, model, found.value, low, high, int(found.best), source, found.verdict)
-                rows.append(Row(dict(zip([*names[:9], "level", "category"], (*cells, level, category), strict=True))))
+                cells: dict[str, Cell] = {
+                    "benchmark": task,
+                    "metric": metric,
+                    "model": model,
+                    "value": found.value,
+                    "low": low,
+                    "high": high,
+                    "best": int(found.best),
+                    "source": "ours" if found.ours else "as reported",
+                    "verdict": found.verdict,
+                    "level": level,
+                    "category": category,
+                    "judge": ", ".join(named) or found.judge,
+                    "ranked": int(not found.set_apart),
+                }
+                rows.append(Row(cells))
     return to_csv(Table([Column(name) for name in names], rows))
 
 
@@ -75,6 +92,7 @@ def _cell(found: ReleaseNumber | None, intervals: bool) -> Value | None:
         after = f" ± {number(found.margin, found.value)}"
     elif intervals and found.interval is not None:
         after = f" [{', '.join(number(bound, found.value) for bound in found.interval)}]"
+    after += f" {SET_APART}" if found.set_apart else ""
     after += ("" if found.ours else " *") + (f" ({found.verdict})" if found.verdict else "")
     return Value(number(found.value), after, bold=found.best)
 
@@ -87,4 +105,6 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
         marks.append("± is half of the 95% interval.")
     if intervals and any(found.margin is None and found.interval is not None for found in numbers):
         marks.append("[low, high] is the exact 95% interval, where nearly all docs are right or wrong.")
+    if any(found.set_apart for found in numbers):
+        marks.append(f"{SET_APART} by another judge than the rest of its row: not ranked with it.")
     return marks + table.notes

@@ -2,7 +2,7 @@
 
     compared = compare([RecordedRun.read("runs/a"), RecordedRun.read("runs/b")])
 
-Only docs that both runs scored, and that are equal in both, are paired.
+Only docs that both runs scored, and that are equal in both, are paired. Numbers of two judges are not compared unless asked for.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.metrics.intervals import holm
 from mm_eval.metrics.paired import Estimate, Flips, flips, paired_difference
 from mm_eval.runs.estimates import Triple, group_differences, leaves
+from mm_eval.runs.judged_by import AT, judges_behind, judges_differ
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
 from mm_eval.runs.results import headline_of
 
@@ -54,12 +55,13 @@ class Comparison:
     """One run against the first.
 
     differs: how the requests differ, in sentences; to be read before the numbers. answers: for each task (docs whose raw
-    answers differ, docs in both runs).
+    answers differ, docs in both runs). two_judges: (task, key) to how the judges of a number differ that was not compared.
     """
 
     run: RecordedRun
     changes: list[Change] = field(default_factory=list)
     differs: list[str] = field(default_factory=list)
+    two_judges: dict[tuple[str, str], str] = field(default_factory=dict)
     answers: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
@@ -68,12 +70,13 @@ def compare(
     only: Sequence[str] | None = None,
     family: Callable[[Change], Hashable] = lambda change: "all",
     categories: bool = False,
+    mix_judges: bool = False,
 ) -> list[Comparison]:
     """Compares every run after the first with the first; p-values are corrected for their number.
 
     only: the tasks to compare. family: changes with an equal value are corrected together; by default all numbers of all
         runs, since each of them is read. categories: also the main number of each task by category; these are corrected
-        on their own, so that they change no other p-value.
+        on their own, so that they change no other p-value. mix_judges: also numbers that two different judges gave.
     Errors: ConfigError for an unknown task, and where two runs share no task.
     """
     first, compared = runs[0], list[Comparison]()
@@ -88,8 +91,9 @@ def compare(
         if not shared:
             raise ConfigError(f"{first.folder} and {run.folder} have no task in common.")
         for name in shared:
-            comparison.changes += _changes((first, run), name, comparison, categories)
-        comparison.changes = _with_groups(first, comparison.changes)
+            keys = list(_keys_of_one_judge(first, name, comparison, mix_judges))
+            comparison.changes += _changes((first, run), name, keys, comparison, categories)
+        comparison.changes = _with_groups(first, comparison)
         compared.append(comparison)
     _correct(compared, family)
     return compared
@@ -125,8 +129,28 @@ def _prompt(prompt: Mapping[str, Any]) -> str:
     return f"{prompt['key']} ({said})" if said else str(prompt["key"])
 
 
+def _keys_of_one_judge(first: RecordedRun, name: str, comparison: Comparison, mix_judges: bool) -> Iterator[str]:
+    """The numbers of a task that both runs have, without those that two different judges gave."""
+    second = comparison.run
+    refused: dict[str, list[str]] = {}
+    for key in first.tasks[name].values:
+        if key not in second.tasks[name].values:
+            continue
+        said = judges_differ(judges_behind(first, name, key), judges_behind(second, name, key))
+        if said:
+            refused.setdefault(said, []).append(key)
+        if said and not mix_judges:
+            comparison.two_judges[name, key] = said
+        else:
+            yield key
+    for said, keys in refused.items():
+        named = ", ".join(key.removesuffix(",none") for key in keys)
+        end = "compared all the same (--mix_judges)" if mix_judges else "not compared"
+        comparison.differs.append(f"{name}: two judges gave {named}: {said}; {end}")
+
+
 def _changes(
-    pair: tuple[RecordedRun, RecordedRun], name: str, comparison: Comparison, categories: bool
+    pair: tuple[RecordedRun, RecordedRun], name: str, keys: Sequence[str], comparison: Comparison, categories: bool
 ) -> Iterator[Change]:
     mine, other = (run.recorded_docs(name) for run in pair)
     same = [i for i in mine if i in other and mine[i].doc == other[i].doc]
@@ -137,9 +161,7 @@ def _changes(
     headlines = set(headline_keys(first))
     main = headline_of(pair[0].results, name)
     unscored, unknown = 0, list[str]()
-    for key in first.values:
-        if key not in second.values:
-            continue
+    for key in keys:
         scored = [i for i in same if i in first.values[key]]
         shared = sorted(i for i in scored if i in second.values[key])
         unscored = max(unscored, len(scored) - len(shared))
@@ -190,8 +212,12 @@ def _change(first: RecordedTask, second: RecordedTask, key: str, shared: list[in
     )
 
 
-def _with_groups(run: RecordedRun, changes: list[Change]) -> list[Change]:
-    """All changes, those of groups first; changes of a group's tasks are not headlines."""
+def _with_groups(run: RecordedRun, comparison: Comparison) -> list[Change]:
+    """All changes, those of groups first; changes of a group's tasks are not headlines.
+
+    A group with a task that two judges scored has no number: it would be over the other tasks only.
+    """
+    changes, refused = comparison.changes, {task for task, _ in comparison.two_judges}
     by_task: dict[str, dict[str, Triple]] = {}
     for change in (change for change in changes if change.category is None):
         by_task.setdefault(change.task, {})[change.key] = (change.first, change.second, change.difference)
@@ -199,6 +225,8 @@ def _with_groups(run: RecordedRun, changes: list[Change]) -> list[Change]:
     inside: set[str] = set()
     for group in run.results["groups"]:
         better = run.results["higher_is_better"].get(group, {})
+        if refused.intersection(leaves(run, group)):
+            continue
         for key, first, second, difference in group_differences(run, group, by_task):
             outermost = group not in inside
             up = better.get(key.split(",")[0], True)
@@ -208,10 +236,15 @@ def _with_groups(run: RecordedRun, changes: list[Change]) -> list[Change]:
 
 
 def headline_keys(task: RecordedTask) -> list[str]:
-    """The numbers that are not part of an earlier one: of MME the two sums and not the categories."""
+    """The numbers that are not part of an earlier one: of MME the two sums and not the categories.
+
+    A further judge's number stands where the first one's does, however many docs it could not judge.
+    """
     found: list[str] = []
     for key, of_docs in task.values.items():
-        if not any(of_docs.keys() < task.values[earlier].keys() for earlier in found):
+        metric, _, scorer = key.partition(",")
+        of_first = task.values.get(f"{metric.partition(AT)[0]},{scorer}", of_docs)
+        if not any(of_first.keys() < task.values[earlier].keys() for earlier in found if AT not in earlier):
             found.append(key)
     return found
 

@@ -11,6 +11,7 @@ import re
 import sys
 from array import array
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,7 @@ from mm_eval.request import column_name
 from mm_eval.types import MetricKey
 
 if TYPE_CHECKING:
+    from mm_eval.catalog.config import TaskConfig
     from mm_eval.catalog.manager import Loaded
 
 
@@ -240,6 +242,15 @@ class RecordedRun:
                     for key in keys
                     if not key.is_stderr and key.scorer in by_name
                 }
+        return found
+
+    @cached_property
+    def configs(self) -> dict[str, TaskConfig]:
+        """The task files of the run, as far as they can still be loaded."""
+        found: dict[str, TaskConfig] = {}
+        for name, config in self._loaded.tasks.items() if self._loaded else ():
+            with suppress(MMEvalError):
+                found[name] = config.resolved()
         return found
 
     @cached_property

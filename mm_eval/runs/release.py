@@ -3,7 +3,7 @@
     table = release_table([RecordedRun.read(folder), ...], read_reference("reference.yaml"))
 
 Numbers that others reported come from a file of the user's, each with its source. Where we measured the same model, our number
-says whether the two match.
+says whether the two match. Numbers of two judges are not ranked together, and say so, unless the user asks for it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,20 @@ from mm_eval.catalog.schema import texts
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.runs.compare import headline_keys, number, signed
 from mm_eval.runs.estimates import estimates
+from mm_eval.runs.judged_by import RecordedJudge, judges_behind
 from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.release_judges import by_another_judge, notes_on_holes, notes_on_judges
 from mm_eval.runs.results import headline_of, numbers_of, warnings_of
 
-REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source")
+REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source", "judge")
 
 
 @dataclass(frozen=True)
 class Reported:
-    """A published number in our units (fractions in [0, 1], MME in points), and its source."""
+    """A published number in our units (fractions in [0, 1], MME in points), and its source.
+
+    judge: the judge that gave it, where it is judged; the benchmark's official one where the entry names none.
+    """
 
     model: str
     task: str
@@ -36,6 +41,7 @@ class Reported:
     value: float
     tolerance: float
     source: str
+    judge: str = ""
 
 
 @dataclass
@@ -44,6 +50,8 @@ class ReleaseNumber:
 
     margin: half the interval; None where there is none, or where it is exact and has two unequal halves.
     best: of its row. verdict: whether a reported number matches. flaw: failed, missing or cut docs.
+    judges: {task: judge} of a judged number; judge: the one that a reported number names.
+    set_apart: it is by another judge than the rest of its row, and not ranked.
     """
 
     value: float
@@ -53,6 +61,9 @@ class ReleaseNumber:
     best: bool = False
     verdict: str = ""
     flaw: str = ""
+    judges: Mapping[str, RecordedJudge] = field(default_factory=dict)
+    judge: str = ""
+    set_apart: bool = False
 
 
 @dataclass
@@ -79,8 +90,9 @@ class ReleaseTable:
 
 
 def read_reference(path: str) -> list[Reported]:
-    """Reported numbers from YAML: `reported: [{model, task, metric, value, tolerance, source}]`; metric may be left out.
+    """Reported numbers from YAML: `reported: [{model, task, metric, value, tolerance, source, judge}]`.
 
+    metric may be left out, and judge where it is the official one or there is none.
     Errors: ConfigError naming the entry that is wrong; an entry without a source is.
     """
     from mm_eval.catalog.yaml import load_file
@@ -114,6 +126,7 @@ def read_reference(path: str) -> list[Reported]:
                 float(value),
                 float(tolerance),
                 str(entry["source"]),
+                str(entry.get("judge") or ""),
             )
         )
     return found
@@ -124,11 +137,12 @@ def release_table(
     reported: Sequence[Reported] = (),
     holes: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
+    mix_judges: bool = False,
 ) -> ReleaseTable:
     """The numbers of all runs; runs of one model on different tasks share a column.
 
     holes: models without numbers, with the reason; each gets an empty column and a note.
-    order: the names of the first columns.
+    order: the names of the first columns. mix_judges: rank numbers of different judges together.
     """
     table, better = ReleaseTable(), dict[tuple[str, str], bool]()
     columns = [(_add_run(table, run, better), run) for run in runs]
@@ -138,6 +152,7 @@ def release_table(
         table.notes += [f"{column}, {name}: {part}, no result on a benchmark." for name, part in _parts(run).items()]
     for column, run in columns:
         table.notes += [f"{column}, {said}" for said in warnings_of(run.results)]
+        table.notes += notes_on_holes(column, run)
     for model, reason in (holes or {}).items():
         if _line(model) not in table.columns:
             table.columns.append(_line(model))
@@ -146,6 +161,7 @@ def release_table(
     table.columns.sort(key=lambda column: places.get(column, len(places)))
     for entry in reported:
         _add_reported(table, entry)
+    table.notes += notes_on_judges(table, mix_judges)
     for row, numbers in table.rows.items():
         for found in (numbers, *table.categories.get(row, {}).values()):
             _mark_best(found, better.get(row, True))
@@ -169,6 +185,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str]
         task, measured = run.tasks.get(name), estimates(run, name)
         numbers = {str(each.key): each for each in numbers_of(row, run.results["higher_is_better"].get(name, {}))}
         flaws = {"failed": "docs failed", "not_requested": "docs were not requested", "cut": "prompts were cut"}
+        flaws["judge_failed"] = "docs have no verdict"
         flaw = ", ".join(f"{row[count]} of {row['n']} {what}" for count, what in flaws.items() if row.get(count))
         for key in headline_keys(task) if task is not None else numbers:
             each = numbers.get(key)
@@ -179,6 +196,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str]
             alias = str(row.get("alias", name))
             place = (alias if aliases[alias] == 1 else name, key.removesuffix(",none"))
             found[place] = ReleaseNumber(float(each.value), margin, interval, flaw=flaw)
+            found[place].judges = judges_behind(run, name, key)
             better[place] = each.higher_is_better is not False
             if name in run.results.get("categories", {}) and headline_of(run.results, name) == each:
                 by_category[place] = _by_category(run, name, key)
@@ -228,6 +246,10 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
         raise ConfigError(f"{entry.task!r} has several numbers: say which `metric` {entry.source} reports ({metrics}).")
     numbers = table.rows[rows[0]]
     ours = numbers.get(entry.model)
+    if ours is not None and ours.ours and (said := by_another_judge(ours.judges, entry.judge)):
+        was = f"{number(entry.value)} as reported ({entry.source})"
+        table.notes.append(f"{entry.model}, {rows[0][0]}: {was}, {said}: not compared with ours.")
+        return
     if ours is not None and ours.ours:
         off = ours.value - entry.value
         scale = max(abs(ours.value), abs(entry.value))
@@ -241,14 +263,15 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
         return
     if entry.model not in table.columns:
         table.columns.append(entry.model)
-    numbers[entry.model] = ReleaseNumber(entry.value, ours=False)
+    numbers[entry.model] = ReleaseNumber(entry.value, ours=False, judge=entry.judge)
     table.notes.append(f"{entry.model}, {rows[0][0]}: as reported, {entry.source}; not measured by us.")
 
 
 def _mark_best(row: Mapping[str, ReleaseNumber], higher: bool) -> None:
-    values = [each.value for each in row.values()]
-    best = max(values) if higher else min(values)
-    for each in row.values():
+    ranked = [each for each in row.values() if not each.set_apart]
+    values = [each.value for each in ranked]
+    best = (max(values) if higher else min(values)) if values else 0.0
+    for each in ranked:
         each.best = len(values) > 1 and each.value == best and min(values) != max(values)
 
 
@@ -270,9 +293,14 @@ def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
                 dataset["config"] = ", ".join(texts(config["dataset_name"]))
             kind = "image-text-to-text" if config.get("doc_to_visual") else "text-generation"
             metrics = [
-                {"type": key.split(",")[0], "name": key.removesuffix(",none"), "value": numbers[key]}
+                {"type": key.split(",")[0], "name": _metric_name(run, name, key), "value": numbers[key]}
                 for key in headline_keys(task)
                 if isinstance(numbers.get(key), (int, float))
             ]
             entries.setdefault(run.model, []).append({"task": {"type": kind}, "dataset": dataset, "metrics": metrics})
     return [{"name": model, "results": results} for model, results in entries.items()]
+
+
+def _metric_name(run: RecordedRun, task: str, key: str) -> str:
+    judge = judges_behind(run, task, key).get(task)
+    return key.removesuffix(",none") + (f" (judged by {judge.described()})" if judge else "")

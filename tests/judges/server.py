@@ -30,6 +30,11 @@ def grade(prompt: str) -> str:
     return "C" if found and found[1].strip() == found[2].strip() else "I"
 
 
+def replied(text: str, prompt: str) -> str:
+    """For a test to replace."""
+    return text
+
+
 class Judge(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     asked: Counter[str]
@@ -52,7 +57,7 @@ class Judge(BaseHTTPRequestHandler):
                 return self.say(status, text)
         if "FAULTHTML" in prompt:
             return self.say(200, "<html>Bad gateway</html>")
-        text = f"GRADE: {grade(prompt)}"
+        text = replied(f"GRADE: {grade(prompt)}", prompt)
         if "FAULTEMPTY" in prompt:
             text = ""
         if "FAULTCHATTY" in prompt:
