@@ -106,5 +106,5 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
     if intervals and any(found.margin is None and found.interval is not None for found in numbers):
         marks.append("[low, high] is the exact 95% interval, where nearly all docs are right or wrong.")
     if any(found.set_apart for found in numbers):
-        marks.append(f"{SET_APART} by another judge than the rest of its row: not ranked with it.")
+        marks.append(f"{SET_APART} measured otherwise than the rest of its row: not ranked with it.")
     return marks + table.notes
