@@ -1,9 +1,9 @@
-"""Ranks in a release table that respect significance: a model is behind another only where the two can be told apart.
+"""Ranks in a release table: a model is behind another only where the two can be told apart.
 
-Measured numbers are compared doc by doc (paired, clustered), and the p-values are corrected (Holm) for all pairs of numbers in the
-table; categories are corrected on their own. A reported number has no docs: it can be told apart from ours where it lies outside
-our 95% interval, and from another reported one never. Numbers of another judge, another prompt, other data or a part of the docs
-are not ranked with the rest of their row.
+Measured numbers are compared doc by doc (paired, clustered), and the p-values are corrected (Holm) for all pairs in the table;
+categories are corrected on their own. A reported number has no docs: it is told apart from ours where it lies outside our 95%
+interval, and from another reported one never. Numbers of another judge, another prompt, other data or a part of the docs are not
+ranked with the rest of their row.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def set_apart(table: ReleaseTable) -> list[str]:
     return notes
 
 
-def rank(table: ReleaseTable, better: Mapping[tuple[str, str], bool]) -> None:
+def rank(table: ReleaseTable) -> None:
     """Gives every number of the table its rank in its row, and marks those that share the first rank as best."""
-    _rank([(numbers, better.get(row, True), None) for row, numbers in table.rows.items()])
+    _rank([(numbers, table.better.get(row, True), None) for row, numbers in table.rows.items()])
     _rank(
         [
-            (numbers, better.get(row, True), category)
+            (numbers, table.better.get(row, True), category)
             for row, found in table.categories.items()
             for category, numbers in found.items()
         ]
@@ -66,7 +66,7 @@ def _rank(rows: Sequence[_Row]) -> None:
     for numbers, _, category in rows:
         ranked = [found for found in numbers.values() if not found.set_apart]
         pairs += [(a, b, differences.between(a, b, category)) for a, b in combinations(ranked, 2)]
-    paired = [(a, b, found.p_value) for a, b, found in pairs if found is not None and found.p_value is not None]
+    paired = [(a, b, found.p_value) for a, b, found in pairs if found and found.interval and found.p_value is not None]
     corrected = holm([p for *_, p in paired])
     apart = {(id(a), id(b)) for (a, b, _), p in zip(paired, corrected, strict=True) if p < LEVEL}
     apart |= {(id(a), id(b)) for a, b, found in pairs if found is None and _outside(a, b)}
@@ -157,8 +157,8 @@ def _differs(mine: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
 
 
 def ranked_columns(numbers: Mapping[str, ReleaseNumber]) -> Iterator[tuple[str, str]]:
-    """(column, rank as text) of a row: "1", or "2=" where several share a rank."""
+    """(column, rank as text) of a row: "1", or "2=" where several share a rank; none where all models share the first."""
     ranks = [found.rank for found in numbers.values() if found.rank]
     for column, found in numbers.items():
-        if found.rank:
+        if found.rank and max(ranks) > 1:
             yield column, f"{found.rank}{'=' if ranks.count(found.rank) > 1 else ''}"

@@ -84,13 +84,14 @@ class ReleaseNumber:
 class ReleaseTable:
     """rows: (benchmark, metric) to numbers by column. columns: models in order, ours first. notes: below the table.
 
-    categories: of a row, (level, category) to numbers by column.
+    categories: of a row, (level, category) to numbers by column. better: of a row, whether higher is better.
     """
 
     columns: list[str] = field(default_factory=list)
     rows: dict[tuple[str, str], dict[str, ReleaseNumber]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     categories: dict[tuple[str, str], dict[tuple[str, str], dict[str, ReleaseNumber]]] = field(default_factory=dict)
+    better: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def label(self, row: tuple[str, str]) -> str:
         """A row's name: the benchmark's, with the metric where it has several rows."""
@@ -158,8 +159,8 @@ def release_table(
     holes: models without numbers, with the reason; each gets an empty column and a note.
     order: the names of the first columns. mix_judges: rank numbers of different judges together.
     """
-    table, better = ReleaseTable(), dict[tuple[str, str], bool]()
-    columns = [(_add_run(table, run, better), run) for run in runs]
+    table = ReleaseTable()
+    columns = [(_add_run(table, run), run) for run in runs]
     if any(run.results["run"].get("sample") for run in runs):
         table.notes.append("Sample data, not the benchmarks: no result to publish.")
     for column, run in columns:
@@ -176,7 +177,7 @@ def release_table(
         _add_reported(table, entry)
     table.notes += notes_on_judges(table, mix_judges)
     table.notes += set_apart(table)
-    rank(table, better)
+    rank(table)
     return table
 
 
@@ -185,7 +186,7 @@ def _parts(run: RecordedRun) -> dict[str, str]:
     return {name: f"{asked} of {every} docs" for name, (asked, every) in run.results["run"].get("in_part", {}).items()}
 
 
-def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str], bool]) -> str:
+def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
     """Adds a run's headline numbers, in a column of its own where its model's column has them already. Returns the column.
 
     A task has its alias for a name, or its path where several tasks of the run have that alias.
@@ -217,7 +218,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str]
                 name=name,
                 key=key,
             )
-            better[place] = each.higher_is_better is not False
+            table.better[place] = each.higher_is_better is not False
             if name in run.results.get("categories", {}) and headline_of(run.results, name) == each:
                 by_category[place] = _by_category(run, name, key)
     model = _line(run.model)
