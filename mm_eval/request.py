@@ -301,13 +301,14 @@ def as_command(request: RunRequest, verb: str = "") -> str:
     for each in fields(RunRequest):
         value = getattr(request, each.name)
         default = each.default_factory() if each.default_factory is not MISSING else each.default
-        if each.name in ("tasks", "prompt_blocks", "name") or value == default:
+        if each.name in ("tasks", "prompt_blocks", "name") or value == default or value in ((), []):
             continue
         name = COMMAND_NAMES.get(each.name, each.name)
         if name == "no_report" or value is True and RULES[each.name] is SWITCH:
             words.append(f"--{name}")
         else:
-            words += [f"--{name}", _as_text(value)]
+            for item in value if isinstance(value, (list, tuple)) else [value]:
+                words += [f"--{name}", _as_text(item)]
     return shlex.join(words)
 
 

@@ -145,7 +145,20 @@ function fromAddress() {
   const task = decoded(parts.join("/"));
   return rows.find((row) => row.t === task && String(row.d) === doc && (model < 0 || row.m === model)) || null;
 }
+// The filters in the address: #?task=mme&result=wrong
+const FILTERS = { model: "f-model", task: "f-task", category: "f-category", beside: "f-beside", result: "f-result", text: "f-text" };
+function keepFilters() {
+  const stated = Object.entries(FILTERS).map(([name, id]) => [name, byId(id).value]).filter(([, value]) => value);
+  history.replaceState(null, "", stated.length ? `#?${new URLSearchParams(stated)}` : location.pathname + location.search);
+}
 function jump() {
+  if (location.hash.startsWith("#?")) {
+    clearFilters();
+    for (const [name, value] of new URLSearchParams(location.hash.slice(2))) if (FILTERS[name]) byId(FILTERS[name]).value = value;
+    apply();
+    byId("samples").scrollIntoView();
+    return;
+  }
   const row = fromAddress();
   if (!row) return;
   clearFilters();
@@ -165,9 +178,9 @@ function samples() {
   if (rows.some((row) => row.jd)) results.push("judges disagree");
   if (rows.some(unreadable)) results.push("unreadable");
   options("f-result", rows.some(flip) ? [...results, "flipped", "lost", "gained"] : results, "all results");
-  for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result"]) byId(id).addEventListener("change", () => apply());
+  for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result"]) byId(id).addEventListener("change", () => { apply(); keepFilters(); });
   let timer = 0;
-  byId("f-text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => apply(), 80); });
+  byId("f-text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { apply(); keepFilters(); }, 80); });
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   list.addEventListener("scroll", paint, { passive: true });
   list.addEventListener("click", (event) => { const element = event.target.closest(".row"); if (element) show(Number(element.dataset.index)); });

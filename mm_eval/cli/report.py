@@ -14,6 +14,7 @@ from mm_eval.errors import ConfigError, MMEvalError, StoreError
 
 if TYPE_CHECKING:
     from mm_eval.runs.recorded import RecordedRun
+    from mm_eval.runs.release import ReleaseTable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=("html", "md", "latex", "csv"),
         default="html",
-        help="html (default): report.html of one run, a table of several; md, latex, csv: a table",
+        help="html (default): report.html of one run, release.html of several; md, latex, csv: a table, which is printed",
     )
     add_option(parser, "against", "RUN", "report.html: another run's answers beside each sample, flips as a filter")
     parser.add_argument(
@@ -66,7 +67,10 @@ def main(args: argparse.Namespace) -> int:
     table = release_table(
         runs, read_reference(args.reference) if args.reference else (), holes, mix_judges=args.mix_judges
     )
-    ways = {"html": release.as_html_page, "md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
+    if args.format == "html":
+        say(_write_page(Path(args.output or "release.html"), table))
+        return 3 if holes else 0
+    ways = {"md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
     text = ways[args.format](table, args.intervals, args.categories)
     if args.output:
         _write(args.output, text + "\n")
@@ -88,6 +92,15 @@ def _read(folders: list[str]) -> tuple[list[RecordedRun], dict[str, str]]:
                 raise
             holes[Path(folder).name] = str(error)
     return runs, holes
+
+
+def _write_page(path: Path, table: ReleaseTable) -> Path:
+    from mm_eval.report.release_page import write_release_page
+
+    try:
+        return write_release_page(path, table)
+    except OSError as error:
+        raise StoreError(f"the page can't be written: {error.strerror}.", where=str(path)) from error
 
 
 def _write(path: str, text: str) -> None:

@@ -5,6 +5,8 @@ The same command with the same --output_path resumes where it stopped."""
 from __future__ import annotations
 
 import argparse
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mm_eval.cli.options import (
@@ -62,6 +64,7 @@ def _release(args: argparse.Namespace) -> int:
 
     from mm_eval.release_plan import Outcomes, check_models, read_release
     from mm_eval.report.release import as_markdown
+    from mm_eval.report.release_page import write_release_page
     from mm_eval.runs.release import release_table
 
     named = bool(args.tasks)
@@ -86,6 +89,9 @@ def _release(args: argparse.Namespace) -> int:
             "\n"
             + as_markdown(table, intervals=True, categories=any(request.categories for request in requests.values()))
         )
+        if found.runs:
+            folder = Path(os.path.commonpath([run.folder.resolve().parent for run in found.runs]))
+            say(f"page: {write_release_page(folder / 'release.html', table)}")
     return found.exit_code
 
 

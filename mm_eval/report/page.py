@@ -53,13 +53,18 @@ def page(
     """
     values: dict[str, Callable[[], Iterable[str]]] = {
         "TITLE": lambda: [html(title)],
-        "STYLE": lambda: [_asset("report.css")],
+        "STYLE": lambda: [asset("report.css")],
         "ROWS": lambda: _bracketed("[]", (in_script(row) for row in rows)),
         "MEDIA": lambda: _bracketed("{}", (f"{in_script(digest)}:{in_script(at)}" for digest, at in pictures())),
         "DATA": lambda: [in_script(about())],
-        "SCRIPT": lambda: map(_asset, ("shared.js", top, "samples.js")),
+        "SCRIPT": lambda: map(asset, ("shared.js", top, "samples.js")),
     }
-    for place, part in enumerate(re.split(r"<!--([A-Z]+)-->", _asset("report.html"))):
+    yield from filled("report.html", values)
+
+
+def filled(template: str, values: Mapping[str, Callable[[], Iterable[str]]]) -> Iterator[str]:
+    """A template with the pieces of each place <!--NAME--> in it. A value is made when its place is reached."""
+    for place, part in enumerate(re.split(r"<!--([A-Z]+)-->", asset(template))):
         yield from values[part]() if place % 2 else [part]
 
 
@@ -148,7 +153,8 @@ def _bracketed(brackets: str, items: Iterable[str]) -> Iterator[str]:
     yield brackets if before == brackets[0] else brackets[1]
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a template, style or script."""
     return (resources.files("mm_eval.assets") / "report" / name).read_text(encoding="utf-8")
 
 
@@ -248,6 +254,11 @@ def _short(value: Any) -> Any:
 
 def _mark(value: Any) -> Any:
     return value.get("score", value) if isinstance(value, Mapping) else value
+
+
+def shown_category(levels: Mapping[str, Any], level: str, category: str) -> str:
+    """The name of a category in the page's filter. levels: the categories of the task in results.json."""
+    return f"{level}: {category}" if len(levels) > 1 else category
 
 
 def category_labels(categories: Mapping[str, Sequence[str]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The table of a release in every format: Markdown, LaTeX, CSV, and HTML as an element or a page of its own.
+"""The table of a release in every format: Markdown, LaTeX, CSV, and HTML as an element. Its page is in release_page.py.
 
 print(as_markdown(release_table(runs), intervals=True))
 """
@@ -10,11 +10,6 @@ from mm_eval.runs.compare import number
 from mm_eval.runs.release import ReleaseNumber, ReleaseTable
 
 SET_APART = "‡"
-PAGE_STYLE = (
-    ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:24px;overflow-x:auto}"
-    "td,th{padding:4px 14px 4px 0;text-align:right;white-space:nowrap;border-bottom:1px solid #8886}"
-    "td:first-child,th:first-child{text-align:left}"
-)
 
 
 def as_markdown(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
@@ -30,12 +25,6 @@ def as_latex(table: ReleaseTable, intervals: bool = False, categories: bool = Fa
 def as_html(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
     """A table element, for a page of one's own or a notebook."""
     return to_html(_table(table, intervals, categories))
-
-
-def as_html_page(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
-    """The table as a page of its own."""
-    head = f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>mm-eval</title><style>{PAGE_STYLE}</style>'
-    return f"{head}{as_html(table, intervals, categories)}</html>"
 
 
 def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True) -> str:
@@ -106,5 +95,5 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
     if intervals and any(found.margin is None and found.interval is not None for found in numbers):
         marks.append("[low, high] is the exact 95% interval, where nearly all docs are right or wrong.")
     if any(found.set_apart for found in numbers):
-        marks.append(f"{SET_APART} by another judge than the rest of its row: not ranked with it.")
+        marks.append(f"{SET_APART} measured otherwise than the rest of its row: not ranked with it.")
     return marks + table.notes

@@ -165,7 +165,7 @@ def _changes(
         scored = [i for i in same if i in first.values[key]]
         shared = sorted(i for i in scored if i in second.values[key])
         unscored = max(unscored, len(scored) - len(shared))
-        change = _change(first, second, key, shared)
+        change = change_of(first, second, key, shared)
         if change is not None:
             yield replace(change, headline=key in headlines)
             if categories and str(main.key if main else "") == key:
@@ -184,12 +184,13 @@ def _by_category(first: RecordedTask, second: RecordedTask, key: str, shared: li
     both = set(shared)
     for level, found in first.categories.items():
         for category, doc_ids in found.items():
-            change = _change(first, second, key, sorted(both.intersection(doc_ids)))
+            change = change_of(first, second, key, sorted(both.intersection(doc_ids)))
             if change is not None:
                 yield replace(change, headline=False, category=(level, category))
 
 
-def _change(first: RecordedTask, second: RecordedTask, key: str, shared: list[int]) -> Change | None:
+def change_of(first: RecordedTask, second: RecordedTask, key: str, shared: list[int]) -> Change | None:
+    """The change of a number over some docs; None where the task's own function for it can't be read, or fails on them."""
     function = first.aggregation(key)
     if function is None or not shared:
         return None

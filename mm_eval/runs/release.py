@@ -21,6 +21,7 @@ from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.runs.compare import headline_keys, number, signed
 from mm_eval.runs.estimates import estimates
 from mm_eval.runs.judged_by import RecordedJudge, judges_behind
+from mm_eval.runs.ranks import rank, set_apart
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release_judges import by_another_judge, notes_on_holes, notes_on_judges
 from mm_eval.runs.results import headline_of, numbers_of, warnings_of
@@ -49,9 +50,11 @@ class ReleaseNumber:
     """One number of a model: ours with its 95% interval, or reported.
 
     margin: half the interval; None where there is none, or where it is exact and has two unequal halves.
-    best: of its row. verdict: whether a reported number matches. flaw: failed, missing or cut docs.
+    best: it shares the first rank of its row, and others are behind. verdict: whether a reported number matches. flaw: failed, missing or cut docs.
     judges: {task: judge} of a judged number; judge: the one that a reported number names.
-    set_apart: it is by another judge than the rest of its row, and not ranked.
+    set_apart: it was measured otherwise than the rest of its row (judge, prompt, docs), and is not ranked.
+    rank: in its row, 1 for the first; models that can't be told apart share a rank. None where it is not ranked.
+    run, name, key: where ours was measured: the run, the task or group, and the key of the number. None for a reported one.
     """
 
     value: float
@@ -64,19 +67,31 @@ class ReleaseNumber:
     judges: Mapping[str, RecordedJudge] = field(default_factory=dict)
     judge: str = ""
     set_apart: bool = False
+    rank: int | None = None
+    run: RecordedRun | None = field(default=None, repr=False, compare=False)
+    name: str = ""
+    key: str = ""
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The 95% interval, if there is one."""
+        if self.interval is not None:
+            return self.interval
+        return None if self.margin is None else (self.value - self.margin, self.value + self.margin)
 
 
 @dataclass
 class ReleaseTable:
     """rows: (benchmark, metric) to numbers by column. columns: models in order, ours first. notes: below the table.
 
-    categories: of a row, (level, category) to numbers by column.
+    categories: of a row, (level, category) to numbers by column. better: of a row, whether higher is better.
     """
 
     columns: list[str] = field(default_factory=list)
     rows: dict[tuple[str, str], dict[str, ReleaseNumber]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     categories: dict[tuple[str, str], dict[tuple[str, str], dict[str, ReleaseNumber]]] = field(default_factory=dict)
+    better: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def label(self, row: tuple[str, str]) -> str:
         """A row's name: the benchmark's, with the metric where it has several rows."""
@@ -144,8 +159,8 @@ def release_table(
     holes: models without numbers, with the reason; each gets an empty column and a note.
     order: the names of the first columns. mix_judges: rank numbers of different judges together.
     """
-    table, better = ReleaseTable(), dict[tuple[str, str], bool]()
-    columns = [(_add_run(table, run, better), run) for run in runs]
+    table = ReleaseTable()
+    columns = [(_add_run(table, run), run) for run in runs]
     if any(run.results["run"].get("sample") for run in runs):
         table.notes.append("Sample data, not the benchmarks: no result to publish.")
     for column, run in columns:
@@ -162,9 +177,8 @@ def release_table(
     for entry in reported:
         _add_reported(table, entry)
     table.notes += notes_on_judges(table, mix_judges)
-    for row, numbers in table.rows.items():
-        for found in (numbers, *table.categories.get(row, {}).values()):
-            _mark_best(found, better.get(row, True))
+    table.notes += set_apart(table)
+    rank(table)
     return table
 
 
@@ -173,7 +187,7 @@ def _parts(run: RecordedRun) -> dict[str, str]:
     return {name: f"{asked} of {every} docs" for name, (asked, every) in run.results["run"].get("in_part", {}).items()}
 
 
-def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str], bool]) -> str:
+def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
     """Adds a run's headline numbers, in a column of its own where its model's column has them already. Returns the column.
 
     A task has its alias for a name, or its path where several tasks of the run have that alias.
@@ -195,9 +209,17 @@ def _add_run(table: ReleaseTable, run: RecordedRun, better: dict[tuple[str, str]
             margin, interval = (known.margin, known.interval) if known else (None, None)
             alias = str(row.get("alias", name))
             place = (alias if aliases[alias] == 1 else name, key.removesuffix(",none"))
-            found[place] = ReleaseNumber(float(each.value), margin, interval, flaw=flaw)
-            found[place].judges = judges_behind(run, name, key)
-            better[place] = each.higher_is_better is not False
+            found[place] = ReleaseNumber(
+                float(each.value),
+                margin,
+                interval,
+                flaw=flaw,
+                judges=judges_behind(run, name, key),
+                run=run,
+                name=name,
+                key=key,
+            )
+            table.better[place] = each.higher_is_better is not False
             if name in run.results.get("categories", {}) and headline_of(run.results, name) == each:
                 by_category[place] = _by_category(run, name, key)
     model = _line(run.model)
@@ -225,7 +247,7 @@ def _by_category(run: RecordedRun, name: str, key: str) -> dict[tuple[str, str],
     for level, categories in run.results["categories"][name].items():
         for category, row in categories.items():
             if (e := run.tasks[name].estimate_of_category(level, category, row, key)) is not None:
-                found[level, category] = ReleaseNumber(e.value, e.margin, e.interval)
+                found[level, category] = ReleaseNumber(e.value, e.margin, e.interval, run=run, name=name, key=key)
     return found
 
 
@@ -265,14 +287,6 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
         table.columns.append(entry.model)
     numbers[entry.model] = ReleaseNumber(entry.value, ours=False, judge=entry.judge)
     table.notes.append(f"{entry.model}, {rows[0][0]}: as reported, {entry.source}; not measured by us.")
-
-
-def _mark_best(row: Mapping[str, ReleaseNumber], higher: bool) -> None:
-    ranked = [each for each in row.values() if not each.set_apart]
-    values = [each.value for each in ranked]
-    best = (max(values) if higher else min(values)) if values else 0.0
-    for each in ranked:
-        each.best = len(values) > 1 and each.value == best and min(values) != max(values)
 
 
 def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:

@@ -86,9 +86,15 @@ def test_a_strange_name_is_text_in_every_format(perfect, worse):
 
 
 def test_a_table_written_as_html_is_a_page(cli, perfect, worse, tmp_path):
-    assert cli("report", perfect, worse, "--format", "html", "--output", tmp_path / "table.html").code == 0
+    done = cli("report", perfect, worse, "--format", "html", "--output", tmp_path / "table.html")
+    assert done.code == 0 and done.out.strip() == str(tmp_path / "table.html"), "the page is never printed"
     text = (tmp_path / "table.html").read_text()
-    assert text.startswith("<!DOCTYPE html>") and '<meta charset="utf-8">' in text and text.count("<table>") == 1
+    assert text.startswith("<!DOCTYPE html>") and '<meta charset="utf-8">' in text
+
+
+def test_a_page_without_a_name_is_release_html(cli, perfect, worse, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli("report", perfect, worse).out.strip() == "release.html" and (tmp_path / "release.html").is_file()
 
 
 def test_runs_of_one_model_are_one_column_where_they_do_not_overlap(perfect, worse):
@@ -162,16 +168,18 @@ def test_several_models_from_one_file_and_again(cli, tmp_path):
     assert done.code == 0, done.err
     assert "| benchmark | A | B/7B |" in done.out and "| seedbench" in done.out
     folders = {
-        folder.name: json.loads((folder / "run.json").read_text()) for folder in (tmp_path / "release").iterdir()
+        folder.name: json.loads((folder / "run.json").read_text()) for folder in (tmp_path / "release").glob("*/")
     }
     assert folders.keys() == {"A", "B_7B"}
     assert folders["A"]["spec"]["tasks"]["mme"]["prompt"]["key"] == "qwen_vl" and folders["A"]["spec"]["seed"] == 0
     assert list(folders["B_7B"]["spec"]["tasks"]) == ["mme"] and folders["B_7B"]["spec"]["seed"] == 1
+    page = tmp_path / "release" / "release.html"
+    assert f"page: {page}" in done.out and "A/report.html" in page.read_text()
     again = cli("run", "--config", path)
     assert again.out == done.out
-    table = cli("report", *sorted((tmp_path / "release").iterdir()), "--format", "md")
+    table = cli("report", *sorted((tmp_path / "release").glob("*/")), "--format", "md")
     assert table.out.startswith("| benchmark | A | B/7B |"), "the names of the file, which the folders remember"
-    assert all(len(list((folder / "journal").iterdir())) == 1 for folder in (tmp_path / "release").iterdir())
+    assert all(len(list((folder / "journal").iterdir())) == 1 for folder in (tmp_path / "release").glob("*/"))
 
 
 def test_a_model_of_the_file_has_its_own_cache_and_limit_of_failures(cli, tmp_path):

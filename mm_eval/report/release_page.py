@@ -1,0 +1,183 @@
+"""The page of a release: models by benchmarks as a heat map with intervals, ranks and categories, and charts. One file, offline.
+
+    write_release_page(Path("release.html"), release_table(runs))
+
+Each number links to the samples behind it, on the page of its own run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from mm_eval.engine.folder import RunFolder
+from mm_eval.report.page import asset, filled, shown_category
+from mm_eval.report.safe import href, html, in_script
+from mm_eval.runs.ranks import ranked_columns
+from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.release import ReleaseNumber, ReleaseTable
+
+TITLE = "Release table"
+
+
+def write_release_page(path: Path, table: ReleaseTable) -> Path:
+    """Writes the page and returns its path."""
+    return RunFolder(path.parent).write_lines(path.name, release_page(table, path.parent))
+
+
+def release_page(table: ReleaseTable, folder: Path) -> Iterator[str]:
+    """The page in pieces. folder: where it will lie, for its links."""
+    return filled(
+        "release.html",
+        {
+            "TITLE": lambda: [html(TITLE)],
+            "STYLE": lambda: map(asset, ("report.css", "release.css")),
+            "DATA": lambda: [in_script(about(table, folder))],
+            "SCRIPT": lambda: map(asset, ("shared.js", "release.js")),
+        },
+    )
+
+
+def about(table: ReleaseTable, folder: Path) -> dict[str, Any]:
+    """What the page shows, as JSON values."""
+    runs = _runs(table)
+    every = [run for found in runs.values() for run in found]
+    return {
+        "title": TITLE,
+        "sample": sorted({name for run in every for name in run.results["run"].get("sample") or ()}),
+        "columns": [{"name": name, "facts": _facts(name, runs), "hole": _hole(table, name)} for name in table.columns],
+        "rows": [_row(table, row, folder) for row in table.rows],
+        "notes": table.notes,
+    }
+
+
+def _row(table: ReleaseTable, row: tuple[str, str], folder: Path) -> dict[str, Any]:
+    numbers = table.rows[row]
+    measured = [found for found in numbers.values() if found.run is not None]
+    first = measured[0] if measured else None
+    known = [bound for found in numbers.values() for bound in (found.value, *(found.bounds or ()))]
+    several = len({level for level, _ in table.categories.get(row, {})}) > 1
+    return {
+        "task": row[0],
+        "label": table.label(row),
+        "group": bool(first and first.run and first.name in first.run.results["groups"]),
+        "better": table.better.get(row, True),
+        "scale": max(map(abs, known), default=1.0),
+        "cells": _cells(table.columns, numbers, folder),
+        "parts": [
+            {
+                "level": level,
+                "name": category,
+                "label": f"{level}: {category}" if several else category,
+                "cells": _cells(table.columns, found, folder, (level, category)),
+            }
+            for (level, category), found in table.categories.get(row, {}).items()
+        ],
+    }
+
+
+def _cells(
+    columns: Sequence[str], numbers: Mapping[str, ReleaseNumber], folder: Path, category: tuple[str, str] | None = None
+) -> list[dict[str, Any] | None]:
+    ranks = dict(ranked_columns(numbers))
+    return [_cell(numbers.get(name), ranks.get(name), folder, category) for name in columns]
+
+
+def _cell(
+    found: ReleaseNumber | None, rank: str | None, folder: Path, category: tuple[str, str] | None
+) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    cell: dict[str, Any] = {"v": found.value, "ours": found.ours}
+    optional = {
+        "at": list(found.bounds) if found.bounds else None,
+        "rank": rank,
+        "best": found.best or None,
+        "apart": "measured otherwise than the rest of its row: not ranked" if found.set_apart else None,
+        "flaw": found.flaw or None,
+        "verdict": found.verdict or None,
+        **(_of_run(found, found.run, folder, category) if found.run else {}),
+    }
+    return {**cell, **{name: value for name, value in optional.items() if value is not None}}
+
+
+def _of_run(found: ReleaseNumber, run: RecordedRun, folder: Path, category: tuple[str, str] | None) -> dict[str, Any]:
+    """Where a number's samples are, and what its run used."""
+    used, docs = (
+        run.results["run"].get("usage", {}),
+        sum(map(_docs, map(run.results["results"].get, run.spec["tasks"]))),
+    )
+    tokens = sum(used.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
+    return {
+        **_samples(found, run, folder, category),
+        "tokens": round(tokens / docs, 2) if tokens and docs else None,
+        "seconds": round(run.results["run"]["seconds"] / docs, 5)
+        if docs and run.results["run"].get("seconds")
+        else None,
+        "dollars": used.get("dollars"),
+        "parameters": run.results["run"].get("model", {}).get("parameters"),
+    }
+
+
+def _samples(found: ReleaseNumber, run: RecordedRun, folder: Path, category: tuple[str, str] | None) -> dict[str, str]:
+    """A link to the samples on the run's own page, where there is one, else the path of the folder."""
+    page = run.folder / "report.html"
+    if not page.is_file():
+        return {"where": str(run.folder)}
+    try:
+        beside = os.path.relpath(page, folder)
+    except ValueError:  # on another drive
+        return {"where": str(run.folder)}
+    stated = {"task": found.name} if found.name in run.spec["tasks"] else {}
+    if category is not None:
+        stated["category"] = shown_category(run.results.get("categories", {}).get(found.name, {}), *category)
+    return {"link": href(Path(beside)) + (f"#?{urlencode(stated)}" if stated else "")}
+
+
+def _runs(table: ReleaseTable) -> dict[str, list[RecordedRun]]:
+    """The runs of each column."""
+    found: dict[str, dict[int, RecordedRun]] = {name: {} for name in table.columns}
+    for numbers in table.rows.values():
+        for name, number in numbers.items():
+            if number.run is not None:
+                found[name][id(number.run)] = number.run
+    return {name: list(runs.values()) for name, runs in found.items()}
+
+
+def _facts(name: str, runs: Mapping[str, Sequence[RecordedRun]]) -> list[str]:
+    """What sets a column apart from others of the same model; empty where the model has one column."""
+    mine = runs[name]
+    if not mine:
+        return []
+    twins = [
+        other for column, found in runs.items() if column != name for other in found if other.model == mine[0].model
+    ]
+    if not twins:
+        return []
+    own, others = _settings(mine[0]), [_settings(run) for run in twins]
+    return [f"{what}: {value}" for what, value in own.items() if any(other.get(what) != value for other in others)]
+
+
+def _settings(run: RecordedRun) -> dict[str, str]:
+    model = {f"model {name}": str(value) for name, value in run.request.get("model_args", {}).items()}
+    stated = {
+        "prompt": "/".join(sorted(set(run.prompt_keys.values()))),
+        "chat template": "on" if run.results["run"].get("chat_template") else "off",
+        "system": str(run.results["run"].get("system_instruction") or "none"),
+        "seed": str(run.results["run"].get("seed")),
+        "limit": str(run.results["run"].get("limit") or "none"),
+        "mm-eval": str(run.results["run"].get("mm_eval")),
+    }
+    return {**stated, **model, "folder": run.folder.name}
+
+
+def _hole(table: ReleaseTable, column: str) -> str:
+    beginning = f"{column} has no numbers: "
+    return next((note.removeprefix(beginning) for note in table.notes if note.startswith(beginning)), "")
+
+
+def _docs(row: Mapping[str, Any] | None) -> int:
+    return int(row["n"]) if row else 0
