@@ -131,7 +131,17 @@ class Judged(Scorer):
                 note = "there is no verdict that could be read."
                 found.append(Number(MetricKey(metric.name, self.name), None, n=0, note=note))
                 self.notes.append(f"{self.label(metric.name)}: {note}")
+        if self.suffix:
+            self.notes = [self._of_this_judge(note) for note in self.notes]
         return [replace(each, key=replace(each.key, metric=f"{each.metric}{self.suffix}")) for each in found]
+
+    def _of_this_judge(self, note: str) -> str:
+        """A note on one of the metrics under the name that the metric has for a further judge."""
+        for metric in self.metrics or ():
+            plain = f"{MetricKey(metric.name, self.name)}:"
+            if note.startswith(plain):
+                return f"{self.label(metric.name)}:{note.removeprefix(plain)}"
+        return note
 
     def bounds(self, docs: Mapping[int, ReducedDoc]) -> list[float] | None:
         """[low, high]: the first metric with all docs without a verdict at the lowest, and at the highest one.
