@@ -17,13 +17,18 @@ if TYPE_CHECKING:
     from mm_eval.runs.release import ReleaseTable
 
 
+EXPORTS = ("inspect", "lm_eval", "lmms_eval", "eval_results")
+"""Formats of other tools. Each run is written into a folder, or a file of the hub."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
     parser.add_argument(
         "--format",
-        choices=("html", "md", "latex", "csv"),
+        choices=("html", "md", "latex", "csv", *EXPORTS),
         default="html",
-        help="html (default): report.html of one run, release.html of several; md, latex, csv: a table, which is printed",
+        help="html (default): report.html of one run, release.html of several; md, latex, csv: a table, which is printed; "
+        "inspect, lm_eval, lmms_eval: files that these tools read; eval_results: YAML for a model's repository on the hub",
     )
     add_option(parser, "against", "RUN", "report.html: another run's answers beside each sample, flips as a filter")
     parser.add_argument(
@@ -40,20 +45,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mix_judges", action="store_true", help="tables: rank numbers of different judges together (the notes say so)"
     )
     add_option(parser, "model_index", "FILE", "write the hub's model-index metadata to a file")
-    add_option(parser, "output", "FILE", "write the table to a file instead of printing it")
+    add_option(parser, "output", "FILE", "the file, or of an export the folder, to write to")
 
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.report import release
     from mm_eval.report.html import write_report
     from mm_eval.runs.recorded import RecordedRun
-    from mm_eval.runs.release import model_index, read_reference, release_table
+    from mm_eval.runs.release import read_reference, release_table
 
     runs, holes = _read(args.runs)
     if args.model_index:
         import yaml
 
+        from mm_eval.report.export.hub import model_index
+
         _write(args.model_index, yaml.safe_dump({"model-index": model_index(runs)}, sort_keys=False))
+    if args.format in EXPORTS:
+        for path in _export(runs, args.format, args.output):
+            say(path)
+        return 3 if holes else 0
     if args.format == "html" and len(runs) == 1:
         if args.output or args.reference or args.intervals or args.categories:
             what = "--output, --reference, --intervals and --categories are for tables."
@@ -79,11 +90,39 @@ def main(args: argparse.Namespace) -> int:
     return 3 if holes else 0
 
 
+def _export(runs: list[RecordedRun], kind: str, output: str | None) -> list[Path]:
+    """Writes the runs in the format of another tool, by default below export-FORMAT."""
+    import yaml
+
+    from mm_eval.report.export.harness import write_harness
+    from mm_eval.report.export.hub import eval_results
+    from mm_eval.report.export.inspect import write_inspect
+
+    folder, written = Path(output or f"export-{kind}"), list[Path]()
+    try:
+        for run in runs:
+            if kind == "inspect":
+                written += write_inspect(run, folder if len(runs) == 1 else folder / run.folder.name)
+            elif kind == "eval_results":
+                folder.mkdir(parents=True, exist_ok=True)
+                written.append(folder / f"{run.folder.name}.yaml")
+                written[-1].write_text(yaml.safe_dump(eval_results(run), sort_keys=False), encoding="utf-8")
+            else:
+                written += write_harness(run, folder, "lm_eval" if kind == "lm_eval" else "lmms_eval")
+    except OSError as error:
+        raise StoreError(f"the files can't be written: {error.strerror}.", where=str(folder)) from error
+    return written
+
+
 def _read(folders: list[str]) -> tuple[list[RecordedRun], dict[str, str]]:
-    """The runs with numbers, and {folder name: reason} of begun runs without. A single run must have numbers."""
+    """The runs with numbers, and {folder name: reason} of begun runs without. A single run must have numbers.
+
+    Pages among the folders are skipped: `runs/release/*` names release.html too.
+    """
     from mm_eval.runs.recorded import RecordedRun
 
     runs, holes = [], dict[str, str]()
+    folders = [each for each in folders if not (each.endswith(".html") and Path(each).is_file())] or folders
     for folder in folders:
         try:
             runs.append(RecordedRun.read(folder))

@@ -13,10 +13,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from mm_eval.arguments import is_number, shortly
-from mm_eval.catalog.schema import texts
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.runs.compare import headline_keys, number, signed
 from mm_eval.runs.estimates import estimates
@@ -50,7 +48,8 @@ class ReleaseNumber:
     """One number of a model: ours with its 95% interval, or reported.
 
     margin: half the interval; None where there is none, or where it is exact and has two unequal halves.
-    best: it shares the first rank of its row, and others are behind. verdict: whether a reported number matches. flaw: failed, missing or cut docs.
+    best: it shares the first rank of its row, and others are behind. verdict: whether a reported number matches.
+    flaw: failed, missing or cut docs.
     judges: {task: judge} of a judged number; judge: the one that a reported number names.
     set_apart: it was measured otherwise than the rest of its row (judge, prompt, docs), and is not ranked.
     rank: in its row, 1 for the first; models that can't be told apart share a rank. None where it is not ranked.
@@ -164,7 +163,7 @@ def release_table(
     if any(run.results["run"].get("sample") for run in runs):
         table.notes.append("Sample data, not the benchmarks: no result to publish.")
     for column, run in columns:
-        table.notes += [f"{column}, {name}: {part}, no result on a benchmark." for name, part in _parts(run).items()]
+        table.notes += [f"{column}, {name}: {part}, no result on a benchmark." for name, part in parts_of(run).items()]
     for column, run in columns:
         table.notes += [f"{column}, {said}" for said in warnings_of(run.results)]
         table.notes += notes_on_holes(column, run)
@@ -182,7 +181,7 @@ def release_table(
     return table
 
 
-def _parts(run: RecordedRun) -> dict[str, str]:
+def parts_of(run: RecordedRun) -> dict[str, str]:
     """{task: "60 of 420 docs"} where docs were left out."""
     return {name: f"{asked} of {every} docs" for name, (asked, every) in run.results["run"].get("in_part", {}).items()}
 
@@ -287,34 +286,3 @@ def _add_reported(table: ReleaseTable, entry: Reported) -> None:
         table.columns.append(entry.model)
     numbers[entry.model] = ReleaseNumber(entry.value, ours=False, judge=entry.judge)
     table.notes.append(f"{entry.model}, {rows[0][0]}: as reported, {entry.source}; not measured by us.")
-
-
-def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
-    """The `model-index` of a model card for the hub: an entry for each model, a result for each task."""
-    entries: dict[str, list[dict[str, Any]]] = {}
-    for run in runs:
-        for name, task in run.tasks.items():
-            config = run.results["configs"][name]
-            numbers = run.results["results"][name]
-            flaws = ["sample data"] if run.results["run"].get("sample") else []
-            flaws += [part for task_name, part in _parts(run).items() if task_name == name]
-            dataset = {
-                "name": f"{name} ({', '.join(flaws)})" if flaws else name,
-                "type": str(config.get("dataset_path")),
-                "split": config.get("test_split") or "validation",
-            }
-            if config.get("dataset_name"):
-                dataset["config"] = ", ".join(texts(config["dataset_name"]))
-            kind = "image-text-to-text" if config.get("doc_to_visual") else "text-generation"
-            metrics = [
-                {"type": key.split(",")[0], "name": _metric_name(run, name, key), "value": numbers[key]}
-                for key in headline_keys(task)
-                if isinstance(numbers.get(key), (int, float))
-            ]
-            entries.setdefault(run.model, []).append({"task": {"type": kind}, "dataset": dataset, "metrics": metrics})
-    return [{"name": model, "results": results} for model, results in entries.items()]
-
-
-def _metric_name(run: RecordedRun, task: str, key: str) -> str:
-    judge = judges_behind(run, task, key).get(task)
-    return key.removesuffix(",none") + (f" (judged by {judge.described()})" if judge else "")

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 import yaml
 
+from mm_eval.report.export.hub import model_index
 from mm_eval.report.release import as_csv, as_html, as_latex, as_markdown
 from mm_eval.report.safe import csv_cell
 from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release import model_index, read_reference, release_table
+from mm_eval.runs.release import read_reference, release_table
 
 REFERENCE = """
 reported:
@@ -177,7 +178,7 @@ def test_several_models_from_one_file_and_again(cli, tmp_path):
     assert f"page: {page}" in done.out and "A/report.html" in page.read_text()
     again = cli("run", "--config", path)
     assert again.out == done.out
-    table = cli("report", *sorted((tmp_path / "release").glob("*/")), "--format", "md")
+    table = cli("report", *sorted((tmp_path / "release").iterdir()), "--format", "md")
     assert table.out.startswith("| benchmark | A | B/7B |"), "the names of the file, which the folders remember"
     assert all(len(list((folder / "journal").iterdir())) == 1 for folder in (tmp_path / "release").glob("*/"))
 

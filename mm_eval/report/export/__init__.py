@@ -1,0 +1,6 @@
+"""A recorded run in the formats of other tools, which their own readers open.
+
+inspect    one log of inspect_ai for each task, for `inspect view`
+harness    the folders that lm-evaluation-harness and lmms-eval write
+hub        the model-index of a model card, and the hub's eval-results
+"""

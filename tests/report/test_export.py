@@ -1,0 +1,109 @@
+"""Exports of a run: each is read by the tool's own reader where that is installed, and by the hub's library always."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from huggingface_hub import parse_eval_result_entries
+
+from mm_eval.report.export.hub import eval_results
+from mm_eval.runs.recorded import RecordedRun
+
+
+@pytest.fixture
+def run(cli):
+    """MME with pictures, SEED-Bench's scored options, and text with two pipelines; one doc of MME has failed."""
+    ran = cli("--tasks", "mme,seedbench_ppl,gsm8k", "--limit", 4)
+    path = ran.folder / "samples" / "mme.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows[2].update(status="failed", error={"owner": "data", "what": "a picture can't be decoded"}, resps=[], scores={})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return ran
+
+
+def test_a_log_of_inspect_for_each_task(cli, run, tmp_path: Path) -> None:
+    done = cli("report", run.folder, "--format", "inspect", "--output", tmp_path / "logs")
+    assert done.code == 0
+    paths = [Path(line) for line in done.out.splitlines()]
+    assert [path.name.partition("_")[2] for path in paths] == ["mme.json", "seedbench_ppl.json", "gsm8k.json"]
+    logs = [json.loads(path.read_text()) for path in paths]
+    mme = logs[0]
+    assert mme["version"] == 2 and mme["eval"]["task"] == "mme" and len(mme["samples"]) == 4
+    first = mme["samples"][0]
+    assert first["input"][0]["content"][0]["image"].startswith("data:image/jpeg;base64,")
+    assert first["output"]["choices"][0]["message"]["content"].strip() in ("Yes", "No")
+    assert first["scores"]["mme_perception_score,none"] == {
+        "value": 1.0,
+        "answer": "Yes",
+        "explanation": "none: whole answer",
+    }
+    assert mme["samples"][2]["error"]["message"] == "a picture can't be decoded"
+    assert len(logs[1]["samples"][0]["choices"]) == 4
+    [score] = [score for score in mme["results"]["scores"] if score["name"] == "mme_perception_score,none"]
+    assert score["metrics"]["mean"]["value"] == run.results["results"]["mme"]["mme_perception_score,none"]
+
+
+def test_inspect_reads_its_logs(cli, run, tmp_path: Path) -> None:
+    log = pytest.importorskip("inspect_ai.log", reason="pip install inspect_ai")
+    for line in cli("report", run.folder, "--format", "inspect", "--output", tmp_path / "logs").out.splitlines():
+        read = log.read_eval_log(line)
+        assert read.status == "success" and len(read.samples) == 4
+
+
+@pytest.mark.parametrize(("layout", "results"), [("lm_eval", "results_*.json"), ("lmms_eval", "*_results.json")])
+def test_the_layout_of_the_harnesses(cli, run, tmp_path: Path, layout: str, results: str) -> None:
+    done = cli("report", run.folder, "--format", layout, "--output", tmp_path / "out")
+    folder = tmp_path / "out" / "tiny-llava"
+    [path] = folder.glob(results)
+    found = json.loads(path.read_text())
+    assert done.out.splitlines()[0] == str(path) and found["model_name"] == "tiny-llava"
+    own = run.results["results"]["gsm8k"]
+    assert found["results"]["gsm8k"]["exact_match,strict-match"] == own["exact_match,strict-match"]
+    assert found["n-shot"]["gsm8k"] == 5 and found["higher_is_better"]["gsm8k"] == {"exact_match": True}
+    [path] = folder.glob("*samples_gsm8k*")
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(row["doc_id"], row["filter"]) for row in rows[:2]] == [(0, "strict-match"), (0, "flexible-extract")]
+    assert len(rows) == 8 and rows[0]["metrics"] == ["exact_match"] and rows[0]["exact_match"] in (0.0, 1.0)
+    [path] = folder.glob("*samples_mme*")
+    assert [json.loads(line)["doc_id"] for line in path.read_text().splitlines()] == [0, 1, 3], (
+        "a failed doc has no row"
+    )
+    [path] = folder.glob("*samples_seedbench_ppl*")
+    row = json.loads(path.read_text().splitlines()[0])
+    assert len(row["arguments"]) == len(row["resps"]) == 4
+
+
+def test_lm_evals_own_table_shows_our_numbers(cli, run, tmp_path: Path) -> None:
+    utils = pytest.importorskip("lm_eval.utils", reason="pip install lm_eval")
+    names = cli("report", run.folder, "--format", "lm_eval", "--output", tmp_path / "out").out.splitlines()
+    latest = utils.get_latest_filename(utils.get_results_filenames(names))
+    table = utils.make_table(json.loads(Path(latest).read_text()))
+    [line] = [line for line in table.splitlines() if "mme_perception_score" in line]
+    assert f"{run.results['results']['mme']['mme_perception_score,none']:g}" in line
+
+
+def test_the_hub_reads_its_entries(cli, run, tmp_path: Path) -> None:
+    done = cli("report", run.folder, "--format", "eval_results", "--output", tmp_path / "hub")
+    entries = parse_eval_result_entries(yaml.safe_load(Path(done.out.strip()).read_text()))
+    by_task = {entry.task_id: entry for entry in entries}
+    assert by_task["mme"].dataset_id == "lmms-lab/MME" and "sample data" in by_task["mme"].notes
+    seed = run.results["results"]["seedbench_ppl"]
+    assert by_task["seedbench_ppl"].value in [
+        round(100 * value, 4) for key, value in seed.items() if key.endswith(",none")
+    ]
+    assert by_task["gsm8k"].dataset_revision is None or len(by_task["gsm8k"].dataset_revision) == 40
+
+
+def test_a_part_of_the_docs_says_so_to_the_hub(run) -> None:
+    notes = {entry["dataset"]["task_id"]: entry["notes"] for entry in eval_results(RecordedRun.read(run.folder))}
+    assert "4 of 420 docs" in notes["mme"]
+
+
+def test_several_runs_have_a_folder_each_and_a_bad_folder_is_said(cli, run, tmp_path: Path) -> None:
+    other = cli("--tasks", "mme", "--limit", 2, "--output_path", tmp_path / "other")
+    done = cli("report", run.folder, other.folder, "--format", "inspect", "--output", tmp_path / "logs")
+    assert {Path(line).parent.name for line in done.out.splitlines()} == {run.folder.name, "other"}
+    (tmp_path / "file").write_text("")
+    failed = cli("report", run.folder, "--format", "inspect", "--output", tmp_path / "file")
+    assert failed.code == 3 and "can't be written" in failed.err and "Traceback" not in failed.err
