@@ -14,7 +14,7 @@ ODD = "</script><script>window.attacked=1</script>|7B"
 
 
 @pytest.fixture(scope="session")
-def release(base, perfect, worse, dummy_run) -> Path:  # noqa: F811
+def release(base, perfect, worse, dummy_run) -> Path:
     runs = [RecordedRun.read(perfect, "good"), RecordedRun.read(worse, ODD), RecordedRun.read(dummy_run, "dummy")]
     reported = [Reported("good", "mme", "mme_perception_score", 1880.0, 30.0, "arXiv:1")]
     return write_release_page(base / "release.html", release_table(runs, reported, {"lost": "it was interrupted"}))
@@ -101,7 +101,7 @@ def test_nothing_is_cut_off(opened, release: Path, width: int, dark: bool) -> No
     assert browser.execute_script(f"return {cut}.length") == 0
 
 
-def test_six_models_by_thirty_benchmarks_load_and_filter_quickly(opened, base, perfect) -> None:  # noqa: F811
+def test_six_models_by_thirty_benchmarks_load_and_filter_quickly(opened, base, perfect) -> None:
     run = RecordedRun.read(perfect)
     table = release_table([run])
     [numbers] = [found for row, found in table.rows.items() if row[1] == "mme_perception_score"]
