@@ -115,10 +115,11 @@ class RunRequest:
         if unknown := sorted(stored.keys() - {each.name for each in fields(cls)}):
             what = f"the run was requested with {', '.join(unknown)}, which this version of mm-eval does not know."
             raise ConfigError(what, where="run.json", hint="Use the version that made it; results.json names it.")
-        lists = ("tasks", "judge", "judge_args")
-        return cls(
-            **{name: tuple(value) if name in lists and type(value) is list else value for name, value in stored.items()}
-        )
+        fields_of = dict(stored)
+        for name in ("tasks", "judge", "judge_args"):
+            if isinstance(fields_of.get(name), list):
+                fields_of[name] = tuple(fields_of[name])
+        return cls(**fields_of)
 
 
 MOST_DRAWS = 10_000_000
