@@ -115,7 +115,11 @@ class RunRequest:
         if unknown := sorted(stored.keys() - {each.name for each in fields(cls)}):
             what = f"the run was requested with {', '.join(unknown)}, which this version of mm-eval does not know."
             raise ConfigError(what, where="run.json", hint="Use the version that made it; results.json names it.")
-        return cls(**{**stored, "tasks": tuple(stored["tasks"])})
+        fields_of = dict(stored)
+        for name in ("tasks", "judge", "judge_args"):
+            if isinstance(fields_of.get(name), list):
+                fields_of[name] = tuple(fields_of[name])
+        return cls(**fields_of)
 
 
 MOST_DRAWS = 10_000_000
@@ -301,14 +305,17 @@ def as_command(request: RunRequest, verb: str = "") -> str:
     for each in fields(RunRequest):
         value = getattr(request, each.name)
         default = each.default_factory() if each.default_factory is not MISSING else each.default
-        if each.name in ("tasks", "prompt_blocks", "name") or value == default or value in ((), []):
+        if each.name in ("tasks", "prompt_blocks", "name", "judge", "judge_args") or value == default:
+            continue
+        if verb and "judge" in each.name:  # only a run, and `score`, ask judges
             continue
         name = COMMAND_NAMES.get(each.name, each.name)
         if name == "no_report" or value is True and RULES[each.name] is SWITCH:
             words.append(f"--{name}")
         else:
-            for item in value if isinstance(value, (list, tuple)) else [value]:
-                words += [f"--{name}", _as_text(item)]
+            words += [f"--{name}", _as_text(value)]
+    for adapter, args in request.judges if not verb else ():
+        words += ["--judge", adapter, *(["--judge_args", _as_text(args)] if args else [])]
     return shlex.join(words)
 
 

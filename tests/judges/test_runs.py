@@ -1,12 +1,14 @@
 """A judged run from answers to the number, with a scripted judge."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
 from mm_eval import evaluate
 from mm_eval.errors import ConfigError
+from mm_eval.request import RunRequest, as_command
 from tests.judges.conftest import JUDGE, NO_WAIT, TASK, UTILS
 from tests.judges.server import serving
 
@@ -345,3 +347,13 @@ def test_judged_runs_are_compared_and_reported(judged, server, tmp_path: Path) -
     assert compared.code == 0 and "judge_score" in compared.out, compared.out + compared.err
     table = judged.command("report", first.folder, second.folder, "--format", "md")
     assert table.code == 0, table.err
+
+
+def test_the_command_of_a_recorded_run_names_its_judges(judged, server) -> None:
+    ran = judged.with_server(server, "--judge", "replay", "--judge_args", replay(judged, []))
+    stored = json.loads((ran.folder / "run.json").read_text())["request"]
+    words = shlex.split(as_command(RunRequest.from_json(stored)))
+    first, second = (place for place, word in enumerate(words) if word == "--judge")
+    assert words[first + 1] == "openai" and words[second + 1] == "replay"
+    assert f"base_url={server.url}" in words[first + 3] and "verdicts.jsonl" in words[second + 3]
+    assert judged.command(*words[1:]).code == ran.code == 3, "the replayed judge has no verdicts"
