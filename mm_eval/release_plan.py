@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mm_eval.arguments import Rule, faults, shortly
 from mm_eval.errors import ConfigError, MMEvalError, ModelError, all_faults, raise_all
-from mm_eval.request import REQUEST_RULES, RULES, RunRequest, by_field, model_arguments, task_names
+from mm_eval.request import REQUEST_RULES, RULES, RunRequest, by_field, column_name, model_arguments, task_names
 
 if TYPE_CHECKING:
     from mm_eval.runs.recorded import RecordedRun
@@ -94,10 +94,10 @@ def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequ
 
 
 def _default_name(entry: Mapping[str, Any]) -> str:
-    """The last part of the checkpoint's name, else the adapter's name."""
+    """The last part of the checkpoint's name, else the adapter's name; and whether the model thinks, where that is stated."""
     args = entry.get("model_args") or {}
     named = args.get("pretrained") or args.get("model")
-    return Path(str(named)).name if named else str(entry["model"])
+    return column_name(Path(str(named)).name if named else str(entry["model"]), args)
 
 
 def check_models(requests: Mapping[str, RunRequest]) -> None:

@@ -30,6 +30,7 @@ VERBS = {
     "report": "report.html of a run, or a release table of several",
     "bundle": "copy the data sets of tasks to a data root, for a machine without network",
     "score": "score a run again from its journal, without the model",
+    "diagnose": "what went wrong in a run, with counts, examples and the command that mends it",
 }
 
 GARBAGE_AFTER = 50_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,10 @@ def render(report: Report) -> str:
         parts.append(warning)
     if results:
         parts.append(f"model: {run.get('model_name')}")
-        parts += [f"warning: {said}" for said in warnings_of(results)]
+        warnings = warnings_of(results)
+        parts += [f"warning: {said}" for said in warnings]
+        if warnings:
+            parts.append(f"`mm-eval diagnose {shlex.quote(str(report.folder))}` says what went wrong and what to try")
         chosen = levels_shown(results, report.order, report.categories)
         parts += ["", *table(results, report.order, chosen).split("\n"), ""]
         parts += [*_footer(results, chosen), *hidden_categories(results, chosen)]

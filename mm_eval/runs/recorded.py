@@ -20,6 +20,7 @@ from mm_eval.catalog.group_metric import GroupMetric
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.paired import Estimate, estimate, with_stderr
+from mm_eval.request import column_name
 from mm_eval.types import MetricKey
 
 if TYPE_CHECKING:
@@ -133,13 +134,13 @@ class RecordedRun:
 
     @property
     def model(self) -> str:
-        """The model's name in tables: that in a release file, else of the checkpoint, else of the adapter."""
+        """The model's name in tables: that in a release file, else that of the checkpoint or adapter, with whether it thinks."""
         if name := self.name or self.request.get("name"):
             return str(name)
         run = self.results["run"]
         args = self.request.get("model_args") or {}
         named = args.get("pretrained") or args.get("model") or args.get("path")
-        return str(Path(str(named)).name if named else run.get("model_name"))
+        return column_name(str(Path(str(named)).name if named else run.get("model_name")), args)
 
     @property
     def prompt_keys(self) -> dict[str, str]:

@@ -149,7 +149,7 @@ def test_09_a_full_disk_stops_the_run_with_exit_3_and_a_resume_completes_it(tmp_
     limited = (
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (6000, resource.RLIM_INFINITY))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (7000, resource.RLIM_INFINITY))\n"
         "from mm_eval.cli import main\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )

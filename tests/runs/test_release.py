@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -92,6 +93,24 @@ def test_a_table_written_as_html_is_a_page(cli, perfect, worse, tmp_path):
 
 def test_runs_of_one_model_are_one_column_where_they_do_not_overlap(perfect, worse):
     assert release_table([RecordedRun.read(perfect, "m"), RecordedRun.read(worse, "m")]).columns == ["m", "m (default)"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "column"),
+    [
+        ({"enable_thinking": False}, "tiny (no thinking)"),
+        ('{"enable_thinking": true}', "tiny (thinking)"),
+        ({"thinking": True}, "tiny (thinking)"),
+        ({"enable_thinking": "auto"}, "tiny"),
+        (None, "tiny"),
+    ],
+)
+def test_a_model_that_thinks_has_a_column_of_its_own(perfect, variables, column):
+    run = RecordedRun.read(perfect)
+    args = {"pretrained": "org/tiny", "chat_template_kwargs": variables}
+    thinking = replace(run, request={**run.request, "name": None, "model_args": args})
+    plain = replace(run, request={**run.request, "name": "other"})
+    assert release_table([thinking, plain]).columns == [column, "other"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,208 @@
+"""`mm-eval diagnose`: each fault is found, counted, shown with examples, and the command that it names can be run."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from mm_eval.request import RunRequest, as_command
+from mm_eval.runs.answer_forms import Answered, form_of, script
+from mm_eval.runs.diagnose import SHOWN, diagnose, picked
+from mm_eval.runs.recorded import RecordedRun
+
+ASKED = "Is there a red cross in this image? Please answer yes or no."
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "cut", "form"),
+    [
+        ("Yes", ("letter",), False, None),
+        ("The answer is no, there is no picture of a dog here.", ("negation",), False, None),
+        (" \n", ("unparsed",), False, "empty"),
+        ("<think>Let me see", ("truncated",), True, "thinking"),
+        ("It is " * 40, ("unparsed",), True, "truncated"),
+        ("Yes\nUSER: Is there a dog?\nASSISTANT: No", ("first",), False, "dialogue"),
+        ("Yes<|im_start|>user", ("first",), False, "dialogue"),
+        ("I'm sorry, but I can't assist with that.", ("unparsed",), False, "refusal"),
+        ("I cannot see any image.", ("negation",), False, "refusal"),
+        ("As an AI language model, I have no eyes.", ("unparsed",), False, "refusal"),
+        ("No image was provided.", ("negation",), False, "refusal"),
+        ("抱歉，我无法看到图片。", ("unparsed",), False, "refusal"),
+        ("图片里面有一个红色的十字形状", ("unparsed",), False, "script"),
+        ("На картинке красный крест.", ("unparsed",), False, "script"),
+        ("One sees a field " + "with many things " * 10, ("unparsed",), False, "explanation"),
+        ("maybe", ("unparsed",), False, "unparsed"),
+        ("maybe", ("unparsed", "letter"), False, None),
+        ("any text", (), False, None),
+    ],
+)
+def test_the_form_of_an_answer(text: str, rules: tuple[str, ...], cut: bool, form: str | None) -> None:
+    found = form_of(Answered(text, rules, cut, ASKED))
+    assert (found and found.name) == form
+
+
+def test_a_chinese_question_may_be_answered_in_chinese() -> None:
+    asked = "图片里面有没有一个红色的十字形状？请回答是或否。"
+    assert form_of(Answered("图片里面有一个红色的十字形状", ("word",), False, asked)) is None
+    assert script("B. 42") == "" and script("שלום עולם שלום") == "HEBREW"
+
+
+def replayed(cli, tmp_path: Path, answers: list[str], task: str = "mme", name: str = "run"):
+    file = tmp_path / f"{name}.jsonl"
+    rows = [{"task": task, "doc_id": n, "resps": [answer]} for n, answer in enumerate(answers)]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    common = (
+        "--tasks",
+        task,
+        "--sample",
+        "--limit",
+        len(answers),
+        "--model",
+        "replay",
+        "--output_path",
+        tmp_path / name,
+    )
+    return cli(*common, "--model_args", f"path={file}")
+
+
+def right_answers(cli, tmp_path: Path, task: str, docs: int) -> list[str]:
+    ran = cli(
+        "--tasks", task, "--limit", docs, "--model", "dummy", "--sample", "--output_path", tmp_path / f"of-{task}"
+    )
+    return [str(row["target"]) for row in ran.samples(task)]
+
+
+def kinds(folder: Path) -> dict[str, tuple[int, int]]:
+    return {each.kind: (each.docs, each.of) for each in diagnose(RecordedRun.read(folder))}
+
+
+def test_nothing_odd_is_said_in_words(cli, tmp_path: Path) -> None:
+    right = right_answers(cli, tmp_path, "mme", 30)
+    ran = replayed(cli, tmp_path, right)
+    assert kinds(ran.folder) == {}
+    said = cli("diagnose", ran.folder)
+    assert said.code == 0 and "Nothing odd was found" in said.out and "diagnose" not in ran.out
+
+
+def test_answers_by_form_with_examples_and_a_command(cli, tmp_path: Path) -> None:
+    right = right_answers(cli, tmp_path, "mme", 30)
+    odd = ["", "I'm sorry, I can't help.", "maybe", "maybe", "perhaps", "maybe", "who knows", "Yes\nUSER: and a dog?"]
+    ran = replayed(cli, tmp_path, odd + right[len(odd) :])
+    found = kinds(ran.folder)
+    assert found == {"unparsed": (5, 30), "empty": (1, 30), "refusal": (1, 30), "dialogue": (1, 30)}
+    assert f"`mm-eval diagnose {ran.folder}` says" in ran.out
+    said = cli("diagnose", ran.folder).out
+    assert "the answers to 5 of 30 docs are in a form that the task's rules do not read" in said
+    assert [f"doc {n}:" in said for n in (0, 1, 2, 4, 6, 7)] == [True] * 6, "unlike answers are shown first"
+    assert "doc 3:" not in said and "likely: " in said
+    assert said.count("--keys default,qwen_vl") == 1
+    stated = json.loads(cli("diagnose", ran.folder, "--format", "json").out)
+    assert [each["kind"] for each in stated["findings"]][0] == "unparsed"
+    assert all(len(each["examples"]) <= SHOWN for each in stated["findings"])
+
+
+def test_a_yes_bias_and_answers_no_better_than_chance(cli, tmp_path: Path) -> None:
+    right = right_answers(cli, tmp_path, "mme", 60)
+    always = replayed(cli, tmp_path, ["Yes"] * 60, name="always")
+    assert set(kinds(always.folder)) == {"bias", "chance"} and kinds(always.folder)["bias"] == (60, 60)
+    [bias] = [each for each in diagnose(RecordedRun.read(always.folder)) if each.kind == "bias"]
+    assert bias.said == f"60 of 60 answers are yes, which is right for {right.count('Yes')}"
+    assert all(right[each.doc_id] == "No" for each in bias.examples)
+    some_wrong = ["No" if n % 6 == 0 else answer for n, answer in enumerate(right)]
+    assert kinds(replayed(cli, tmp_path, some_wrong, name="some").folder) == {}, "ten wrong answers are no bias"
+
+
+def test_a_letter_bias(cli, tmp_path: Path) -> None:
+    right = right_answers(cli, tmp_path, "seedbench", 80)
+    answers = ["C" if n % 2 else answer for n, answer in enumerate(right)]
+    found = kinds(replayed(cli, tmp_path, answers, "seedbench").folder)
+    assert "bias" in found and "chance" not in found
+
+
+def test_a_low_category(cli, tmp_path: Path) -> None:
+    ran = cli("--tasks", "seedbench", "--model", "dummy", "--sample", "--output_path", tmp_path / "of")
+    rows = ran.samples("seedbench")
+    low = rows[0]["categories"]["question type"][0]
+    answers = [
+        ("B" if row["target"] == "A" else "A") if row["categories"]["question type"] == [low] else row["target"]
+        for row in rows
+    ]
+    findings = diagnose(RecordedRun.read(replayed(cli, tmp_path, answers, "seedbench").folder))
+    [found] = [each for each in findings if each.kind == "low category"]
+    assert found.said.startswith(f"{low} (question type) has") and "0.000" in found.said and "1.000" in found.said
+    assert {rows[each.doc_id]["categories"]["question type"][0] for each in found.examples} == {low}
+
+
+def test_truncated_answers_and_cut_prompts_and_a_missing_template(cli, tmp_path: Path) -> None:
+    ran = cli("--tasks", "gsm8k", "--limit", 3, "--model", "tiny-llava", "--gen_kwargs", "max_new_tokens=2")
+    [found] = [each for each in diagnose(RecordedRun.read(ran.folder)) if each.kind == "truncated"]
+    assert (found.docs, found.of) == (3, 3) and "max_new_tokens=8" in found.mend
+    plain = cli("--tasks", "mme", "--limit", 3, "--apply_chat_template", "false", "--output_path", tmp_path / "plain")
+    [bare] = [each for each in diagnose(RecordedRun.read(plain.folder)) if each.kind == "no template"]
+    assert "--apply_chat_template true" in bare.mend
+    long = cli("--tasks", "gsm8k", "--limit", 30, "--model", "tiny-llava", "--output_path", tmp_path / "long")
+    [cut] = [each for each in diagnose(RecordedRun.read(long.folder)) if each.kind == "cut prompt"]
+    assert cut.docs == long.results["results"]["gsm8k"]["cut"] > 0
+
+
+def test_failed_docs_are_grouped_by_their_reason(cli, tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_text("\n".join(json.dumps({"task": "mme", "doc_id": n, "resps": ["Yes"]}) for n in range(5)))
+    ran = cli("--tasks", "mme", "--sample", "--limit", 9, "--model", "replay", "--model_args", f"path={file}")
+    assert ran.code == 3
+    [failed] = [each for each in diagnose(RecordedRun.read(ran.folder)) if each.kind == "failed"]
+    assert (failed.docs, failed.of) == (4, 9) and str(ran.folder) in failed.mend
+
+
+def test_every_command_that_is_named_can_be_run(cli, tmp_path: Path) -> None:
+    odd = ["", "maybe", "I'm sorry, I can't help."] * 4
+    ran = cli("--tasks", "mme,gsm8k", "--limit", 3, "--gen_kwargs", "max_new_tokens=2", "--seed", 5)
+    folders = [ran.folder, replayed(cli, tmp_path, odd, name="odd").folder]
+    commands = {each.mend for folder in folders for each in diagnose(RecordedRun.read(folder))}
+    assert len(commands) >= 4 and all(command.startswith("mm-eval ") for command in commands)
+    for number, command in enumerate(sorted(commands)):
+        words = shlex.split(command)[1:]
+        more = [] if words[0] == "show" else ["--output_path", tmp_path / f"again-{number}"]
+        assert cli(*words, *more).code == 0, command
+
+
+def test_a_request_as_a_command() -> None:
+    request = RunRequest(
+        ("mme", "gsm8k"),
+        "hf",
+        {"pretrained": "org/name", "chat_template_kwargs": '{"enable_thinking": false}'},
+        chat_template=False,
+        sample=True,
+        report=False,
+        limit=0.5,
+        gen_kwargs={"until": ["\n"]},
+    )
+    words = shlex.split(as_command(request))
+    assert words[:5] == ["mm-eval", "--tasks", "mme,gsm8k", "--model", "hf"]
+    assert json.loads(words[words.index("--model_args") + 1])["pretrained"] == "org/name"
+    assert words[words.index("--apply_chat_template") + 1] == "false" and "--sample" in words and "--no_report" in words
+    assert json.loads(words[words.index("--gen_kwargs") + 1]) == {"until": ["\n"]} and "--seed" not in words
+
+
+@pytest.mark.parametrize(
+    ("target", "read", "pair"),
+    [
+        ("Yes", "no", ("yes", "no")),
+        ("(B)", "b.", ("B", "B")),
+        ("B", "yes", None),
+        ("42", "42", None),
+        ("A", None, None),
+    ],
+)
+def test_what_was_picked(target: str, read: str | None, pair: tuple[str, str] | None) -> None:
+    assert picked({"target": target, "resps": [""], "filtered_resps": {"none": [read]}}) == pair
+
+
+def test_the_choice_with_the_highest_log_likelihood_was_picked() -> None:
+    row = {"target": 2, "choices": [" a", " b", " c"], "resps": [[-3.0, False], [-1.0, True], [-2.0, False]]}
+    assert picked(row) == ("C", "B")
+
+
+def test_a_folder_without_a_run(cli, tmp_path: Path) -> None:
+    assert cli("diagnose", tmp_path).code == 2
