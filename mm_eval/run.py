@@ -28,7 +28,7 @@ from mm_eval.notes import notes_of, problems_of
 from mm_eval.pending import find_pending
 from mm_eval.prepare import OpenedTasks, Prepared, prepare, prepare_from_spec
 from mm_eval.report.html import write_report
-from mm_eval.report.thumbnails import Media, pictures_of, write_thumbnails
+from mm_eval.report.thumbnails import Media, pictures_of, thumbnails_of_requests, write_thumbnails
 from mm_eval.request import DEFAULT_MODEL, RunRequest, failure_limit
 from mm_eval.runs.recorded import RecordedRun, sample_name
 from mm_eval.runs.results import assemble, environment
@@ -157,7 +157,8 @@ def _answer(
     signs = Signs(folder.path, launch, own, outcome.counts)
     progress.start("answering", pending.share)
     with StopSignal().listening() as stop:
-        with signs.given(), _open_cache(prepared) as cache, closing(_open_journal(folder)) as journal:
+        media = _thumbnails(prepared, folder, own)
+        with signs.given(), media, _open_cache(prepared) as cache, closing(_open_journal(folder)) as journal:
             elsewhere = signs.failed_elsewhere
             asker = Asker(prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere)
             asker.ask(in_cheapest_order(pending.instances()))
@@ -181,6 +182,14 @@ def _read_journal(folder: RunFolder) -> JournalState:
 def _open_cache(prepared: Prepared) -> AbstractContextManager[AnswerCache | None]:
     path = prepared.request.use_cache
     return nullcontext() if path is None else closing(AnswerCache(Path(path), prepared.model))
+
+
+def _thumbnails(prepared: Prepared, folder: RunFolder, own: Processes) -> AbstractContextManager[None]:
+    """Makes the page's thumbnails from the pictures of the requests, where one process makes them all."""
+    request = prepared.request
+    if not request.report or request.predict_only or own.count > 1:
+        return nullcontext()
+    return thumbnails_of_requests(folder.path, prepared.tasks.values())
 
 
 def _open_journal(folder: RunFolder) -> Journal:

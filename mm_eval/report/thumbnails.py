@@ -3,12 +3,13 @@
     media/thumbnails.jsonl  the first `PACKED` bytes, which pages contain themselves: {"digest": ..., "jpeg": base64}
     media/ab/<digest>.jpg   the others, which pages load from beside them
 
-Most are in one file, since a file system can take a millisecond to make each small one. All of it can be made again from the
-docs after a run, so that no answer waits for a thumbnail.
+Most are in one file, since a file system can take a millisecond to make each small one.
 
-Most tasks show a picture as it is stored. Such a picture is not decoded a second time: where `doc_to_visual` returns the
-stored JPEG without having decoded it, the file itself is the thumbnail if it is small; else it is decoded at a fraction of
-its size. 1,000 pictures of 336 x 336 cost 0.2 CPU seconds this way, and 3 with all of them decoded, hashed, resized and encoded.
+Most thumbnails are made while the model answers, from the pictures that are decoded for the requests (`thumbnails_of_requests`).
+All can be made again from the docs after a run (`write_thumbnails`): of answers from an earlier launch or another process, and
+where the first way failed. Most tasks show a picture as it is stored. Such a picture is then not decoded whole: where
+`doc_to_visual` returns the stored JPEG without having decoded it, it is decoded at a fraction of its size. In both ways a small
+JPEG is its own thumbnail.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -31,7 +32,7 @@ from mm_eval.errors import DataError, MMEvalError
 from mm_eval.files import write_atomic
 from mm_eval.report.safe import href
 from mm_eval.task.decode import check_size, decoding, open_picture
-from mm_eval.task.media import picture_digest
+from mm_eval.task.media import own_file, picture_digest
 from mm_eval.task.task import PromptStyle, Task
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ Wanted = tuple[int, list[str]]
 """A doc id, and the digests of the pictures that its prompt showed."""
 
 SIDE = 320
-"""Pixels of the longer side: a sharp picture at the width of a phone, in 5 to 15 KB."""
+"""Pixels of the longer side, as nearly as a division gives them (213 to 479): sharp at the width of a phone, in 5 to 15 KB."""
 AS_IT_IS = (480, 24 * 1024)
 """Pixels of the longer side and bytes up to which a stored JPEG is its own thumbnail."""
 ORIENTATION = 0x0112
@@ -56,6 +57,36 @@ def pictures_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Wanted]:
     for row in rows:
         if row.get("images"):
             yield row["doc_id"], row["images"]
+
+
+@contextmanager
+def thumbnails_of_requests(folder: Path, tasks: Iterable[Task]) -> Iterator[None]:
+    """Inside, the pictures of requests become thumbnails as they are decoded. A failure ends that, and nothing else."""
+    tasks, failed = list(tasks), False
+    media = Media(folder)
+
+    def seen(digest: str, picture: Image) -> None:
+        nonlocal failed
+        try:
+            if not failed and digest not in media:
+                media.add(digest, _of_decoded(picture))
+        except Exception:  # whatever it is, the answer comes first
+            failed = True
+
+    try:
+        media.__enter__()
+    except Exception:
+        failed = True
+    for task in tasks:
+        task.seen = seen
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.seen = None
+        failed, was_broken = True, failed
+        with suppress(Exception):
+            media.__exit__(OSError if was_broken else None, None, None)
 
 
 def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Iterable[Wanted]) -> int:
@@ -131,6 +162,7 @@ class Media:
     def add(self, digest: str, jpeg: bytes) -> None:
         """Adds a new thumbnail."""
         line = json.dumps({"digest": digest, "jpeg": base64.b64encode(jpeg).decode()}).encode() + b"\n"
+        self._added.add(digest)
         if self._bytes + len(line) > PACKED:
             write_atomic(self._loose(digest), jpeg, durable=False)
             return
@@ -140,7 +172,6 @@ class Media:
                 shutil.copyfile(self._path, self._beside)
             self._new = self._beside.open("ab")
         self._new.write(line)
-        self._added.add(digest)
         self._bytes += len(line)
 
     def _loose(self, digest: str) -> Path:
@@ -199,10 +230,21 @@ def _stored(value: Any) -> Any:
 def _write_stored(media: Media, digest: str, picture: StoredJpeg) -> int:
     if digest in media:
         return 0
-    side, size = AS_IT_IS
-    small = max(picture.size) <= side and len(picture.content) <= size and "exif" not in picture.info
-    media.add(digest, picture.content if small else _encoded(picture))
+    media.add(digest, picture.content if _is_small(picture, picture.content) else _encoded(picture))
     return 1
+
+
+def _of_decoded(picture: Image) -> bytes:
+    """The thumbnail of a picture that is decoded already."""
+    file = own_file(picture)
+    return file if file is not None and _is_small(picture, file) else _encoded(picture)
+
+
+def _is_small(picture: Image, file: bytes) -> bool:
+    """Whether a picture's file is its own thumbnail."""
+    side, size = AS_IT_IS
+    is_jpeg = file.startswith(b"\xff\xd8")
+    return is_jpeg and max(picture.size) <= side and len(file) <= size and "exif" not in picture.info
 
 
 def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, digests: list[str]) -> int:
@@ -211,15 +253,25 @@ def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, di
     for picture in pictures:
         digest = picture_digest(picture)
         if digest in digests and digest not in media:
-            media.add(digest, _encoded(picture.copy()))
+            media.add(digest, _of_decoded(picture))
             made += 1
     return made
 
 
 def _encoded(picture: Image) -> bytes:
-    """A small JPEG of a picture. The picture is changed; if it is not decoded yet, it is decoded at a fraction of its size."""
-    picture.thumbnail((SIDE, SIDE))
-    picture.info.clear()
+    """A small JPEG of a picture. One that is not decoded yet is decoded at a fraction of its size.
+
+    The picture is divided by a whole number, which costs a tenth of scaling it to a certain size.
+    """
+    divisor, (width, height) = _divisor(picture), picture.size
+    picture.draft("RGB", (max(1, width // divisor), max(1, height // divisor)))
+    divisor = _divisor(picture)
+    small = picture.reduce(divisor) if divisor > 1 else picture.copy()
+    small.info.clear()
     file = io.BytesIO()
-    picture.save(file, "JPEG", quality=80)
+    small.save(file, "JPEG", quality=80)
     return file.getvalue()
+
+
+def _divisor(picture: Image) -> int:
+    return max(1, round(max(picture.size) / SIDE))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mm_eval.errors import DataError
-from mm_eval.task.decode import PixelCount, decoding, open_picture, reset_pillow
+from mm_eval.task.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, open_picture, reset_pillow
 from mm_eval.task.media import Places, decoded, inner_feature, media_of, without_media
 from mm_eval.types import Doc
 
@@ -98,15 +98,15 @@ class Docs:
                     keys[doc_id] = digest.hexdigest()
         return keys
 
-    def full(self, doc_id: int) -> Doc:
-        """The whole doc with its pictures decoded. DataError if one can't be."""
+    def full(self, doc_id: int, most: int = MOST_PIXELS_OF_A_DOC) -> Doc:
+        """The whole doc with its pictures decoded. DataError if one can't be, or if they have more than `most` pixels."""
         where = f"{self.where} doc {doc_id}"
         with decoding(where):
             if not self._decodes:
                 reset_pillow()  # `datasets` decodes: there may be video or audio
                 return dict(self.rows[doc_id])
             [row] = self._stored[doc_id].to_pylist()
-            count = PixelCount()
+            count = PixelCount(most)
             try:
                 return {name: decoded(self._features[name], value, self.places, count) for name, value in row.items()}
             except DataError as error:
