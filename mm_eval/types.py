@@ -145,7 +145,7 @@ def token_counts(usage: Any) -> dict[str, int]:
     >>> token_counts({"prompt_tokens": 7, "completion_tokens": 10**400, "image_tokens": "3"})
     {'prompt_tokens': 7}
     """
-    if not isinstance(usage, Mapping):
+    if not usage or not isinstance(usage, Mapping):
         return {}
     counts = {name: int(n) for name, n in usage.items() if isinstance(n, Integral) and not isinstance(n, bool)}
     return {name: count for name, count in counts.items() if 0 <= count <= MOST_TOKENS}

@@ -35,6 +35,7 @@ from typing import Any
 
 from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError, StoreError
 from mm_eval.files import read_regular, sync, sync_folder, write_all
+from mm_eval.json_text import encoder
 from mm_eval.types import Answer, LLOutput, Slot, token_counts
 
 log = logging.getLogger(__name__)
@@ -138,7 +139,7 @@ def _answer_of(record: Mapping[str, Any]) -> Answer | None:
     return Answer(output, truncated, _NO_USAGE, attempts, cut, record["key"], images, turn_pictures, error)
 
 
-_line = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+_line = encoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
