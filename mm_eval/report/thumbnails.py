@@ -49,9 +49,9 @@ SIDE = 320
 AS_IT_IS = (480, 24 * 1024)
 """Pixels of the longer side and bytes up to which a stored JPEG is its own thumbnail."""
 ORIENTATION = 0x0112
-LINE, JPEG = re.compile(rb'\{"digest": "(\w{64})", "jpeg": "'), re.compile(rb'([\w+/=]*)"\}\n')
-"""The beginning and the end of a line of the pack: JSON in one way to write it, of which the digest is read without the rest."""
-LINE_START = len('{"digest": "", "jpeg": "') + 64
+LINE = re.compile(rb'\{"digest": "(\w{64})", "jpeg": "')
+"""The beginning of a line of the pack: JSON in one way to write it, whose parts are found without reading all of it."""
+LINE_START, LINE_END = len('{"digest": "", "jpeg": "') + 64, len('"}\n')
 PACKED = 32 * 2**20
 """Bytes of thumbnails, as base64, that the pages of a run contain themselves: about 2,000 thumbnails."""
 
@@ -159,8 +159,7 @@ class Media:
         """The address of a thumbnail in a page in `page_folder`: a data URL, or a path; None if it was not there at the start."""
         if self._pack is not None and digest in self._places:
             self._pack.seek(self._places[digest])
-            jpeg = JPEG.fullmatch(self._pack.readline(), LINE_START)
-            return f"data:image/jpeg;base64,{jpeg[1].decode()}" if jpeg else None
+            return f"data:image/jpeg;base64,{self._pack.readline()[LINE_START:-LINE_END].decode(errors='replace')}"
         path = self._loose(digest)
         return href(Path(os.path.relpath(path, page_folder))) if path.exists() else None
 
