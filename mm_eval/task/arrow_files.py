@@ -26,6 +26,8 @@ from mm_eval.task.undeclared import undeclared_pictures
 
 IN_MEMORY = 64 * 2**20
 """Bytes of rows up to which they are held in memory."""
+VERSION = 1
+"""Of the arrow files in the cache; to be raised when the same files would give other record batches."""
 BATCH, PICTURE_BATCH = 1000, 100
 """The rows of a record batch of `datasets`; the second is that of tables with a column of pictures or bytes."""
 JSON_CHUNK = 10 * 2**20
@@ -79,7 +81,7 @@ def _mapped(source: _Parquet | _JsonLines, paths: Sequence[Path]) -> list[Any]:
     """The record batches, mapped from an arrow file in the cache, which the first process writes."""
     import pyarrow as pa
 
-    state = hashlib.sha256(source.schema.to_string(show_schema_metadata=False).encode())
+    state = hashlib.sha256(f"{VERSION} {source.schema.to_string(show_schema_metadata=False)}".encode())
     for path in paths:
         state.update(file_digest(path).encode())
     file = datasets_cache() / "mm-eval-rows" / f"{state.hexdigest()[:32]}-{source.rows_a_batch}.arrow"

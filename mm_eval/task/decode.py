@@ -165,10 +165,10 @@ def check_size(picture: Image) -> None:
 
 
 class PixelCount:
-    """Adds up the pixels of a doc's pictures before they are decoded. most: the limit."""
+    """Adds up the pixels of a doc's pictures before they are decoded. most: the limit, by default `MOST_PIXELS_OF_A_DOC`."""
 
-    def __init__(self, most: int = MOST_PIXELS_OF_A_DOC) -> None:
-        self.pixels, self.most = 0, most
+    def __init__(self, most: int | None = None) -> None:
+        self.pixels, self.most = 0, MOST_PIXELS_OF_A_DOC if most is None else most
 
     def add(self, picture: Image) -> None:
         """Raises ValueError if the doc has more pixels than the limit."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mm_eval.errors import DataError
-from mm_eval.task.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, open_picture, reset_pillow
+from mm_eval.task.decode import PixelCount, decoding, open_picture, reset_pillow
 from mm_eval.task.media import Places, decoded, inner_feature, media_of, without_media
 from mm_eval.types import Doc
 
@@ -45,7 +45,7 @@ class Docs:
     )  # columns of records with pictures among texts
     _texts: Any = field(init=False, default=None, repr=False)
     _stored: Any = field(init=False, default=None, repr=False)
-    _decodes: bool = field(init=False, default=False, repr=False)
+    decodes: bool = field(init=False, default=False, repr=False)  # the rows have pictures, and no other media
     _features: Any = field(init=False, default=None, repr=False)  # `datasets` copies them at each access
 
     def __post_init__(self) -> None:
@@ -55,7 +55,7 @@ class Docs:
         self.media_columns = tuple(name for name in media if name not in self._records)
         self._texts = self.rows.remove_columns(list(media)) if media else self.rows
         self._stored = self.rows.with_format("arrow") if media else None
-        self._decodes = bool(media) and all(names == {"Image"} for names in media.values())
+        self.decodes = bool(media) and all(names == {"Image"} for names in media.values())
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -98,11 +98,11 @@ class Docs:
                     keys[doc_id] = digest.hexdigest()
         return keys
 
-    def full(self, doc_id: int, most: int = MOST_PIXELS_OF_A_DOC) -> Doc:
+    def full(self, doc_id: int, most: int | None = None) -> Doc:
         """The whole doc with its pictures decoded. DataError if one can't be, or if they have more than `most` pixels."""
         where = f"{self.where} doc {doc_id}"
         with decoding(where):
-            if not self._decodes:
+            if not self.decodes:
                 reset_pillow()  # `datasets` decodes: there may be video or audio
                 return dict(self.rows[doc_id])
             [row] = self._stored[doc_id].to_pylist()

@@ -119,7 +119,7 @@ class Task:
             and the instances have no pictures.
         A doc whose text or pictures can't be read gives instances with that error.
         """
-        decodes = self.has_pictures and turn_pictures is None
+        decodes = self.has_pictures and turn_pictures is None and self.docs.decodes
         with decoded_ahead(self.docs.full, doc_ids if decodes else ()) as ahead:
             for doc_id, doc in self.docs.texts(list(doc_ids)):
                 try:
