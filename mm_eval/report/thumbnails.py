@@ -65,7 +65,10 @@ def pictures_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Wanted]:
 
 @contextmanager
 def thumbnails_of_requests(folder: Path, tasks: Iterable[Task]) -> Iterator[None]:
-    """Inside, the pictures of requests become thumbnails as they are decoded. A failure ends that, and nothing else."""
+    """Inside, the pictures of requests become thumbnails as they are decoded. A failure ends that, and nothing else.
+
+    They are put in place by the next `Media` of this process, the one that the page is written with.
+    """
     tasks, failed = list(tasks), False
     media = Media(folder)
 
@@ -88,9 +91,9 @@ def thumbnails_of_requests(folder: Path, tasks: Iterable[Task]) -> Iterator[None
     finally:
         for task in tasks:
             task.seen = None
-        failed, was_broken = True, failed
+        whole, failed = not failed, True
         with suppress(Exception):
-            media.__exit__(OSError if was_broken else None, None, None)
+            media.hold() if whole else media.__exit__(OSError, None, None)
 
 
 def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Iterable[Wanted]) -> int:
@@ -120,7 +123,8 @@ def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Itera
 class Media:
     """The thumbnails of a run folder, read and added inside a with-block; at its end the added ones are in place.
 
-    Unreadable lines of the pack are ignored. After an error in the block the pack is unchanged.
+    Unreadable lines of the pack are ignored. After an error in the block the pack is unchanged. After `hold`, the next one of
+    this process for this folder goes on with what was added.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -140,7 +144,31 @@ class Media:
                 if found := LINE.match(line):
                     self._places[found[1].decode()] = self._bytes
                 self._bytes += len(line)
+        with suppress(OSError):
+            self._go_on()
         return self
+
+    def hold(self) -> None:
+        """Ends this one without putting in place what it added."""
+        for pack in (self._pack, self._new):
+            if pack is not None:
+                pack.close()
+
+    def _go_on(self) -> None:
+        """Takes over what a Media before this one has added: all whole lines, if the pack's own are among them."""
+        added, end = set[str](), 0
+        with self._beside.open("rb") as file:
+            for line in file:
+                if (found := LINE.match(line)) is None or not line.endswith(b'"}\n'):
+                    break
+                added.add(found[1].decode())
+                end += len(line)
+        if added >= self._places.keys():
+            self._new = self._beside.open("ab")
+            self._new.truncate(end)
+            self._added, self._bytes = added, end
+        else:
+            self._beside.unlink()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
