@@ -11,7 +11,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from numbers import Real
 from pathlib import Path
@@ -298,8 +298,7 @@ class Asker:
         output, images = answer.output, first.image_digests
         output = (float(output[0]), bool(output[1])) if isinstance(output, tuple) else output
         turn_pictures = tuple(first.metadata.get("turn_pictures", ())) if images else ()
-        given = answer.truncated, answer.usage, answer.attempts, answer.cut
-        answer = Answer(output, *given, key, images, turn_pictures, answer.error)
+        answer = replace(answer, output=output, key=key, images=images, turn_pictures=turn_pictures)
         answered, failed = (len(slots), 0) if answer.error is None else (0, len(slots))
         self.outcome.answered += answered
         self.outcome.failed += failed
