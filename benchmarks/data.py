@@ -1,11 +1,13 @@
-"""Data sets of any size in the shape of MME (two questions a picture) and of a four-choice text task; written once."""
+"""Data sets of any size, written once: like MME (two questions a picture), like SEED-Bench (a picture a question), and text."""
 
 from __future__ import annotations
 
 import io
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from measure import SCRATCH
 
@@ -17,48 +19,79 @@ CATEGORIES = (
 )  # fmt: skip
 
 
+TEXT = {"dtype": "string", "_type": "Value"}
+
+
 def mme_shaped(docs: int) -> Path:
-    """A data root with `lmms-lab/MME`: pictures of 336 x 336, two docs each. Written in row groups, never held as a whole."""
-    root = SCRATCH / f"mme-{docs}"
-    target = root / "lmms-lab" / "MME" / "data" / "test-00000-of-00001.parquet"
-    if target.exists():
-        return root
+    """A data root with `lmms-lab/MME`: pictures of 336 x 336, two docs each."""
+
+    def row(number: int) -> dict[str, Any]:
+        return {
+            "question_id": f"picture-{number // 2}.jpg",
+            "image": {"bytes": _jpeg(number // 2, (8, 8), (336, 336)), "path": None},
+            "question": f"Is there a {WORDS[number % 15]} in this image? Please answer yes or no.",
+            "answer": "No" if number % 2 else "Yes",
+            "category": CATEGORIES[number // 2 % len(CATEGORIES)],
+        }
+
+    return _data_root(f"mme-{docs}", "lmms-lab/MME", docs, row, image={"_type": "Image"})
+
+
+def seed_shaped(docs: int) -> Path:
+    """A data root with `lmms-lab/SEED-Bench`: a picture of 640 x 480 of its own for each doc, and four choices."""
+
+    def row(number: int) -> dict[str, Any]:
+        draw = random.Random(number)
+        choices = {f"choice_{letter}": " ".join(draw.choices(WORDS, k=4)) + f" {letter}" for letter in "abcd"}
+        return {
+            "answer": draw.choice("ABCD"),
+            **choices,
+            "data_id": f"{number}",
+            "data_type": "image",
+            "image": [{"bytes": _jpeg(number, (30, 40), (640, 480)), "path": None}],
+            "question": f"What is {WORDS[number % 15]} in the picture?",
+            "question_id": f"{number}",
+            "question_type_id": number % 9 + 1,
+        }
+
+    number = {"dtype": "int64", "_type": "Value"}
+    pictures = {"feature": {"_type": "Image"}, "_type": "List"}
+    return _data_root(f"seed-{docs}", "lmms-lab/SEED-Bench", docs, row, image=pictures, question_type_id=number)
+
+
+def _jpeg(seed: int, blocks: tuple[int, int], size: tuple[int, int]) -> bytes:
+    """A JPEG of blurred blocks of random colours."""
     import numpy as np
-    import pyarrow as pa
-    import pyarrow.parquet as pq
     from PIL import Image
 
-    target.parent.mkdir(parents=True, exist_ok=True)
-    features = {
-        "question_id": {"dtype": "string", "_type": "Value"},
-        "image": {"_type": "Image"},
-        "question": {"dtype": "string", "_type": "Value"},
-        "answer": {"dtype": "string", "_type": "Value"},
-        "category": {"dtype": "string", "_type": "Value"},
-    }
+    colours = np.random.RandomState(seed).randint(0, 256, (*blocks, 3)).astype(np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(colours).resize(size).save(file, "JPEG", quality=88)
+    return file.getvalue()
+
+
+def _data_root(name: str, path: str, docs: int, row: Callable[[int], dict[str, Any]], **features: Any) -> Path:
+    """A data root with one data set of one parquet file, written in row groups and never held as a whole.
+
+    features: of the columns that are not text.
+    """
+    root = SCRATCH / name
+    target = root / path / "data" / "test-00000-of-00001.parquet"
+    if target.exists():
+        return root
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     picture = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-    names = ["question_id", "image", "question", "answer", "category"]
-    types = [pa.string(), picture, pa.string(), pa.string(), pa.string()]
-    schema = pa.schema(list(zip(names, types, strict=True))).with_metadata(
-        {"huggingface": json.dumps({"info": {"features": features}})}
-    )
+    types = {"Image": picture, "List": pa.list_(picture), "Value": pa.int64()}
+    declared = {column: features.get(column, TEXT) for column in row(0)}
+    columns = [(column, types[features[column]["_type"]] if column in features else pa.string()) for column in declared]
+    schema = pa.schema(columns).with_metadata({"huggingface": json.dumps({"info": {"features": declared}})})
+    target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(".partial")
     with pq.ParquetWriter(partial, schema) as writer:
         for start in range(0, docs, 200):
-            rows = []
-            for number in range(start, min(start + 200, docs)):
-                blocks = np.random.RandomState(number // 2).randint(0, 256, (8, 8, 3)).astype(np.uint8)
-                file = io.BytesIO()
-                Image.fromarray(blocks).resize((336, 336)).save(file, "JPEG", quality=88)
-                rows.append(
-                    {
-                        "question_id": f"picture-{number // 2}.jpg",
-                        "image": {"bytes": file.getvalue(), "path": None},
-                        "question": f"Is there a {WORDS[number % 15]} in this image? Please answer yes or no.",
-                        "answer": "No" if number % 2 else "Yes",
-                        "category": CATEGORIES[number // 2 % len(CATEGORIES)],
-                    }
-                )
+            rows = [row(number) for number in range(start, min(start + 200, docs))]
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
     partial.rename(target)
     return root

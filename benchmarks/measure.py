@@ -17,7 +17,14 @@ from typing import Any
 from peer_environments import SCRATCH as SCRATCH
 
 HERE = Path(__file__).parent
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "HF_HUB_OFFLINE": "1",
+    "PYTHONDONTWRITEBYTECODE": "",  # an installed package is compiled
+    "PYTHONPYCACHEPREFIX": str(SCRATCH / "bytecode"),
+}
 
 
 def cpu_of(work: Callable[[], Any]) -> tuple[float, Any]:

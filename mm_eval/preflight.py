@@ -1,19 +1,23 @@
-"""The checks between opening the data and the first request: metrics of groups, and the prompt of each task's first doc."""
+"""The checks between opening the data and the first request: metrics of groups, and each task's first doc, asked and scored."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.group import GroupConfig
 from mm_eval.catalog.group_metric import GroupMetric
 from mm_eval.catalog.manager import Loaded
 from mm_eval.errors import ConfigError, DataError, RowError, did_you_mean
+from mm_eval.lmms_eval_compat import no_judge
 from mm_eval.metrics import METRICS
 from mm_eval.metrics.metric import aggregation_named
+from mm_eval.runs.submission import record_of
 from mm_eval.scorers import ProcessResultsScorer, Scorer
+from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.blocks import check_prompt_keys
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import MetricKey
@@ -53,6 +57,52 @@ def _build(task: Task, style: PromptStyle, doc_id: int, doc_ids: Sequence[int], 
         for instance in task.instances([doc_id], style, lambda _: None):
             if instance.error is not None:
                 raise instance.error
+
+
+class _Read(dict[str, Any]):
+    """A doc that remembers the columns that were read and that it lacks."""
+
+    def __init__(self, doc: Mapping[str, Any]) -> None:
+        super().__init__(doc)
+        self.lacking: list[str] = []
+
+    def __missing__(self, column: str) -> Any:
+        self.lacking.append(column)
+        raise KeyError(column)
+
+
+def check_scoring(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> None:
+    """Scores a made-up answer to a task's first doc. ConfigError if that reads a column that the data lacks.
+
+    Otherwise it would be found after all answers. Any other error is ignored, since it may be due to the answer. A judge that
+    the task's function would call is not called.
+    """
+    config, reader = task.config, "process_results" if task.config.process_results else "submission"
+    if config.process_results is None and config.submission is None:
+        return
+    instances = list(task.instances(doc_ids[:1], style, lambda _: None))
+    if not instances or any(instance.error for instance in instances):
+        return
+    doc = _Read(instances[0].doc)
+    for instance in instances:
+        instance.doc = doc
+        instance.resps = [""] if instance.request_type == "generate_until" else [(0.0, True)]
+    errors: list[Exception | None] = []
+    try:
+        with no_judge("which a check before the run does not call"):
+            errors += [scorer.run_docs({doc_ids[0]: instances})[doc_ids[0]].error for scorer in scorers_of(config)]
+            if config.submission is not None:
+                record_of(config.submission["record"], doc, "")
+    except Exception as error:  # the task's own code
+        errors.append(error)
+    said = "\n".join(map(str, errors))
+    unknown = [column for column in doc.lacking if column not in task.docs.columns and f"KeyError: {column!r}" in said]
+    for column in unknown[:1]:
+        raise ConfigError(
+            f"{reader} reads the column {column!r}, which the data of {task.path} lacks.",
+            where=config.where(reader),
+            hint=f"{did_you_mean(column, doc)} The data has: {', '.join(task.docs.columns)}.".strip(),
+        )
 
 
 def group_faults(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> list[tuple[str, ConfigError]]:

@@ -19,7 +19,7 @@ from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, NotHereError, did_you_mean, raise_all
 from mm_eval.judging.judges import Judge, check_stated, judged_configs, make_judges
-from mm_eval.preflight import check_first_doc, group_faults, requests_digest
+from mm_eval.preflight import check_first_doc, check_scoring, group_faults, requests_digest
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.submission import check_files
 from mm_eval.scorers import Scorer
@@ -49,9 +49,12 @@ class OpenedTasks:
     judges: list[Judge] = field(default_factory=list)
 
     def check_first_docs(self) -> None:
-        """ConfigError if the prompt of a task's first doc can't be built."""
+        """ConfigError if the prompt of a task's first doc can't be built, or scoring reads a column that the data lacks."""
         for name, task in self.tasks.items():
-            check_first_doc(task, self.styles[name], self.doc_ids[name])
+            first_doc = task, self.styles[name], self.doc_ids[name]
+            check_first_doc(*first_doc)
+            if not self.request.predict_only:
+                check_scoring(*first_doc)
 
     @property
     def sampled(self) -> list[str]:

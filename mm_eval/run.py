@@ -33,7 +33,7 @@ from mm_eval.notes import notes_of, problems_of
 from mm_eval.pending import find_pending
 from mm_eval.prepare import OpenedTasks, Prepared, prepare, prepare_from_spec
 from mm_eval.report.html import write_report
-from mm_eval.report.thumbnails import Media, pictures_of, write_thumbnails
+from mm_eval.report.thumbnails import Media, pictures_of, thumbnails_of_requests, write_thumbnails
 from mm_eval.request import DEFAULT_MODEL, RunRequest, failure_limit
 from mm_eval.runs.recorded import RecordedRun, sample_name
 from mm_eval.runs.results import assemble, environment
@@ -200,7 +200,8 @@ def _answer(
         with signs.given(), closing(_open_journal(folder)) as journal:
             tried.write(journal, state)
             elsewhere = signs.failed_elsewhere
-            with _open_cache(prepared.request, prepared.model) as cache:
+            media = _thumbnails(prepared, folder, own)
+            with media, _open_cache(prepared.request, prepared.model) as cache:
                 asker = Asker(prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere)
                 asker.ask(in_cheapest_order(pending.instances()))
             progress.stop()
@@ -260,6 +261,14 @@ def _read_journal(folder: RunFolder) -> JournalState:
 
 def _open_cache(request: RunRequest, model: Model) -> AbstractContextManager[AnswerCache | None]:
     return nullcontext() if request.use_cache is None else closing(AnswerCache(Path(request.use_cache), model))
+
+
+def _thumbnails(prepared: Prepared, folder: RunFolder, own: Processes) -> AbstractContextManager[None]:
+    """Makes the page's thumbnails from the pictures of the requests, where one process makes them all."""
+    request = prepared.request
+    if not request.report or request.predict_only or own.count > 1:
+        return nullcontext()
+    return thumbnails_of_requests(folder.path, prepared.tasks.values())
 
 
 def _open_journal(folder: RunFolder) -> Journal:

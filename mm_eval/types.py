@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from mm_eval.errors import MMEvalError
 
@@ -40,6 +40,8 @@ IMAGE_MARK = "<image>"
 A plain-text context has one for each picture if its few-shot examples have pictures too. A task's question may have one for each
 of its pictures (MuirBench, MMT-Bench); in a chat the image parts are put there.
 """
+
+ProcessDocs = TypeVar("ProcessDocs", bound=Callable[..., Any])
 
 Context: TypeAlias = str | list[Message]
 Target: TypeAlias = str | int | list[str] | list[int] | None
@@ -158,7 +160,7 @@ def token_counts(usage: Any) -> dict[str, int]:
     >>> token_counts({"prompt_tokens": 7, "completion_tokens": 10**400, "image_tokens": "3"})
     {'prompt_tokens': 7}
     """
-    if not isinstance(usage, Mapping):
+    if not usage or not isinstance(usage, Mapping):
         return {}
     counts = {name: int(n) for name, n in usage.items() if isinstance(n, Integral) and not isinstance(n, bool)}
     return {name: count for name, count in counts.items() if 0 <= count <= MOST_TOKENS}
@@ -265,6 +267,15 @@ def at_image_marks(text: str, token: str) -> tuple[str, list[int]]:
     token: a pattern with the picture's number as its group, such as r"<image (\d)>".
     """
     return re.sub(token, IMAGE_MARK, text), [int(number) for number in re.findall(token, text)]
+
+
+def reads_columns(process_docs: ProcessDocs) -> ProcessDocs:
+    """Marks a `process_docs` that only reads `dataset[column]` and returns the docs as they are.
+
+    It may get rows that are no `datasets.Dataset`, whose import takes longer than a short run.
+    """
+    process_docs.reads_columns = True  # type: ignore[attr-defined]
+    return process_docs
 
 
 def plain(value: Any) -> Any:

@@ -281,12 +281,19 @@ def _with_siblings(path: Path) -> list[Path]:
         if file in found:
             continue
         found.append(file)
-        tree = _parse(file, _stamp(file))
-        for node in ast.walk(tree) if tree else ():
-            if isinstance(node, ast.ImportFrom) and node.level == 1:
-                stems = [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
-                pending += [beside for stem in stems if (beside := file.parent / f"{stem}.py").is_file()]
+        stems = _imported_from_beside(file, _stamp(file))
+        pending += [beside for stem in stems if (beside := file.parent / f"{stem}.py").is_file()]
     return sorted(found)
+
+
+@lru_cache(maxsize=4096)
+def _imported_from_beside(path: Path, stamp: tuple[int, int]) -> tuple[str, ...]:
+    """The names that a file imports from its own folder. Kept, since each function of a file asks for them."""
+    tree, stems = _parse(path, stamp), list[str]()
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            stems += [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
+    return tuple(stems)
 
 
 @lru_cache(maxsize=4096)

@@ -37,6 +37,7 @@ from typing import Any
 
 from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError, StoreError
 from mm_eval.files import read_regular, sync, sync_folder, write_all
+from mm_eval.json_text import encoder
 from mm_eval.types import Answer, LLOutput, Slot, judge_of_slot, token_counts
 
 log = logging.getLogger(__name__)
@@ -149,7 +150,7 @@ def _answer_of(record: Mapping[str, Any]) -> Answer | None:
     return Answer(output, truncated, _NO_USAGE, attempts, cut, record["key"], images, turn_pictures, error, model)
 
 
-_line = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+_line = encoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def encode(record: Mapping[str, Any]) -> bytes:

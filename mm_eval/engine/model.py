@@ -15,13 +15,13 @@ yields a typed error for the instance that failed, or raises one when no further
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions
 from mm_eval.errors import ConfigError, MMEvalError
+from mm_eval.json_text import encoder
 from mm_eval.registry import Registry
 from mm_eval.types import Answer, Instance
 
@@ -166,8 +166,7 @@ def question(instance: Instance, seed: int) -> dict[str, Any]:
     }
 
 
-_canonical = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
-"""Made once: with these options `json.dumps` would make a new encoder for every request."""
+_canonical = encoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def request_key(model: Model, instance: Instance) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -57,12 +58,11 @@ class LLResults:
 
     def check(self) -> None:
         """Raises ScoringError for a log-likelihood of NaN or +inf, DataError if all choices have -inf."""
-        import numpy as np
-
-        if np.isnan(self.lls).any() or (self.lls == np.inf).any():
-            raise ScoringError(f"A log-likelihood is NaN or +inf: {[float(ll) for ll in self.lls]}.")
-        if len(self.lls) > 1 and (self.lls == -np.inf).all():
-            raise DataError(f"All {len(self.lls)} choices have the log-likelihood -inf, so none is the likeliest.")
+        lls = self.lls.tolist()
+        if not all(ll < math.inf for ll in lls):
+            raise ScoringError(f"A log-likelihood is NaN or +inf: {lls}.")
+        if len(lls) > 1 and all(ll == -math.inf for ll in lls):
+            raise DataError(f"All {len(lls)} choices have the log-likelihood -inf, so none is the likeliest.")
 
     def char_len(self) -> NDArray[Any]:
         """Characters of each choice, shape (choices,)."""
@@ -90,15 +90,14 @@ class LLResults:
         """
         import numpy as np
 
-        instances = sorted(
-            (instance for instance in results if filter_name in instance.filtered_resps),
-            key=lambda instance: (_unconditional(instance), instance.choice),
-        )
+        instances = [instance for instance in results if filter_name in instance.filtered_resps]
+        instances.sort(key=lambda instance: (_unconditional(instance), instance.choice))
         if not instances:
             raise ScoringError(f"No answers were filtered under the name {filter_name!r}.")
         pairs = [_pair(instance.filtered_resps[filter_name]) for instance in instances]
-        conditional = [i for i, instance in enumerate(instances) if not _unconditional(instance)]
-        bare = [i for i, instance in enumerate(instances) if _unconditional(instance)]
+        asked_bare = [_unconditional(instance) for instance in instances]
+        conditional = [i for i, is_bare in enumerate(asked_bare) if not is_bare]
+        bare = [i for i, is_bare in enumerate(asked_bare) if is_bare]
         lls = np.array([pairs[i][0] for i in conditional], dtype=float)
         difference = _no_numbers()
         if bare:

@@ -3,35 +3,37 @@
     media/thumbnails.jsonl  the first `PACKED` bytes, which pages contain themselves: {"digest": ..., "jpeg": base64}
     media/ab/<digest>.jpg   the others, which pages load from beside them
 
-Most are in one file, since a file system can take a millisecond to make each small one. All of it can be made again from the
-docs after a run, so that no answer waits for a thumbnail.
+Most are in one file, since a file system can take a millisecond to make each small one.
 
-Most tasks show a picture as it is stored. Such a picture is not decoded a second time: where `doc_to_visual` returns the
-stored JPEG without having decoded it, the file itself is the thumbnail if it is small; else it is decoded at a fraction of
-its size. 1,000 pictures of 336 x 336 cost 0.2 CPU seconds this way, and 3 with all of them decoded, hashed, resized and encoded.
+Most thumbnails are made while the model answers, from the pictures that are decoded for the requests (`thumbnails_of_requests`).
+All can be made again from the docs after a run (`write_thumbnails`): of answers from an earlier launch or another process, and
+where the first way failed. Most tasks show a picture as it is stored. Such a picture is then not decoded whole: where
+`doc_to_visual` returns the stored JPEG without having decoded it, it is decoded at a fraction of its size. In both ways a small
+JPEG is its own thumbnail.
 """
 
 from __future__ import annotations
 
 import base64
 import io
-import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from PIL.Image import Resampling
 from PIL.JpegImagePlugin import JpegImageFile
 
 from mm_eval.errors import DataError, MMEvalError
 from mm_eval.files import write_atomic
 from mm_eval.report.safe import href
 from mm_eval.task.decode import check_size, decoding, open_picture
-from mm_eval.task.media import picture_digest
+from mm_eval.task.media import own_file, picture_digest
 from mm_eval.task.task import PromptStyle, Task
 
 if TYPE_CHECKING:
@@ -47,6 +49,9 @@ SIDE = 320
 AS_IT_IS = (480, 24 * 1024)
 """Pixels of the longer side and bytes up to which a stored JPEG is its own thumbnail."""
 ORIENTATION = 0x0112
+LINE = re.compile(rb'\{"digest": "(\w{64})", "jpeg": "')
+"""The beginning of a line of the pack: JSON in one way to write it, whose parts are found without reading all of it."""
+LINE_START, LINE_END = len('{"digest": "", "jpeg": "') + 64, len('"}\n')
 PACKED = 32 * 2**20
 """Bytes of thumbnails, as base64, that the pages of a run contain themselves: about 2,000 thumbnails."""
 
@@ -56,6 +61,39 @@ def pictures_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Wanted]:
     for row in rows:
         if row.get("images"):
             yield row["doc_id"], row["images"]
+
+
+@contextmanager
+def thumbnails_of_requests(folder: Path, tasks: Iterable[Task]) -> Iterator[None]:
+    """Inside, the pictures of requests become thumbnails as they are decoded. A failure ends that, and nothing else.
+
+    They are put in place by the next `Media` of this process, the one that the page is written with.
+    """
+    tasks, failed = list(tasks), False
+    media = Media(folder)
+
+    def seen(digest: str, picture: Image) -> None:
+        nonlocal failed
+        try:
+            if not failed and digest not in media:
+                media.add(digest, _of_decoded(picture))
+        except Exception:  # whatever it is, the answer comes first
+            failed = True
+
+    try:
+        media.__enter__()
+    except Exception:
+        failed = True
+    for task in tasks:
+        task.seen = seen
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.seen = None
+        whole, failed = not failed, True
+        with suppress(Exception):
+            media.hold() if whole else media.__exit__(OSError, None, None)
 
 
 def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Iterable[Wanted]) -> int:
@@ -85,7 +123,8 @@ def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Itera
 class Media:
     """The thumbnails of a run folder, read and added inside a with-block; at its end the added ones are in place.
 
-    Unreadable lines of the pack are ignored. After an error in the block the pack is unchanged.
+    Unreadable lines of the pack are ignored. After an error in the block the pack is unchanged. After `hold`, the next one of
+    this process for this folder goes on with what was added.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -102,10 +141,34 @@ class Media:
         with suppress(OSError):
             self._pack = self._path.open("rb")
             for line in self._pack:
-                with suppress(ValueError, KeyError, TypeError):
-                    self._places[json.loads(line)["digest"]] = self._bytes
+                if found := LINE.match(line):
+                    self._places[found[1].decode()] = self._bytes
                 self._bytes += len(line)
+        with suppress(OSError):
+            self._go_on()
         return self
+
+    def hold(self) -> None:
+        """Ends this one without putting in place what it added."""
+        for pack in (self._pack, self._new):
+            if pack is not None:
+                pack.close()
+
+    def _go_on(self) -> None:
+        """Takes over what a Media before this one has added: all whole lines, if the pack's own are among them."""
+        added, end = set[str](), 0
+        with self._beside.open("rb") as file:
+            for line in file:
+                if (found := LINE.match(line)) is None or not line.endswith(b'"}\n'):
+                    break
+                added.add(found[1].decode())
+                end += len(line)
+        if added >= self._places.keys():
+            self._new = self._beside.open("ab")
+            self._new.truncate(end)
+            self._added, self._bytes = added, end
+        else:
+            self._beside.unlink()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -124,13 +187,14 @@ class Media:
         """The address of a thumbnail in a page in `page_folder`: a data URL, or a path; None if it was not there at the start."""
         if self._pack is not None and digest in self._places:
             self._pack.seek(self._places[digest])
-            return f"data:image/jpeg;base64,{json.loads(self._pack.readline())['jpeg']}"
+            return f"data:image/jpeg;base64,{self._pack.readline()[LINE_START:-LINE_END].decode(errors='replace')}"
         path = self._loose(digest)
         return href(Path(os.path.relpath(path, page_folder))) if path.exists() else None
 
     def add(self, digest: str, jpeg: bytes) -> None:
         """Adds a new thumbnail."""
-        line = json.dumps({"digest": digest, "jpeg": base64.b64encode(jpeg).decode()}).encode() + b"\n"
+        line = b'{"digest": "%s", "jpeg": "%s"}\n' % (digest.encode(), base64.b64encode(jpeg))
+        self._added.add(digest)
         if self._bytes + len(line) > PACKED:
             write_atomic(self._loose(digest), jpeg, durable=False)
             return
@@ -140,7 +204,6 @@ class Media:
                 shutil.copyfile(self._path, self._beside)
             self._new = self._beside.open("ab")
         self._new.write(line)
-        self._added.add(digest)
         self._bytes += len(line)
 
     def _loose(self, digest: str) -> Path:
@@ -199,10 +262,21 @@ def _stored(value: Any) -> Any:
 def _write_stored(media: Media, digest: str, picture: StoredJpeg) -> int:
     if digest in media:
         return 0
-    side, size = AS_IT_IS
-    small = max(picture.size) <= side and len(picture.content) <= size and "exif" not in picture.info
-    media.add(digest, picture.content if small else _encoded(picture))
+    media.add(digest, picture.content if _is_small(picture, picture.content) else _encoded(picture))
     return 1
+
+
+def _of_decoded(picture: Image) -> bytes:
+    """The thumbnail of a picture that is decoded already."""
+    file = own_file(picture)
+    return file if file is not None and _is_small(picture, file) else _encoded(picture)
+
+
+def _is_small(picture: Image, file: bytes) -> bool:
+    """Whether a picture's file is its own thumbnail."""
+    side, size = AS_IT_IS
+    is_jpeg = file.startswith(b"\xff\xd8")
+    return is_jpeg and max(picture.size) <= side and len(file) <= size and "exif" not in picture.info
 
 
 def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, digests: list[str]) -> int:
@@ -211,15 +285,25 @@ def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, di
     for picture in pictures:
         digest = picture_digest(picture)
         if digest in digests and digest not in media:
-            media.add(digest, _encoded(picture.copy()))
+            media.add(digest, _of_decoded(picture))
             made += 1
     return made
 
 
 def _encoded(picture: Image) -> bytes:
-    """A small JPEG of a picture. The picture is changed; if it is not decoded yet, it is decoded at a fraction of its size."""
-    picture.thumbnail((SIDE, SIDE))
-    picture.info.clear()
+    """A small JPEG of a picture. One that is not decoded yet is decoded at a fraction of its size.
+
+    The picture is first divided by a whole number, which costs a fifth of scaling it, and mostly leaves nothing to scale.
+    """
+    divisor, (width, height) = _divisor(picture), picture.size
+    picture.draft("RGB", (max(1, width // divisor), max(1, height // divisor)))
+    small = picture.reduce(divisor) if (divisor := _divisor(picture)) > 1 else picture.copy()
+    small.thumbnail((SIDE, SIDE), Resampling.BILINEAR)
+    small.info.clear()
     file = io.BytesIO()
-    picture.save(file, "JPEG", quality=80)
+    small.save(file, "JPEG", quality=80)
     return file.getvalue()
+
+
+def _divisor(picture: Image) -> int:
+    return max(1, max(picture.size) // SIDE)

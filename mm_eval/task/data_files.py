@@ -10,6 +10,7 @@ import hashlib
 import inspect
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -49,7 +50,16 @@ def content_cache(build: Callable[..., Any], path: str, name: str | None, option
     for file in local:
         digest = "" if Path(file).suffix.lower() in only_named else file_digest(Path(file))
         state.update(f"{file}\0{digest}\n".encode("utf-8", "surrogateescape"))
-    return {"cache_dir": str(Path(datasets.config.HF_DATASETS_CACHE) / f"mm-eval-{state.hexdigest()[:16]}")}
+    return {"cache_dir": str(datasets_cache() / f"mm-eval-{state.hexdigest()[:16]}")}
+
+
+def datasets_cache() -> Path:
+    """The cache folder of `datasets`, which need not be imported."""
+    if "datasets" in sys.modules:
+        return Path(sys.modules["datasets"].config.HF_DATASETS_CACHE)
+    from huggingface_hub.constants import HF_HOME
+
+    return Path(os.environ.get("HF_DATASETS_CACHE") or os.path.join(HF_HOME, "datasets"))
 
 
 def file_digest(path: Path) -> str:
@@ -58,11 +68,9 @@ def file_digest(path: Path) -> str:
     Hashing 1 GB takes about a second, so the digest is stored beside the cache. It is used again while the file's device, inode,
     size, modification time and change time are the same; copying and unpacking tools can set all of these but the change time.
     """
-    import datasets
-
     stamp = _stamp(path.stat())
     name = hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    known = Path(datasets.config.HF_DATASETS_CACHE) / "mm-eval-digests" / f"{name}.json"
+    known = datasets_cache() / "mm-eval-digests" / f"{name}.json"
     with suppress(OSError, ValueError, KeyError, TypeError):
         remembered = json.loads(known.read_text(encoding="utf-8"))
         if remembered["stamp"] == stamp:

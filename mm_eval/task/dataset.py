@@ -10,11 +10,13 @@ from typing import Any
 
 from mm_eval.catalog.draws import Draws
 from mm_eval.errors import ConfigError, DataError, NotHereError
-from mm_eval.task.data_files import content_cache
+from mm_eval.task.arrow_files import read_rows
+from mm_eval.task.data_files import content_cache, datasets_cache
 from mm_eval.task.decode import reset_pillow
 from mm_eval.task.docs import Docs, fingerprint_of
 from mm_eval.task.hub import hub_answers, hub_cache_only, hub_ids, sample_root, token_of
 from mm_eval.task.media import Places
+from mm_eval.task.splits import configurations
 from mm_eval.task.undeclared import with_pictures_declared
 
 LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder"})
@@ -109,14 +111,13 @@ def load_docs(
     reset_pillow()
     kwargs = kwargs or {}
     ids = DataId.all_of(dataset_path, dataset_name, mirrors, kwargs.get("revision"))
-    rows, folder = _load(ids, split, source, kwargs, where)
+    only_reads = process is None or getattr(process, "reads_columns", False)
+    rows, folder = _load(ids, split, source, kwargs, where, needs_datasets=not only_reads)
     fingerprint = fingerprint_of(rows)
     if process is not None:
-        from mm_eval.lmms_eval_compat import load_dataset_from
-
         try:
-            with _no_progress_bar(), (draws or Draws()).used(), load_dataset_from(source):
-                rows = with_pictures_declared(process(rows))
+            with (draws or Draws()).used(), nullcontext() if only_reads else _changing_rows(source):
+                rows = process(rows) if only_reads else with_pictures_declared(process(rows))
         except Exception as error:  # the task's own code
             raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
     if not len(rows):
@@ -130,10 +131,18 @@ def load_docs(
     )
 
 
+@contextmanager
+def _changing_rows(source: DataSource) -> Iterator[None]:
+    """Inside, a task's `process_docs` runs: it may load further data."""
+    from mm_eval.lmms_eval_compat import load_dataset_from
+
+    with _no_progress_bar(), load_dataset_from(source):
+        yield
+
+
 def _places(folder: Path | None, kwargs: Mapping[str, Any], url_media: bool) -> Places:
     """Where rows may name files: the dataset's folder, the folders of its data files, and the caches of the hub."""
-    import datasets
-    import huggingface_hub
+    from huggingface_hub.constants import HF_HUB_CACHE
 
     own = [folder] if folder is not None else []
     named = kwargs.get("data_files") or ()
@@ -141,8 +150,7 @@ def _places(folder: Path | None, kwargs: Mapping[str, Any], url_media: bool) -> 
     flat = [name for item in files for name in ([item] if isinstance(item, str) else item)]
     own += [Path(name).parent for name in flat if "://" not in name and "*" not in name]
     own += [Path(str(kwargs["data_dir"]))] if kwargs.get("data_dir") else []
-    caches = [Path(huggingface_hub.constants.HF_HUB_CACHE), Path(datasets.config.HF_DATASETS_CACHE)]
-    return Places(tuple(own + caches), url_media)
+    return Places((*own, Path(HF_HUB_CACHE), datasets_cache()), url_media)
 
 
 def beside(files: Any, folder: Path) -> Any:
@@ -191,26 +199,41 @@ def docs_of(
 
 def lacks_sample(ids: Sequence[DataId], source: DataSource) -> bool:
     """Whether the dataset is on disk without one of the configurations."""
-    import datasets
-
     if (found := source.found(*ids)) is None:
         return False
-    known = datasets.get_dataset_config_names(str(found[1]))
+    known = configurations(found[1])
+    if known is None:
+        import datasets
+
+        known = datasets.get_dataset_config_names(str(found[1]))
     return bool(known) and any(name is not None and name not in known for name in found[0].names)
 
 
 def _load(
-    ids: Sequence[DataId], split: str, source: DataSource, kwargs: Mapping[str, Any], where: str
+    ids: Sequence[DataId],
+    split: str,
+    source: DataSource,
+    kwargs: Mapping[str, Any],
+    where: str,
+    needs_datasets: bool = False,
 ) -> tuple[Any, Path | None]:
-    """The rows of a split from the first place that has the dataset, and its folder if it is on disk."""
+    """The rows of a split from the first place that has the dataset, and its folder if it is on disk.
+
+    needs_datasets: the rows must be a `datasets.Dataset`; otherwise they may be `Rows`, which need no import of `datasets`.
+    """
+
+    def read(one: DataId, place: str | Path) -> Any:
+        rows = None if needs_datasets else read_rows(str(place), one.names, split, options)
+        return _read_all(one, place, split, options, where) if rows is None or not len(rows) else rows
+
     options = {key: value for key, value in kwargs.items() if key not in (*IGNORED_KWARGS, "revision")}
     if kwargs.get("video"):
         raise ConfigError("dataset_kwargs requests video, which is not supported.", where=where)
     path = ids[0].path
     if found := source.found(*ids):
-        return _read_all(*found, split, options, where), found[1]
+        return read(*found), found[1]
     if Path(path).is_dir() or path in LOCAL_FILES:
-        return _read_all(ids[0], path, split, options, where), Path(path) if Path(path).is_dir() else None
+        return read(ids[0], path), Path(path) if Path(path).is_dir() else None
     known = " or ".join(map(repr, dict.fromkeys(one.path for one in ids)))
     if source.sample:
         hint = "Give --model a model of your own, or --data_root."

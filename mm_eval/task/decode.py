@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -17,6 +17,8 @@ from mm_eval.errors import DataError, MMEvalError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+    from mm_eval.task.shared import Recent
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "JPEG2000", "AVIF")
 """The formats that are opened. Pillow reads EPS by starting Ghostscript, and IPTC by opening any format inside it."""
@@ -31,7 +33,10 @@ PIXELS_IN_FLIGHT = 256_000_000
 """The limit for the pictures that all threads of an adapter decode and encode at a time (see `PixelBudget`)."""
 
 LARGE = 2**24
-"""A picture with more pixels is not cached for the next doc, and is hashed in strips."""
+"""A picture with more pixels is not kept for the next doc, and is hashed in strips."""
+
+KEPT = 4
+"""Decoded pictures that are kept for the next docs, which mostly show the same picture if any does."""
 
 BLOCK_BYTES = 2**26
 """The size of the blocks in which Pillow stores a large picture (see `_formats`)."""
@@ -58,28 +63,47 @@ class decoding:
             raise DataError(f"a picture can't be decoded: {reason}", where=self.where) from error
 
 
-def open_picture(content: bytes) -> Image:
+def open_picture(content: bytes, check: Callable[[Image], None] = lambda picture: None) -> Image:
     """A picture from a file's bytes (see `_decode`). The caller may change it.
 
-    The last picture is cached unless it is large, since docs with the same picture mostly follow each other.
+    The last pictures are kept unless they are large. Their pixels are copied only if the caller changes them.
+    check: called with the picture before its pixels are decoded; it may raise an error.
     Raises what Pillow raises (see `decoding`).
     """
-    global _last
-    known, last = _last
-    if last is None or known != content:
-        _last = b"", None
-        last = _decode(content)
-        if last.width * last.height <= LARGE:
-            _last = content, last
-    picture = last.copy()
-    picture.format = last.format
-    return picture
+    checked = False
+
+    def decode(content: bytes) -> Image:
+        nonlocal checked
+        checked = True
+        return _shareable(content, check)
+
+    picture = _recent().get(content, decode, lambda each: each.width * each.height <= LARGE)
+    if not checked:
+        check(picture)
+    shared = picture.copy()
+    shared.format = picture.format
+    return shared
 
 
-_last: tuple[bytes, Image | None] = b"", None
+@lru_cache(maxsize=1)
+def _recent() -> Recent:
+    from mm_eval.task.shared import Recent
+
+    return Recent(KEPT)
 
 
-def _decode(content: bytes) -> Image:
+def _shareable(content: bytes, check: Callable[[Image], None]) -> Image:
+    """A picture from a file's bytes, whose copies share its pixels. Pixels with a palette are copied instead."""
+    from mm_eval.task.shared import WITHOUT_PALETTE, Original, share
+
+    picture = _decode(content, check)
+    if picture.mode not in WITHOUT_PALETTE:
+        return picture
+    known = picture.info.get(SOURCE)
+    return share(picture, Original(picture.im, known[1] if known else None))
+
+
+def _decode(content: bytes, check: Callable[[Image], None]) -> Image:
     """A picture from a file's bytes, turned upright by its EXIF orientation; the first frame of an animation.
 
     The size in the header is checked before pixels are decoded. 16 bits a channel are scaled to 8 (see `eight_bits`).
@@ -94,6 +118,7 @@ def _decode(content: bytes) -> Image:
         known = ", ".join(_formats())
         raise UnidentifiedImageError(f"its {len(content)} bytes are not a picture in one of: {known}.") from None
     check_size(picture)
+    check(picture)
     picture.load()
     scaled = eight_bits(picture)
     if picture.getexif().get(0x0112) is not None:
@@ -140,16 +165,16 @@ def check_size(picture: Image) -> None:
 
 
 class PixelCount:
-    """Adds up the pixels of a doc's pictures as they are decoded."""
+    """Adds up the pixels of a doc's pictures before they are decoded. most: the limit, by default `MOST_PIXELS_OF_A_DOC`."""
 
-    def __init__(self) -> None:
-        self.pixels = 0
+    def __init__(self, most: int | None = None) -> None:
+        self.pixels, self.most = 0, MOST_PIXELS_OF_A_DOC if most is None else most
 
     def add(self, picture: Image) -> None:
-        """Raises ValueError if the doc has more than `MOST_PIXELS_OF_A_DOC`."""
+        """Raises ValueError if the doc has more pixels than the limit."""
         self.pixels += picture.width * picture.height
-        if self.pixels > MOST_PIXELS_OF_A_DOC:
-            raise ValueError(f"the pictures of this doc have more than {MOST_PIXELS_OF_A_DOC:,} pixels together.")
+        if self.pixels > self.most:
+            raise ValueError(f"the pictures of this doc have more than {self.most:,} pixels together.")
 
 
 def eight_bits(picture: Image) -> Image:
@@ -180,7 +205,9 @@ def as_rgb(picture: Image) -> Image:
     """
     from PIL import Image
 
-    in_memory = type(picture) is Image.Image and picture.mode == "RGB"
+    from mm_eval.task.shared import SharedPicture
+
+    in_memory = type(picture) in (Image.Image, SharedPicture) and picture.mode == "RGB"
     return picture if in_memory else eight_bits(picture).convert("RGB")
 
 

@@ -1,7 +1,8 @@
 """The docs of one split, and the picture files that they name.
 
-`Docs` gives the text of a doc, which decodes no picture, and the whole doc, decoded anew for each caller. `datasets` maps rows
-from disk, so that memory does not grow with their number. `picture_files` finds the files whose change would change a run.
+`Docs` gives the text of a doc, which decodes no picture, and the whole doc, decoded anew for each caller. The rows, a
+`datasets.Dataset` or `Rows`, are mapped from disk where there are many, so that memory does not grow with their number.
+`picture_files` finds the files whose change would change a run.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 LONGEST_NAME = 4096
-"""The longest path in bytes; longer texts are not tried as names."""
+"""The longest path in characters; longer texts are not tried as names."""
 
 IN_MEMORY = 64 * 2**20
 """Larger files are read in blocks."""
@@ -44,7 +45,7 @@ class Docs:
     )  # columns of records with pictures among texts
     _texts: Any = field(init=False, default=None, repr=False)
     _stored: Any = field(init=False, default=None, repr=False)
-    _decodes: bool = field(init=False, default=False, repr=False)
+    decodes: bool = field(init=False, default=False, repr=False)  # the rows have pictures, and no other media
     _features: Any = field(init=False, default=None, repr=False)  # `datasets` copies them at each access
 
     def __post_init__(self) -> None:
@@ -54,7 +55,7 @@ class Docs:
         self.media_columns = tuple(name for name in media if name not in self._records)
         self._texts = self.rows.remove_columns(list(media)) if media else self.rows
         self._stored = self.rows.with_format("arrow") if media else None
-        self._decodes = bool(media) and all(names == {"Image"} for names in media.values())
+        self.decodes = bool(media) and all(names == {"Image"} for names in media.values())
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -97,15 +98,15 @@ class Docs:
                     keys[doc_id] = digest.hexdigest()
         return keys
 
-    def full(self, doc_id: int) -> Doc:
-        """The whole doc with its pictures decoded. DataError if one can't be."""
+    def full(self, doc_id: int, most: int | None = None) -> Doc:
+        """The whole doc with its pictures decoded. DataError if one can't be, or if they have more than `most` pixels."""
         where = f"{self.where} doc {doc_id}"
         with decoding(where):
-            if not self._decodes:
+            if not self.decodes:
                 reset_pillow()  # `datasets` decodes: there may be video or audio
                 return dict(self.rows[doc_id])
             [row] = self._stored[doc_id].to_pylist()
-            count = PixelCount()
+            count = PixelCount(most)
             try:
                 return {name: decoded(self._features[name], value, self.places, count) for name, value in row.items()}
             except DataError as error:
@@ -235,7 +236,6 @@ def _state(path: Path, known: FileState | None) -> FileState:
 def _names(values: Any) -> Iterator[str]:
     """The texts of an arrow array that can be file names, also in lists and records; none for media that are stored as bytes."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     kind = values.type
     if pa.types.is_dictionary(kind):
@@ -243,7 +243,8 @@ def _names(values: Any) -> Iterator[str]:
     elif pa.types.is_struct(kind):
         fields = {kind.field(place).name: part for place, part in enumerate(values.flatten())}
         if {"bytes", "path"} <= fields.keys():
-            fields = {"path": fields["path"].filter(pc.is_null(fields["bytes"]))}
+            has_bytes = fields["bytes"].null_count == 0  # then no path is read; `is_null` would import pandas
+            fields = {} if has_bytes else {"path": fields["path"].filter(fields["bytes"].is_null())}
         for part in fields.values():
             yield from _names(part)
     elif pa.types.is_map(kind):
@@ -254,7 +255,7 @@ def _names(values: Any) -> Iterator[str]:
     elif pa.types.is_string_view(kind):
         yield from _names(values.cast(pa.large_string()))
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        yield from pc.unique(values.filter(pc.less_equal(pc.binary_length(values), LONGEST_NAME))).to_pylist()
+        yield from {text for text in values.to_pylist() if text is not None and len(text) <= LONGEST_NAME}
 
 
 def _feed(digest: Any, value: Any) -> int:

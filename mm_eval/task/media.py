@@ -118,8 +118,7 @@ def _picture(feature: Any, value: Any, places: Places, count: PixelCount) -> Ima
         if "::" in name and not name.startswith(("http:", "https:")):
             raise DataError(f"the picture {name[:200]!r} is inside an archive.", hint="Unpack the archive.")
         content = places.read(name)
-    picture = open_picture(content)
-    count.add(picture)
+    picture = open_picture(content, count.add)
     return picture if feature.mode in (None, picture.mode) else picture.convert(feature.mode)
 
 
@@ -169,7 +168,7 @@ def encoded(picture: Image, digest: str) -> tuple[str, bytes]:
     A file with transparency or several frames is never used, since servers blend and select frames by their own rules.
     """
     known = picture.info.get(SOURCE)
-    if known is not None and picture_digest(open_picture(known[1])) == digest:
+    if known is not None and (own_file(picture) or picture_digest(open_picture(known[1])) == digest):
         return MIME[known[0]], known[1]
     file = io.BytesIO()
     clean = picture.copy()
@@ -178,14 +177,30 @@ def encoded(picture: Image, digest: str) -> tuple[str, bytes]:
     return MIME["PNG"], file.getvalue()
 
 
+def own_file(picture: Image) -> bytes | None:
+    """The file that a picture was read from, if the picture was not changed since; None if that is not known."""
+    from mm_eval.task.shared import original_of
+
+    original = original_of(picture)
+    return original.content if original is not None else None
+
+
 def picture_digest(picture: Image) -> str:
     """sha256 of a picture's size and RGB pixels.
 
-    The last digest is cached with its pixels, since comparing pixels costs a tenth of hashing them. A large picture is hashed in
-    strips, so that its pixels are not copied as a whole, and is not cached.
+    It is computed once for all pictures that share their pixels. A large picture is hashed in strips, so that its pixels are not
+    copied as a whole.
     """
-    global _last_digest
-    size = picture.size
+    from mm_eval.task.shared import original_of
+
+    original = original_of(picture)
+    if original is None:
+        return _digest(picture)
+    original.digest = original.digest or _digest(picture)
+    return original.digest
+
+
+def _digest(picture: Image) -> str:
     digest = hashlib.sha256(f"{picture.width}x{picture.height}".encode())
     if picture.width * picture.height > LARGE:
         rows = max(1, LARGE // (8 * picture.width))
@@ -193,13 +208,5 @@ def picture_digest(picture: Image) -> str:
             strip = picture.crop((0, top, picture.width, min(top + rows, picture.height)))
             digest.update(strip.convert("RGB").tobytes())
         return digest.hexdigest()
-    pixels = picture.convert("RGB").tobytes() if picture.mode != "RGB" else picture.tobytes()
-    last_size, last_pixels, known = _last_digest
-    if size == last_size and pixels == last_pixels:
-        return known
-    digest.update(pixels)
-    _last_digest = size, pixels, digest.hexdigest()
+    digest.update((picture if picture.mode == "RGB" else picture.convert("RGB")).tobytes())
     return digest.hexdigest()
-
-
-_last_digest: tuple[tuple[int, int], bytes, str] = ((0, 0), b"", "")

@@ -54,26 +54,28 @@ def question_of(
     def entry(name: str) -> Any:
         return getattr(config, name) if shown.get(name) is None else shown[name]
 
-    def place_of(name: str) -> Callable[[], str]:
+    def place_of(name: str) -> str:
         field = entry(name) if name != "gen_prefix" else None
         if isinstance(field, FormatField) and (field.format.question or field.format.choices or field.format.answer):
             name = "formats"
-        return partial(config.where if shown.get(name) is None else located(shown).where, name)
+        return config.where(name) if shown.get(name) is None else located(shown).where(name)
 
     def value(name: str) -> Any:
         if entry(name) is None:
             return None
         spaced = name == "doc_to_text"
-        return evaluate_field(entry(name), doc, block, what=name, where=where, spaced=spaced, place=place_of(name))
+        return evaluate_field(
+            entry(name), doc, block, what=name, where=where, spaced=spaced, place=partial(place_of, name)
+        )
 
     text = "" if entry("doc_to_text") is None else value("doc_to_text")
     target = None if _is_unused(config, entry("doc_to_target"), doc) else value("doc_to_target")
     choices = value("doc_to_choice") if isinstance(entry("doc_to_choice"), FormatField) else entry("doc_to_choice")
     if choices is not None:
-        choices = choices_of(choices, doc, block, where, place_of("doc_to_choice"))
+        choices = choices_of(choices, doc, block, where, partial(place_of, "doc_to_choice"))
     prefix = shown.get("gen_prefix", config.gen_prefix) or ""
     if prefix:
-        prefix = text_of(prefix, doc, block, what="gen_prefix", where=where, place=place_of("gen_prefix"))
+        prefix = text_of(prefix, doc, block, what="gen_prefix", where=where, place=partial(place_of, "gen_prefix"))
 
     if config.output_type != "multiple_choice":
         if choices and config.output_type == "generate_until" and not isinstance(entry("doc_to_target"), FormatField):

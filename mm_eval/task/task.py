@@ -11,21 +11,20 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.located import located
-from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
+from mm_eval.errors import ConfigError, DataError, did_you_mean
+from mm_eval.task.ahead import decoded_ahead
 from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.dataset import LOCAL_FILES, DataSource, beside, docs_of, load_docs
-from mm_eval.task.decode import decoding
 from mm_eval.task.docs import Docs, FileState, picture_files, sample_files
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.layout import Layout, Turn, context_of, written_context
-from mm_eval.task.media import picture_digest
 from mm_eval.task.question import Question, question_of, text_of
 from mm_eval.task.requests import needs_bare_choices, requests_of
-from mm_eval.task.visuals import PictureCache, messages_of, visuals_of
+from mm_eval.task.visuals import PictureCache, PictureLoader, Seen, digests_of, messages_of, visuals_of
 from mm_eval.types import Context, Doc, Instance, Message, RequestType
 
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 
 EVALUATION_SPLITS = ("test_split", "validation_split")
 FEWSHOT_SPLITS = ("fewshot_split", "training_split", "validation_split", "test_split")
-
-PictureLoader: TypeAlias = "Callable[[], list[Image]]"
 
 
 @dataclass(frozen=True)
@@ -63,6 +60,8 @@ class Task:
     seed: int = 0
     pool: ExamplePool | None = None
     _cache: PictureCache = field(default_factory=PictureCache, repr=False)
+    seen: Seen | None = field(default=None, init=False, repr=False)
+    """Called with the digest and the pixels of each picture of a request; raises nothing."""
 
     @classmethod
     def load(cls, config: TaskConfig, source: DataSource, seed: int = 0) -> Task:
@@ -120,14 +119,17 @@ class Task:
             and the instances have no pictures.
         A doc whose text or pictures can't be read gives instances with that error.
         """
-        for doc_id, doc in self.docs.texts(list(doc_ids)):
-            try:
-                yield from self._instances(doc_id, doc, style, turn_pictures)
-            except DataError as error:
-                error.located(f"{self.path} doc {doc_id}")
-                kind: RequestType = "generate_until" if self.config.output_type == "generate_until" else "loglikelihood"
-                for repeat in range(self.config.repeats):
-                    yield Instance(kind, self.path, doc_id, doc, repeat=repeat, error=error)
+        decodes = self.has_pictures and turn_pictures is None and self.docs.decodes
+        with decoded_ahead(self.docs.full, doc_ids if decodes else ()) as ahead:
+            for doc_id, doc in self.docs.texts(list(doc_ids)):
+                try:
+                    yield from self._instances(doc_id, doc, style, turn_pictures, ahead(doc_id))
+                except DataError as error:
+                    error.located(f"{self.path} doc {doc_id}")
+                    generates = self.config.output_type == "generate_until"
+                    kind: RequestType = "generate_until" if generates else "loglikelihood"
+                    for repeat in range(self.config.repeats):
+                        yield Instance(kind, self.path, doc_id, doc, repeat=repeat, error=error)
 
     def _instances(
         self,
@@ -135,14 +137,15 @@ class Task:
         doc: Doc,
         style: PromptStyle,
         turn_pictures: Callable[[int], Sequence[int] | None] | None,
+        whole: Callable[[], Doc],
     ) -> Iterator[Instance]:
         config, where = self.config, f"{self.path} doc {doc_id}"
         question = self.question(doc, style.block, where)
         examples = self.pool.draw(config.num_fewshot, doc_id, doc) if self.pool else []
-        written = self._written_messages(doc_id, style, where)
-        turns = self._picture_loaders(doc_id, examples, style, where)
+        written = self._written_messages(doc_id, style, where, whole)
+        turns = self._picture_loaders(doc_id, examples, style, where, whole)
 
-        digests, pixels, error = _decoded(turns if turn_pictures is None else [], where)
+        digests, pixels, error = digests_of(turns if turn_pictures is None else [], where, self.seen)
         counts = [len(turn) for turn in digests] if turn_pictures is None else list(turn_pictures(doc_id) or ())
         counts += [0] * (len(examples) + 1 - len(counts))  # 0 where unknown
 
@@ -185,7 +188,9 @@ class Task:
         """Whether the task writes its chat itself. A plain-text prompt always comes from doc_to_text."""
         return style.chat and self.config.doc_to_messages is not None
 
-    def _written_messages(self, doc_id: int, style: PromptStyle, where: str) -> list[Message] | None:
+    def _written_messages(
+        self, doc_id: int, style: PromptStyle, where: str, whole: Callable[[], Doc]
+    ) -> list[Message] | None:
         """The chat that the task writes itself, None if it doesn't. Its pictures are cached."""
         if not self.writes_messages(style):
             return None
@@ -195,12 +200,12 @@ class Task:
                 where=self.config.where("doc_to_messages"),
                 hint="Use --num_fewshot 0 or --apply_chat_template false.",
             )
-        messages, pictures = messages_of(self.config.doc_to_messages, self.docs.full(doc_id), style.block, where)
+        messages, pictures = messages_of(self.config.doc_to_messages, whole(), style.block, where)
         self._cache.get((style.block.cache_key, doc_id), lambda: pictures)
         return messages
 
     def _picture_loaders(
-        self, doc_id: int, examples: Sequence[Example], style: PromptStyle, where: str
+        self, doc_id: int, examples: Sequence[Example], style: PromptStyle, where: str, whole: Callable[[], Doc]
     ) -> list[PictureLoader]:
         """For each turn, examples first, a function that loads its pictures. A chat that the task writes is one turn."""
         block, visual = style.block, self.config.doc_to_visual
@@ -212,7 +217,7 @@ class Task:
             return visuals_of(example_visual, example.full(), block, where, self.docs.picture)
 
         def of_question() -> list[Image]:
-            return self.pictures(self.docs.full(doc_id), style, where, self.docs.picture)
+            return self.pictures(whole(), style, where, self.docs.picture)
 
         def cached(load: PictureLoader, *key: object) -> PictureLoader:
             return lambda: self._cache.get((block.cache_key, *key), load)
@@ -320,21 +325,6 @@ class Task:
 
 def _listed(names: str | Sequence[str] | None) -> list[str]:
     return [names] if isinstance(names, str) else list(names or ())
-
-
-def _decoded(loaders: Sequence[PictureLoader], where: str) -> tuple[list[list[str]], int, MMEvalError | None]:
-    """(picture digests of each turn, pixels of all pictures, the error if one can't be decoded)."""
-    digests: list[list[str]] = []
-    pixels = 0
-    try:
-        for load in loaders:
-            pictures = load()
-            with decoding(where):
-                digests.append([picture_digest(picture) for picture in pictures])
-            pixels += sum(picture.width * picture.height for picture in pictures)
-    except DataError as error:
-        return [], pixels, error.located(where)
-    return digests, pixels, None
 
 
 def _load_split(

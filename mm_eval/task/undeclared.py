@@ -15,21 +15,30 @@ _MOST_ROWS = 10_000
 
 
 def with_pictures_declared(rows: Any) -> Any:
-    """The rows, in which each column that holds the bytes of pictures, or lists of them, is one of pictures."""
+    """The rows of a `datasets.Dataset`, in which each column with the bytes of pictures, or lists of them, is one of pictures."""
     import datasets
+
+    for name, is_list in undeclared_pictures(rows) if isinstance(rows, datasets.Dataset) else ():
+        picture: Any = datasets.Image()
+        rows = rows.cast_column(name, datasets.Sequence(picture) if is_list else picture)
+    return rows
+
+
+def undeclared_pictures(rows: Any) -> list[tuple[str, bool]]:
+    """The columns of pictures that are not declared as such, each with whether it holds lists. rows: a Dataset or `Rows`."""
     import pyarrow as pa
 
-    for field in rows.data.schema if isinstance(rows, datasets.Dataset) else ():
+    found, data, features = [], rows.data, rows.features
+    for field in data.schema:
         is_list = pa.types.is_list(field.type) or pa.types.is_large_list(field.type)
         inner = field.type.value_type if is_list else field.type
-        declared = repr(rows.features[field.name])
-        column = rows.data.column(field.name)
-        empty = not is_list and column.null_count == len(column)  # as image_7 of MMMU, which other configurations fill
-        if "Image(" in declared or not _may_be_picture(inner) or not (empty or _is_picture(_first(column))):
+        if "Image(" in repr(features[field.name]) or not _may_be_picture(inner):
             continue
-        picture: Any = datasets.Image()
-        rows = rows.cast_column(field.name, datasets.Sequence(picture) if is_list else picture)
-    return rows
+        column = data.column(field.name)
+        empty = not is_list and column.null_count == len(column)  # as image_7 of MMMU, which other configurations fill
+        if empty or _is_picture(_first(column)):
+            found.append((field.name, is_list))
+    return found
 
 
 def _may_be_picture(stored: Any) -> bool:

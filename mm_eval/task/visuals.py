@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mm_eval.errors import DataError, MMEvalError
 from mm_eval.task.blocks import PromptBlock, call
 from mm_eval.task.decode import PixelCount, decoding
-from mm_eval.task.media import to_pictures
+from mm_eval.task.media import picture_digest, to_pictures
 from mm_eval.task.question import require_column
 from mm_eval.types import Doc, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+MOST_BYTES = 2 * 2**30
+"""The most bytes of pixels in a cache: three windows of 512 docs with a picture of 640 x 480."""
+REMEMBERED = 4096
+"""The dropped pictures that a cache remembers, to notice that it is too small."""
+
+PictureLoader: TypeAlias = "Callable[[], list[Image]]"
+Seen: TypeAlias = "Callable[[str, Image], None]"
 
 ROLES = ("system", "user", "assistant")
 
@@ -104,20 +113,49 @@ def _part(part: Any, pictures: list[Image], where: str) -> dict[str, Any]:
     raise DataError(f"doc_to_messages gave a part that is neither text nor picture: {part!r:.80}.", where=where)
 
 
-class PictureCache:
-    """The decoded pictures of the last few docs, since a request's key and its prompt both need them.
+def digests_of(
+    loaders: Sequence[PictureLoader], where: str, seen: Seen | None = None
+) -> tuple[list[list[str]], int, MMEvalError | None]:
+    """(picture digests of each turn, pixels of all pictures, the error if one can't be decoded).
 
-    Bounded by bytes of pixels: a thousand thumbnails or two scans.
+    seen: called with the digest and the pixels of each picture.
+    """
+    digests: list[list[str]] = []
+    pixels = 0
+    try:
+        for load in loaders:
+            pictures = load()
+            with decoding(where):
+                digests.append([picture_digest(picture) for picture in pictures])
+            pixels += sum(picture.width * picture.height for picture in pictures)
+            if seen is not None:
+                for digest, picture in zip(digests[-1], pictures, strict=True):
+                    seen(digest, picture)
+    except DataError as error:
+        return [], pixels, error.located(where)
+    return digests, pixels, None
+
+
+class PictureCache:
+    """The decoded pictures of the last docs, since a request's key and, some windows of docs later, its prompt need them.
+
+    It is bounded by bytes of pixels. A model that needs no picture (dummy, replay) leaves it small. For one that does, it grows
+    with each picture that was dropped too early, until it holds the docs in flight: a picture is then decoded once.
     """
 
-    def __init__(self, max_bytes: int = 64 * 2**20) -> None:
+    def __init__(self, max_bytes: int = 64 * 2**20, most_bytes: int | None = None) -> None:
         self._max_bytes, self._bytes = max_bytes, 0
+        self._most_bytes = most_bytes or max(max_bytes, min(MOST_BYTES, _memory() // 8))
         self._pictures: OrderedDict[object, list[Image]] = OrderedDict()
+        self._dropped: OrderedDict[object, None] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: object, load: Callable[[], list[Image]]) -> list[Image]:
         """The pictures under a key, loaded if they are not cached. An error of `load` is not cached."""
         with self._lock:
+            if key in self._dropped:
+                del self._dropped[key]
+                self._max_bytes = min(2 * self._max_bytes, self._most_bytes)
             if key in self._pictures:
                 self._pictures.move_to_end(key)
                 return self._pictures[key]
@@ -130,10 +168,18 @@ class PictureCache:
                 self._pictures[key] = pictures
                 self._bytes += _size(pictures)
             while self._bytes > self._max_bytes and len(self._pictures) > 1:
-                _, oldest = self._pictures.popitem(last=False)
+                dropped, oldest = self._pictures.popitem(last=False)
                 self._bytes -= _size(oldest)
+                self._dropped[dropped] = None
+                if len(self._dropped) > REMEMBERED:
+                    self._dropped.popitem(last=False)
         return pictures
 
 
 def _size(pictures: list[Image]) -> int:
-    return sum(3 * picture.width * picture.height for picture in pictures)
+    return sum(4 * picture.width * picture.height for picture in pictures)
+
+
+def _memory() -> int:
+    """Bytes of memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

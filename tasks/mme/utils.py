@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.metrics import smooth, stratified_by
+from mm_eval.types import reads_columns
 
 PERCEPTION = (
     "existence", "count", "position", "color", "posters", "celebrity", "scene", "landmark", "artwork", "OCR",
@@ -19,6 +20,7 @@ REPLACED = " Please answer yes or no."  # the prompt block says instead how to a
 log = logging.getLogger(__name__)
 
 
+@reads_columns
 def mme_process_docs(dataset: Any) -> Any:
     """All docs as they are; says when a picture has another number of questions than the benchmark's two."""
     pictures = Counter(zip(dataset["category"], dataset["question_id"], strict=True))

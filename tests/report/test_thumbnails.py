@@ -154,3 +154,31 @@ def test_the_pictures_of_a_chat_that_the_task_writes_are_those_shown(run):
     folder = run(visual, [jpeg((300, 200)), jpeg((302, 200))], chat_template=True)
     count, [whole, half] = made(folder)
     assert count == 3 and opened(whole).size == (300, 200) and opened(half).size == (151, 200)
+
+
+def test_thumbnails_that_were_held_are_put_in_place_by_the_next_media_and_torn_ones_are_dropped(tmp_path) -> None:
+    names = [letter * 64 for letter in "abcd"]
+    with Media(tmp_path) as media:
+        media.add(names[0], b"one")
+    held = Media(tmp_path)
+    held.__enter__()
+    held.add(names[1], b"two")
+    held.add(names[2], b"three")
+    held.hold()
+    [beside] = (tmp_path / "media").glob(".*.tmp")
+    beside.write_bytes(beside.read_bytes()[:-5])  # as after a kill
+    with Media(tmp_path) as media:
+        assert [name in media for name in names] == [True, True, False, False]
+        media.add(names[3], b"four")
+    with Media(tmp_path) as media:
+        addresses = [media.address(name, tmp_path) for name in names]
+    assert [address and base64.b64decode(address.split(",")[1]) for address in addresses] == [
+        b"one",
+        b"two",
+        None,
+        b"four",
+    ]
+    beside.write_bytes(b"not this pack's\n")
+    with Media(tmp_path) as media:
+        assert names[0] in media
+    assert not beside.exists()

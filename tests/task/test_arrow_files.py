@@ -1,0 +1,274 @@
+"""Data files on this machine are read without `datasets`, and exactly as `datasets` reads them."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from mm_eval.task import arrow_files
+from mm_eval.task.arrow_files import read_rows
+from mm_eval.task.dataset import DataId, DataSource, _read_all, load_docs
+from mm_eval.task.docs import Docs, fingerprint_of
+from mm_eval.task.rows import Rows
+from mm_eval.task.splits import card_of
+from tests.conftest import ROOT
+
+BUNDLED = ROOT / "assets" / "data"
+
+
+def splits() -> Iterator[tuple[Path, str, str]]:
+    for readme in sorted(BUNDLED.rglob("README.md")):
+        for config in card_of(readme)["configs"]:
+            for stated in config["data_files"]:
+                yield readme.parent, config["config_name"], stated["split"]
+
+
+def as_of_datasets(path: Path | str, name: str | None, split: str, options: dict[str, Any]) -> Any:
+    return _read_all(DataId("x", (name,)), path, split, options, "here")
+
+
+def assert_equal(ours: Rows, theirs: Any) -> None:
+    assert ours.column_names == theirs.column_names and len(ours) == len(theirs)
+    assert fingerprint_of(ours) == fingerprint_of(theirs)
+    places = list(range(len(ours)))
+    assert ours.with_format("arrow")[places].to_pylist() == theirs.with_format("arrow")[places].to_pylist()
+    one, other = Docs(ours), Docs(theirs)
+    assert one.media_columns == other.media_columns and one._records == other._records
+    assert [repr(doc) for doc in one.texts(places)] == [repr(doc) for doc in other.texts(places)]
+    assert one.text(len(ours) - 1) == other.text(len(ours) - 1) and one.picture_keys(places) == other.picture_keys(
+        places
+    )
+
+
+def test_all_bundled_data_is_read_without_datasets_and_as_datasets_reads_it() -> None:
+    found = list(splits())
+    assert len(found) > 90
+    for folder, name, split in found:
+        ours = read_rows(str(folder), [name], split, {})
+        assert ours is not None, f"{folder} {name} {split}"
+        assert_equal(ours, as_of_datasets(folder, name, split, {}))
+
+
+def test_a_run_on_data_on_disk_imports_neither_datasets_nor_pandas(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "task: own\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\ntest_split: test\n"
+        "doc_to_text: question\ndoc_to_target: answer\nmetric_list: [{metric: exact_match}]\n"
+    )
+    (tmp_path / "rows.jsonl").write_text('{"question": "1?", "answer": "1"}\n{"question": "2?", "answer": "2"}\n')
+    command = ["--tasks", "mme,gsm8k,seedbench,own", "--include_path", str(tmp_path), "--sample", "--limit", "2"]
+    script = (
+        "import sys\nfrom mm_eval.cli import main\n"
+        f"code = main({[*command, '--model', 'dummy', '--output_path', str(tmp_path / 'run')]!r})\n"
+        "print(code, [name for name in ('datasets', 'pandas') if name in sys.modules])"
+    )
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "home")}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    assert done.stdout.splitlines()[-1] == "0 []", done.stderr
+
+
+def picture(colour: int = 0) -> dict[str, Any]:
+    file = io.BytesIO()
+    Image.new("RGB", (4, 3), (colour, 0, 0)).save(file, "PNG")
+    return {"bytes": file.getvalue(), "path": None}
+
+
+FEATURES = datasets.Features(
+    {
+        "picture": datasets.Image(),
+        "pictures": datasets.Sequence(datasets.Image()),
+        "label": datasets.ClassLabel(names=["no", "yes"]),
+        "nested": {"text": datasets.Value("string"), "numbers": datasets.Sequence(datasets.Value("int8"))},
+        "choices": datasets.Sequence({"text": datasets.Value("string"), "label": datasets.Value("string")}),
+        "share": datasets.Value("float32"),
+    }
+)
+
+
+def declared(folder: Path) -> None:
+    rows = [
+        {
+            "picture": picture(number) if number % 3 else None,
+            "pictures": [picture(1)] * (number % 3),
+            "label": number % 2,
+            "nested": {"text": f"{number}", "numbers": [number, None]} if number else None,
+            "choices": {"text": ["a", "b"], "label": ["A", "B"]},
+            "share": number / 3,
+        }
+        for number in range(7)
+    ]
+    datasets.Dataset.from_list(rows, features=FEATURES).to_parquet(folder / "test.parquet", batch_size=3)
+
+
+def undeclared(folder: Path) -> None:
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    columns = {"picture": pa.array([picture(1), None, picture(2)], kind), "n": [1, 2, 3]}
+    pq.write_table(pa.table(columns), folder / "test.parquet")
+
+
+def wide_texts(folder: Path) -> None:
+    columns = {"text": pa.array(["a", None, "ü"], pa.large_string()), "big": pa.array([2**63, 0, 1], pa.uint64())}
+    pq.write_table(pa.table({**columns, "some": [[1.5], [], None], "none": pa.nulls(3)}), folder / "test.parquet")
+
+
+def single_rows(folder: Path) -> None:
+    table = pa.table({"n": list(range(7)), "t": [str(n) for n in range(7)]})
+    with pq.ParquetWriter(folder / "test.parquet", table.schema) as writer:
+        for start, count in ((0, 1), (1, 1), (2, 3), (5, 1), (6, 1)):
+            writer.write_table(table.slice(start, count))
+
+
+def shards(folder: Path) -> None:
+    (folder / "data").mkdir()
+    for split, files in (("dev", 1), ("test", 2)):
+        for number in range(files):
+            table = pa.table({"n": [number] * 2001, "t": [f"{split} {number}"] * 2001})
+            pq.write_table(table, folder / "data" / f"{split}-{number:05d}-of-{files:05d}.parquet", row_group_size=1500)
+
+
+def carded(folder: Path) -> None:
+    (folder / "own").mkdir()
+    for part in ("b", "a"):
+        table = pa.table({"idx": [part, part], "kind": pa.array([0, 1], pa.int64()), "some": [["x"], []]})
+        pq.write_table(table, folder / "own" / f"test-{part}.parquet")
+    (folder / "README.md").write_text(
+        "---\nconfigs:\n- config_name: own\n  default: true\n  data_files:\n  - split: test\n    path: own/test-*\n"
+        "- config_name: other\n  data_files: nothing/*\n"
+        "dataset_info:\n- config_name: own\n  features:\n  - name: idx\n    dtype: string\n  - name: kind\n"
+        "    dtype:\n      class_label:\n        names:\n          '0': few\n          '1': many\n"
+        "  - name: some\n    sequence: string\n  splits:\n  - name: test\n    num_bytes: 9\n    num_examples: 4\n"
+        "---\n# A card\n"
+    )
+
+
+def lines(folder: Path) -> None:
+    rows = [{"id": n, "share": n / 7, "options": ["a", str(n)], "yes": n % 2 == 0, "none": None} for n in range(2500)]
+    (folder / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+ODD = [declared, undeclared, wide_texts, single_rows, shards, carded, lines]
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("write", ODD)
+def test_odd_data_is_read_as_datasets_reads_it(
+    write: Callable[[Path], None], mapped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr(arrow_files, "IN_MEMORY", 0 if mapped else 2**30)
+    folder = tmp_path / "data set"
+    folder.mkdir()
+    write(folder)
+    for _ in range(2):
+        ours = read_rows(str(folder), [None], "test", {})
+        assert ours is not None
+    assert len(list((tmp_path / "cache").rglob("*.arrow"))) == mapped
+    assert_equal(ours, as_of_datasets(folder, None, "test", {}))
+    twice = read_rows(str(folder), [None, None], "test", {})
+    assert twice is not None and len(twice) == 2 * len(ours)
+    places = [len(ours) - 1, 0, 1, 2, len(ours), 0, 2 * len(ours) - 1]
+    wanted = [twice[place] for place in places]
+    assert twice.with_format("arrow")[places].to_pylist() == wanted
+
+
+def objects(folder: Path) -> None:
+    (folder / "test.jsonl").write_text('{"a": {"b": 1}}\n{"a": {"b": 2}}\n')
+
+
+def dates(folder: Path) -> None:
+    (folder / "test.jsonl").write_text('{"a": "2020-01-01"}\n{"a": "2021-01-01"}\n')
+
+
+def array(folder: Path) -> None:
+    (folder / "test.json").write_text('[{"a": 1}, {"a": 2}]')
+
+
+def mixed(folder: Path) -> None:
+    (folder / "test.jsonl").write_text('{"a": 1}\n{"a": "x"}\n')
+
+
+def plain_bytes(folder: Path) -> None:
+    pq.write_table(pa.table({"picture": [picture(1)["bytes"], picture(2)["bytes"]]}), folder / "test.parquet")
+
+
+def dictionaries(folder: Path) -> None:
+    pq.write_table(pa.table({"a": pa.array(["x", "y"]).dictionary_encode()}), folder / "test.parquet")
+
+
+def other_columns(folder: Path) -> None:
+    (folder / "data").mkdir()
+    for number in range(2):
+        pq.write_table(
+            pa.table({"a": [number], "bc"[number]: [1]}), folder / "data" / f"test-0000{number}-of-00002.parquet"
+        )
+
+
+def short_of_rows(folder: Path) -> None:
+    carded(folder)
+    (folder / "own" / "test-a.parquet").unlink()
+
+
+def strange_names(folder: Path) -> None:
+    pq.write_table(pa.table({"a": [1, 2]}), folder / "my_test_rows.parquet")
+
+
+@pytest.mark.parametrize(
+    "write", [objects, dates, array, mixed, plain_bytes, dictionaries, other_columns, short_of_rows, strange_names]
+)
+def test_what_needs_more_is_left_to_datasets(write: Callable[[Path], None], tmp_path: Path) -> None:
+    write(tmp_path)
+    assert read_rows(str(tmp_path), [None], "test", {}) is None
+    assert read_rows(str(tmp_path), [None], "nothing", {}) is None
+
+
+def test_options_splits_and_broken_files_are_left_to_datasets(tmp_path: Path) -> None:
+    lines(tmp_path)
+    file = str(tmp_path / "test.jsonl")
+    assert read_rows("json", [None], "test", {"data_files": {"test": file}}) is not None
+    assert read_rows("json", [None], "train", {"data_files": [file]}) is not None
+    assert read_rows("json", [None], "test", {"data_files": {"train": file, "test": file}}) is not None
+    assert read_rows("json", [None], "test", {"data_files": {"test": file}, "field": "x"}) is None
+    assert read_rows("json", ["name"], "test", {"data_files": {"test": file}}) is None
+    assert read_rows("parquet", [None], "test", {"data_files": {"test": file}}) is None
+    assert read_rows(str(tmp_path), ["name"], "test", {}) is None
+    (tmp_path / "test.jsonl").write_text('{"a": 1}\n{"a": \n')
+    assert read_rows(str(tmp_path), [None], "test", {}) is None
+
+
+def test_a_spoilt_cache_is_left_to_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr(arrow_files, "IN_MEMORY", 0)
+    (tmp_path / "root" / "a" / "b").mkdir(parents=True)
+    lines(tmp_path / "root" / "a" / "b")
+    source = DataSource(tmp_path / "root")
+    first = load_docs("a/b", None, "test", source, where="here")
+    assert isinstance(first.rows, Rows)
+    [file] = (tmp_path / "cache" / "mm-eval-rows").glob("*.arrow")
+    file.write_bytes(b"ARROW1")
+    again = load_docs("a/b", None, "test", source, where="here")
+    assert isinstance(again.rows, datasets.Dataset) and again.fingerprint == first.fingerprint
+
+
+def test_process_docs_gets_a_dataset_unless_it_says_that_it_only_reads_columns(tmp_path: Path) -> None:
+    from mm_eval.types import reads_columns
+
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    lines(tmp_path / "a" / "b")
+    given: list[Any] = []
+
+    def process(rows: Any) -> Any:
+        given.append((type(rows), rows["id"][-1]))
+        return rows
+
+    load_docs("a/b", None, "test", DataSource(tmp_path), where="here", process=process)
+    load_docs("a/b", None, "test", DataSource(tmp_path), where="here", process=reads_columns(process))
+    assert given == [(datasets.Dataset, 2499), (Rows, 2499)]
