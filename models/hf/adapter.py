@@ -268,6 +268,10 @@ class HuggingFace(Model):
         text = self.writer.tokenizer.decode(prompt.ids, skip_special_tokens=False)
         return Preview(str(text), tokens=len(prompt.ids), image_tokens=prompt.image_tokens)
 
+    def stop_soon(self) -> None:
+        if self._asking is not None:
+            self._asking.stop_soon()
+
     def generate(self, instances: Iterable[Instance]) -> Answers:
         return self.asking.generate(instances)
 

@@ -13,6 +13,7 @@ import torch
 from mm_eval.errors import ConfigError, MMEvalError, ModelError
 
 from .arguments import WHERE, Arguments
+from .cache import configs_of, why_not, windows_of
 from .families import Family
 from .pictures import FeatureCache, on_device, side_by_side, supported
 from .processor import naming, quiet
@@ -36,6 +37,8 @@ TOKENS, MOST_TOKENS = 4096, 65536
 """`--batch_size auto`: padded tokens of a batch: the minimum, and the maximum on a device with much memory."""
 ROWS, MOST_ROWS = 64, 256
 """Maximum rows of a batch, on a CPU and on an accelerator."""
+FAILURES = (RuntimeError, ValueError, IndexError)
+"""What a model raises if it can't run a batch."""
 _OWN_SAMPLING = (
     "temperature", "top_p", "top_k", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h", "max_length", "min_length",
     "max_new_tokens", "min_new_tokens", "num_beams", "num_return_sequences",
@@ -109,6 +112,7 @@ class Runtime:
 
     batched: whether prompts of different lengths may share a batch.
     prefix_cache: whether continuations may run on the cache of their prompt.
+    in_place: whether rows run on `cache.Rows`; else on transformers' own cache. windows: of its layers. configs: of its modules.
     holes: whether masked places may stand between real tokens; not with sliding windows or recurrent layers.
     limit: prompts per batch; None: `budget`, in padded tokens, decides. Either is lowered when memory runs out.
     kept: the last prompt that ran alone or for several, with its prefix: the next ones often begin alike.
@@ -135,6 +139,13 @@ class Runtime:
         self.most_rows = ROWS if self.device.type == "cpu" else MOST_ROWS
         if not self.batched:
             self.limit = 1
+        self.windows, self.configs, self.in_place = [], [], False
+        if self.prefix_cache:
+            self.windows, self.configs = windows_of(model.config), configs_of(model)
+            reason = why_not(self)
+            self.in_place = not reason
+            if reason:
+                logger.info("%s runs on transformers' own cache: %s.", type(model).__name__, reason)
 
     @property
     def pad_token(self) -> int:
@@ -158,6 +169,14 @@ class Runtime:
         if self.limit is not None:
             return prompts >= self.limit
         return prompts >= self.most_rows or (prompts + 1) * longest > self.budget
+
+    def has_room(self, rows: int, tokens: int) -> bool:
+        """Whether rows that are decoded in place may hold so many tokens together when they are admitted."""
+        return rows <= self.limit if self.limit is not None else rows <= self.most_rows and tokens <= self.budget
+
+    def overflows(self, rows: int, tokens: int) -> bool:
+        """Whether rows have grown so much since they were admitted that one must be put off."""
+        return self.limit is None and rows > 1 and tokens > 2 * self.budget
 
     def collate(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
         """One left-padded batch: per-token values of shape (rows, longest), and the pictures of all rows in order."""
@@ -208,15 +227,15 @@ class Runtime:
         failure = ""
         try:
             answers = run(rows)
-        except (RuntimeError, ValueError, IndexError) as error:
+        except FAILURES as error:
             failure = f"{type(error).__name__}: {error}".splitlines()[0]
-            out_of_memory = isinstance(error, torch.OutOfMemoryError) or "out of memory" in str(error).lower()
+            out_of_memory = is_out_of_memory(error)
         if not failure:
             yield from self._checked(list(zip(rows, answers, strict=True)), run)
             return
         # Outside the handler, so that the traceback no longer holds the tensors of the failed batch.
         if out_of_memory:
-            self._forget()
+            self.forget()
         if len(rows) == 1 and out_of_memory and self.keeps:
             self.keeps = False
             logger.warning("Out of memory with one row: the beginnings of prompts are no longer kept.")
@@ -231,6 +250,13 @@ class Runtime:
         yield from self.answered(rows[:half], run)
         yield from self.answered(rows[half:], run)
 
+    def recover(self, prompts: Sequence[Prompt], out_of_memory: bool) -> None:
+        """Prepares for another attempt at a batch that failed. After out-of-memory it will be smaller."""
+        if out_of_memory:
+            self.forget()
+            if len(prompts) > 1:
+                self._shrink(prompts)
+
     def _checked(
         self,
         answered: Sequence[tuple[Row, Answer | ModelError]],
@@ -241,7 +267,7 @@ class Runtime:
         failed = [row for row, answer in answered if isinstance(answer, ModelError)]
         yield from (pair for pair in answered if alone or not isinstance(pair[1], ModelError))
         if failed and not alone:
-            self._forget()
+            self.forget()
             for row in failed:
                 yield from self.answered([row], run)
 
@@ -262,7 +288,7 @@ class Runtime:
             self.limit = min(self.limit, half)
             logger.warning("Out of memory with %d prompts: continuing with %d per batch.", count, self.limit)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """Frees the memory of everything that is kept for speed only."""
         self.kept = None
         if self.features is not None:
@@ -272,6 +298,10 @@ class Runtime:
 
     def _tensor(self, values: list[list[int]]) -> Any:
         return torch.tensor(values, dtype=torch.long, device=self.device)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in str(error).lower()
 
 
 def not_finite(what: str) -> ModelError:
@@ -299,7 +329,8 @@ def windows(ids: Sequence[int], start_token: int, max_length: int) -> list[tuple
 def token_budget(config: Any, itemsize: int, free: int) -> int:
     """Padded tokens of a batch for `--batch_size auto`, from half of a device's free bytes (0 on a CPU).
 
-    A token needs its keys and values twice, since rows copy those of their prefix, and the activations of one layer.
+    A token needs its keys and values twice, since rows grow after they were admitted (`overflows`) and some caches copy those of
+    their prefix, and the activations of one layer.
     """
     text = config.get_text_config()
     queries = getattr(text, "num_attention_heads", None) or 1

@@ -1,6 +1,7 @@
 """Prompts that begin alike run once: which ones share their beginning, and prefixes in a cache to go on from.
 
-    prefixes   prompts -> their prefixes; what they share runs once, on top of what is kept from earlier batches
+    beginnings prompts -> the prefixes of what they share, which runs once, on top of what is kept from earlier batches
+    prefixes   prompts -> their own prefixes
     prefill    left-padded prompts -> logits after each, keys and values
     grown      right-padded tokens on top of rows of a prefix -> a longer prefix
     completed  the rest of prompts, pictures included, on top of their common beginning -> their prefixes
@@ -185,26 +186,41 @@ LEAST_SHARED = 32
 
 def prefixes(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[list[int], Prefix]]:
     """Yields the prefixes of prompts in parts: (indices of the prompts, their prefix with a row for each)."""
+    shared: list[tuple[Prompt, list[int], Prefix]] = []
+    for begun, prefix in beginnings(runtime, prompts):
+        if len(begun) == 1 and len(begun[0][1]) > 1:
+            shared.append((*begun[0], prefix))
+        else:
+            yield [place for _, places in begun for place in places], prefix
+    if runtime.holes and shared:
+        roots = merged([prefix for _, _, prefix in shared])
+        rows = [(number, place) for number, (_, places, _) in enumerate(shared) for place in places]
+        tails = [prompts[place].ids[len(shared[number][0].ids) :] for number, place in rows]
+        yield [place for _, place in rows], grown(runtime, roots, [number for number, _ in rows], tails)
+        return
+    for root, places, prefix in shared:
+        by_length: dict[int, list[int]] = {}
+        for place in places:
+            by_length.setdefault(len(prompts[place].ids), []).append(place)
+        for some in by_length.values():
+            tails = [prompts[place].ids[len(root.ids) :] for place in some]
+            yield some, grown(runtime, prefix, [0] * len(some), tails)
+
+
+def beginnings(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[list[tuple[Prompt, list[int]]], Prefix]]:
+    """Runs what prompts share, and whole those that share nothing.
+
+    Yields parts: (what ran and the indices of the prompts that begin with it, row by row; the prefix). A part is one beginning
+    of several prompts, or any number of whole ones.
+    """
     groups = list(sharing(prompts))
     alone = [place for length, places in groups if not length for place in places]
     shared = [(prompts[places[0]].cut(length), places) for length, places in groups if length]
     _keep_head(runtime, [*(prompts[place] for place in alone), *(root for root, _ in shared)])
     if alone:
-        yield alone, _started(runtime, [prompts[place] for place in alone])
-    if runtime.holes and shared:
-        roots = merged([_started(runtime, [root]) for root, _ in shared])
-        rows = [(number, place) for number, (_, places) in enumerate(shared) for place in places]
-        tails = [prompts[place].ids[len(shared[number][0].ids) :] for number, place in rows]
-        yield [place for _, place in rows], grown(runtime, roots, [number for number, _ in rows], tails)
-        return
+        yield [(prompts[place], [place]) for place in alone], _started(runtime, [prompts[place] for place in alone])
     for root, places in shared:
-        by_length: dict[int, list[int]] = {}
-        for place in places:
-            by_length.setdefault(len(prompts[place].ids), []).append(place)
-        prefix = _started(runtime, [root])
-        for some in by_length.values():
-            tails = [prompts[place].ids[len(root.ids) :] for place in some]
-            yield some, grown(runtime, prefix, [0] * len(some), tails)
+        yield [(root, places)], _started(runtime, [root])
 
 
 def sharing(prompts: Sequence[Prompt]) -> Iterator[tuple[int, list[int]]]:
