@@ -34,7 +34,8 @@ ASKED = (
     "Is there a bus on the left side? Please answer yes or no.",
     "Are there two people in the picture, a person on the street and a person in the car? Please answer yes or no.",
 )
-ANSWER_TOKENS = 2
+ANSWER_TOKENS = 16
+"""What MME's task allows. An answer of two tokens would hide decoding."""
 EXAMPLES = 4
 
 

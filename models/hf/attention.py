@@ -77,10 +77,17 @@ def _written_out(query: Any, keys: Any, values: Any, mask: Any, scale: float, ca
 
 
 class Forward:
-    """The rows of a running forward. first: the index of the first one. Masks are made once for all layers."""
+    """The rows of a running forward and the places of their new tokens. Masks are made once for all layers.
 
-    def __init__(self, lengths: Sequence[int], roots: Sequence[Any], first: int) -> None:
-        self.lengths, self.first = list(lengths), first
+    lengths: tokens of each row that are there already. new: numbers of new tokens. first: the index of the first row.
+
+    New tokens are left-padded, so that all rows end in the last column. A row's padding goes to the places after its new tokens,
+    where nobody looks before something else is written there.
+    """
+
+    def __init__(self, lengths: Sequence[int], new: Sequence[int], roots: Sequence[Any], first: int) -> None:
+        self.lengths, self.new, self.first = list(lengths), list(new), first
+        self.tokens = max(self.new, default=0)
         places: dict[int, list[int]] = {}
         by_id = {id(root): root for root in roots if root}
         for row, root in enumerate(roots):
@@ -89,23 +96,30 @@ class Forward:
         self.groups = [(by_id[key], together(rows), rows) for key, rows in places.items()]
         self._made: dict[Any, Any] = {}
 
-    def targets(self, tokens: int, device: Any) -> tuple[Any, Any]:
-        """Where new tokens are written: rows (rows, 1) and places (rows, tokens)."""
-        key = ("targets", device)
+    def places(self, device: Any) -> Any:
+        """Where new tokens are written, and up to where they look (rows, tokens)."""
+        key = ("places", device)
         if key not in self._made:
-            rows = torch.arange(self.first, self.first + len(self.lengths), device=device)[:, None]
-            self._made[key] = rows, self._last(self.lengths, tokens, device)[..., 0]
-        made: tuple[Any, Any] = self._made[key]
-        return made
+            column = torch.arange(self.tokens, device=device)
+            lengths, new = (torch.tensor(values, device=device)[:, None] for values in (self.lengths, self.new))
+            self._made[key] = lengths + (column - self.tokens + new) % self.tokens
+        return self._made[key]
 
-    def own_mask(self, tokens: int, window: int | None, like: Any) -> Any:
-        """What is added to the scores of a row's own keys (rows, 1, tokens, longest). None if each sees all of them."""
-        seen = max(self.lengths) + tokens
-        if tokens == 1 and min(self.lengths) + 1 == seen and (window is None or seen <= window):
-            return None
-        key = ("own", tokens, window, like.device)
+    def rows(self, device: Any) -> Any:
+        """The indices of the rows in their buffer (rows, 1)."""
+        key = ("rows", device)
         if key not in self._made:
-            last = self._last(self.lengths, tokens, like.device)
+            self._made[key] = torch.arange(self.first, self.first + len(self.lengths), device=device)[:, None]
+        return self._made[key]
+
+    def own_mask(self, window: int | None, like: Any) -> Any:
+        """What is added to the scores of a row's own keys (rows, 1, tokens, longest). None if each sees all of them."""
+        seen = max(self.lengths) + self.tokens
+        if self.tokens == 1 and min(self.lengths) + 1 == seen and (window is None or seen <= window):
+            return None
+        key = ("own", window, like.device)
+        if key not in self._made:
+            last = self.places(like.device)[..., None]
             place = torch.arange(seen, device=like.device)
             hidden = place > last
             if window is not None:
@@ -113,21 +127,16 @@ class Forward:
             self._made[key] = _added(hidden, like)[:, None]
         return self._made[key]
 
-    def root_mask(self, root: Any, rows: list[int], held: int, tokens: int, window: int | None, like: Any) -> Any:
+    def root_mask(self, root: Any, rows: list[int], held: int, window: int | None, like: Any) -> Any:
         """The same for the keys of a root, of which a layer holds the last ones (rows, tokens, held)."""
-        if window is None or max(self.lengths[row] for row in rows) + tokens + held - 1 < window:
+        if window is None or max(self.lengths[row] for row in rows) + self.tokens + held - 1 < window:
             return None
         key = ("root", id(root), held, window, like.device)
         if key not in self._made:
-            last = self._last([root.length + self.lengths[row] for row in rows], tokens, like.device)
+            last = root.length + self.places(like.device)[rows][..., None]
             place = torch.arange(root.length - held, root.length, device=like.device)
             self._made[key] = _added(place <= last - window, like)
         return self._made[key]
-
-    def _last(self, lengths: list[int], tokens: int, device: Any) -> Any:
-        """The place of each new token, (rows, tokens, 1)."""
-        new = torch.arange(tokens, device=device).reshape(1, -1, 1)
-        return torch.tensor(lengths, device=device)[:, None, None] + new
 
 
 def _added(hidden: Any, like: Any) -> Any:

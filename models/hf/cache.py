@@ -70,9 +70,9 @@ class Layer(CacheLayerMixin):  # type: ignore[misc]
 
     def update(self, key_states: Any, value_states: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """Writes the tokens of the running forward. Attention takes the keys from here, not what is returned."""
-        now, tokens = self.rows.now, key_states.shape[2]
-        self.reserve(len(self.rows.lengths), max(now.lengths) + tokens, key_states, value_states)
-        rows, places = now.targets(tokens, key_states.device)
+        now, device = self.rows.now, key_states.device
+        self.reserve(len(self.rows.lengths), max(now.lengths) + now.tokens, key_states, value_states)
+        rows, places = now.rows(device), now.places(device)
         self.keys[rows, :, places] = key_states.transpose(1, 2)
         self.values[rows, :, places] = value_states.transpose(1, 2)
         self.rows.hand_over(self)
@@ -91,13 +91,13 @@ class Layer(CacheLayerMixin):  # type: ignore[misc]
             setattr(self, name, made)
         self.is_initialized = True
 
-    def move(self, source: int, target: int, tokens: int) -> None:
+    def move(self, source: int, target: int) -> None:
         """Puts a row into another's place and leaves zeros: what nobody sees must still be finite."""
         for buffer in (self.keys, self.values):
             if buffer is not None:
                 if source != target:
-                    buffer[target, :, :tokens] = buffer[source, :, :tokens]
-                buffer[source, :, :tokens] = 0
+                    buffer[target] = buffer[source]
+                buffer[source] = 0
 
     def lazy_initialization(self, key_states: Any, value_states: Any) -> None: ...
 
@@ -124,7 +124,7 @@ class Rows(Cache):  # type: ignore[misc]
         self.roots: list[Root | None] = []
         self.lengths: list[int] = []
         self.shift: Any = torch.zeros(0, 1, dtype=torch.long, device=runtime.device)
-        self.now = Forward([], [], 0)
+        self.now = Forward([], [], [], 0)
         self.pending: Layer | None = None
 
     @property
@@ -166,20 +166,16 @@ class Rows(Cache):  # type: ignore[misc]
             layer.keys[row, :, length - keys.shape[2] : length] = keys[0]
             layer.values[row, :, length - values.shape[2] : length] = values[0]
 
-    def run(self, ids: Sequence[list[int]], every: bool = False) -> Any:
-        """One forward of more tokens for the last len(ids) rows, right-padded.
+    def run(self, ids: Sequence[list[int]], keep: int = 1) -> Any:
+        """One forward of more tokens for the last len(ids) rows, left-padded.
 
-        Returns float32 logits after the last token of each (rows, vocabulary); with `every` after each token (rows, longest,
-        vocabulary).
+        Returns float32 logits after the last `keep` tokens of each (rows, keep, vocabulary).
         """
-        first, longest = len(self.lengths) - len(ids), max(map(len, ids))
-        own, device = self.lengths[first:], self.runtime.device
-        self.now = now = Forward(own, self.roots[first:], first)
-        tokens = torch.tensor([row + [self.runtime.pad_token] * (longest - len(row)) for row in ids], device=device)
-        before = torch.tensor([self.start(first + n) + length for n, length in enumerate(own)], device=device)
-        positions = before[:, None] + torch.arange(longest, device=device) + self.shift[first:]
-        last = [len(row) - 1 for row in ids]
-        kept = list(range(longest)) if every else sorted(set(last))
+        first, device = len(self.lengths) - len(ids), self.runtime.device
+        self.now = now = Forward(self.lengths[first:], [len(row) for row in ids], self.roots[first:], first)
+        tokens = torch.tensor([[self.runtime.pad_token] * (now.tokens - len(row)) + row for row in ids], device=device)
+        starts = torch.tensor([[self.start(row)] for row in range(first, len(self.lengths))], device=device)
+        positions = now.places(device) + starts + self.shift[first:]
         with _attending(self):
             output = self.runtime.model(
                 input_ids=tokens,
@@ -187,14 +183,10 @@ class Rows(Cache):  # type: ignore[misc]
                 position_ids=positions[None].expand(3, -1, -1) if self.runtime.family.mrope else positions,
                 past_key_values=self,
                 use_cache=True,
-                logits_to_keep=1 if kept == [longest - 1] else torch.tensor(kept, device=device),
+                logits_to_keep=keep,
             )
         self.lengths[first:] = [have + len(row) for have, row in zip(now.lengths, ids, strict=True)]
-        logits = output.logits
-        if not every:
-            rows = torch.arange(len(ids), device=logits.device)
-            logits = logits[rows, torch.tensor([kept.index(place) for place in last], device=logits.device)]
-        return logits.float().to(device)
+        return output.logits.float().to(device)
 
     def drop(self, leaving: Sequence[int]) -> list[int]:
         """Removes rows. The last ones take their places: returns the former index of each row that is left."""
@@ -202,7 +194,7 @@ class Rows(Cache):  # type: ignore[misc]
         for row in sorted(leaving, reverse=True):
             last = len(order) - 1
             for layer in self.layers:
-                layer.move(last, row, max(self.lengths[row], self.lengths[last]))
+                layer.move(last, row)
             order[row], self.lengths[row], self.roots[row] = order[last], self.lengths[last], self.roots[last]
             del order[last], self.lengths[last], self.roots[last]
         self.shift = self.shift[order]
@@ -240,16 +232,16 @@ def _attend(
     """Attention of a layer that has just written its keys; the form of transformers' attention functions."""
     rows = _running[-1]
     layer = rows.taken()
-    now, tokens = rows.now, query.shape[2]
+    now = rows.now
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     cap, sink = options.get("softcap"), options.get("s_aux")
-    seen, these = max(now.lengths) + tokens, slice(now.first, now.first + len(now.lengths))
-    mask = now.own_mask(tokens, layer.window, query)
+    seen, these = max(now.lengths) + now.tokens, slice(now.first, now.first + len(now.lengths))
+    mask = now.own_mask(layer.window, query)
     own = (layer.keys[these, :, :seen], layer.values[these, :, :seen])
     found, weight = attention(query, *own, mask, scale, cap, alone=not now.groups and sink is None)
     for root, index, places in now.groups:
         keys, values = root.layers[layer.number]
-        mask = now.root_mask(root, places, keys.shape[2], tokens, layer.window, query)
+        mask = now.root_mask(root, places, keys.shape[2], layer.window, query)
         shared = at_once(query[index], keys, values, mask, scale, cap)
         found[index], weight[index] = joined((found[index], weight[index]), shared)
     if sink is not None:
@@ -321,7 +313,7 @@ def why_not(runtime: Runtime) -> str:
             rows = Rows(runtime)
             rows.add_whole(prefix, 0)
             rows.add(root_of(prefix, 0, begins), prefix.shift[0])
-            found = rows.run([goes_on, goes_on])
+            found = rows.run([goes_on, goes_on])[:, -1]
             expected = grown(runtime, prefix, [0], [goes_on]).logits
     except Exception as error:  # the model's own code
         return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -18,7 +18,7 @@ import torch
 
 from mm_eval.types import Instance
 
-from .cache import Rows, root_of
+from .cache import ROOM, Rows, root_of
 from .prompt import Prompt
 from .runtime import Runtime
 from .sharing import beginnings, grown, prefixes, sharing
@@ -71,6 +71,14 @@ class Row:
         return None if self.broken else self.tokens
 
 
+@dataclass(frozen=True)
+class Plan:
+    """tokens: that a batch would hold. whole: the longest prompt that becomes a row of its own; a longer one is a root."""
+
+    tokens: int
+    whole: int
+
+
 class Decoding:
     """Rows that are decoded in one batch. rows[i] of the cache belongs to active[i]."""
 
@@ -83,25 +91,53 @@ class Decoding:
         with torch.inference_mode():
             finished = self._on_held_roots([row for row in coming if self.rows.root_of(row.question.prompt)])
             fresh = [row for row in coming if row not in finished and row not in self.active]
-            for begun, prefix in beginnings(self.runtime, [row.question.prompt for row in fresh]):
-                shared = [(line, *part) for line, part in enumerate(begun) if len(part[1]) > 1]
-                alone = [(line, fresh[places[0]]) for line, (_, places) in enumerate(begun) if len(places) == 1]
-                for line, _ in alone:
-                    self.rows.add_whole(prefix, line)
-                self.active += [row for _, row in alone]
+            whole = self.planned([row.question.prompt for row in fresh]).whole
+            for part, prefix in beginnings(self.runtime, [row.question.prompt for row in fresh]):
+                lines = [
+                    (line, beginning, [fresh[place] for place in places])
+                    for line, (beginning, places) in enumerate(part)
+                ]
+                alone = [(line, beginning, rows[0]) for line, beginning, rows in lines if len(rows) == 1]
+                for line, beginning, row in alone:
+                    if len(beginning.ids) <= whole:
+                        self.rows.add_whole(prefix, line)
+                    else:
+                        self.rows.add(root_of(prefix, line, beginning), prefix.shift[line])
+                    self.active.append(row)
                 if alone:
-                    finished += self._chosen(prefix.logits[[line for line, _ in alone]], len(alone))
-                rows = []
-                for line, beginning, places in shared:
-                    self.rows.add(root_of(prefix, line, beginning), prefix.shift[line], len(places))
-                    rows += [fresh[place] for place in places]
-                finished += self._go_on(rows)
+                    finished += self._chosen(prefix.logits[[line for line, _, _ in alone]], len(alone))
+                together = [(line, beginning, rows) for line, beginning, rows in lines if len(rows) > 1]
+                for line, beginning, rows in together:
+                    self.rows.add(root_of(prefix, line, beginning), prefix.shift[line], len(rows))
+                finished += self._go_on([row for _, _, rows in together for row in rows])
         return finished
+
+    def planned(self, prompts: Sequence[Prompt], more: int = 0) -> Plan:
+        """What the batch holds once these prompts are admitted, and `more` like the last one.
+
+        A prompt that shares nothing is a row of its own, unless it would make much shorter rows as long as itself.
+        """
+        groups = [(length, places, self.rows.root_of(prompts[places[0]])) for length, places in sharing(prompts)]
+        roots, own, alone = self.rows.held_by_roots, [ROOM, *self.rows.lengths], []
+        for length, places, held in groups:
+            lengths = [len(prompts[place].ids) for place in places]
+            if held is None and length == 0:
+                alone += lengths
+                continue
+            roots += length if held is None else 0
+            own.append(max(lengths) - (length if held is None else held[0].length))
+        rooted = any(self.rows.roots) or len(alone) < len(prompts)
+        if more and alone and len(groups[-1][1]) == 1:  # the next one may share it
+            roots, rooted = roots + alone.pop(), True
+        whole = max(own) if rooted else max([*own, *alone])
+        roots += sum(length for length in alone if length > whole)
+        longest = max([*own[1:], *(length for length in alone if length <= whole)], default=0)
+        return Plan(roots + (len(self.active) + len(prompts) + more) * longest, whole)
 
     def step(self) -> list[Row]:
         """One more token for every row. Returns those that ended."""
         with torch.inference_mode():
-            return self._chosen(self.rows.run([row.tokens[-1:] for row in self.active]), len(self.active))
+            return self._chosen(self.rows.run([row.tokens[-1:] for row in self.active])[:, -1], len(self.active))
 
     def release(self) -> list[Row]:
         """Gives all rows up, with what they have so far, and frees their memory."""
@@ -129,7 +165,7 @@ class Decoding:
         first = len(self.active)
         self.active += rows
         tails = [row.question.prompt.ids[self.rows.start(first + n) :] for n, row in enumerate(rows)]
-        return self._chosen(self.rows.run(tails), len(rows))
+        return self._chosen(self.rows.run(tails)[:, -1], len(rows))
 
     def _chosen(self, logits: Any, count: int) -> list[Row]:
         """Gives the last `count` rows their next token, and removes and returns those that ended."""
@@ -265,19 +301,11 @@ class Continuous:
 
     def _fits(self, coming: Sequence[GenerationRow], more: int = 0) -> bool:
         """Whether prompts fit beside the rows of the batch, and `more` of the same size."""
-        rows = self.decoding.rows
         count = len(self.decoding.active) + len(coming) + more
         if not self.runtime.has_room(count, 0):
             return False
-        roots, longest = rows.held_by_roots, max(rows.lengths, default=0)
-        prompts = [question.prompt for question in coming]
-        for shared, places in sharing(prompts):
-            if held := rows.root_of(prompts[places[0]]):
-                shared = held[0].length
-            else:
-                roots += shared
-            longest = max(longest, *(len(prompts[place].ids) - shared for place in places))
-        return self.runtime.has_room(count, roots + count * longest)
+        planned = self.decoding.planned([question.prompt for question in coming], more)
+        return self.runtime.has_room(count, planned.tokens)
 
 
 def likeliest(logits: Any) -> Any:

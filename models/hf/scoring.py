@@ -45,12 +45,12 @@ class Begun:
     """Prompts that have run, one a row.
 
     first: log-probabilities of the next token (rows, vocabulary). tokens: of the longest one. extend: (rows, tokens after each)
-    -> logits after each token (rows, longest, vocabulary), the prompts unchanged.
+    -> for each its logits after each token (tokens, vocabulary), the prompts unchanged.
     """
 
     first: Any
     tokens: int
-    extend: Callable[[Sequence[int], Sequence[list[int]]], Any]
+    extend: Callable[[Sequence[int], Sequence[list[int]]], Iterator[Any]]
 
 
 def score(runtime: Runtime, rows: Sequence[Continuation]) -> list[LLOutput | ModelError]:
@@ -86,10 +86,11 @@ def _in_place(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[lis
             rows.add(root_of(prefix, line, beginning), prefix.shift[line], len(places))
             order += places
             tails += [prompts[place].ids[len(beginning.ids) :] for place in places]
-        logits = rows.run(tails) if all(tails) else prefix.logits
+        logits = rows.run(tails)[:, -1] if all(tails) else prefix.logits
 
-        def extend(sources: Sequence[int], ids: Sequence[list[int]], rows: Rows = rows) -> Any:
-            return rows.forked(sources).run(ids, every=True)
+        def extend(sources: Sequence[int], ids: Sequence[list[int]], rows: Rows = rows) -> Iterator[Any]:
+            longest = rows.forked(sources).run(ids, keep=max(map(len, ids)))
+            return (logits[-len(row) :] for logits, row in zip(longest, ids, strict=True))
 
         yield order, Begun(torch.log_softmax(logits, -1), rows.longest, extend)
 
@@ -98,8 +99,9 @@ def _in_copies(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[li
     """Prompts in transformers' cache, of which each continuation gets a copy."""
     for places, prefix in prefixes(runtime, prompts):
 
-        def extend(sources: Sequence[int], ids: Sequence[list[int]], prefix: Prefix = prefix) -> Any:
-            return run_on(runtime, prefix, sources, ids)[0].logits
+        def extend(sources: Sequence[int], ids: Sequence[list[int]], prefix: Prefix = prefix) -> Iterator[Any]:
+            longest = run_on(runtime, prefix, sources, ids)[0].logits
+            return (logits[: len(row)] for logits, row in zip(longest, ids, strict=True))
 
         yield places, Begun(prefix.first, prefix.mask.shape[1], extend)
 
@@ -116,7 +118,7 @@ def _continued(runtime: Runtime, begun: Begun, sources: list[int], ids: list[lis
         some = longer[start : start + size]
         logits = begun.extend([sources[i] for i in some], [ids[i][:-1] for i in some])
         for i, row in zip(some, logits, strict=True):
-            total, is_greedy = _total(row[: len(ids[i]) - 1], ids[i][1:])
+            total, is_greedy = _total(row, ids[i][1:])
             totals[i] += total
             greedy[i] = greedy[i] and is_greedy
     return list(zip(totals, greedy, strict=True))

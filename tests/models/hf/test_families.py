@@ -158,7 +158,7 @@ def test_positions_of_one_prompt_do_not_leak_into_another(adapter: Callable[...,
         assert torch.allclose(run_on(runtime, kept, [0], [ids])[0].logits, clean, atol=1e-5)
         rows = Rows(runtime)
         rows.add(root_of(kept, 0, one), kept.shift[0])
-        assert torch.allclose(rows.run([ids], every=True), clean, atol=1e-5)
+        assert torch.allclose(rows.run([ids], keep=len(ids)), clean, atol=1e-5)
         assert kept.shift.item() < 0
 
 
@@ -198,11 +198,11 @@ def test_an_unlisted_type_that_fails_its_check_runs_alone_and_says_so_once(
 
     run = Rows.run
 
-    def off(rows: Any, ids: Any, every: bool = False) -> Any:
-        if broken == "raises" and every:
+    def off(rows: Any, ids: Any, keep: int = 1) -> Any:
+        if broken == "raises" and keep > 1:
             raise TypeError("no such argument")
-        logits = run(rows, ids, every)
-        logits[..., 7] += 5e-2 * every
+        logits = run(rows, ids, keep)
+        logits[..., 7] += 5e-2 * (keep > 1)
         return logits
 
     monkeypatch.setattr(Rows, "run", off)
