@@ -23,7 +23,7 @@ from mm_eval.errors import DataError, MMEvalError, ModelError
 from mm_eval.types import Answer, Instance, LLOutput
 
 from .generate import GenerationRow, check_options, generate
-from .pictures import written_ahead
+from .pictures import shown, written_ahead
 from .prompt import Prompt, PromptWriter
 from .runtime import Runtime, not_finite, windows
 from .sharing import Prefix, prefixes, run_on
@@ -74,7 +74,7 @@ class Asking:
     def generate(self, instances: Iterable[Instance]) -> Answers:
         """Generated text. Instances with equal options share batches."""
         pending: dict[str, tuple[GenerationOptions, list[GenerationRow]]] = {}
-        for instance, written in written_ahead(instances, self.writer.write, lambda each: each.images is not None):
+        for instance, written in written_ahead(instances, self.writer.write, shown):
             key = json.dumps(instance.generation_kwargs, sort_keys=True, default=repr)
             if key not in pending:
                 pending[key] = check_options(GenerationOptions.from_kwargs(instance.generation_kwargs)), []
@@ -107,7 +107,7 @@ class Asking:
         groups = written_ahead(
             (list(group) for _, group in groupby(instances, prompt_parts)),
             lambda group: self.writer.write(group[0]),
-            lambda group: group[0].images is not None,
+            lambda group: shown(group[0]),
         )
         for group, written in groups:
             for instance, made in self._continuations(group, written):
