@@ -12,6 +12,7 @@ A prompt passes through these files, in the order of reading:
     prompt         instance -> token ids and pictures
     asking         instances -> batches -> answers; log-likelihoods
     generate       batches -> text: greedy decoding, sampling, stop strings
+    alike          which prompts begin alike, and how far
     sharing        prompts that begin alike run once; prefixes in a cache
     pictures       prompts written ahead in threads; features of pictures kept
     runtime        the loaded model: padding, batch sizes, running out of memory
