@@ -17,7 +17,7 @@ from mm_eval.types import Answer, Instance
 
 from .decoding import Continuous, Ending, GenerationRow
 from .generate import answer_of, check_options, ending_of, generate, greedy
-from .pictures import written_ahead
+from .pictures import shown, written_ahead
 from .prompt import Prompt, PromptWriter
 from .runtime import FAILURES, Runtime, is_out_of_memory, windows
 from .scoring import Continuation, score
@@ -62,7 +62,7 @@ class Asking:
         self._stopping = False
         pending: dict[str, _Pending] = {}
         batch = Continuous(self.runtime)
-        for instance, written in written_ahead(instances, self.writer.write, lambda each: each.images is not None):
+        for instance, written in written_ahead(instances, self.writer.write, shown):
             key = json.dumps(instance.generation_kwargs, sort_keys=True, default=repr)
             if key not in pending:
                 options = check_options(GenerationOptions.from_kwargs(instance.generation_kwargs))
@@ -107,7 +107,7 @@ class Asking:
         groups = written_ahead(
             (list(group) for _, group in groupby(instances, prompt_parts)),
             lambda group: self.writer.write(group[0]),
-            lambda group: group[0].images is not None,
+            lambda group: shown(group[0]),
         )
         for group, written in groups:
             for instance, made in self._continuations(group, written):

@@ -18,10 +18,11 @@ import torch
 
 from mm_eval.types import Instance
 
+from .alike import sharing
 from .cache import ROOM, Rows, root_of
 from .prompt import Prompt
 from .runtime import Runtime
-from .sharing import beginnings, grown, prefixes, sharing
+from .sharing import beginnings, grown, prefixes
 
 BROKEN = -1
 """In place of a token if the logits are not finite."""

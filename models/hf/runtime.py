@@ -16,8 +16,9 @@ from .arguments import WHERE, Arguments
 from .cache import configs_of, why_not, windows_of
 from .families import Family
 from .pictures import FeatureCache, on_device, side_by_side, supported
+from .preprocessing import Picture, joined
 from .processor import naming, quiet
-from .prompt import Picture, Prompt
+from .prompt import Prompt
 from .weights import naming_quantisation, with_adapter
 
 logger = logging.getLogger(__name__)
@@ -365,14 +366,3 @@ def _as_long(mask: Any, length: int) -> Any:
     """mllama's mask of pictures per token, for `length` tokens. Tokens after the prompt see what its last token sees."""
     missing = max(0, length - mask.shape[1])
     return torch.cat([mask[:, :length], mask[:, -1:].expand(-1, missing, -1, -1)], 1)
-
-
-def joined(parts: Sequence[Any]) -> Any:
-    """Concatenated tensors. If later dimensions differ (tiles of a picture), they are padded with zeros."""
-    shape = [max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True)]
-    filled = []
-    for part in parts:
-        missing = [want - have for want, have in zip(shape, part.shape[1:], strict=True)]
-        pads = [size for gap in reversed(missing) for size in (0, gap)]
-        filled.append(torch.nn.functional.pad(part, pads) if any(missing) else part)
-    return torch.cat(filled)
