@@ -10,6 +10,7 @@ A row's tokens don't depend on the rows beside it, so neither does an answer dep
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -271,7 +272,8 @@ class Continuous:
         if self._coming:
             del self.queue[: len(self._coming)]
             finished = self.decoding.admit([Row(question) for question in self._coming])
-            self._full = len(self.decoding.active) + len(finished)
+            filled = not self.queue or not self._fits(self.queue[:1])
+            self._full = len(self.decoding.active) + len(finished) if filled else sys.maxsize
             return finished
         finished = self.decoding.step()
         while self.runtime.overflows(len(self.decoding.active), self.decoding.rows.held):
@@ -289,10 +291,14 @@ class Continuous:
         if not self.queue or (active and active > self._full - max(1, self._full // 8)):
             return []
         coming: list[GenerationRow] = []
+        units = longest = 0
         for _, places in sharing([question.prompt for question in self.queue]):
             unit = [self.queue[place] for place in places]
             if self._fits([*coming, *unit]):
-                coming += unit
+                longest = max(longest, len(unit[0].prompt.ids))
+                if units and self.runtime.is_full(units, longest):
+                    break  # enough for one forward; the rest follows before the next step
+                coming, units = coming + unit, units + 1
                 continue
             if self.decoding.rows.root_of(unit[0].prompt) or 2 * len(unit) > active + len(coming):
                 while self._fits([*coming, unit[0]]):

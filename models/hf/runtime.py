@@ -36,6 +36,8 @@ Answer = TypeVar("Answer")
 
 TOKENS, MOST_TOKENS = 4096, 65536
 """`--batch_size auto`: padded tokens of a batch: the minimum, and the maximum on a device with much memory."""
+DEPTH = 4
+"""How many times these tokens may be held on a CPU while they are decoded."""
 ROWS, MOST_ROWS = 64, 256
 """Maximum rows of a batch, on a CPU and on an accelerator."""
 FAILURES = (RuntimeError, ValueError, IndexError)
@@ -116,6 +118,7 @@ class Runtime:
     in_place: whether rows run on `cache.Rows`; else on transformers' own cache. windows: of its layers. configs: of its modules.
     holes: whether masked places may stand between real tokens; not with sliding windows or recurrent layers.
     limit: prompts per batch; None: `budget`, in padded tokens, decides. Either is lowered when memory runs out.
+    depth: how many times `budget` the rows that are decoded in place may hold.
     kept: the last prompt that ran alone or for several, with its prefix: the next ones often begin alike.
     keeps: whether the memory suffices for that.
     """
@@ -137,6 +140,7 @@ class Runtime:
         self.limit = None if batch_size == "auto" else int(batch_size)
         free = torch.cuda.mem_get_info(self.device)[0] if self.device.type == "cuda" else 0
         self.budget = token_budget(model.config, self.dtype.itemsize, free)
+        self.depth = 1 if self.device.type == "cuda" else depth(model.config, self.dtype.itemsize, self.budget)
         self.most_rows = ROWS if self.device.type == "cpu" else MOST_ROWS
         if not self.batched:
             self.limit = 1
@@ -173,11 +177,13 @@ class Runtime:
 
     def has_room(self, rows: int, tokens: int) -> bool:
         """Whether rows that are decoded in place may hold so many tokens together when they are admitted."""
-        return rows <= self.limit if self.limit is not None else rows <= self.most_rows and tokens <= self.budget
+        if self.limit is not None:
+            return rows <= self.limit
+        return rows <= self.most_rows and tokens <= self.depth * self.budget
 
     def overflows(self, rows: int, tokens: int) -> bool:
         """Whether rows have grown so much since they were admitted that one must be put off."""
-        return self.limit is None and rows > 1 and tokens > 2 * self.budget
+        return self.limit is None and rows > 1 and tokens > 2 * self.depth * self.budget
 
     def collate(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
         """One left-padded batch: per-token values of shape (rows, longest), and the pictures of all rows in order."""
@@ -334,12 +340,31 @@ def token_budget(config: Any, itemsize: int, free: int) -> int:
     their prefix, and the activations of one layer.
     """
     text = config.get_text_config()
+    inner = getattr(text, "intermediate_size", None) or 4 * text.hidden_size
+    size = 2 * _bytes_held(config, itemsize) + itemsize * (3 * inner + 8 * text.hidden_size)
+    return int(max(TOKENS, min(MOST_TOKENS, free // 2 // size)))
+
+
+def depth(config: Any, itemsize: int, budget: int) -> int:
+    """How many times a forward's tokens may be held while they are decoded, in a quarter of the memory that is available: 1 to 4.
+
+    A step reads all weights whatever the number of rows, so that more rows make a token cheaper.
+    """
+    try:
+        with open("/proc/meminfo") as lines:
+            available = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return 1
+    return int(max(1, min(DEPTH, available // 4 // (budget * _bytes_held(config, itemsize)))))
+
+
+def _bytes_held(config: Any, itemsize: int) -> int:
+    """Keys and values of one token."""
+    text = config.get_text_config()
     queries = getattr(text, "num_attention_heads", None) or 1
     heads = getattr(text, "num_key_value_heads", None) or queries
     width = getattr(text, "head_dim", None) or text.hidden_size // queries
-    inner = getattr(text, "intermediate_size", None) or 4 * text.hidden_size
-    size = itemsize * (4 * text.num_hidden_layers * heads * width + 3 * inner + 8 * text.hidden_size)
-    return int(max(TOKENS, min(MOST_TOKENS, free // 2 // size)))
+    return int(itemsize * 2 * text.num_hidden_layers * heads * width)
 
 
 def _full_attention(config: Any) -> bool:

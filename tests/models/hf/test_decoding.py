@@ -121,7 +121,7 @@ def test_answers_do_not_depend_on_when_a_prompt_came_in(adapter: Adapter, kind: 
     for row in rows:
         expected |= outputs(adapter(kind).generate([row]))
     model = adapter(kind, batch_size=batch_size)
-    model.runtime.budget = 260
+    model.runtime.budget, model.runtime.depth = 260, 1
     assert outputs(model.generate(rows)) == expected
 
 
@@ -194,7 +194,7 @@ def test_auto_holds_what_is_there_and_not_what_may_come(adapter: Adapter) -> Non
     for row in rows:
         alone |= outputs(adapter("llama").generate([row]))
     model = adapter("llama", batch_size="auto")
-    model.runtime.budget = 60
+    model.runtime.budget, model.runtime.depth = 60, 1
     sizes, put_off = _steps(model), list[int]()
     overflows = model.runtime.overflows
 
