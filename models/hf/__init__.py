@@ -10,10 +10,14 @@ A prompt passes through these files, in the order of reading:
     processor      tokenizer and processor; special tokens in data kept as text
     preprocessing  a picture is decoded and preprocessed once
     prompt         instance -> token ids and pictures
-    asking         instances -> batches -> answers; log-likelihoods
-    generate       batches -> text: greedy decoding, sampling, stop strings
+    asking         instances -> batches -> answers
+    scoring        log-likelihoods of continuations
+    generate       batches -> text: options, stop strings, sampling
+    decoding       greedy answers in one batch that is kept full
+    cache          keys and values of its rows, written in place; attention: of rows that share a beginning
     alike          which prompts begin alike, and how far
     sharing        prompts that begin alike run once; prefixes in a cache
     pictures       prompts written ahead in threads; features of pictures kept
+    loading        the model with all its weights
     runtime        the loaded model: padding, batch sizes, running out of memory
 """

@@ -132,8 +132,8 @@ class HuggingFace(Model):
 
     @cached_property
     def _device_and_dtype(self) -> tuple[str, str]:
+        from .loading import choose_device, choose_dtype
         from .processor import load_config
-        from .runtime import choose_device, choose_dtype
 
         device = choose_device(self.arguments, self.settings.device)
         return device, choose_dtype(self.arguments, device, load_config(self.checkpoint.folder, self.arguments))
@@ -153,7 +153,7 @@ class HuggingFace(Model):
 
     def prepare(self) -> None:
         """Loads the weights. Raises ConfigError if they are missing or do not fit the config."""
-        from .runtime import load_model
+        from .loading import load_model
 
         if self._asking is not None:
             return

@@ -317,6 +317,8 @@ def why_not(runtime: Runtime) -> str:
             expected = grown(runtime, prefix, [0], [goes_on]).logits
     except Exception as error:  # the model's own code
         return f"{type(error).__name__}: {error}".splitlines()[0]
+    if not expected.isfinite().all():
+        return "its logits are not finite"
     allowed = LIKE.get(runtime.dtype, 0.05) * float(expected.abs().max())
     off = float((found - expected).abs().max())
     return "" if off <= allowed else f"its attention is of another kind (logits differ by {off:.1e})"
