@@ -24,8 +24,8 @@ from mm_eval.types import Instance
 
 Value = TypeVar("Value")
 
-MOST_BYTES = 256 * 2**20
-"""Bytes of preprocessed pictures that are kept: 190 pictures of LLaVA-1.5, or 13 of Qwen2-VL with 1,000 tokens each."""
+MOST_BYTES = 128 * 2**20
+"""Bytes of preprocessed pictures that are kept: 95 pictures of LLaVA-1.5, or six of Qwen2-VL with 1,000 tokens each."""
 LOCKS = 64
 
 
