@@ -135,9 +135,29 @@ def against_peers(sizes: Sizes) -> Iterator[Line]:
 
 
 def preprocessing(sizes: Sizes) -> Iterator[Line]:
-    found = [child("preprocessing.py", 32 if sizes.pictures > 1 else 16) for _ in range(sizes.repetitions)]
+    count = 32 if sizes.pictures > 1 else 16
+    found = [child("preprocessing.py", "waiting", count) for _ in range(sizes.repetitions)]
     yield "8 pictures of 1024x768 a batch: share the model waits", shown([one["share"] for one in found], 3), "<= 0.05"
     yield "the same, written without threads", shown([one["share_without_threads"] for one in found], 3), ""
+    for name in ("llava-1.5-7b", "qwen2.5-vl-7b"):
+        yield from _once_a_picture(name, sizes.repetitions)
+
+
+def _once_a_picture(name: str, repetitions: int) -> Iterator[Line]:
+    """The prompts of 25 pictures x 6 questions, preprocessed once a picture and once a question, alternately."""
+    pairs = [
+        (child("preprocessing.py", "prompts", name, "always"), child("preprocessing.py", "prompts", name, "once"))
+        for _ in range(repetitions)
+    ]
+    what = f"{name}, 25 pictures of 1024x768 x 6 questions"
+    yield (
+        f"{what}: calls of the image processor",
+        str(pairs[0][1]["calls"]),
+        f"25 (every question: {pairs[0][0]['calls']})",
+    )
+    for key, unit in (("ms", "CPU ms a question"), ("peak", "growth of peak memory, MB")):
+        always, once = ([pair[place][key] for pair in pairs] for place in (0, 1))
+        yield f"{what}: {unit}", shown(once, 1), f"(every question: {shown(always, 1)})"
 
 
 def _run(task: str, *options: object) -> tuple[float, int]:

@@ -219,17 +219,24 @@ class HuggingFace(Model):
         template = self.template or self.settings.chat_template
         return {
             "adapter": self.engine,
-            "adapter_version": ADAPTER_VERSION,
             "files": self.checkpoint.digests(),
-            "dtype": self._device_and_dtype[1],
-            "attn_implementation": chosen.attn_implementation,
             "pixels": [chosen.min_pixels, chosen.max_pixels],
             "chat_template": template if isinstance(template, str) else None,
             "max_length": chosen.max_length,
             "add_bos_token": chosen.add_bos_token,
+            **self._stated_variables,
+            **self._engine_constants,
+        }
+
+    @property
+    def _engine_constants(self) -> dict[str, Any]:
+        """Those of the constants that depend on what runs the checkpoint."""
+        return {
+            "adapter_version": ADAPTER_VERSION,
+            "dtype": self._device_and_dtype[1],
+            "attn_implementation": self.arguments.attn_implementation,
             "torchvision": bool(self._image_text and importlib.util.find_spec("torchvision")),
             **self._kind_of_weights,
-            **self._stated_variables,
         }
 
     @property

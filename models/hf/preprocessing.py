@@ -4,6 +4,10 @@ A checkpoint's processor turns pictures into tensors, writes their image tokens 
 step is expensive, and it depends on the pixels alone. `Preprocessor` runs the checkpoint's own processor with a stand-in for its
 image processor, which returns the tensors of known pictures. So the ids are those of the processor itself.
 
+The processors of many families write a picture as its image token repeated, and nothing else. Where that was so in a picture's
+first prompt (`learn`), the next ones are tokenised with one image token and expanded without the processor (`written`). An added
+token is never merged with the text around it, so that the ids are the same.
+
 `Family.pictures` states whether the tensors of a picture depend on the other pictures of its prompt.
 """
 
@@ -12,8 +16,9 @@ from __future__ import annotations
 import copy
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 import torch
@@ -24,8 +29,8 @@ from mm_eval.types import Instance
 
 Value = TypeVar("Value")
 
-MOST_BYTES = 256 * 2**20
-"""Bytes of preprocessed pictures that are kept: 190 pictures of LLaVA-1.5, or 13 of Qwen2-VL with 1,000 tokens each."""
+MOST_BYTES = 128 * 2**20
+"""Bytes of preprocessed pictures that are kept: 95 pictures of LLaVA-1.5, or six of Qwen2-VL with 1,000 tokens each."""
 LOCKS = 64
 
 
@@ -38,6 +43,20 @@ class Picture:
 
     digests: tuple[str, ...]
     tensors: dict[str, Any] = field(repr=False)
+
+
+@dataclass
+class Known:
+    """What is known of a picture, or of all pictures of a prompt if they depend on each other.
+
+    tensors: the image processor's output. The rest is learned from the first prompt, if the processor only repeats image tokens.
+    counts: image tokens of each picture. types: the value of each per-token row at image tokens; it is 0 elsewhere.
+    """
+
+    tensors: Mapping[str, Any] = field(repr=False)
+    pictures: tuple[Picture, ...] = ()
+    types: dict[str, int] = field(default_factory=dict)
+    counts: tuple[int, ...] = ()
 
 
 class Kept(Generic[Value]):
@@ -82,7 +101,7 @@ class Preprocessor:
 
     def __init__(self, processor: Any, depends: str, most_bytes: int = MOST_BYTES) -> None:
         self._processor, self._depends = processor, depends
-        self._kept: Kept[Mapping[str, Any]] = Kept(most_bytes)
+        self._kept: Kept[Known] = Kept(most_bytes)
         self._locks = [threading.Lock() for _ in range(LOCKS)]
 
     def knows(self, instance: Instance) -> bool:
@@ -91,8 +110,8 @@ class Preprocessor:
 
     def __call__(
         self, text: str, instance: Instance, loaded: Sequence[Any] | None, *, special: bool
-    ) -> tuple[Any, list[Mapping[str, Any]]]:
-        """(The processor's output for a prompt, the tensors of each of its pictures if those do not depend on each other.)
+    ) -> tuple[Any, list[Known]]:
+        """(The processor's output for a prompt, what is known of each of its pictures, or of all together.)
 
         loaded: the pictures, or None if the instance `knows` them. special: whether special tokens are added.
         Raises DataError for a broken picture, and whatever the processor raises.
@@ -100,21 +119,32 @@ class Preprocessor:
         options = {"text": [text], "add_special_tokens": special, "return_tensors": "pt"}
         if loaded is not None:
             return self._processor(**({"images": [list(loaded)]} if loaded else {}), **options), []
-        parts: list[Mapping[str, Any]] = []
+        units: list[Known] = []
 
         def known(given: Mapping[str, Any]) -> Any:
-            parts[:] = self._tensors(instance, given)
-            return _combined(parts)
+            units[:] = self._known(instance, given)
+            return _combined([unit.tensors for unit in units])
 
         processor = copy.copy(self._processor)
         processor.image_processor = _StandIn(processor.image_processor, known)
         encoded = processor(images=[_blank_pictures(len(instance.image_digests))], **options)
-        return encoded, parts if self._depends == "picture" else []
+        return encoded, units
 
-    def _tensors(self, instance: Instance, options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        """The image processor's output for each picture of an instance, or one for all of them."""
+    def learned(self, instance: Instance) -> list[Known]:
+        """What is known of an instance's pictures, if all of it is kept and its prompts need no processor; else nothing."""
+        if not self.knows(instance):
+            return []
+        units = [self._kept.get(key) for key in self._keys(instance)]
+        found = [unit for unit in units if unit is not None and unit.counts]
+        return found if len(found) == len(units) else []
+
+    def _keys(self, instance: Instance) -> list[tuple[str, ...]]:
         digests = instance.image_digests
-        keys = [(digest,) for digest in digests] if self._depends == "picture" else [digests]
+        return [(digest,) for digest in digests] if self._depends == "picture" else [digests]
+
+    def _known(self, instance: Instance, options: Mapping[str, Any]) -> list[Known]:
+        """The image processor's output for each picture of an instance, or one for all of them."""
+        keys = self._keys(instance)
         found = [self._kept.get(key) for key in keys]
         if all(value is not None for value in found):
             return [value for value in found if value is not None]
@@ -126,9 +156,9 @@ class Preprocessor:
                     value = found[place] or self._kept.get(key)
                     if value is None:
                         loaded = loaded or _pictures(instance)
-                        some = loaded if key is digests else [loaded[place]]
-                        value = self._processor.image_processor([some], **options)
-                        self._kept.put(key, value, _size(value))
+                        some = [loaded[place]] if self._depends == "picture" else loaded
+                        value = Known(self._processor.image_processor([some], **options))
+                        self._kept.put(key, value, _size(value.tensors))
                 made.append(value)
         return made
 
@@ -186,6 +216,64 @@ def joined(parts: Sequence[Any]) -> Any:
         pads = [size for gap in reversed(missing) for size in (0, gap)]
         filled.append(torch.nn.functional.pad(part, pads) if any(missing) else part)
     return torch.cat(filled)
+
+
+def written(
+    units: Sequence[Known], brief: Sequence[int], token: int
+) -> tuple[list[int], dict[str, list[int]], tuple[int, ...], tuple[Picture, ...]]:
+    """(ids, per-token rows, places of image tokens, pictures) of a prompt whose pictures are learned.
+
+    brief: its ids with one image token for each picture.
+    """
+    ids, places = _expanded(brief, token, [count for unit in units for count in unit.counts])
+    rows = {name: _row(len(ids), places, value) for name, value in units[0].types.items()}
+    return ids, rows, places, tuple(picture for unit in units for picture in unit.pictures)
+
+
+def learn(
+    units: Sequence[Known], brief: Sequence[int], token: int, ids: list[int], types: Mapping[str, list[int]],
+    pictures: Sequence[Picture], tensors: Iterable[str],
+) -> None:  # fmt: skip
+    """Learns from a prompt of the processor how its pictures are written, if `written` would give the same prompt.
+
+    brief: the prompt's ids with one image token for each picture. ids, types, pictures: the processor's. tensors: names of its
+    tensors; nothing is learned if one of them is not the image processor's, since it depends on the text (mllama's mask).
+    """
+    runs = [len(list(run)) for each, run in groupby(ids, token.__eq__) if each]
+    names = set(tensors)
+    if brief.count(token) != len(runs) or not all(names <= unit.tensors.keys() for unit in units):
+        return
+    found, places = _expanded(brief, token, runs)
+    values = {name: row[places[0]] for name, row in types.items()} if found == ids else {}
+    if found != ids or any(row != _row(len(ids), places, values[name]) for name, row in types.items()):
+        return
+    one_each = len(units) == len(runs) == len(pictures)
+    if len(units) > 1 and not one_each:
+        return
+    for place, unit in enumerate(units):
+        unit.pictures, unit.types = (pictures[place],) if one_each else tuple(pictures), values
+        unit.counts = (runs[place],) if one_each else tuple(runs)  # last, since other threads ask for it
+
+
+def _expanded(brief: Sequence[int], token: int, counts: Sequence[int]) -> tuple[list[int], tuple[int, ...]]:
+    """(ids with each image token repeated by its count, the places of the image tokens)."""
+    ids, places = list[int](), list[int]()
+    left = iter(counts)
+    for each in brief:
+        if each == token:
+            count = next(left)
+            places += range(len(ids), len(ids) + count)
+            ids += [token] * count
+        else:
+            ids.append(each)
+    return ids, tuple(places)
+
+
+def _row(length: int, places: Sequence[int], value: int) -> list[int]:
+    row = [0] * length
+    for place in places:
+        row[place] = value
+    return row
 
 
 def pictures_of(

@@ -25,7 +25,7 @@ from mm_eval.types import Instance
 
 from .arguments import WHERE, Arguments
 from .families import Family
-from .preprocessing import Picture, Preprocessor, pictures_of
+from .preprocessing import Picture, Preprocessor, learn, pictures_of, written
 from .processor import DataText
 
 _PER_TOKEN = ("mm_token_type_ids", "token_type_ids", "image_embeds_position_mask")
@@ -113,6 +113,8 @@ class PromptWriter:
         self.data_text = DataText(tokenizer, processor, template or "".join(map(str, known.values())))
         self.image_token = str(getattr(processor, "image_token", "") or "")
         self.image_token_id = getattr(processor, "image_token_id", None) if image_token_id is None else image_token_id
+        known = getattr(tokenizer, "added_tokens_decoder", {})
+        self._repeated: int | None = self.image_token_id if self.image_token_id in known else None
         bare = self._tokens("a", special=False)
         framed = tokenizer("a", add_special_tokens=True)["input_ids"]
         start = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), len(framed) - len(bare))
@@ -274,8 +276,13 @@ class PromptWriter:
             return self._started(replace(blank, ids=self._tokens(blank.text, blank.special, blank.chat)))
         text, stretches = self.data_text.divide(blank.text) if blank.chat else (blank.text, [])
         self._check_placeholders(text, count)
+        brief = self._tokens(blank.text, blank.special, blank.chat) if count and self._repeated is not None else []
+        units = self._preprocessor.learned(instance)
+        if units and self._repeated is not None and brief.count(self._repeated) == count:
+            ids, types, places, pictures = written(units, brief, self._repeated)
+            return self._started(replace(blank, ids=ids, types=types, pictures=pictures, image_places=places))
         try:
-            encoded, parts = self._preprocessor(text, instance, loaded, special=blank.special)
+            encoded, units = self._preprocessor(text, instance, loaded, special=blank.special)
         except (ValueError, TypeError, IndexError) as error:
             raise ModelError(f"The processor of {self.name!r} refuses the prompt: {error}") from error
         per_token = {name: encoded[name][0].tolist() for name in _PER_TOKEN if name in encoded}
@@ -283,20 +290,25 @@ class PromptWriter:
         left_out = {"input_ids", "attention_mask", "labels", *per_token}
         tensors = {name: value for name, value in encoded.items() if name not in left_out}
         if stretches:
-            ids, places = self.data_text.spread(ids, stretches)
+            ids, origins = self.data_text.spread(ids, stretches)
             if "cross_attention_mask" in tensors:
-                tensors["cross_attention_mask"] = tensors["cross_attention_mask"][:, places]
-            per_token = {name: [row[place] for place in places] for name, row in per_token.items()}
+                tensors["cross_attention_mask"] = tensors["cross_attention_mask"][:, origins]
+            per_token = {name: [row[place] for place in origins] for name, row in per_token.items()}
         prompt = replace(
             blank,
             ids=ids,
             types=per_token,
-            pictures=pictures_of(tensors, parts, count, instance.image_digests) if count else (),
+            pictures=pictures_of(tensors, [unit.tensors for unit in units], count, instance.image_digests)
+            if count
+            else (),
             image_places=tuple(place for place, token in enumerate(ids) if token == self.image_token_id),
         )
         if count and self.image_token_id is not None and not prompt.image_places:
             raise ModelError(f"The prompt of {self.name!r} has no place for the {count} pictures.")
-        return self._started(prompt.cut(len(ids) - self.suffix) if blank.special and self.suffix else prompt)
+        prompt = prompt.cut(len(ids) - self.suffix) if blank.special and self.suffix else prompt
+        if self._repeated is not None and not all(unit.counts for unit in units):
+            learn(units, brief, self._repeated, prompt.ids, prompt.types, prompt.pictures, tensors)
+        return self._started(prompt)
 
     def _check_placeholders(self, text: str, pictures: int) -> None:
         written = text.count(self.image_token) if self.image_token else 0

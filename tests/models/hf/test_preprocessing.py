@@ -89,6 +89,48 @@ def test_each_prompt_is_the_processors_own(adapter: Adapter, kind: str) -> None:
             assert found.equal(own[name]), name
 
 
+REPEATED = {
+    "llava", "llava_next", "llava_onevision", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "vipllava", "qwen3_vl_moe", "qwen3_5",
+    "glm4v", "video_llama_3",
+}  # fmt: skip
+"""Types whose processors write a picture as its image token repeated and nothing else."""
+
+
+@pytest.mark.parametrize("kind", [*FAMILIES, *ALL])
+def test_known_pictures_need_no_processor_where_it_only_repeats_a_token(
+    adapter: Adapter, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    writer = adapter(kind).writer
+    runs: list[str] = []
+    whole = preprocessing.Preprocessor.__call__
+
+    def counted(self: Any, text: str, *rest: Any, **more: Any) -> Any:
+        runs.append(text)
+        return whole(self, text, *rest, **more)
+
+    monkeypatch.setattr(preprocessing.Preprocessor, "__call__", counted)
+    for text in ASKED:
+        writer.write(instance(text, [picture(90, 60, 1)], chat=kind not in SINGLE))
+    assert len(runs) == (1 if kind in REPEATED else 6)
+
+
+@pytest.mark.parametrize("kind", ["llava", "qwen2_vl"])
+def test_special_tokens_and_bos_around_a_known_picture(adapter: Adapter, kind: str) -> None:
+    """Questions that hold the image token or other special ones, and options that add BOS."""
+    image = adapter(kind).writer.image_token
+    asked = ["What?", f"Is {image} a tag?", "a</s>b", "<s>[INST] ?", f"{image}{image}"]
+    for options in ({}, {"add_bos_token": "true"}, {"add_bos_token": "false"}):
+        writer, fresh = adapter(kind, **options).writer, adapter(kind, **options).writer
+        fresh._preprocessor._depends = "processor"
+        for text in asked:
+            row = instance(text, [picture(90, 60, 1)])
+            found, expected = writer.write(row), fresh.write(row)
+            assert (found.ids, found.types) == (expected.ids, expected.types)
+            assert (found.image_places, found.text) == (expected.image_places, expected.text)
+            for continuation in (" yes", "</s>"):
+                assert writer.split(found, continuation)[1] == fresh.split(expected, continuation)[1]
+
+
 @pytest.mark.parametrize(("kind", "calls"), [("qwen2_vl", [1, 1]), ("llava_onevision", [2, 1, 1])])
 def test_what_depends_on_the_other_pictures_is_kept_with_them(adapter: Adapter, kind: str, calls: list[int]) -> None:
     model = adapter(kind)
