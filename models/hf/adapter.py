@@ -133,8 +133,8 @@ class HuggingFace(Model):
 
     @cached_property
     def _device_and_dtype(self) -> tuple[str, str]:
+        from .loading import choose_device, choose_dtype
         from .processor import load_config
-        from .runtime import choose_device, choose_dtype
 
         device = choose_device(self.arguments, self.settings.device)
         return device, choose_dtype(self.arguments, device, load_config(self.checkpoint.folder, self.arguments))
@@ -154,7 +154,7 @@ class HuggingFace(Model):
 
     def prepare(self) -> None:
         """Loads the weights. Raises ConfigError if they are missing or do not fit the config."""
-        from .runtime import load_model
+        from .loading import load_model
 
         if self._asking is not None:
             return
@@ -220,17 +220,24 @@ class HuggingFace(Model):
         template = self.template or self.settings.chat_template
         return {
             "adapter": self.engine,
-            "adapter_version": ADAPTER_VERSION,
             "files": self.checkpoint.digests(),
-            "dtype": self._device_and_dtype[1],
-            "attn_implementation": chosen.attn_implementation,
             "pixels": [chosen.min_pixels, chosen.max_pixels],
             "chat_template": template if isinstance(template, str) else None,
             "max_length": chosen.max_length,
             "add_bos_token": chosen.add_bos_token,
+            **self._stated_variables,
+            **self._engine_constants,
+        }
+
+    @property
+    def _engine_constants(self) -> dict[str, Any]:
+        """Those of the constants that depend on what runs the checkpoint."""
+        return {
+            "adapter_version": ADAPTER_VERSION,
+            "dtype": self._device_and_dtype[1],
+            "attn_implementation": self.arguments.attn_implementation,
             "torchvision": bool(self._image_text and importlib.util.find_spec("torchvision")),
             **self._kind_of_weights,
-            **self._stated_variables,
         }
 
     @property
@@ -268,6 +275,10 @@ class HuggingFace(Model):
         prompt = self.writer.write(instance)
         text = self.writer.tokenizer.decode(prompt.ids, skip_special_tokens=False)
         return Preview(str(text), tokens=len(prompt.ids), image_tokens=prompt.image_tokens)
+
+    def stop_soon(self) -> None:
+        if self._asking is not None:
+            self._asking.stop_soon()
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         return self.asking.generate(instances)

@@ -1,52 +1,37 @@
-"""Instances in, answers out: prompts are written ahead and batched, and each answer is yielded as soon as its batch has run.
-
-A log-likelihood runs each prompt once (what prompts share runs once for all of them). The first token of every continuation is
-scored by the prompt's own logits; the others run on its cached keys and values, right-padded and at stated positions.
-"""
+"""Instances in, answers out: prompts are written ahead and batched, and each answer is yielded as soon as its batch has run."""
 
 from __future__ import annotations
 
 import json
 import logging
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from typing import Any
 
-import torch
-
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers
 from mm_eval.errors import DataError, MMEvalError, ModelError
-from mm_eval.types import Answer, Instance, LLOutput
+from mm_eval.types import Answer, Instance
 
-from .generate import GenerationRow, check_options, generate
-from .pictures import written_ahead
+from .decoding import Continuous, Ending, GenerationRow
+from .generate import answer_of, check_options, ending_of, generate, greedy
+from .pictures import shown, written_ahead
 from .prompt import Prompt, PromptWriter
-from .runtime import Runtime, not_finite, windows
-from .sharing import Prefix, prefixes, run_on
+from .runtime import FAILURES, Runtime, is_out_of_memory, windows
+from .scoring import Continuation, score
 
 logger = logging.getLogger(__name__)
 
-EXTENDED_ROWS = 8
-"""Minimum of continuations in one forward, whatever the batch size. Each holds a copy of its prompt's cache, so that the token
-budget decides how many more.
-"""
 
+@dataclass
+class _Pending:
+    """Questions with equal options. ending: of greedy answers, which wait in the batch and not here."""
 
-@dataclass(frozen=True)
-class Continuation:
-    """Token ids to score after a prompt. Rows that share the prompt *object* share its run."""
-
-    instance: Instance
-    prompt: Prompt
-    ids: list[int]
-
-    @property
-    def length(self) -> int:
-        return len(self.prompt.ids) + len(self.ids)
+    options: GenerationOptions
+    ending: Ending | None
+    questions: list[GenerationRow] = field(default_factory=list)
 
 
 @dataclass
@@ -65,6 +50,7 @@ class Asking:
     alone: tuple[int, Runtime] | None = None
     cuts: bool = True
     _warned: bool = False
+    _stopping: bool = False
 
     @property
     def caches(self) -> bool:
@@ -72,13 +58,16 @@ class Asking:
         return self.runtime.prefix_cache
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
-        """Generated text. Instances with equal options share batches."""
-        pending: dict[str, tuple[GenerationOptions, list[GenerationRow]]] = {}
-        for instance, written in written_ahead(instances, self.writer.write, lambda each: each.images is not None):
+        """Generated text. Greedy questions share one batch; others share batches with those of equal options."""
+        self._stopping = False
+        pending: dict[str, _Pending] = {}
+        batch = Continuous(self.runtime)
+        for instance, written in written_ahead(instances, self.writer.write, shown):
             key = json.dumps(instance.generation_kwargs, sort_keys=True, default=repr)
             if key not in pending:
-                pending[key] = check_options(GenerationOptions.from_kwargs(instance.generation_kwargs)), []
-            options, questions = pending[key]
+                options = check_options(GenerationOptions.from_kwargs(instance.generation_kwargs))
+                pending[key] = _Pending(options, ending_of(self.runtime, options) if self.runtime.in_place else None)
+            options, ending, questions = pending[key].options, pending[key].ending, pending[key].questions
             try:
                 if isinstance(written, MMEvalError):
                     raise written
@@ -90,6 +79,11 @@ class Asking:
             if runs is not self.runtime:
                 yield from self._generated(runs, [row], options)
                 continue
+            if ending is not None:
+                batch.offer(replace(row, ending=ending))
+                while not batch.hungry and not self._stopping:
+                    yield from self._worked(batch)
+                continue
             if questions and self._is_full(questions, row):
                 yield from self._generated(self.runtime, questions, options)
                 questions.clear()
@@ -97,9 +91,15 @@ class Asking:
             if options.do_sample or self._is_full(questions, row):
                 yield from self._generated(self.runtime, questions, options)
                 questions.clear()
-        for options, questions in pending.values():
-            if questions:
-                yield from self._generated(self.runtime, questions, options)
+        while batch.busy:
+            yield from self._worked(batch)
+        for each in pending.values():
+            if each.questions:
+                yield from self._generated(self.runtime, each.questions, each.options)
+
+    def stop_soon(self) -> None:
+        """Admits no more prompts into the batch that is being decoded; its rows are still answered."""
+        self._stopping = True
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         """Log-likelihoods. The choices of a question stay in one batch."""
@@ -107,7 +107,7 @@ class Asking:
         groups = written_ahead(
             (list(group) for _, group in groupby(instances, prompt_parts)),
             lambda group: self.writer.write(group[0]),
-            lambda group: group[0].images is not None,
+            lambda group: shown(group[0]),
         )
         for group, written in groups:
             for instance, made in self._continuations(group, written):
@@ -163,6 +163,32 @@ class Asking:
         """Whether a batch of these rows is full, or has no room for the following one."""
         longest = max(row.length for row in [*rows, following])
         return self.runtime.is_full(len({id(row.prompt) for row in rows}), longest)
+
+    def _worked(self, batch: Continuous) -> Answers:
+        """Admits prompts or makes one step; the answers that are complete by then. What fails runs again in smaller batches."""
+        if self._stopping:
+            batch.stop()
+        finished, failed, out_of_memory = [], False, False
+        try:
+            finished = batch.work() if batch.busy else []
+        except FAILURES as error:
+            failed, out_of_memory = True, is_out_of_memory(error)
+        again = [row.question for row in finished if row.broken]
+        for row in finished:
+            if not row.broken:
+                yield row.question.instance, answer_of(self.runtime, row.question, row.tokens)
+        if failed:  # outside the handler, so that the traceback no longer holds the tensors of the failed batch
+            again = batch.give_up()
+            self.runtime.recover([row.prompt for row in again], out_of_memory)
+            yield from self._answered(again)
+        elif again:  # padding or another row may be the cause
+            self.runtime.forget()
+            for question in again:
+                yield from self._answered([question])
+
+    def _answered(self, questions: list[GenerationRow]) -> Answers:
+        for row, answer in self.runtime.answered(questions, partial(greedy, self.runtime)):
+            yield row.instance, located(answer, row.instance)
 
     def _generated(self, runtime: Runtime, questions: list[GenerationRow], options: GenerationOptions) -> Answers:
         run = partial(generate, runtime, options=options)
@@ -277,70 +303,3 @@ def boundary(prompt: Prompt, ids: list[int], start_token: int, max_length: int) 
             f"The continuation has {len(ids)} tokens; max_length is {max_length}.", hint="Raise max_length."
         )
     return prompt.last(room)
-
-
-def score(runtime: Runtime, rows: Sequence[Continuation]) -> list[LLOutput | ModelError]:
-    """For each row the sum of token log-probabilities in nats, and whether each token is the likeliest.
-
-    A sum that is not finite is a ModelError.
-    """
-    with torch.inference_mode():
-        found = _on_prefixes(runtime, rows) if runtime.prefix_cache else [_whole(runtime, row) for row in rows]
-    return [answer if math.isfinite(answer[0]) else not_finite("log-likelihoods") for answer in found]
-
-
-def _on_prefixes(runtime: Runtime, rows: Sequence[Continuation]) -> list[LLOutput]:
-    """Scores of rows; those with one prompt object run on one prefix."""
-    by_prompt: dict[int, list[int]] = {}
-    for number, row in enumerate(rows):
-        by_prompt.setdefault(id(row.prompt), []).append(number)
-    groups = list(by_prompt.values())
-    answers: dict[int, LLOutput] = {}
-    for places, prefix in prefixes(runtime, [rows[numbers[0]].prompt for numbers in groups]):
-        numbers = [(number, line) for line, place in enumerate(places) for number in groups[place]]
-        scored = _continued(runtime, prefix, [line for _, line in numbers], [rows[n].ids for n, _ in numbers])
-        answers.update(zip((number for number, _ in numbers), scored, strict=True))
-    return [answers[number] for number in range(len(rows))]
-
-
-def _continued(runtime: Runtime, prefix: Prefix, sources: list[int], ids: list[list[int]]) -> list[LLOutput]:
-    """Scores of continuations, each after row `sources[i]` of a prefix. The first token needs no forward."""
-    tokens = torch.tensor([row[0] for row in ids], device=runtime.device)
-    first = prefix.first[sources]
-    totals = first.gather(1, tokens[:, None])[:, 0].tolist()
-    greedy = (first.argmax(-1) == tokens).tolist()
-    longer = [i for i, row in enumerate(ids) if len(row) > 1]
-    held = prefix.mask.shape[1] + max(map(len, ids))
-    size = max(EXTENDED_ROWS, runtime.limit or runtime.budget // held)
-    for start in range(0, len(longer), size):
-        some = longer[start : start + size]
-        rest = extend(runtime, prefix, [sources[i] for i in some], [ids[i] for i in some])
-        for i, (total, is_greedy) in zip(some, rest, strict=True):
-            totals[i] += total
-            greedy[i] = greedy[i] and is_greedy
-    return list(zip(totals, greedy, strict=True))
-
-
-def extend(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]]) -> list[LLOutput]:
-    """Scores of the tokens after the first one, each on the cache of row `sources[i]`."""
-    output, _, _ = run_on(runtime, prefix, sources, [row[:-1] for row in ids])
-    return [_total(output.logits[i, : len(row) - 1], row[1:]) for i, row in enumerate(ids)]
-
-
-def _whole(runtime: Runtime, row: Continuation) -> LLOutput:
-    """One whole forward for one continuation; the model sets the positions. Right for every causal model."""
-    ids = row.prompt.ids + row.ids[:-1]
-    answer = {"token_type_ids": runtime.family.answer_type}
-    types = {name: values + [answer.get(name, 0)] * (len(row.ids) - 1) for name, values in row.prompt.types.items()}
-    batch = runtime.collate([Prompt(ids, types=types, pictures=row.prompt.pictures)])
-    keep = {"logits_to_keep": len(row.ids)} if runtime.keeps_logits else {}
-    logits = runtime.model(**batch, use_cache=False, **keep).logits[0]
-    return _total(logits[-len(row.ids) :], row.ids)
-
-
-def _total(logits: Any, ids: list[int]) -> LLOutput:
-    """Sum of log-probabilities of ids under logits of shape (len(ids), vocabulary), and whether ids are the argmax."""
-    chosen = torch.tensor(ids, device=logits.device)
-    probabilities = torch.log_softmax(logits.float(), -1)
-    total = sum(probabilities.gather(1, chosen[:, None])[:, 0].tolist())
-    return total, bool((probabilities.argmax(-1) == chosen).all())

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from mm_eval.engine.model import Answers
 from mm_eval.errors import MMEvalError
@@ -34,6 +34,9 @@ class Family:
     batched: prompts with 0, 1 and several pictures of different sizes may share a left-padded batch.
     prefix_cache: a continuation may be run on the cached keys and values of its prompt.
     holes: masked places may stand between tokens. Sliding windows and recurrent layers forbid it and are detected without it.
+    pictures: what the processor's tensors for a picture depend on: only the "picture"; the "prompt" with all of its pictures
+        (llava_onevision makes no tiles where there are several, idefics and mllama pad to the largest); or "processor":
+        unknown, so that every prompt is processed as a whole.
     features: the vision tower's output may be computed in advance and passed in.
     heads: pictures may follow on cached keys and values, so that few-shot examples with pictures run once.
     chats: checkpoints of this type expect chat turns, so that a missing chat template is an error.
@@ -46,6 +49,7 @@ class Family:
     batched: bool = True
     prefix_cache: bool = True
     holes: bool = True
+    pictures: Literal["picture", "prompt", "processor"] = "picture"
     features: bool = True
     heads: bool = True
     chats: bool = True
@@ -74,17 +78,17 @@ FAMILIES: dict[str, Family] = {
     "blip-2": _without_chat("blip2"),
     "gemma3": Family(("gemma3",)),
     "glm4v": Family(("glm4v",), placeholder="<|begin_of_image|><|image|><|end_of_image|>", mrope=True),
-    "idefics2": Family(("idefics2",)),
-    "idefics3": Family(("idefics3", "idefics2")),
+    "idefics2": Family(("idefics2",), pictures="prompt"),
+    "idefics3": Family(("idefics3", "idefics2"), pictures="prompt"),
     "instructblip": _without_chat("instructblip"),
     "internvl": Family(("internvl",)),
     "janus": Family(("janus",)),
     "kosmos-2": _without_chat("kosmos2"),
     "llava": Family(("llava",)),
     "llava_next": Family(("llava_next", "llava")),
-    "llava_onevision": Family(("llava_onevision", "llava")),
+    "llava_onevision": Family(("llava_onevision", "llava"), pictures="prompt"),
     "mistral3": Family(("mistral3",)),
-    "mllama": _plainest("mllama"),
+    "mllama": replace(_plainest("mllama"), pictures="prompt"),
     "ovis2": Family(("ovis2",)),
     "paligemma": _plainest("paligemma", features=True, answer_type=1),
     "qwen2_vl": _qwen("qwen2_vl"),
@@ -92,7 +96,7 @@ FAMILIES: dict[str, Family] = {
     "qwen3_5": _qwen("qwen3_5", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
     "qwen3_vl": _qwen("qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
     "qwen3_vl_moe": _qwen("qwen3_vl_moe", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
-    "smolvlm": Family(("smolvlm", "idefics3")),
+    "smolvlm": Family(("smolvlm", "idefics3"), pictures="prompt"),
     "video_llama_3": Family(("video_llama_3",)),
     "vipllava": Family(("vipllava", "llava")),
 }
@@ -115,7 +119,7 @@ TEXT_FAMILIES: dict[str, Family] = {
 }  # fmt: skip
 """Types of text models; each is compared with whole forwards by tests/models/hf/test_text_types.py."""
 
-UNKNOWN = Family(batched=False, prefix_cache=False, features=False)
+UNKNOWN = Family(batched=False, prefix_cache=False, pictures="processor", features=False)
 """Types that are not tested."""
 
 

@@ -1,7 +1,7 @@
 """Generation: the meaning of options, the end of an answer, and sampling that does not depend on the batch.
 
-Greedy questions share batches and run on the prefixes of their prompts (`_greedy`): finished rows leave the batch, and a stop
-string ends its row at once. Sampled questions run one at a time in transformers' `generate`, each with a generator seeded from
+Greedy questions share batches (`decoding`): a finished row leaves its batch, and a stop string ends its row at once. Sampled
+questions run one at a time in transformers' `generate`, each with a generator seeded from
 its request key, so that an answer is the same alone, in any batch and in a repeated run. The price is that sampling does not
 batch. Beams and penalties run there too, and so do families whose caches can't be shared.
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -22,12 +22,11 @@ from transformers import LogitsProcessor, StoppingCriteria
 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.errors import ConfigError, ModelError, did_you_mean
-from mm_eval.types import Answer, Instance
+from mm_eval.types import Answer
 
+from .decoding import Ending, GenerationRow, StopText, decoded
 from .processor import quiet
-from .prompt import Prompt
 from .runtime import Runtime, not_finite
-from .sharing import Prefix, grown, prefixes
 
 NOT_FOR_TRANSFORMERS = frozenset({"image_aspect_ratio"})
 """Options of other adapters in published tasks; ignored here."""
@@ -52,41 +51,34 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "num_beam_groups": (None, 1), "token_healing": (None, False),
 }  # fmt: skip
 """Options of a generation config, and the values with which each next token is simply the likeliest one."""
-BROKEN = -1
-"""In place of a token if the logits are not finite."""
-
-
-@dataclass(frozen=True)
-class GenerationRow:
-    """A prompt to answer with at most `cap` tokens. seed: for sampling."""
-
-    instance: Instance
-    prompt: Prompt
-    cap: int
-    seed: int
-
-    @property
-    def length(self) -> int:
-        """Tokens of the prompt and its longest possible answer."""
-        return len(self.prompt.ids) + self.cap
 
 
 def generate(
     runtime: Runtime, questions: Sequence[GenerationRow], options: GenerationOptions
 ) -> list[Answer | ModelError]:
     """The answers of one batch in order. An answer with logits that are not finite is a ModelError."""
+    if ending := ending_of(runtime, options):
+        return greedy(runtime, [replace(question, ending=ending) for question in questions])
+    stop_tokens, stops = _stop_tokens(runtime, options.until)
+    with torch.inference_mode():
+        rows = _by_transformers(runtime, questions, options, _generation_config(runtime, options, stop_tokens), stops)
+    ended = Ending(tuple(stop_tokens), StopText(runtime.tokenizer, stops))
+    return [answer_of(runtime, replace(row, ending=ended), tokens) for row, tokens in zip(questions, rows, strict=True)]
+
+
+def greedy(runtime: Runtime, questions: Sequence[GenerationRow]) -> list[Answer | ModelError]:
+    """The same for the likeliest tokens; each question knows what ends its answer."""
+    rows = decoded(runtime, questions)
+    return [answer_of(runtime, question, row) for question, row in zip(questions, rows, strict=True)]
+
+
+def ending_of(runtime: Runtime, options: GenerationOptions) -> Ending | None:
+    """What ends an answer of likeliest tokens. None if transformers must generate it: sampling, beams, penalties."""
     stop_tokens, stops = _stop_tokens(runtime, options.until)
     config = _generation_config(runtime, options, stop_tokens)
-    with torch.inference_mode():
-        if runtime.prefix_cache and _is_greedy(config):
-            rows = _greedy(runtime, questions, stop_tokens, stops, config.min_new_tokens or 0)
-        else:
-            rows = _by_transformers(runtime, questions, options, config, stops)
-    ends = set(stop_tokens)
-    return [
-        not_finite("logits") if row is None else _answer(runtime, question, row, ends, stops)
-        for question, row in zip(questions, rows, strict=True)
-    ]
+    if not (runtime.prefix_cache and _is_greedy(config)):
+        return None
+    return Ending(tuple(stop_tokens), StopText(runtime.tokenizer, stops), config.min_new_tokens or 0)
 
 
 def check_options(options: GenerationOptions) -> GenerationOptions:
@@ -118,54 +110,6 @@ def check_options(options: GenerationOptions) -> GenerationOptions:
     return replace(options, extra=extra)
 
 
-@dataclass
-class _Row:
-    question: GenerationRow
-    index: int
-    tokens: list[int] = field(default_factory=list)
-    broken: bool = False
-
-
-def _greedy(
-    runtime: Runtime, questions: Sequence[GenerationRow], ends: Sequence[int], stops: Sequence[str], least: int = 0
-) -> list[list[int] | None]:
-    """The likeliest tokens after each question, including the one that ended it; None if logits are not finite.
-
-    least: minimum of tokens before an end token counts.
-    """
-    answers: dict[int, list[int] | None] = {}
-    ended = StopText(runtime.tokenizer, stops)
-    for places, prefix in prefixes(runtime, [question.prompt for question in questions]):
-        rows = [_Row(questions[place], place) for place in places]
-        _finish(runtime, rows, prefix, list(ends), ended, least)
-        answers.update((row.index, None if row.broken else row.tokens) for row in rows)
-    return [answers[place] for place in range(len(questions))]
-
-
-def _finish(runtime: Runtime, rows: list[_Row], prefix: Prefix, ends: list[int], ended: StopText, least: int) -> None:
-    """Decodes until every row has ended. Row i of the prefix belongs to rows[i]."""
-    active, last = list(rows), set(ends)
-    while True:
-        logits = prefix.logits
-        if ends and len(active[0].tokens) < least:
-            logits = logits.clone()
-            logits[:, ends] = -float("inf")
-        for row, token in zip(active, _likeliest(logits).tolist(), strict=True):
-            row.broken = token == BROKEN
-            row.tokens.append(token)
-        whole = [(place, row) for place, row in enumerate(active) if not row.broken]
-        stopped = ended([row.tokens for _, row in whole])
-        going = [
-            place
-            for (place, row), stop in zip(whole, stopped, strict=True)
-            if not (stop or row.tokens[-1] in last or len(row.tokens) >= row.question.cap)
-        ]
-        if not going:
-            return
-        active = [active[place] for place in going]
-        prefix = grown(runtime, prefix, going, [row.tokens[-1:] for row in active], last_use=True)
-
-
 def _is_greedy(config: Any, besides: Sequence[str] = ()) -> bool:
     """Whether a generation config means the likeliest token at each step, with at most a minimum of tokens.
 
@@ -173,32 +117,6 @@ def _is_greedy(config: Any, besides: Sequence[str] = ()) -> bool:
     """
     given = config.to_dict()
     return all(given[name] in neutral for name, neutral in _NEUTRAL.items() if name in given and name not in besides)
-
-
-def _likeliest(logits: Any) -> Any:
-    """The likeliest token of each row of logits (rows, vocabulary); BROKEN where a logit is NaN or +inf, or all are -inf.
-
-    argmax treats NaN as the greatest value, so checking the logit that it picks is enough. Some logits may be -inf.
-    """
-    tokens = logits.argmax(-1)
-    return torch.where(logits.gather(-1, tokens[:, None])[:, 0].isfinite(), tokens, BROKEN)
-
-
-class StopText:
-    """Which rows of new tokens contain one of the stop strings in their text.
-
-    Only a tail of tokens is decoded: a stop string of n bytes can't span more than n tokens.
-    """
-
-    def __init__(self, tokenizer: Any, stops: Sequence[str]) -> None:
-        self.tokenizer, self.stops = tokenizer, tuple(stops)
-        self.window = max((len(stop.encode()) for stop in stops), default=0) + 4
-
-    def __call__(self, rows: Sequence[Sequence[int]]) -> list[bool]:
-        if not self.stops or not rows:
-            return [False] * len(rows)
-        texts = self.tokenizer.batch_decode([list(row[-self.window :]) for row in rows], skip_special_tokens=True)
-        return [any(stop in text for stop in self.stops) for text in texts]
 
 
 def _by_transformers(
@@ -317,9 +235,16 @@ def _stop_tokens(runtime: Runtime, until: Sequence[str]) -> tuple[list[int], lis
     return sorted(int(end) for end in ends if end is not None), [stop for stop in until if stop and stop not in special]
 
 
-def _answer(runtime: Runtime, question: GenerationRow, row: list[int], ends: set[int], stops: Sequence[str]) -> Answer:
-    """The answer: the text before the first stop string, with leading space as the tokenizer decodes it."""
-    row = row[: question.cap]
+def answer_of(runtime: Runtime, question: GenerationRow, tokens: list[int] | None) -> Answer | ModelError:
+    """The answer: the text before the first stop string, with leading space as the tokenizer decodes it.
+
+    tokens: None if logits were not finite.
+    """
+    if tokens is None:
+        return not_finite("logits")
+    assert question.ending is not None
+    ends, stops = question.ending.tokens, question.ending.stops.stops
+    row = tokens[: question.cap]
     length = next((i for i, token in enumerate(row) if token in ends), len(row))
     text = runtime.tokenizer.decode(row[:length], skip_special_tokens=True)
     cuts = [text.find(stop) for stop in stops if stop in text]

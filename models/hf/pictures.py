@@ -2,7 +2,7 @@
 
 `written_ahead` writes prompts with pictures in threads while the model computes. `FeatureCache` keeps the output of the vision
 tower for the last pictures; transformers' models accept it as `mm_encoder_outputs`. New pictures of a batch run together if
-the output can be divided by picture, and else one by one.
+the output can be divided by picture or by tile, and else one by one.
 """
 
 from __future__ import annotations
@@ -10,57 +10,82 @@ from __future__ import annotations
 import copy
 import inspect
 import os
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from itertools import accumulate, groupby, islice
+from typing import Any, TypeAlias, TypeVar
 
 import torch
 
 from mm_eval.errors import DataError, ModelError
+from mm_eval.types import Instance
 
-from .prompt import Picture
+from .preprocessing import Kept, Picture
 
 Item = TypeVar("Item")
 Written = TypeVar("Written")
 
+Failed: TypeAlias = DataError | ModelError
+
 AHEAD = 16
-"""Prompts with pictures that are ready or being written: two batches of eight."""
+"""Runs of prompts that are ready or being written: two batches of eight pictures with one question each."""
+LONGEST_RUN = 16
+"""Prompts on the same pictures that one worker writes in a row."""
+MOST_WORKERS = 16
+"""More threads do not write more prompts, since the tokenizer's and the processor's Python code runs in one at a time."""
 MOST_BYTES = 512 * 2**20
 """Bytes of features that are kept: about a hundred pictures of LLaVA-1.5-7B in half precision, 576 x 4096 each."""
+PIXEL_BYTES = 64 * 2**20
+"""Bytes of pixels in one run of the vision tower: 48 pictures of LLaVA-1.5, or three of Qwen2-VL with 1,000 tokens each. Either
+is enough work for a large GPU.
+"""
+
+
+def workers() -> int:
+    """Threads that write prompts: a core less than this process may use, shared with the other ranks of the machine."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    ranks = os.environ.get("LOCAL_WORLD_SIZE", "1")
+    return max(1, min(MOST_WORKERS, (cores - 1) // (int(ranks) if ranks.isdigit() and int(ranks) else 1)))
+
+
+def shown(instance: Instance) -> Hashable:
+    """Equal for instances that show the same pictures; None without pictures."""
+    return None if instance.images is None else instance.image_digests or id(instance)
 
 
 def written_ahead(
-    items: Iterable[Item],
-    write: Callable[[Item], Written],
-    has_pictures: Callable[[Item], bool],
-    most: int = AHEAD,
-) -> Iterator[tuple[Item, Written | DataError | ModelError]]:
-    """Yields each item with the result of `write`, in order. A DataError or ModelError of an item is its result."""
-    waiting: deque[tuple[Item, Future[Written | DataError | ModelError]]] = deque()
+    items: Iterable[Item], write: Callable[[Item], Written], pictures: Callable[[Item], Hashable], most: int = AHEAD
+) -> Iterator[tuple[Item, Written | Failed]]:
+    """Yields each item with the result of `write`, in order. A DataError or ModelError of an item is its result.
 
-    def attempt(item: Item) -> Written | DataError | ModelError:
+    pictures: what an item shows; None if it has no pictures and is written when it is needed. One worker writes the items that
+    show the same in a row, so that the others preprocess other pictures. most: such runs that are ready or being written.
+    """
+    waiting: deque[tuple[list[Item], Future[list[Written | Failed]]]] = deque()
+
+    def attempt(item: Item) -> Written | Failed:
         try:
             return write(item)
         except (DataError, ModelError) as error:
             return error
 
-    def finished(left: int) -> Iterator[tuple[Item, Written | DataError | ModelError]]:
-        """Waits for the first items until `left` are in the queue."""
+    def finished(left: int) -> Iterator[tuple[Item, Written | Failed]]:
+        """Waits for the first runs until `left` are in the queue."""
         while len(waiting) > left:
-            item, made = waiting.popleft()
-            yield item, made.result()
+            run, made = waiting.popleft()
+            yield from zip(run, made.result(), strict=True)
 
-    workers = max(1, min(4, (os.cpu_count() or 2) // 2))
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="pictures")
+    count = workers()
+    pool = ThreadPoolExecutor(count, thread_name_prefix="pictures")
     try:
-        for item in items:
-            if has_pictures(item):
-                waiting.append((item, pool.submit(attempt, item)))
-                yield from finished(most)
-            else:
+        for key, alike in groupby(items, pictures):
+            if key is None:
                 yield from finished(0)
-                yield item, attempt(item)
+                yield from ((item, attempt(item)) for item in alike)
+            while run := list(islice(alike, LONGEST_RUN)):
+                waiting.append((run, pool.submit(lambda run: [attempt(item) for item in run], run)))
+                yield from finished(max(most, 2 * count) - 1)
         yield from finished(0)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -70,26 +95,23 @@ class FeatureCache:
     """The features of the last pictures by digest, limited in bytes."""
 
     def __init__(self, model: Any, most_bytes: int = MOST_BYTES) -> None:
-        self._model, self._most_bytes, self._bytes = model, most_bytes, 0
-        self._kept: OrderedDict[tuple[str, ...], Any] = OrderedDict()
-        self._owner = _owner(model)
+        self.kept: Kept[Any] = Kept(most_bytes)
+        self._model, self._owner = model, _owner(model)
         self._takes = inspect.signature(self._owner.get_image_features).parameters
         self._together = True
 
     def of(self, pictures: Sequence[Picture]) -> list[Any]:
         """The encoder's output for each picture. Pictures without digests are always computed."""
-        found = [self._kept.get(picture.digests) for picture in pictures]
+        found = [self.kept.get(picture.digests) for picture in pictures]
         new: dict[Any, Picture] = {}
         for place, (picture, known) in enumerate(zip(pictures, found, strict=True)):
             if known is None:
                 new.setdefault(picture.digests or place, picture)
-            else:
-                self._kept.move_to_end(picture.digests)
         with torch.inference_mode():
             made = dict(zip(new, self._made(list(new.values())), strict=True))
         for key, output in made.items():
             if isinstance(key, tuple):
-                self._keep(key, output)
+                self.kept.put(key, output, _size(output))
         places = enumerate(zip(pictures, found, strict=True))
         return [made[p.digests or place] if known is None else known for place, (p, known) in places]
 
@@ -99,30 +121,35 @@ class FeatureCache:
 
     def clear(self) -> None:
         """Drops everything to free memory."""
-        self._kept.clear()
-        self._bytes = 0
-
-    def _keep(self, key: tuple[str, ...], output: Any) -> None:
-        self._kept[key] = output
-        self._bytes += _size(output)
-        while self._bytes > self._most_bytes and len(self._kept) > 1:
-            self._bytes -= _size(self._kept.popitem(last=False)[1])
+        self.kept.clear()
 
     def _made(self, pictures: list[Picture]) -> list[Any]:
         """The outputs for new pictures. Those with equally shaped tensors run together."""
-        groups: dict[Any, list[int]] = {}
-        for place, picture in enumerate(pictures):
-            shape = tuple(sorted((name, tuple(value.shape[1:])) for name, value in picture.tensors.items()))
-            groups.setdefault(shape if self._together else place, []).append(place)
         made: dict[int, Any] = {}
-        for places in groups.values():
+        for places in self._batches(pictures):
             some = [pictures[place] for place in places]
-            outputs = _each(self._run(some), len(some))
+            outputs = _each(self._run(some), [len(picture.tensors.get("pixel_values", ())) for picture in some])
             if outputs is None:
                 self._together = False
                 outputs = [self._run([picture]) for picture in some]
             made.update(zip(places, outputs, strict=True))
         return [made[place] for place in range(len(pictures))]
+
+    def _batches(self, pictures: list[Picture]) -> Iterator[list[int]]:
+        """The places of pictures that run together: equally shaped, at most PIXEL_BYTES."""
+        groups: dict[Any, list[int]] = {}
+        sizes: dict[Any, int] = {}
+        for place, picture in enumerate(pictures):
+            shape = tuple(sorted((name, tuple(value.shape[1:])) for name, value in picture.tensors.items()))
+            key = shape if self._together else place
+            size = sum(value.nbytes for value in picture.tensors.values())
+            if key in groups and sizes[key] + size > PIXEL_BYTES:
+                yield groups.pop(key)
+            if key not in groups:
+                groups[key], sizes[key] = [], 0
+            groups[key].append(place)
+            sizes[key] += size
+        yield from groups.values()
 
     def _run(self, pictures: Sequence[Picture]) -> Any:
         tensors = {name: torch.cat([p.tensors[name] for p in pictures]) for name in pictures[0].tensors}
@@ -161,25 +188,30 @@ def _chained(parts: Sequence[Any]) -> Any:
     return [each for part in parts for each in part]
 
 
-def _each(output: Any, count: int) -> list[Any] | None:
-    """Divides an output into one per picture, each with its own memory; None if that is not possible."""
-    if count == 1:
+def _each(output: Any, rows: Sequence[int]) -> list[Any] | None:
+    """Divides an output into one per picture, each with its own memory; None if that is not possible.
+
+    rows: of pixel values of each picture: its tiles, where a tower gives an output for each tile.
+    """
+    if len(rows) == 1:
         return [output]
-    if len(output.pooler_output) != count:
+    if len(output.pooler_output) == len(rows):
+        rows = [1] * len(rows)
+    elif len(output.pooler_output) != sum(rows):
         return None
     layers = getattr(output, "deepstack_features", None)
     outputs = []
-    for place in range(count):
+    for end, count in zip(accumulate(rows), rows, strict=True):
         own = copy.copy(output)
-        own.pooler_output = _part(output.pooler_output, place)
+        own.pooler_output = _part(output.pooler_output, end - count, end)
         if layers is not None:
-            own.deepstack_features = [_part(layer, place) for layer in layers]
+            own.deepstack_features = [_part(layer, end - count, end) for layer in layers]
         outputs.append(own)
     return outputs
 
 
-def _part(values: Any, place: int) -> Any:
-    some = values[place : place + 1]
+def _part(values: Any, start: int, end: int) -> Any:
+    some = values[start:end]
     return some.clone() if isinstance(some, torch.Tensor) else [each.clone() for each in some]
 
 

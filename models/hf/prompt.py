@@ -25,20 +25,10 @@ from mm_eval.types import Instance
 
 from .arguments import WHERE, Arguments
 from .families import Family
+from .preprocessing import Picture, Preprocessor, learn, pictures_of, written
 from .processor import DataText
 
 _PER_TOKEN = ("mm_token_type_ids", "token_type_ids", "image_embeds_position_mask")
-
-
-@dataclass(frozen=True)
-class Picture:
-    """The processor's output for a picture (pixel_values, image_grid_thw, ...), or for all of a prompt if it can't be divided.
-
-    digests: of its pictures; empty if unknown.
-    """
-
-    digests: tuple[str, ...]
-    tensors: dict[str, Any] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -115,6 +105,7 @@ class PromptWriter:
         image_token_id: int | None = None,
     ) -> None:
         self.name, self.family, self.tokenizer, self.processor = name, family, tokenizer, processor
+        self._preprocessor = Preprocessor(processor, family.pictures)
         self.add_bos, self.variables = arguments.add_bos_token, dict(arguments.chat_template_kwargs or {})
         own = getattr(processor, "chat_template", None) or tokenizer.chat_template
         known = own if isinstance(own, dict) else {"default": own} if own else {}
@@ -122,6 +113,8 @@ class PromptWriter:
         self.data_text = DataText(tokenizer, processor, template or "".join(map(str, known.values())))
         self.image_token = str(getattr(processor, "image_token", "") or "")
         self.image_token_id = getattr(processor, "image_token_id", None) if image_token_id is None else image_token_id
+        known = getattr(tokenizer, "added_tokens_decoder", {})
+        self._repeated: int | None = self.image_token_id if self.image_token_id in known else None
         bare = self._tokens("a", special=False)
         framed = tokenizer("a", add_special_tokens=True)["input_ids"]
         start = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), len(framed) - len(bare))
@@ -136,9 +129,11 @@ class PromptWriter:
 
     def write(self, instance: Instance) -> Prompt:
         """The prompt of an instance. Raises DataError for a bad picture, ModelError if the model can't process the prompt."""
+        if instance.images is None or self._preprocessor.knows(instance):
+            return self._encode(instance, len(instance.image_digests), None if instance.images else [])
         with IN_FLIGHT.held(instance.pixels):
-            pictures = instance.images() if instance.images is not None else []
-            return self._encode(self._blank(instance, len(pictures)), pictures, instance.image_digests)
+            pictures = instance.images()
+            return self._encode(instance, len(pictures), pictures)
 
     def write_brief(self, instance: Instance, pictures: int) -> Prompt:
         """The prompt with one image token for each of its pictures, for an engine that processes pictures itself."""
@@ -274,15 +269,20 @@ class PromptWriter:
             raise ModelError(f"The chat template of {self.name!r} refuses the messages: {error}") from error
         return str(rendered)
 
-    def _encode(self, blank: Prompt, pictures: Sequence[Any], digests: tuple[str, ...]) -> Prompt:
-        """The prompt of a text with its ids and pictures."""
+    def _encode(self, instance: Instance, count: int, loaded: Sequence[Any] | None) -> Prompt:
+        """The prompt of an instance with its ids and pictures. loaded: the pictures; None: preprocessed once by digest."""
+        blank = self._blank(instance, count)
         if self.processor is None:
             return self._started(replace(blank, ids=self._tokens(blank.text, blank.special, blank.chat)))
         text, stretches = self.data_text.divide(blank.text) if blank.chat else (blank.text, [])
-        self._check_placeholders(text, len(pictures))
-        images = {"images": [list(pictures)]} if pictures else {}
+        self._check_placeholders(text, count)
+        brief = self._tokens(blank.text, blank.special, blank.chat) if count and self._repeated is not None else []
+        units = self._preprocessor.learned(instance)
+        if units and self._repeated is not None and brief.count(self._repeated) == count:
+            ids, types, places, pictures = written(units, brief, self._repeated)
+            return self._started(replace(blank, ids=ids, types=types, pictures=pictures, image_places=places))
         try:
-            encoded = self.processor(text=[text], **images, add_special_tokens=blank.special, return_tensors="pt")
+            encoded, units = self._preprocessor(text, instance, loaded, special=blank.special)
         except (ValueError, TypeError, IndexError) as error:
             raise ModelError(f"The processor of {self.name!r} refuses the prompt: {error}") from error
         per_token = {name: encoded[name][0].tolist() for name in _PER_TOKEN if name in encoded}
@@ -290,20 +290,25 @@ class PromptWriter:
         left_out = {"input_ids", "attention_mask", "labels", *per_token}
         tensors = {name: value for name, value in encoded.items() if name not in left_out}
         if stretches:
-            ids, places = self.data_text.spread(ids, stretches)
+            ids, origins = self.data_text.spread(ids, stretches)
             if "cross_attention_mask" in tensors:
-                tensors["cross_attention_mask"] = tensors["cross_attention_mask"][:, places]
-            per_token = {name: [row[place] for place in places] for name, row in per_token.items()}
+                tensors["cross_attention_mask"] = tensors["cross_attention_mask"][:, origins]
+            per_token = {name: [row[place] for place in origins] for name, row in per_token.items()}
         prompt = replace(
             blank,
             ids=ids,
             types=per_token,
-            pictures=divided(tensors, len(pictures), digests) if pictures else (),
+            pictures=pictures_of(tensors, [unit.tensors for unit in units], count, instance.image_digests)
+            if count
+            else (),
             image_places=tuple(place for place, token in enumerate(ids) if token == self.image_token_id),
         )
-        if pictures and self.image_token_id is not None and not prompt.image_places:
-            raise ModelError(f"The prompt of {self.name!r} has no place for the {len(pictures)} pictures.")
-        return self._started(prompt.cut(len(ids) - self.suffix) if blank.special and self.suffix else prompt)
+        if count and self.image_token_id is not None and not prompt.image_places:
+            raise ModelError(f"The prompt of {self.name!r} has no place for the {count} pictures.")
+        prompt = prompt.cut(len(ids) - self.suffix) if blank.special and self.suffix else prompt
+        if self._repeated is not None and not all(unit.counts for unit in units):
+            learn(units, brief, self._repeated, prompt.ids, prompt.types, prompt.pictures, tensors)
+        return self._started(prompt)
 
     def _check_placeholders(self, text: str, pictures: int) -> None:
         written = text.count(self.image_token) if self.image_token else 0
@@ -321,22 +326,6 @@ class PromptWriter:
         types = {name: [0, *row] for name, row in prompt.types.items()}
         places = tuple(place + 1 for place in prompt.image_places)
         return replace(prompt, ids=[bos, *prompt.ids], types=types, image_places=places)
-
-
-def divided(tensors: dict[str, Any], count: int, digests: tuple[str, ...]) -> tuple[Picture, ...]:
-    """The pictures of a prompt one by one, if each tensor has one row per picture or one row per patch."""
-    known = len(digests) == count
-    patches = tensors["image_grid_thw"].prod(-1).tolist() if "image_grid_thw" in tensors else []
-    parts: dict[str, Any] = {}
-    for name, value in tensors.items():
-        rows = [1] * count if len(value) == count else patches
-        if len(rows) != count or sum(rows) != len(value):
-            return (Picture(digests if known else (), tensors),)
-        parts[name] = value.split(rows)
-    return tuple(
-        Picture((digests[place],) if known else (), {name: values[place] for name, values in parts.items()})
-        for place in range(count)
-    )
 
 
 def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,23 +1,21 @@
-"""The loaded model and its batches: loading weights, padding, batch sizes, and running out of memory."""
+"""The loaded model and its batches: padding, batch sizes, and running out of memory."""
 
 from __future__ import annotations
 
 import inspect
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import torch
 
-from mm_eval.errors import ConfigError, MMEvalError, ModelError
+from mm_eval.errors import MMEvalError, ModelError
 
-from .arguments import WHERE, Arguments
+from .cache import configs_of, why_not, windows_of
 from .families import Family
 from .pictures import FeatureCache, on_device, side_by_side, supported
-from .processor import naming, quiet
-from .prompt import Picture, Prompt
-from .weights import naming_quantisation, with_adapter
+from .preprocessing import Picture, joined
+from .prompt import Prompt
 
 logger = logging.getLogger(__name__)
 
@@ -34,74 +32,16 @@ Answer = TypeVar("Answer")
 
 TOKENS, MOST_TOKENS = 4096, 65536
 """`--batch_size auto`: padded tokens of a batch: the minimum, and the maximum on a device with much memory."""
+DEPTH = 4
+"""How many times these tokens may be held on a CPU while they are decoded."""
 ROWS, MOST_ROWS = 64, 256
 """Maximum rows of a batch, on a CPU and on an accelerator."""
+FAILURES = (RuntimeError, ValueError, IndexError)
+"""What a model raises if it can't run a batch."""
 _OWN_SAMPLING = (
     "temperature", "top_p", "top_k", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h", "max_length", "min_length",
     "max_new_tokens", "min_new_tokens", "num_beams", "num_return_sequences",
 )  # fmt: skip
-
-
-def choose_device(arguments: Arguments, requested: str | None) -> str:
-    """The device of `--model_args`, else of `--device`, else the best one available."""
-    chosen = arguments.device or requested
-    if chosen is None:
-        chosen = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    try:
-        kind = torch.device(chosen).type
-    except RuntimeError as error:
-        raise ConfigError(
-            f"device={chosen!r} is not a device.", where=WHERE, hint="Write cpu, cuda or cuda:1."
-        ) from error
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise ConfigError(f"device={chosen!r}: there is no CUDA device here.", where=WHERE, hint="Write device=cpu.")
-    return str(chosen)
-
-
-def choose_dtype(arguments: Arguments, device: str, config: Any) -> str:
-    """The name of the dtype for the weights ("float32")."""
-    quantised = getattr(config, "quantization_config", None)
-    requested = arguments.dtype or ("float32" if device == "cpu" and not quantised else "auto")
-    if requested != "auto":
-        return requested
-    own = getattr(config, "dtype", None) or getattr(config.get_text_config(), "dtype", None)
-    return str(own or "float32").removeprefix("torch.")
-
-
-def load_model(
-    folder: Path, arguments: Arguments, image_text: bool, device: str, dtype: str, quantised: str | None = None
-) -> Any:
-    """The model with its weights and its adapter. Raises ConfigError if a weight is missing, since it would be random.
-
-    quantised: how, or None. Quantised weights are loaded onto their device, since some kinds can't be moved.
-    """
-    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
-
-    loader = AutoModelForImageTextToText if image_text else AutoModelForCausalLM
-    options: dict[str, Any] = {"dtype": getattr(torch, dtype), "trust_remote_code": arguments.trust_remote_code}
-    if arguments.attn_implementation:
-        options["attn_implementation"] = arguments.attn_implementation
-    if placed := arguments.device_map or ({"": device} if quantised else None):
-        options["device_map"] = placed
-    name = arguments.pretrained
-    with naming(name, "weights"), naming_quantisation(name, quantised), quiet():
-        model, report = loader.from_pretrained(folder, output_loading_info=True, local_files_only=True, **options)
-        if not placed:
-            model = model.to(device)
-        elif quantised and not getattr(model, "is_quantized", True):  # FP8 without its GPU is written out in bfloat16
-            for parameter in model.parameters():  # not the buffers: rotary frequencies stay in float32
-                parameter.data = parameter.data.to(options["dtype"])
-    missing = sorted(report.get("missing_keys") or ())
-    if missing:
-        raise ConfigError(
-            f"{arguments.pretrained!r} lacks {len(missing)} of its weights, {missing[0]!r} among them.",
-            where=WHERE,
-            hint="They would be random. Fetch the checkpoint again, or name the right one.",
-        )
-    if arguments.peft:
-        with naming(arguments.peft, "adapter"), quiet():
-            model = with_adapter(model, arguments.peft)
-    return model.eval()
 
 
 class Runtime:
@@ -109,8 +49,10 @@ class Runtime:
 
     batched: whether prompts of different lengths may share a batch.
     prefix_cache: whether continuations may run on the cache of their prompt.
+    in_place: whether rows run on `cache.Rows`; else on transformers' own cache. windows: of its layers. configs: of its modules.
     holes: whether masked places may stand between real tokens; not with sliding windows or recurrent layers.
     limit: prompts per batch; None: `budget`, in padded tokens, decides. Either is lowered when memory runs out.
+    depth: how many times `budget` the rows that are decoded in place may hold.
     kept: the last prompt that ran alone or for several, with its prefix: the next ones often begin alike.
     keeps: whether the memory suffices for that.
     """
@@ -132,9 +74,17 @@ class Runtime:
         self.limit = None if batch_size == "auto" else int(batch_size)
         free = torch.cuda.mem_get_info(self.device)[0] if self.device.type == "cuda" else 0
         self.budget = token_budget(model.config, self.dtype.itemsize, free)
+        self.depth = 1 if self.device.type == "cuda" else depth(model.config, self.dtype.itemsize, self.budget)
         self.most_rows = ROWS if self.device.type == "cpu" else MOST_ROWS
         if not self.batched:
             self.limit = 1
+        self.windows, self.configs, self.in_place = [], [], False
+        if self.prefix_cache:
+            self.windows, self.configs = windows_of(model.config), configs_of(model)
+            reason = why_not(self)
+            self.in_place = not reason
+            if reason:
+                logger.info("%s runs on transformers' own cache: %s.", type(model).__name__, reason)
 
     @property
     def pad_token(self) -> int:
@@ -158,6 +108,16 @@ class Runtime:
         if self.limit is not None:
             return prompts >= self.limit
         return prompts >= self.most_rows or (prompts + 1) * longest > self.budget
+
+    def has_room(self, rows: int, tokens: int) -> bool:
+        """Whether rows that are decoded in place may hold so many tokens together when they are admitted."""
+        if self.limit is not None:
+            return rows <= self.limit
+        return rows <= self.most_rows and tokens <= self.depth * self.budget
+
+    def overflows(self, rows: int, tokens: int) -> bool:
+        """Whether rows have grown so much since they were admitted that one must be put off."""
+        return self.limit is None and rows > 1 and tokens > 2 * self.depth * self.budget
 
     def collate(self, prompts: Sequence[Prompt]) -> dict[str, Any]:
         """One left-padded batch: per-token values of shape (rows, longest), and the pictures of all rows in order."""
@@ -208,15 +168,15 @@ class Runtime:
         failure = ""
         try:
             answers = run(rows)
-        except (RuntimeError, ValueError, IndexError) as error:
+        except FAILURES as error:
             failure = f"{type(error).__name__}: {error}".splitlines()[0]
-            out_of_memory = isinstance(error, torch.OutOfMemoryError) or "out of memory" in str(error).lower()
+            out_of_memory = is_out_of_memory(error)
         if not failure:
             yield from self._checked(list(zip(rows, answers, strict=True)), run)
             return
         # Outside the handler, so that the traceback no longer holds the tensors of the failed batch.
         if out_of_memory:
-            self._forget()
+            self.forget()
         if len(rows) == 1 and out_of_memory and self.keeps:
             self.keeps = False
             logger.warning("Out of memory with one row: the beginnings of prompts are no longer kept.")
@@ -231,6 +191,13 @@ class Runtime:
         yield from self.answered(rows[:half], run)
         yield from self.answered(rows[half:], run)
 
+    def recover(self, prompts: Sequence[Prompt], out_of_memory: bool) -> None:
+        """Prepares for another attempt at a batch that failed. After out-of-memory it will be smaller."""
+        if out_of_memory:
+            self.forget()
+            if len(prompts) > 1:
+                self._shrink(prompts)
+
     def _checked(
         self,
         answered: Sequence[tuple[Row, Answer | ModelError]],
@@ -241,7 +208,7 @@ class Runtime:
         failed = [row for row, answer in answered if isinstance(answer, ModelError)]
         yield from (pair for pair in answered if alone or not isinstance(pair[1], ModelError))
         if failed and not alone:
-            self._forget()
+            self.forget()
             for row in failed:
                 yield from self.answered([row], run)
 
@@ -262,7 +229,7 @@ class Runtime:
             self.limit = min(self.limit, half)
             logger.warning("Out of memory with %d prompts: continuing with %d per batch.", count, self.limit)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """Frees the memory of everything that is kept for speed only."""
         self.kept = None
         if self.features is not None:
@@ -272,6 +239,10 @@ class Runtime:
 
     def _tensor(self, values: list[list[int]]) -> Any:
         return torch.tensor(values, dtype=torch.long, device=self.device)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in str(error).lower()
 
 
 def not_finite(what: str) -> ModelError:
@@ -299,15 +270,35 @@ def windows(ids: Sequence[int], start_token: int, max_length: int) -> list[tuple
 def token_budget(config: Any, itemsize: int, free: int) -> int:
     """Padded tokens of a batch for `--batch_size auto`, from half of a device's free bytes (0 on a CPU).
 
-    A token needs its keys and values twice, since rows copy those of their prefix, and the activations of one layer.
+    A token needs its keys and values twice, since rows grow after they were admitted (`overflows`) and some caches copy those of
+    their prefix, and the activations of one layer.
     """
+    text = config.get_text_config()
+    inner = getattr(text, "intermediate_size", None) or 4 * text.hidden_size
+    size = 2 * _bytes_held(config, itemsize) + itemsize * (3 * inner + 8 * text.hidden_size)
+    return int(max(TOKENS, min(MOST_TOKENS, free // 2 // size)))
+
+
+def depth(config: Any, itemsize: int, budget: int) -> int:
+    """How many times a forward's tokens may be held while they are decoded, in a quarter of the memory that is available: 1 to 4.
+
+    A step reads all weights whatever the number of rows, so that more rows make a token cheaper.
+    """
+    try:
+        with open("/proc/meminfo") as lines:
+            available = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return 1
+    return int(max(1, min(DEPTH, available // 4 // (budget * _bytes_held(config, itemsize)))))
+
+
+def _bytes_held(config: Any, itemsize: int) -> int:
+    """Keys and values of one token."""
     text = config.get_text_config()
     queries = getattr(text, "num_attention_heads", None) or 1
     heads = getattr(text, "num_key_value_heads", None) or queries
     width = getattr(text, "head_dim", None) or text.hidden_size // queries
-    inner = getattr(text, "intermediate_size", None) or 4 * text.hidden_size
-    size = itemsize * (4 * text.num_hidden_layers * heads * width + 3 * inner + 8 * text.hidden_size)
-    return int(max(TOKENS, min(MOST_TOKENS, free // 2 // size)))
+    return int(itemsize * 2 * text.num_hidden_layers * heads * width)
 
 
 def _full_attention(config: Any) -> bool:
@@ -334,14 +325,3 @@ def _as_long(mask: Any, length: int) -> Any:
     """mllama's mask of pictures per token, for `length` tokens. Tokens after the prompt see what its last token sees."""
     missing = max(0, length - mask.shape[1])
     return torch.cat([mask[:, :length], mask[:, -1:].expand(-1, missing, -1, -1)], 1)
-
-
-def joined(parts: Sequence[Any]) -> Any:
-    """Concatenated tensors. If later dimensions differ (tiles of a picture), they are padded with zeros."""
-    shape = [max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True)]
-    filled = []
-    for part in parts:
-        missing = [want - have for want, have in zip(shape, part.shape[1:], strict=True)]
-        pads = [size for gap in reversed(missing) for size in (0, gap)]
-        filled.append(torch.nn.functional.pad(part, pads) if any(missing) else part)
-    return torch.cat(filled)

@@ -1,6 +1,7 @@
-"""Prompts that begin alike run once: which ones share their beginning, and prefixes in a cache to go on from.
+"""Prompts that begin alike (`alike`) run once: prefixes in a cache to go on from.
 
-    prefixes   prompts -> their prefixes; what they share runs once, on top of what is kept from earlier batches
+    beginnings prompts -> the prefixes of what they share, which runs once, on top of what is kept from earlier batches
+    prefixes   prompts -> their own prefixes
     prefill    left-padded prompts -> logits after each, keys and values
     grown      right-padded tokens on top of rows of a prefix -> a longer prefix
     completed  the rest of prompts, pictures included, on top of their common beginning -> their prefixes
@@ -14,11 +15,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from .alike import common_beginning, sharing, shows_alike
 from .prompt import Prompt
 
 if TYPE_CHECKING:
@@ -179,74 +180,115 @@ def _padded(values: Any, length: int, dimension: int) -> Any:
     return torch.nn.functional.pad(values, [*before, 0, missing]) if missing else values
 
 
-LEAST_SHARED = 32
-"""Minimum of common text tokens for which a separate forward pays."""
+MOST_PADDING = 0.2
+"""Maximum share of padding in a batch of beginnings."""
 
 
 def prefixes(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[list[int], Prefix]]:
     """Yields the prefixes of prompts in parts: (indices of the prompts, their prefix with a row for each)."""
-    groups = list(sharing(prompts))
-    alone = [place for length, places in groups if not length for place in places]
-    shared = [(prompts[places[0]].cut(length), places) for length, places in groups if length]
-    _keep_head(runtime, [*(prompts[place] for place in alone), *(root for root, _ in shared)])
-    if alone:
-        yield alone, _started(runtime, [prompts[place] for place in alone])
+    shared: list[tuple[Prompt, list[int], Prefix]] = []
+    for begun, prefix in beginnings(runtime, prompts):
+        if len(begun) == 1 and len(begun[0][1]) > 1:
+            shared.append((*begun[0], prefix))
+        else:
+            yield [place for _, places in begun for place in places], prefix
     if runtime.holes and shared:
-        roots = merged([_started(runtime, [root]) for root, _ in shared])
-        rows = [(number, place) for number, (_, places) in enumerate(shared) for place in places]
+        roots = merged([prefix for _, _, prefix in shared])
+        rows = [(number, place) for number, (_, places, _) in enumerate(shared) for place in places]
         tails = [prompts[place].ids[len(shared[number][0].ids) :] for number, place in rows]
         yield [place for _, place in rows], grown(runtime, roots, [number for number, _ in rows], tails)
         return
-    for root, places in shared:
+    for root, places, prefix in shared:
         by_length: dict[int, list[int]] = {}
         for place in places:
             by_length.setdefault(len(prompts[place].ids), []).append(place)
-        prefix = _started(runtime, [root])
         for some in by_length.values():
             tails = [prompts[place].ids[len(root.ids) :] for place in some]
             yield some, grown(runtime, prefix, [0] * len(some), tails)
 
 
-def sharing(prompts: Sequence[Prompt]) -> Iterator[tuple[int, list[int]]]:
-    """Consecutive prompts that begin alike: (number of shared tokens, their indices); 0 if they share nothing.
+def beginnings(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[list[tuple[Prompt, list[int]]], Prefix]]:
+    """Runs what prompts share, and whole those that share nothing.
 
-    Prompts with pictures share all of them or nothing: the shared tokens must include all picture tokens.
+    Yields parts: (what ran and the indices of the prompts that begin with it, row by row; the prefix). A part is one beginning
+    of several prompts, or any number of whole ones. Beginnings run in batches of several pictures.
     """
-    start = 0
-    while start < len(prompts):
-        length, end = 0, start + 1
-        while end < len(prompts):
-            common = _common(prompts[start], prompts[end])
-            common = min(common, length) if length else common
-            if common < _least(prompts[start]) or 2 * common < length:
-                break
-            length, end = common, end + 1
-        yield length, list(range(start, end))
-        start = end
+    groups = list(sharing(prompts))
+    alone = [place for length, places in groups if not length for place in places]
+    shared = [(prompts[places[0]].cut(length), places) for length, places in groups if length]
+    _keep_head(runtime, [*(prompts[place] for place in alone), *(root for root, _ in shared)])
+    kept = runtime.kept if shared and runtime.keeps else None
+    if alone:
+        prefix = _whole(runtime, [prompts[place] for place in alone])
+        ends = alone[-1] == len(prompts) - 1
+        if ends and len(alone) > 1 and prompts[-1].pictures and runtime.keeps:
+            runtime.kept = prompts[-1], _apart(runtime, _line(runtime, prefix, len(alone) - 1))
+        last = runtime.kept if ends else None
+        yield [(prompts[place], [place]) for place in alone], prefix
+        runtime.kept = kept if shared else runtime.kept
+    for (root, places), prefix in zip(shared, _begun(runtime, [root for root, _ in shared]), strict=True):
+        yield [(root, places)], prefix
+    if alone and ends:
+        runtime.kept = last
 
 
-def _least(prompt: Prompt) -> int:
-    return prompt.picture_end if prompt.pictures else LEAST_SHARED
+def _whole(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
+    """The prefixes of prompts that share nothing. The first one goes on from the kept one if only that is possible."""
+    if runtime.holes and _only_first_goes_on(runtime, prompts):
+        return merged([_started(runtime, prompts[:1]), _started(runtime, prompts[1:])])
+    return _started(runtime, prompts)
 
 
-def _common(one: Prompt, other: Prompt) -> int:
-    """How many tokens can run once for both. At least one is left for each."""
-    if not _shows_alike(one, other):
-        return 0
-    return min(_alike(one, other), len(one.ids) - 1, len(other.ids) - 1)
+def _begun(runtime: Runtime, roots: Sequence[Prompt]) -> list[Prefix]:
+    """The prefix of each root, of one row. Roots run in batches, without the first if it alone goes on from the kept one."""
+    made: dict[int, Prefix] = {}
+    places = list(range(len(roots)))
+    if _only_first_goes_on(runtime, roots):
+        made[places.pop(0)] = _started(runtime, roots[:1])
+    for some in _batches(runtime, roots, places):
+        prefix = _started(runtime, [roots[place] for place in some])
+        made.update((place, _line(runtime, prefix, line)) for line, place in enumerate(some))
+    if len(roots) > 1 and runtime.keeps:
+        runtime.kept = roots[-1], _apart(runtime, made[len(roots) - 1])
+    return [made[place] for place in range(len(roots))]
 
 
-def _shows_alike(one: Prompt, other: Prompt) -> bool:
-    """Whether two prompts are known to show the same pictures, or none."""
-    return len(one.pictures) == len(other.pictures) == _pictures_alike(one, other)
+def _only_first_goes_on(runtime: Runtime, prompts: Sequence[Prompt]) -> bool:
+    return len(prompts) > 1 and _goes_on(runtime, prompts[:1]) and not _goes_on(runtime, prompts)
 
 
-def _alike(one: Prompt, other: Prompt) -> int:
-    """How many tokens two prompts begin with alike."""
-    most = min(len(one.ids), len(other.ids))
-    if one.ids[:most] == other.ids[:most]:
-        return most
-    return next(i for i in range(most) if one.ids[i] != other.ids[i])
+def _batches(runtime: Runtime, roots: Sequence[Prompt], places: Sequence[int]) -> Iterator[list[int]]:
+    """Places of roots that run together: of similar length, as many as the runtime allows."""
+    batch, held = list[int](), 0
+    for place in sorted(places, key=lambda place: -len(roots[place].ids)):
+        length = len(roots[place].ids)
+        longest = len(roots[batch[0]].ids) if batch else length
+        padded = longest * (len(batch) + 1)
+        if batch and (runtime.is_full(len(batch), longest) or padded - held - length > MOST_PADDING * padded):
+            yield batch
+            batch, held = [], 0
+        batch.append(place)
+        held += length
+    if batch:
+        yield batch
+
+
+def _line(runtime: Runtime, prefix: Prefix, line: int) -> Prefix:
+    """One row of a prefix as a view. Its padding is left out where masked places may be left out."""
+    real = prefix.mask[line].nonzero()[:, 0]
+    start, end = (int(real[0]), int(real[-1]) + 1) if runtime.holes else (0, prefix.mask.shape[1])
+    row, places = slice(line, line + 1), slice(start, end)
+    cache = _copied(prefix.cache)
+    for layer in cache.layers:
+        layer.keys, layer.values = layer.keys[row], layer.values[row]
+        if runtime.holes:
+            layer.keys, layer.values = layer.keys[..., places, :], layer.values[..., places, :]
+    return Prefix(prefix.logits[row], cache, prefix.mask[row, places], prefix.shift[row])
+
+
+def _apart(runtime: Runtime, line: Prefix) -> Prefix:
+    """A copy of a row, which does not hold the memory of the batch."""
+    return replace(line, cache=_rows_of(line.cache, torch.tensor([0], device=runtime.device)))
 
 
 def _started(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
@@ -255,9 +297,9 @@ def _started(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
     made = None
     if runtime.kept is not None:
         known, prefix = runtime.kept
-        if len(prompts) == 1 and last.ids == known.ids and _shows_alike(last, known):
+        if _is_known(runtime, prompts):
             return snapshot(prefix)
-        if beginning := _beginning(runtime, known, prompts):
+        if beginning := common_beginning(runtime, known, prompts):
             length, pictures = beginning
             made = completed(runtime, snapshot(prefix, length), length, pictures, prompts)
     if made is None:
@@ -268,45 +310,27 @@ def _started(runtime: Runtime, prompts: Sequence[Prompt]) -> Prefix:
     return made
 
 
+def _is_known(runtime: Runtime, prompts: Sequence[Prompt]) -> bool:
+    """Whether a single prompt is the kept one."""
+    if runtime.kept is None or len(prompts) > 1:
+        return False
+    return prompts[0].ids == runtime.kept[0].ids and shows_alike(prompts[0], runtime.kept[0])
+
+
+def _goes_on(runtime: Runtime, prompts: Sequence[Prompt]) -> bool:
+    """Whether prompts run on top of the kept one."""
+    if runtime.kept is None:
+        return False
+    return _is_known(runtime, prompts) or common_beginning(runtime, runtime.kept[0], prompts) is not None
+
+
 def _keep_head(runtime: Runtime, prompts: Sequence[Prompt]) -> None:
     """Runs the common beginning of prompts and keeps it, unless its pictures are kept already."""
     if len(prompts) < 2 or not prompts[0].pictures or not runtime.keeps:  # a long common text is a root already
         return
-    beginning = _beginning(runtime, prompts[0], prompts)
-    known = _beginning(runtime, runtime.kept[0], prompts) if beginning and runtime.kept else None
+    beginning = common_beginning(runtime, prompts[0], prompts)
+    known = common_beginning(runtime, runtime.kept[0], prompts) if beginning and runtime.kept else None
     if beginning and (known is None or known[1] < beginning[1]):
         runtime.kept = None  # its memory is needed
         head = prompts[0].head(*beginning)
         runtime.kept = head, prefill(runtime, [head])
-
-
-def _beginning(runtime: Runtime, known: Prompt, prompts: Sequence[Prompt]) -> tuple[int, int] | None:
-    """(tokens, pictures) of the beginning that all prompts share with a known one; None if it is too short.
-
-    The pictures after them must be able to run on a cache. At least one token is left for each prompt.
-    """
-    if not runtime.holes:
-        return None
-    length = min(min(_alike(known, prompt), len(prompt.ids) - 1) for prompt in prompts)
-    if not any(prompt.pictures for prompt in (known, *prompts)):
-        return (length, 0) if length >= LEAST_SHARED else None
-    alike = min(_pictures_alike(known, prompt) for prompt in prompts)
-    if alike == 0:
-        return None
-    if all(len(prompt.pictures) == alike for prompt in (known, *prompts)) and length >= known.picture_end:
-        return length, alike
-    if runtime.features is None or not runtime.family.heads:
-        return None
-    ends = list(accumulate(runtime.features.tokens(known.pictures[:alike])))
-    count = sum(known.image_places[end - 1] < length for end in ends)
-    if count == 0:
-        return None
-    if ends[count - 1] < len(known.image_places):  # the next picture differs, even if its tokens are equal
-        length = min(length, known.image_places[ends[count - 1]])
-    return length, count
-
-
-def _pictures_alike(one: Prompt, other: Prompt) -> int:
-    """How many pictures two prompts begin with alike."""
-    pairs = zip(one.picture_key, other.picture_key, strict=False)
-    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one.picture_key), len(other.picture_key)))

@@ -168,16 +168,12 @@ class Vllm(HuggingFace):
 
         check_options(GenerationOptions.from_kwargs(kwargs))
 
-    @cached_property
-    def _constants(self) -> dict[str, Any]:
-        """Everything that decides an answer and is the same for every question."""
+    @property
+    def _engine_constants(self) -> dict[str, Any]:
         chosen = self.arguments
-        template = self.template or self.settings.chat_template
         return {
-            "adapter": self.engine,
             "adapter_version": VERSION,
             "vllm": _version(),
-            "files": self.checkpoint.digests(),
             "dtype": self._dtype,
             "quantization": chosen.quantization,
             "kv_cache_dtype": chosen.kv_cache_dtype,
@@ -185,11 +181,6 @@ class Vllm(HuggingFace):
             "enforce_eager": chosen.enforce_eager,
             "batch_invariant": os.environ.get("VLLM_BATCH_INVARIANT", "0") == "1",
             "lora": None if chosen.lora is None else _digest_of_folder(Path(chosen.lora)),
-            "pixels": [chosen.min_pixels, chosen.max_pixels],
-            "chat_template": template if isinstance(template, str) else None,
-            "max_length": chosen.max_length,
-            "add_bos_token": chosen.add_bos_token,
-            **self._stated_variables,
         }
 
     def generate(self, instances: Iterable[Instance]) -> Answers:

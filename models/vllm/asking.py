@@ -25,8 +25,9 @@ from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Answer, Instance, LLOutput
 
 from ..hf.asking import boundary, fitted, located, prompt_parts
-from ..hf.pictures import written_ahead
-from ..hf.prompt import Picture, Prompt, PromptWriter
+from ..hf.pictures import shown, written_ahead
+from ..hf.preprocessing import Picture
+from ..hf.prompt import Prompt, PromptWriter
 from ..hf.runtime import windows
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Asking:
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         """Generated text, in the order in which the engine finishes."""
-        written = written_ahead(instances, self._written, lambda each: each.images is not None)
+        written = written_ahead(instances, self._written, shown)
 
         def start(item: tuple[Instance, Question | MMEvalError]) -> Future[Answer]:
             instance, question = item
@@ -119,9 +120,7 @@ class Asking:
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         """Log-likelihoods. The options of a question are scored together, after their context."""
         groups = (tuple(group) for _, group in groupby(instances, prompt_parts))
-        written = written_ahead(
-            groups, lambda group: self._written(group[0]), lambda group: group[0].images is not None
-        )
+        written = written_ahead(groups, lambda group: self._written(group[0]), lambda group: shown(group[0]))
 
         def start(item: tuple[Group, Question | MMEvalError]) -> Future[list[Answer | MMEvalError]]:
             group, question = item

@@ -375,8 +375,6 @@ def test_four_large_pictures_in_parallel_need_the_memory_of_one() -> None:
 
 
 def test_adapters_take_the_budget_for_a_question_with_pictures(monkeypatch) -> None:
-    from mm_eval.models.hf.prompt import PromptWriter
-
     from mm_eval.engine.model import MODELS, ModelSettings
 
     held: list[int] = []
@@ -389,10 +387,14 @@ def test_adapters_take_the_budget_for_a_question_with_pictures(monkeypatch) -> N
     )
     server = MODELS.get("openai").create({"base_url": "http://localhost:1/v1", "model": "m"}, ModelSettings())
     asyncio.run(server.body(instance, {})[1]())
-    monkeypatch.setattr(PromptWriter, "_blank", lambda self, instance, pictures: held.append(-pictures))
-    monkeypatch.setattr(PromptWriter, "_encode", lambda self, blank, pictures, digests: held.append(-len(pictures)))
-    PromptWriter.write(object.__new__(PromptWriter), instance)
-    assert held == [1200, 1200, -1, -1]
+    writer = MODELS.get("tiny-llava").create({}, ModelSettings(device="cpu")).writer
+    writer.write(instance)
+    assert held == [1200, 1200]
+    writer.write(instance)
+    assert held == [1200, 1200], "a known picture is not decoded again"
+    instance.image_digests = ()
+    writer.write(instance)
+    assert held == [1200, 1200, 1200]
 
 
 def test_a_question_says_how_many_pixels_it_has(tmp_path: Path) -> None:

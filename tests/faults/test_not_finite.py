@@ -133,10 +133,10 @@ def test_a_model_of_nothing_but_nan_answers_nothing(adapter: Adapter, kind: str)
 
 
 def test_a_type_that_checks_itself_survives_its_check(adapter: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    from mm_eval.models.hf import families, runtime
+    from mm_eval.models.hf import families, loading
 
     monkeypatch.delitem(families.FAMILIES, "llava")
-    load = runtime.load_model
+    load = loading.load_model
 
     def broken(*args: Any) -> Any:
         model = load(*args)
@@ -144,7 +144,7 @@ def test_a_type_that_checks_itself_survives_its_check(adapter: Adapter, monkeypa
             model.lm_head.weight.fill_(float("nan"))
         return model
 
-    monkeypatch.setattr(runtime, "load_model", broken)
+    monkeypatch.setattr(loading, "load_model", broken)
     model = adapter("llava")
     answers = outputs(model.generate([instance("What?", doc_id=0, generation_kwargs=STEPS)]))
     assert "not finite" in str(answers[0, 0]) and not model.runtime.batched

@@ -111,7 +111,7 @@ def test_another_picture_changes_the_loglikelihood(adapter: Callable[..., Any], 
 def test_generation_and_loglikelihood_see_the_same_model(adapter: Callable[..., Any], kind: str) -> None:
     """Scoring the model's own greedy tokens gives the log-probabilities that generation had, and says they are greedy."""
     import torch
-    from mm_eval.models.hf.asking import Continuation, score
+    from mm_eval.models.hf.scoring import Continuation, score
 
     model = adapter_of(adapter, kind)
     pictured = [row for row in mixed(kind != "llama", generation_kwargs=STEPS) if row.images or kind != "paligemma"]
@@ -144,18 +144,21 @@ def test_generation_and_loglikelihood_see_the_same_model(adapter: Callable[..., 
 def test_positions_of_one_prompt_do_not_leak_into_another(adapter: Callable[..., Any], kind: str) -> None:
     """The model keeps rope_deltas as state: prefill A, prefill B, then extending A must still be right."""
     import torch
-    from mm_eval.models.hf.asking import extend
-    from mm_eval.models.hf.sharing import prefill
+    from mm_eval.models.hf.cache import Rows, root_of
+    from mm_eval.models.hf.sharing import prefill, run_on
 
     runtime, writer = adapter_of(adapter, kind).runtime, adapter_of(adapter, kind).writer
     one = writer.write(instance("What is shown?", [picture(112, 112, 1)]))
     other = writer.write(instance("Is there a dog in it, or a cat?", [picture(56, 28, 2)]))
     ids = [5, 6, 7, 8]
     with torch.inference_mode():
-        clean = extend(runtime, prefill(runtime, [one]), [0], [ids])
+        clean = run_on(runtime, prefill(runtime, [one]), [0], [ids])[0].logits
         kept = prefill(runtime, [one])
         prefill(runtime, [other])
-        assert extend(runtime, kept, [0], [ids])[0][0] == pytest.approx(clean[0][0], abs=1e-5)
+        assert torch.allclose(run_on(runtime, kept, [0], [ids])[0].logits, clean, atol=1e-5)
+        rows = Rows(runtime)
+        rows.add(root_of(kept, 0, one), kept.shift[0])
+        assert torch.allclose(rows.run([ids], keep=len(ids)), clean, atol=1e-5)
         assert kept.shift.item() < 0
 
 
@@ -191,18 +194,18 @@ def test_an_unlisted_type_that_fails_its_check_runs_alone_and_says_so_once(
     adapter: Callable[..., Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     """A short cut that is wrong by a few thousandths of a nat is found before the first question."""
-    import mm_eval.models.hf.asking as scoring
+    from mm_eval.models.hf.cache import Rows
 
-    run_on = scoring.run_on
+    run = Rows.run
 
-    def off(*args: Any, **kwargs: Any) -> Any:
-        if broken == "raises":
+    def off(rows: Any, ids: Any, keep: int = 1) -> Any:
+        if broken == "raises" and keep > 1:
             raise TypeError("no such argument")
-        output, mask, index = run_on(*args, **kwargs)
-        output.logits[..., 7] += 5e-2
-        return output, mask, index
+        logits = run(rows, ids, keep)
+        logits[..., 7] += 5e-2 * (keep > 1)
+        return logits
 
-    monkeypatch.setattr(scoring, "run_on", off)
+    monkeypatch.setattr(Rows, "run", off)
     model = adapter("idefics3", batch_size=8)
     model.prepare()
     assert model.runtime.limit == 1 and not model.runtime.prefix_cache and model.runtime.features is None

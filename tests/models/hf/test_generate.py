@@ -167,7 +167,7 @@ def test_the_token_budget_follows_a_devices_free_memory() -> None:
 def test_answers_come_as_they_complete_and_batches_stay_small(adapter: Adapter, batch_size: int | str) -> None:
     """The first answer needs no more questions than one batch, and memory does not grow with the number of docs."""
     model = adapter("llama", batch_size=batch_size)
-    model.runtime.budget = 60
+    model.runtime.budget, model.runtime.depth = 60, 1
     sizes: list[tuple[int, int]] = []
     collate = model.runtime.collate
 

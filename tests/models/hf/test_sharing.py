@@ -168,11 +168,11 @@ def test_finished_rows_leave_the_batch(adapter: Adapter) -> None:
 
 def test_features_are_bounded_by_bytes(adapter: Adapter) -> None:
     model = adapter("llava", batch_size=1)
-    model.runtime.features._most_bytes = 3000
+    model.runtime.features.kept.most_bytes = 3000
     calls = vision_runs(model)
     rows = [instance("What?", [picture(56, 56, n)], doc_id=n, continuation=" a") for n in (0, 1, 2, 3, 4, 0)]
     list(model.loglikelihood(rows))
-    assert sum(calls) == 6 and model.runtime.features._bytes <= 3000
+    assert sum(calls) == 6 and model.runtime.features.kept.bytes <= 3000
     assert len(outputs(model.generate(mixed(generation_kwargs=STEPS)))) == 5
 
 

@@ -1,0 +1,107 @@
+"""Random checkpoints in bfloat16 at the sizes of LLaVA-1.5-7B and Qwen2.5-VL-7B, and small ones of the same form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from measure import SCRATCH
+from mm_eval.models.hf.processor import _without_video
+from reference_model import SEED, TEMPLATE, llava, tokenizer
+
+
+def llava_7b(tiny: bool) -> tuple[Any, Any]:
+    vision = {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16}
+    text = {"hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32}
+    if tiny:
+        vision |= {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 3, "num_attention_heads": 2}
+        text |= {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 2}
+    return llava({**vision, "projection_dim": 768}, {**text, "vocab_size": 32064})
+
+
+def qwen_7b(tiny: bool) -> tuple[Any, Any]:
+    import transformers as tf
+
+    made = tokenizer("<|vision_start|>", "<|vision_end|>", image_token="<|image_pad|>", video_token="<|video_pad|>")
+    names = {"image": "<|image_pad|>", "video": "<|video_pad|>", "vision_start": "<|vision_start|>"}
+    ids = {f"{name}_token_id": made.convert_tokens_to_ids(token) for name, token in names.items()}
+    text: dict[str, Any] = {
+        "hidden_size": 3584,
+        "intermediate_size": 18944,
+        "num_hidden_layers": 28,
+        "vocab_size": 152064,
+    }
+    text |= {"num_attention_heads": 28, "num_key_value_heads": 4, "max_position_embeddings": 32768}
+    text |= {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+    tower = {"depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "num_heads": 16, "out_hidden_size": 3584}
+    sections = [16, 24, 24]
+    if tiny:
+        text |= {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "vocab_size": 1000}
+        text |= {"num_attention_heads": 2, "num_key_value_heads": 1}
+        tower = {"depth": 2, "hidden_size": 64, "intermediate_size": 128, "num_heads": 2, "out_hidden_size": 128}
+        tower |= {"fullatt_block_indexes": [1]}
+        sections = [8, 12, 12]
+    text["rope_parameters"] = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": sections}
+    config = tf.Qwen2_5_VLConfig(text_config=text, vision_config=tower, **ids)
+    processor = _without_video(tf.Qwen2_5_VLProcessor)(
+        image_processor=tf.Qwen2VLImageProcessorPil(patch_size=14, min_pixels=56 * 56, max_pixels=1280 * 28 * 28),
+        tokenizer=made,
+        chat_template=TEMPLATE.replace("<image>\n", "<|vision_start|><|image_pad|><|vision_end|>"),
+    )
+    return config, processor
+
+
+MODELS_BUILT: dict[str, Callable[[bool], tuple[Any, Any]]] = {"llava-1.5-7b": llava_7b, "qwen2.5-vl-7b": qwen_7b}
+
+
+def checkpoint(name: str, tiny: bool) -> Path:
+    """The folder of a random checkpoint, written once."""
+    folder = SCRATCH / f"{name}{'-tiny' if tiny else ''}"
+    if (folder / "complete").exists():
+        return folder
+    from transformers import AutoModelForImageTextToText, GenerationConfig
+
+    config, processor = MODELS_BUILT[name](tiny)
+    torch.manual_seed(SEED)
+    with torch.device(device()):
+        model = AutoModelForImageTextToText.from_config(config, dtype=torch.bfloat16)
+    model.generation_config = GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=0)
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    _for_vllm(folder)
+    (folder / "complete").touch()
+    return folder
+
+
+def _for_vllm(folder: Path) -> None:
+    """LLaVA's vision weights under the hub's names, and a part for videos in Qwen's processor: vLLM reads no others."""
+    from safetensors.torch import load_file, save_file
+
+    tower, wanted = "vision_tower.", "vision_tower.vision_model."
+
+    def hub_name(name: str) -> str:
+        rename = name.startswith(tower) and not name.startswith(wanted)
+        return wanted + name.removeprefix(tower) if rename else name
+
+    for path in folder.glob("*.safetensors"):
+        tensors = {hub_name(name): values for name, values in load_file(path).items()}
+        save_file(tensors, path, metadata={"format": "pt"})
+    index = folder / "model.safetensors.index.json"
+    if index.exists():
+        listed = json.loads(index.read_text())
+        listed["weight_map"] = {hub_name(name): file for name, file in listed["weight_map"].items()}
+        index.write_text(json.dumps(listed))
+    path = folder / "processor_config.json"
+    config = json.loads(path.read_text())
+    if "Qwen2_5_VL" in config["processor_class"]:
+        names = ("patch_size", "temporal_patch_size", "merge_size", "image_mean", "image_std", "size")
+        shared = {name: config["image_processor"][name] for name in names}
+        config["video_processor"] = {"video_processor_type": "Qwen2VLVideoProcessor", **shared}
+        path.write_text(json.dumps(config))
+
+
+def device() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"

@@ -1,0 +1,305 @@
+"""A picture is decoded and preprocessed once, however many questions ask about it.
+
+A checkpoint's processor turns pictures into tensors, writes their image tokens into the text, and tokenises it. Only the first
+step is expensive, and it depends on the pixels alone. `Preprocessor` runs the checkpoint's own processor with a stand-in for its
+image processor, which returns the tensors of known pictures. So the ids are those of the processor itself.
+
+The processors of many families write a picture as its image token repeated, and nothing else. Where that was so in a picture's
+first prompt (`learn`), the next ones are tokenised with one image token and expanded without the processor (`written`). An added
+token is never merged with the text around it, so that the ids are the same.
+
+`Family.pictures` states whether the tensors of a picture depend on the other pictures of its prompt.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Generic, TypeVar
+
+import torch
+
+from mm_eval.errors import ModelError
+from mm_eval.task.decode import IN_FLIGHT
+from mm_eval.types import Instance
+
+Value = TypeVar("Value")
+
+MOST_BYTES = 128 * 2**20
+"""Bytes of preprocessed pictures that are kept: 95 pictures of LLaVA-1.5, or six of Qwen2-VL with 1,000 tokens each."""
+LOCKS = 64
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The processor's output for a picture (pixel_values, image_grid_thw, ...), or for all of a prompt if it can't be divided.
+
+    digests: of its pictures; empty if unknown.
+    """
+
+    digests: tuple[str, ...]
+    tensors: dict[str, Any] = field(repr=False)
+
+
+@dataclass
+class Known:
+    """What is known of a picture, or of all pictures of a prompt if they depend on each other.
+
+    tensors: the image processor's output. The rest is learned from the first prompt, if the processor only repeats image tokens.
+    counts: image tokens of each picture. types: the value of each per-token row at image tokens; it is 0 elsewhere.
+    """
+
+    tensors: Mapping[str, Any] = field(repr=False)
+    pictures: tuple[Picture, ...] = ()
+    types: dict[str, int] = field(default_factory=dict)
+    counts: tuple[int, ...] = ()
+
+
+class Kept(Generic[Value]):
+    """The last values by key, limited in bytes. The newest is kept whatever its size. Threads may share it."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes, self.bytes = most_bytes, 0
+        self._values: OrderedDict[Hashable, tuple[Value, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> Value | None:
+        """The value of a key; None if it is not kept."""
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key][0]
+
+    def put(self, key: Hashable, value: Value, size: int) -> None:
+        """Keeps a value of so many bytes and drops the oldest ones for which there is no room."""
+        with self._lock:
+            if key in self._values:
+                self.bytes -= self._values.pop(key)[1]
+            self._values[key] = value, size
+            self.bytes += size
+            while self.bytes > self.most_bytes and len(self._values) > 1:
+                self.bytes -= self._values.popitem(last=False)[1][1]
+
+    def clear(self) -> None:
+        """Drops everything to free memory."""
+        with self._lock:
+            self._values.clear()
+            self.bytes = 0
+
+
+class Preprocessor:
+    """A checkpoint's processor with the tensors of the last pictures. Threads may share it.
+
+    depends: "picture", "prompt" or "processor" (`Family.pictures`). The processor's options are fixed, so that digests are
+    the key.
+    """
+
+    def __init__(self, processor: Any, depends: str, most_bytes: int = MOST_BYTES) -> None:
+        self._processor, self._depends = processor, depends
+        self._kept: Kept[Known] = Kept(most_bytes)
+        self._locks = [threading.Lock() for _ in range(LOCKS)]
+
+    def knows(self, instance: Instance) -> bool:
+        """Whether the pictures of an instance are identified by their digests alone."""
+        return bool(instance.image_digests) and self._processor is not None and self._depends != "processor"
+
+    def __call__(
+        self, text: str, instance: Instance, loaded: Sequence[Any] | None, *, special: bool
+    ) -> tuple[Any, list[Known]]:
+        """(The processor's output for a prompt, what is known of each of its pictures, or of all together.)
+
+        loaded: the pictures, or None if the instance `knows` them. special: whether special tokens are added.
+        Raises DataError for a broken picture, and whatever the processor raises.
+        """
+        options = {"text": [text], "add_special_tokens": special, "return_tensors": "pt"}
+        if loaded is not None:
+            return self._processor(**({"images": [list(loaded)]} if loaded else {}), **options), []
+        units: list[Known] = []
+
+        def known(given: Mapping[str, Any]) -> Any:
+            units[:] = self._known(instance, given)
+            return _combined([unit.tensors for unit in units])
+
+        processor = copy.copy(self._processor)
+        processor.image_processor = _StandIn(processor.image_processor, known)
+        encoded = processor(images=[_blank_pictures(len(instance.image_digests))], **options)
+        return encoded, units
+
+    def learned(self, instance: Instance) -> list[Known]:
+        """What is known of an instance's pictures, if all of it is kept and its prompts need no processor; else nothing."""
+        if not self.knows(instance):
+            return []
+        units = [self._kept.get(key) for key in self._keys(instance)]
+        found = [unit for unit in units if unit is not None and unit.counts]
+        return found if len(found) == len(units) else []
+
+    def _keys(self, instance: Instance) -> list[tuple[str, ...]]:
+        digests = instance.image_digests
+        return [(digest,) for digest in digests] if self._depends == "picture" else [digests]
+
+    def _known(self, instance: Instance, options: Mapping[str, Any]) -> list[Known]:
+        """The image processor's output for each picture of an instance, or one for all of them."""
+        keys = self._keys(instance)
+        found = [self._kept.get(key) for key in keys]
+        if all(value is not None for value in found):
+            return [value for value in found if value is not None]
+        loaded: list[Any] = []
+        made = []
+        with IN_FLIGHT.held(instance.pixels):  # before a lock is taken, so that nobody waits for pixels with one
+            for place, key in enumerate(keys):
+                with self._locks[hash(key) % LOCKS]:
+                    value = found[place] or self._kept.get(key)
+                    if value is None:
+                        loaded = loaded or _pictures(instance)
+                        some = [loaded[place]] if self._depends == "picture" else loaded
+                        value = Known(self._processor.image_processor([some], **options))
+                        self._kept.put(key, value, _size(value.tensors))
+                made.append(value)
+        return made
+
+
+class _StandIn:
+    """Takes the place of an image processor in a call of its processor, with the tensors of known pictures."""
+
+    def __init__(self, own: Any, known: Callable[[Mapping[str, Any]], Any]) -> None:
+        self._own, self._known = own, known
+
+    def __call__(self, images: Any = None, **options: Any) -> Any:
+        return self._known(options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+
+def _blank_pictures(count: int) -> list[Any]:
+    """Pictures of one pixel: a processor only counts them."""
+    from PIL import Image
+
+    return [Image.new("RGB", (1, 1)) for _ in range(count)]
+
+
+def _pictures(instance: Instance) -> list[Any]:
+    """The decoded pictures of an instance, as many as it has digests."""
+    pictures = instance.images() if instance.images is not None else []
+    if len(pictures) != len(instance.image_digests):
+        raise ModelError(f"The question has {len(pictures)} pictures and {len(instance.image_digests)} digests.")
+    return pictures
+
+
+def _combined(outputs: Sequence[Mapping[str, Any]]) -> Any:
+    """One output of an image processor for the pictures of several. A new object, since processors remove entries from it."""
+    kind: Any = type(outputs[0])
+    if len(outputs) == 1:
+        return kind(data=dict(outputs[0]))
+    columns = {name: [output[name] for output in outputs] for name in outputs[0]}
+    return kind(
+        data={
+            name: joined(values)
+            if isinstance(values[0], torch.Tensor)
+            else [each for value in values for each in value]
+            for name, values in columns.items()
+        }
+    )
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Concatenated tensors. If later dimensions differ (tiles of a picture), they are padded with zeros."""
+    shape = [max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True)]
+    filled = []
+    for part in parts:
+        missing = [want - have for want, have in zip(shape, part.shape[1:], strict=True)]
+        pads = [size for gap in reversed(missing) for size in (0, gap)]
+        filled.append(torch.nn.functional.pad(part, pads) if any(missing) else part)
+    return torch.cat(filled)
+
+
+def written(
+    units: Sequence[Known], brief: Sequence[int], token: int
+) -> tuple[list[int], dict[str, list[int]], tuple[int, ...], tuple[Picture, ...]]:
+    """(ids, per-token rows, places of image tokens, pictures) of a prompt whose pictures are learned.
+
+    brief: its ids with one image token for each picture.
+    """
+    ids, places = _expanded(brief, token, [count for unit in units for count in unit.counts])
+    rows = {name: _row(len(ids), places, value) for name, value in units[0].types.items()}
+    return ids, rows, places, tuple(picture for unit in units for picture in unit.pictures)
+
+
+def learn(
+    units: Sequence[Known], brief: Sequence[int], token: int, ids: list[int], types: Mapping[str, list[int]],
+    pictures: Sequence[Picture], tensors: Iterable[str],
+) -> None:  # fmt: skip
+    """Learns from a prompt of the processor how its pictures are written, if `written` would give the same prompt.
+
+    brief: the prompt's ids with one image token for each picture. ids, types, pictures: the processor's. tensors: names of its
+    tensors; nothing is learned if one of them is not the image processor's, since it depends on the text (mllama's mask).
+    """
+    runs = [len(list(run)) for each, run in groupby(ids, token.__eq__) if each]
+    names = set(tensors)
+    if brief.count(token) != len(runs) or not all(names <= unit.tensors.keys() for unit in units):
+        return
+    found, places = _expanded(brief, token, runs)
+    values = {name: row[places[0]] for name, row in types.items()} if found == ids else {}
+    if found != ids or any(row != _row(len(ids), places, values[name]) for name, row in types.items()):
+        return
+    one_each = len(units) == len(runs) == len(pictures)
+    if len(units) > 1 and not one_each:
+        return
+    for place, unit in enumerate(units):
+        unit.pictures, unit.types = (pictures[place],) if one_each else tuple(pictures), values
+        unit.counts = (runs[place],) if one_each else tuple(runs)  # last, since other threads ask for it
+
+
+def _expanded(brief: Sequence[int], token: int, counts: Sequence[int]) -> tuple[list[int], tuple[int, ...]]:
+    """(ids with each image token repeated by its count, the places of the image tokens)."""
+    ids, places = list[int](), list[int]()
+    left = iter(counts)
+    for each in brief:
+        if each == token:
+            count = next(left)
+            places += range(len(ids), len(ids) + count)
+            ids += [token] * count
+        else:
+            ids.append(each)
+    return ids, tuple(places)
+
+
+def _row(length: int, places: Sequence[int], value: int) -> list[int]:
+    row = [0] * length
+    for place in places:
+        row[place] = value
+    return row
+
+
+def pictures_of(
+    tensors: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], count: int, digests: tuple[str, ...]
+) -> tuple[Picture, ...]:
+    """The pictures of a prompt one by one where that is possible, else one for all of them.
+
+    tensors: the processor's, for all pictures. parts: those of each picture, if they do not depend on each other. Without parts
+    the tensors are divided, if each has one row per picture or one row per patch.
+    """
+    known = len(digests) == count
+    if len(parts) == count and all(tensors.keys() <= part.keys() for part in parts):
+        pairs = zip(digests, parts, strict=True)
+        return tuple(Picture((digest,), {name: part[name] for name in tensors}) for digest, part in pairs)
+    patches = tensors["image_grid_thw"].prod(-1).tolist() if "image_grid_thw" in tensors else []
+    divided: dict[str, Any] = {}
+    for name, value in tensors.items():
+        rows = [1] * count if len(value) == count else patches
+        if len(rows) != count or sum(rows) != len(value):
+            return (Picture(digests if known else (), dict(tensors)),)
+        divided[name] = value.split(rows)
+    return tuple(
+        Picture((digests[place],) if known else (), {name: values[place] for name, values in divided.items()})
+        for place in range(count)
+    )
+
+
+def _size(output: Mapping[str, Any]) -> int:
+    return sum(int(value.nbytes) for value in output.values() if hasattr(value, "nbytes"))
