@@ -21,8 +21,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Generic, TypeVar
 
-import torch
-
 from mm_eval.errors import ModelError
 from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Instance
@@ -196,6 +194,8 @@ def _combined(outputs: Sequence[Mapping[str, Any]]) -> Any:
     kind: Any = type(outputs[0])
     if len(outputs) == 1:
         return kind(data=dict(outputs[0]))
+    import torch
+
     columns = {name: [output[name] for output in outputs] for name in outputs[0]}
     return kind(
         data={
@@ -209,6 +209,8 @@ def _combined(outputs: Sequence[Mapping[str, Any]]) -> Any:
 
 def joined(parts: Sequence[Any]) -> Any:
     """Concatenated tensors. If later dimensions differ (tiles of a picture), they are padded with zeros."""
+    import torch
+
     shape = [max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True)]
     filled = []
     for part in parts:

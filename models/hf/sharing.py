@@ -274,15 +274,16 @@ def _batches(runtime: Runtime, roots: Sequence[Prompt], places: Sequence[int]) -
 
 
 def _line(runtime: Runtime, prefix: Prefix, line: int) -> Prefix:
-    """One row of a prefix as a view. Its padding is left out where masked places may be left out."""
+    """One row of a prefix: with full attention a view without padding, else a copy with it (windows, states of convolutions)."""
+    row = slice(line, line + 1)
+    if not runtime.holes:
+        cache = _rows_of(prefix.cache, torch.tensor([line], device=runtime.device))
+        return Prefix(prefix.logits[row], cache, prefix.mask[row], prefix.shift[row])
     real = prefix.mask[line].nonzero()[:, 0]
-    start, end = (int(real[0]), int(real[-1]) + 1) if runtime.holes else (0, prefix.mask.shape[1])
-    row, places = slice(line, line + 1), slice(start, end)
+    places = slice(int(real[0]), int(real[-1]) + 1)
     cache = _copied(prefix.cache)
     for layer in cache.layers:
-        layer.keys, layer.values = layer.keys[row], layer.values[row]
-        if runtime.holes:
-            layer.keys, layer.values = layer.keys[..., places, :], layer.values[..., places, :]
+        layer.keys, layer.values = layer.keys[row, ..., places, :], layer.values[row, ..., places, :]
     return Prefix(prefix.logits[row], cache, prefix.mask[row, places], prefix.shift[row])
 
 
