@@ -5,6 +5,7 @@ python benchmarks/reference_model.py FOLDER
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,33 @@ def llava(vision: dict[str, int], text: dict[str, int]) -> tuple[Any, Any]:
     return config, processor
 
 
+def for_vllm(folder: Path) -> None:
+    """LLaVA's vision weights under the hub's names, and a part for videos in Qwen's processor: vLLM reads no others."""
+    from safetensors.torch import load_file, save_file
+
+    tower, wanted = "vision_tower.", "vision_tower.vision_model."
+
+    def hub_name(name: str) -> str:
+        rename = name.startswith(tower) and not name.startswith(wanted)
+        return wanted + name.removeprefix(tower) if rename else name
+
+    for path in folder.glob("*.safetensors"):
+        tensors = {hub_name(name): values for name, values in load_file(path).items()}
+        save_file(tensors, path, metadata={"format": "pt"})
+    index = folder / "model.safetensors.index.json"
+    if index.exists():
+        listed = json.loads(index.read_text())
+        listed["weight_map"] = {hub_name(name): file for name, file in listed["weight_map"].items()}
+        index.write_text(json.dumps(listed))
+    path = folder / "processor_config.json"
+    config = json.loads(path.read_text())
+    if "Qwen2_5_VL" in config["processor_class"]:
+        names = ("patch_size", "temporal_patch_size", "merge_size", "image_mean", "image_std", "size")
+        shared = {name: config["image_processor"][name] for name in names}
+        config["video_processor"] = {"video_processor_type": "Qwen2VLVideoProcessor", **shared}
+        path.write_text(json.dumps(config))
+
+
 def build(folder: Path) -> Path:
     """Writes model and processor into a folder, once."""
     if (folder / "processor_config.json").exists():
@@ -87,6 +115,7 @@ def build(folder: Path) -> Path:
     model.generation_config = tf.GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=0)
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
+    for_vllm(folder)
     return folder
 
 
