@@ -25,6 +25,7 @@ from mm_eval.engine.model import Model
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.ranks import Signs, all_have_read, launched, wait_for_ranks
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
+from mm_eval.json_text import encoder
 from mm_eval.judging.asking import JudgePass, docs_to_judge
 from mm_eval.judging.code import verdicts_of
 from mm_eval.judging.judges import check_stated, for_scoring, identity_of, record_judges
@@ -312,7 +313,7 @@ def _score_tasks(
 ) -> tuple[dict[str, TaskScores], list[Submission]]:
     """Scores doc by doc into samples/<task>.jsonl, then aggregates; writes the submission files."""
     progress.start("scoring", sum(map(len, opened.doc_ids.values())))
-    encode = json.JSONEncoder(ensure_ascii=False, default=_json_value).encode
+    encode = encoder(ensure_ascii=False, default=_json_value)
     scores: dict[str, TaskScores] = {}
     submissions: list[Submission] = []
     for name, task in opened.tasks.items():
