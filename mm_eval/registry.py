@@ -110,11 +110,12 @@ class Registry(Generic[T]):
 
 def entry_points(group: str) -> Iterable[importlib.metadata.EntryPoint]:
     """The entry points of a group that installed distributions declare."""
-    return _entry_points().select(group=group)
+    found: Iterable[importlib.metadata.EntryPoint] = _entry_points().select(group=group)
+    return found
 
 
 @cache
-def _entry_points() -> importlib.metadata.EntryPoints:
+def _entry_points() -> Any:  # its type differs between versions of Python
     """Those of all groups: one reading of every distribution's files serves all registries."""
     return importlib.metadata.entry_points()
 
