@@ -18,8 +18,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from mm_eval.engine.journal import Journal, answer_record, encode, read_journal
+from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import ModelSettings
+from mm_eval.engine.records import answer_record, encode
 from mm_eval.types import Answer, Instance, Slot
 
 ROOT = Path(__file__).parent.parent

@@ -20,11 +20,12 @@ from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, NotHereError, did_you_mean, raise_all
 from mm_eval.judging.judges import Judge, check_stated, judged_configs, make_judges
 from mm_eval.preflight import check_first_doc, check_scoring, group_faults, requests_digest
+from mm_eval.prompt_styles import choose_styles, missing_key_notes
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.submission import check_files
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
-from mm_eval.task.blocks import PromptBlock, choose_block
+from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.dataset import DataId, DataSource, lacks_sample
 from mm_eval.task.docs import FileState
 from mm_eval.task.task import PromptStyle, Task
@@ -124,7 +125,7 @@ class Prepared(OpenedTasks):
         request = replace(self.request, prompt_key=prompt_key, output_path=output_path)
         configs = {name: task.config for name, task in self.tasks.items()}
         styles = choose_styles(request, configs, self.model.prompt_keys, next(iter(self.styles.values())).chat)
-        again = replace(self, request=request, styles=styles, notes=self.notes + _missing_key_notes(request, configs))
+        again = replace(self, request=request, styles=styles, notes=self.notes + missing_key_notes(request, configs))
         again.check_first_docs()
         return again
 
@@ -279,7 +280,7 @@ def _open(
         styles=styles_of(configs),
         scorers=scorers,
         doc_ids=doc_ids,
-        notes=notes + _missing_key_notes(request, configs),
+        notes=notes + missing_key_notes(request, configs),
     )
 
 
@@ -330,35 +331,6 @@ def _source(request: RunRequest, sample: bool) -> DataSource:
         raise ConfigError("--allow_url_media fetches pictures, and --offline forbids it.", where="--offline")
     root = Path(request.data_root) if request.data_root else None
     return DataSource(root, sample, request.offline, request.allow_url_media)
-
-
-def prompt_blocks(request: RunRequest, configs: Mapping[str, TaskConfig]) -> dict[str, dict[str, Any]]:
-    """{task: {key: block}}: the prompt blocks of each task's YAML, the user's own over them."""
-    own = request.prompt_blocks or {}
-    common = {key: block for key, block in own.items() if key not in configs}
-    return {name: {**config.prompt_kwargs, **common, **(own.get(name) or {})} for name, config in configs.items()}
-
-
-def choose_styles(
-    request: RunRequest, configs: Mapping[str, TaskConfig], model_keys: Sequence[str], chat: bool
-) -> dict[str, PromptStyle]:
-    """The prompt style of each task: the block of the model, or of `--prompt_key`. ConfigError for a key that no task has."""
-    blocks, key = prompt_blocks(request, configs), request.prompt_key
-    known = {"default"}.union(*blocks.values())
-    if key and key not in known:
-        hint = did_you_mean(key, known)
-        raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--prompt_key", hint=hint)
-    system, multiturn = request.system_instruction, request.fewshot_as_multiturn
-    return {
-        name: PromptStyle(choose_block(configs[name], model_keys, key, own), chat, system, multiturn)
-        for name, own in blocks.items()
-    }
-
-
-def _missing_key_notes(request: RunRequest, configs: Mapping[str, TaskConfig]) -> list[str]:
-    key, blocks = request.prompt_key, prompt_blocks(request, configs)
-    without = [name for name, own in blocks.items() if key and own and key not in own]
-    return [f"{name} has no prompt key {key!r}: 'default' was used" for name in without]
 
 
 def _digest(doc_ids: list[int]) -> dict[str, Any]:

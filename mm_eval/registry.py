@@ -10,8 +10,9 @@ import ast
 import importlib
 import importlib.metadata
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -103,8 +104,20 @@ class Registry(Generic[T]):
         for name, lazy in _declared(self.package, self.decorator):
             self._objects.setdefault(name, lazy)
         if self.entry_points:
-            for point in importlib.metadata.entry_points(group=self.entry_points):
+            for point in entry_points(self.entry_points):
                 self._objects.setdefault(point.name, _Lazy(point.value))
+
+
+def entry_points(group: str) -> Iterable[importlib.metadata.EntryPoint]:
+    """The entry points of a group that installed distributions declare."""
+    found: Iterable[importlib.metadata.EntryPoint] = _entry_points().select(group=group)
+    return found
+
+
+@cache
+def _entry_points() -> Any:  # its type differs between versions of Python
+    """Those of all groups: one reading of every distribution's files serves all registries."""
+    return importlib.metadata.entry_points()
 
 
 def describe(thing: Any) -> str:

@@ -11,24 +11,26 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from mm_eval.engine.ask import AnswerCache, Asker, Outcome, StopSignal, model_boundary
+from mm_eval.engine.ask import Asker, Outcome, StopSignal
+from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.launch import Processes, processes
-from mm_eval.engine.model import Model
 from mm_eval.engine.order import in_cheapest_order
+from mm_eval.engine.progress import Progress, Silent
 from mm_eval.engine.ranks import Signs, all_have_read, launched, wait_for_ranks
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
-from mm_eval.judging.asking import JudgePass, docs_to_judge
+from mm_eval.json_text import encoder
+from mm_eval.judging.asking import ask_judges
 from mm_eval.judging.code import verdicts_of
 from mm_eval.judging.judges import check_stated, for_scoring, identity_of, record_judges
-from mm_eval.judging.preflight import Tried, budget_check, try_judges
+from mm_eval.judging.preflight import Tried, try_judges
 from mm_eval.notes import notes_of, problems_of
 from mm_eval.pending import find_pending
 from mm_eval.prepare import OpenedTasks, Prepared, prepare, prepare_from_spec
@@ -46,24 +48,6 @@ __all__ = ["Progress", "Report", "RunRequest", "Silent", "evaluate", "run", "sco
 
 
 NOT_JUDGED = "not judged: the numbers that a judge gives are left out (--no_judge)."
-
-
-class Progress(Protocol):
-    """Shows how far a run is. `ProgressBar` in report/progress.py does so on a terminal."""
-
-    def phase(self, name: str) -> None: ...
-    def start(self, name: str, total: int) -> None: ...
-    def tick(self, done: int, failed: int) -> None: ...
-    def stop(self) -> None: ...
-
-
-class Silent:
-    """A Progress that shows nothing."""
-
-    def phase(self, name: str) -> None: ...
-    def start(self, name: str, total: int) -> None: ...
-    def tick(self, done: int, failed: int) -> None: ...
-    def stop(self) -> None: ...
 
 
 @dataclass
@@ -170,7 +154,7 @@ def score(
             tried.check()
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
                 tried.write(journal, state)
-                _judge(opened, state, journal, opened.doc_ids, outcome, stop, progress)
+                ask_judges(opened, state, journal, opened.doc_ids, outcome, stop, progress)
         return _report(opened, folder, state, outcome, recorded["spec"], time.time(), progress)
 
 
@@ -201,14 +185,14 @@ def _answer(
             tried.write(journal, state)
             elsewhere = signs.failed_elsewhere
             media = _thumbnails(prepared, folder, own)
-            with media, _open_cache(prepared.request, prepared.model) as cache:
+            with media, opened_cache(prepared.request.use_cache, prepared.model) as cache:
                 asker = Asker(prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere)
                 asker.ask(in_cheapest_order(pending.instances()))
             progress.stop()
             if prepared.judges and not asker.halted:
                 if any(judge.model and judge.model.local for judge in prepared.judges):
                     prepared.model.close()  # its memory is needed for the judge
-                _judge(prepared, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
+                ask_judges(prepared, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
         if own.leads and own.count > 1:
             dead, others = wait_for_ranks(folder.path, launch, own, lambda: stop.requested, heard=signs.heard)
             outcome.add(others, dead, stop.requested)
@@ -217,50 +201,12 @@ def _answer(
     return outcome
 
 
-def _judge(
-    opened: OpenedTasks,
-    state: JournalState,
-    journal: Journal,
-    mine: Mapping[str, list[int]],
-    outcome: Outcome,
-    stop: StopSignal,
-    progress: Progress,
-    elsewhere: Callable[[], int] = lambda: 0,
-    processes: int = 1,
-) -> None:
-    """Asks the judges for the verdicts that these docs lack."""
-    judged = docs_to_judge(opened, state, mine)
-    requests = sum(map(len, [*opened.doc_ids.values(), *judged.values()]))
-    fail_at = failure_limit(opened.request.fail_on_error, requests)
-    verdicts = outcome.verdicts = Outcome()
-    over = budget_check(opened.judges, state, opened.request.judge_budget, processes)
-
-    def failed() -> int:
-        return outcome.failed + elsewhere()
-
-    for judge in opened.judges:
-        if judge.model is None or stop.requested or verdicts.stopped:
-            continue  # only its recorded verdicts are used, or nothing more is asked
-        of_judge = JudgePass(opened, judge, judge.model, state, judged)
-        progress.start(f"judging ({judge.name})", of_judge.total)
-        with closing(judge.model), _open_cache(opened.request, judge.model) as cache, model_boundary(verdicts):
-            of_judge.ask(
-                Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, failed, over)
-            )
-        progress.stop()
-    outcome.interrupted = stop.requested
-
-
 def _read_journal(folder: RunFolder) -> JournalState:
     """The answers that are recorded. Raises ConfigError if the journal is unreadable."""
     try:
         return read_journal(folder.path)
     except StoreError as error:
         raise ConfigError(error.what, where=error.where, hint=error.hint) from error
-
-
-def _open_cache(request: RunRequest, model: Model) -> AbstractContextManager[AnswerCache | None]:
-    return nullcontext() if request.use_cache is None else closing(AnswerCache(Path(request.use_cache), model))
 
 
 def _thumbnails(prepared: Prepared, folder: RunFolder, own: Processes) -> AbstractContextManager[None]:
@@ -312,7 +258,7 @@ def _score_tasks(
 ) -> tuple[dict[str, TaskScores], list[Submission]]:
     """Scores doc by doc into samples/<task>.jsonl, then aggregates; writes the submission files."""
     progress.start("scoring", sum(map(len, opened.doc_ids.values())))
-    encode = json.JSONEncoder(ensure_ascii=False, default=_json_value).encode
+    encode = encoder(ensure_ascii=False, default=_json_value)
     scores: dict[str, TaskScores] = {}
     submissions: list[Submission] = []
     for name, task in opened.tasks.items():

@@ -7,7 +7,6 @@ listing 2,000 unchanged files reads none of them and does not even import the YA
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import importlib.util
 import json
 import logging
@@ -22,6 +21,7 @@ from mm_eval.catalog.declaration import read_declaration, stated_texts
 from mm_eval.catalog.located import LocatedDict, shown_path
 from mm_eval.errors import ConfigError
 from mm_eval.files import write_atomic
+from mm_eval.registry import entry_points
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ def default_folders() -> list[Path]:
 def entry_point_folders() -> list[Path]:
     """The folders of the packages that installed distributions declare under the entry point group "mm_eval.tasks"."""
     folders = []
-    for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
+    for point in entry_points(ENTRY_POINTS):
         top, _, rest = point.value.partition(":")[0].partition(".")
         spec = importlib.util.find_spec(top)
         roots = list(spec.submodule_search_locations or ()) if spec else []

@@ -24,9 +24,10 @@ from mm_eval.cli.say import complain_briefly, say, say_lines
 from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
 
 if TYPE_CHECKING:
+    from mm_eval.engine.progress import Progress
     from mm_eval.prepare import Prepared
     from mm_eval.request import RunRequest
-    from mm_eval.run import Progress, Report
+    from mm_eval.run import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -125,7 +126,7 @@ def run_prompts(
 
 def known_keys(prepared: Prepared) -> list[str]:
     """Every prompt key of the tasks, `default` first."""
-    from mm_eval.prepare import prompt_blocks
+    from mm_eval.prompt_styles import prompt_blocks
 
     blocks = prompt_blocks(prepared.request, {name: task.config for name, task in prepared.tasks.items()})
     return list(dict.fromkeys(["default", *(key for own in blocks.values() for key in own)]))

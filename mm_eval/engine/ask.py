@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from numbers import Real
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from mm_eval.engine.generation import GenerationOptions
-from mm_eval.engine.journal import Journal, JournalState, answer_record, mend_torn_tails, read_journal, slots_record
+from mm_eval.engine.cache import AnswerCache
+from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import Answers, Model, request_key
-from mm_eval.errors import ConfigError, MMEvalError, ModelError, StoreError
+from mm_eval.engine.records import answer_record, slots_record
+from mm_eval.errors import MMEvalError, ModelError
 from mm_eval.types import Answer, Instance
 
 log = logging.getLogger(__name__)
@@ -113,61 +113,6 @@ class StopSignal:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-class AnswerCache:
-    """Answers shared between runs (`--use_cache DIR`): journal lines, found by request key.
-
-    Any number of runs read and write a folder at the same time, each its own file. Only answers that can't differ are shared:
-    those of an adapter that is a function of its key, without sampling. The key covers everything that decides the answer,
-    with the pictures' pixels and the seed. Errors are never shared.
-    """
-
-    def __init__(self, folder: Path, model: Model) -> None:
-        """Raises ConfigError if the folder is unusable."""
-        self._model, self._broken = model, False
-        hint = "Choose another folder for --use_cache."
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            mend_torn_tails(folder)
-            self._answers = read_journal(folder).answers
-            self._journal = Journal(folder)
-        except OSError as error:
-            raise ConfigError(f"the cache can't be used: {error.strerror}.", where=str(folder), hint=hint) from error
-        except StoreError as error:
-            raise ConfigError(error.what, where=error.where, hint=hint) from error
-
-    def find(self, key: str, instance: Instance) -> Answer | None:
-        """The answer of another run to this question. None if it must be requested."""
-        answer = self._answers.get(key)
-        if answer is None or answer.output is None or not self._shareable(instance):
-            return None
-        if self._model.settings.on_long_prompt == "fail" and answer.cut is not False:
-            return None  # the prompt was cut, or may have been
-        return Answer(answer.output, answer.truncated, attempts=0, cut=bool(answer.cut), model=answer.model)
-
-    def put(self, answer: Answer, instance: Instance) -> None:
-        """Adds a recorded answer. A write failure ends the cache, not the run."""
-        if not self._broken and answer.key not in self._answers and self._shareable(instance):
-            self._try(lambda: self._journal.put(answer_record(answer, [])))
-
-    def close(self) -> None:
-        """Writes the queued answers."""
-        self._try(self._journal.close)
-
-    def _try(self, write: Callable[[], None]) -> None:
-        try:
-            write()
-        except StoreError as error:
-            if not self._broken:
-                log.warning("--use_cache keeps no further answers: %s: %s", error.where, error.what)
-            self._broken = True
-
-    def _shareable(self, instance: Instance) -> bool:
-        if not self._model.shares(instance):
-            return False
-        kwargs = instance.generation_kwargs
-        return instance.request_type != "generate_until" or not GenerationOptions.from_kwargs(kwargs).do_sample
 
 
 @dataclass

@@ -20,31 +20,24 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import logging
 import os
 import queue
 import socket
-import sys
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError, StoreError
+from mm_eval.engine.records import NO_USAGE, VERSION, answer_of, decode, encode, error_fields, error_of
+from mm_eval.errors import StoreError
 from mm_eval.files import read_regular, sync, sync_folder, write_all
-from mm_eval.json_text import encoder
-from mm_eval.types import Answer, LLOutput, Slot, judge_of_slot, token_counts
+from mm_eval.types import Answer, Slot, judge_of_slot, token_counts
 
 log = logging.getLogger(__name__)
-
-VERSION = 1
-_CRC_LENGTH = len(',"crc":"00000000"}')
-_NO_USAGE: Mapping[str, int] = {}
 
 
 @dataclass
@@ -72,7 +65,7 @@ class JournalState:
         slots = list(slots)
         if answer.usage:
             self.count(answer.usage, slots)
-            answer = replace(answer, usage=_NO_USAGE)
+            answer = replace(answer, usage=NO_USAGE)
         if answer.error is None:
             self.answers[answer.key] = answer
         else:  # a copy: the traceback of the original would keep the adapter's tensors and pictures alive
@@ -92,80 +85,6 @@ class JournalState:
         """Drops the answers when they are no longer needed. The counts stay."""
         self.slots.clear()
         self.answers.clear()
-
-
-def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
-    """The record of an answer or a failure and its slots. The text of an error stands under `error`, never under `output`."""
-    slots = list(slots)
-    of_judge = bool(slots) and bool(judge_of_slot(slots[0].task))
-    error, kind = answer.error, "error" if answer.error is not None else "judge" if of_judge else "answer"
-    record: dict[str, Any] = {"v": VERSION, "kind": kind, "key": answer.key, "slots": slots}
-    if answer.images:
-        record["images"], record["turn_pictures"] = list(answer.images), list(answer.turn_pictures)
-    record["attempts"], record["t"] = answer.attempts, round(time.time(), 3)
-    if error is not None:
-        return {**record, "error": error_fields(error)}
-    output: dict[str, Any] = {"text": answer.output}
-    if isinstance(answer.output, tuple):
-        ll, is_greedy = answer.output
-        # JSON has no infinity and no NaN: they are written as the text that `float` reads.
-        output = {"ll": ll if ll - ll == 0 else str(ll), "is_greedy": is_greedy}
-    if answer.truncated:
-        output["truncated"] = True
-    output["cut"] = answer.cut
-    if answer.model:
-        output["model"] = answer.model
-    return {**record, "output": output, "usage": token_counts(answer.usage)}
-
-
-def slots_record(key: str, slots: Iterable[Slot]) -> dict[str, Any]:
-    """The record of more slots for a recorded answer, so that a key keeps its one answer record."""
-    return {"v": VERSION, "kind": "slots", "key": key, "slots": list(slots)}
-
-
-def error_fields(error: MMEvalError) -> dict[str, str]:
-    """An error as JSON, for a record or another process."""
-    return {"owner": error.owner, "what": error.what, "where": error.where, "hint": error.hint}
-
-
-def error_of(fields: Mapping[str, str]) -> MMEvalError:
-    """The error that `error_fields` wrote."""
-    kind = ERRORS_BY_OWNER.get(fields["owner"], MMEvalError)
-    return kind(fields["what"], where=fields.get("where", ""), hint=fields.get("hint", ""))
-
-
-def _answer_of(record: Mapping[str, Any]) -> Answer | None:
-    """The answer or failure in a record, without its usage. None for an unknown kind."""
-    output: str | LLOutput | None = None
-    error, fields = None, record.get("output", {})
-    if record["kind"] == "error":
-        error = error_of(record["error"])
-    elif record["kind"] in ("answer", "judge"):
-        output = fields["text"] if "text" in fields else (float(fields["ll"]), fields["is_greedy"])
-    else:
-        return None
-    truncated, cut, attempts = fields.get("truncated", False), fields.get("cut"), record.get("attempts", 1)
-    images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
-    model = sys.intern(str(fields.get("model", "")))
-    return Answer(output, truncated, _NO_USAGE, attempts, cut, record["key"], images, turn_pictures, error, model)
-
-
-_line = encoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-
-
-def encode(record: Mapping[str, Any]) -> bytes:
-    """The line of a record, with its crc at the end. Unpaired surrogates, which some tokenizers give, are escaped."""
-    text = _line(record)
-    return f'{text[:-1]},"crc":"{zlib.crc32(text.encode()):08x}"}}\n'.encode()
-
-
-def decode(line: bytes) -> dict[str, Any]:
-    """The record of a line without its newline. Raises ValueError if the crc or the form is wrong."""
-    text = line[:-_CRC_LENGTH] + b"}"
-    if line[-_CRC_LENGTH:] != b',"crc":"%08x"}' % zlib.crc32(text):
-        raise ValueError("crc")
-    record: dict[str, Any] = json.loads(text)
-    return record
 
 
 _INVISIBLE = b"\r\0 \t\xef\xbb\xbf"
@@ -212,7 +131,7 @@ def read_journal(folder: Path) -> JournalState:
 def add_record(state: JournalState, record: Mapping[str, Any]) -> None:
     """Adds a record to the state. One with a correct crc and a wrong form counts as damaged."""
     try:
-        answer = state.answers.get(record["key"]) if record["kind"] == "slots" else _answer_of(record)
+        answer = state.answers.get(record["key"]) if record["kind"] == "slots" else answer_of(record)
         if answer is not None:
             slots = list(map(Slot._make, record["slots"]))
             state.add(answer, slots)

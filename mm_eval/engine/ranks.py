@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mm_eval.engine.folder import RunFolder, folder_error
-from mm_eval.engine.journal import error_fields, error_of
 from mm_eval.engine.launch import BEAT, SILENCE, Processes, rendezvous
+from mm_eval.engine.records import error_fields, error_of
 from mm_eval.errors import MMEvalError
 from mm_eval.files import write_atomic
 

@@ -6,17 +6,22 @@ finds nothing to ask is the last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 
-from mm_eval.engine.ask import Asker, Outcome
-from mm_eval.engine.journal import JournalState
+from mm_eval.engine.ask import Asker, Outcome, StopSignal, model_boundary
+from mm_eval.engine.cache import opened_cache
+from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import Model
 from mm_eval.engine.order import by_cost
+from mm_eval.engine.progress import Progress
 from mm_eval.judging.code import verdicts_of
 from mm_eval.judging.judges import Judge
+from mm_eval.judging.preflight import budget_check
 from mm_eval.prepare import OpenedTasks
+from mm_eval.request import failure_limit
 from mm_eval.scorers.judged import is_unread
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.task import Task
@@ -25,6 +30,44 @@ from mm_eval.types import Instance, ScoredDoc, Slot
 AT_ONCE = 1024
 """Questions that are written before they are asked. The task's code may open no connection (`no_judge`), which holds for the
 whole process: so it never runs while a judge's adapter opens one."""
+
+
+def ask_judges(
+    opened: OpenedTasks,
+    state: JournalState,
+    journal: Journal,
+    mine: Mapping[str, list[int]],
+    outcome: Outcome,
+    stop: StopSignal,
+    progress: Progress,
+    elsewhere: Callable[[], int] = lambda: 0,
+    processes: int = 1,
+) -> None:
+    """Asks the judges for the verdicts that these docs lack."""
+    judged = docs_to_judge(opened, state, mine)
+    requests = sum(map(len, [*opened.doc_ids.values(), *judged.values()]))
+    fail_at = failure_limit(opened.request.fail_on_error, requests)
+    verdicts = outcome.verdicts = Outcome()
+    over = budget_check(opened.judges, state, opened.request.judge_budget, processes)
+
+    def failed() -> int:
+        return outcome.failed + elsewhere()
+
+    for judge in opened.judges:
+        if judge.model is None or stop.requested or verdicts.stopped:
+            continue  # only its recorded verdicts are used, or nothing more is asked
+        of_judge = JudgePass(opened, judge, judge.model, state, judged)
+        progress.start(f"judging ({judge.name})", of_judge.total)
+        with (
+            closing(judge.model),
+            opened_cache(opened.request.use_cache, judge.model) as cache,
+            model_boundary(verdicts),
+        ):
+            of_judge.ask(
+                Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, failed, over)
+            )
+        progress.stop()
+    outcome.interrupted = stop.requested
 
 
 @dataclass

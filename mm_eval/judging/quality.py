@@ -18,6 +18,7 @@ from typing import Any
 from mm_eval.engine.ask import Asker, Outcome, StopSignal
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
+from mm_eval.engine.progress import Progress
 from mm_eval.errors import ConfigError
 from mm_eval.judging.judges import EXEMPT, Judge, for_scoring
 from mm_eval.judging.prompts import judge_instance
@@ -26,7 +27,6 @@ from mm_eval.metrics.intervals import share_interval
 from mm_eval.metrics.paired import right_or_wrong
 from mm_eval.prepare import OpenedTasks, prepare_from_spec
 from mm_eval.request import RunRequest
-from mm_eval.run import Progress
 from mm_eval.runs.gold import gold_texts
 from mm_eval.runs.judge_quality import Finding, position
 from mm_eval.scorers.score_task import TaskScoring

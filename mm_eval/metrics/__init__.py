@@ -51,7 +51,6 @@ from mm_eval.metrics.metric import (
     MetricFn,
     ReductionFn,
     aggregation,
-    filter_kwargs,
     metric,
     reduction,
     register_aggregation,
@@ -59,6 +58,7 @@ from mm_eval.metrics.metric import (
     register_reduction,
     take_first,
 )
+from mm_eval.metrics.parameters import filter_kwargs
 from mm_eval.metrics.resampling import StandardError
 from mm_eval.metrics.stderr import (
     bootstrap_stderr,

@@ -8,13 +8,13 @@ functions under a name.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.errors import ConfigError
+from mm_eval.metrics.parameters import arguments_of, check_arguments, filter_kwargs, parameters_of
 from mm_eval.metrics.traits import CorpusMetric
 from mm_eval.registry import Registry
 
@@ -114,13 +114,13 @@ class Metric(Generic[T, K]):
         """
         if not isinstance(cfg, Mapping) or "metric" not in cfg:
             raise ConfigError(f"An entry of metric_list needs `metric`: {cfg!r}.")
-        kwargs = _arguments(cfg, METRIC_KEYS)
+        kwargs = arguments_of(cfg, METRIC_KEYS)
         if kwargs.pop("hf_evaluate", False):
             what = f"hf_evaluate: mm-eval loads no metric of the hub, and its own {cfg['metric']!r} may be another one."
             raise ConfigError(what, hint="Leave the key out to use a registered metric, or name a !function.")
         base = _base_metric(cfg["metric"], output_type)
         reduction, accepted = _reduction(cfg.get("reduction"), base)
-        own = _parameters(base.fn)
+        own = parameters_of(base.fn)
         for_reduction = {key: kwargs.pop(key) for key in list(kwargs) if key in accepted and key not in own}
         base = _with_arguments(base, kwargs)
         if for_reduction:
@@ -141,7 +141,7 @@ class Metric(Generic[T, K]):
         args: references, predictions. A function that has these names gets them by name, in whatever order it has them.
         """
         given = filter_kwargs(self.fn, {**self.kwargs, **kwargs})
-        if len(args) == len(_ARGUMENTS) and _parameters(self.fn).issuperset(_ARGUMENTS):
+        if len(args) == len(_ARGUMENTS) and parameters_of(self.fn).issuperset(_ARGUMENTS):
             return self.fn(**dict(zip(_ARGUMENTS, args, strict=True)), **given)
         return self.fn(*args, **given)
 
@@ -249,42 +249,6 @@ def reduction_named(name: str | Callable[..., Any]) -> Callable[..., Any]:
 _ARGUMENTS = ("references", "predictions")
 
 
-def filter_kwargs(fn: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The keyword arguments that a function takes."""
-    known = _parameters(fn)
-    return dict(kwargs) if "**" in known else {key: value for key, value in kwargs.items() if key in known}
-
-
-def _parameters(fn: Callable[..., Any]) -> frozenset[str]:
-    """The names of the arguments that a function takes by keyword; "**" among them if it takes any."""
-    try:
-        return _cached_parameters(fn)
-    except TypeError:  # not hashable
-        return _cached_parameters.__wrapped__(fn)
-
-
-@cache
-def _cached_parameters(fn: Callable[..., Any]) -> frozenset[str]:
-    try:
-        parameters = inspect.signature(fn).parameters.values()
-    except (TypeError, ValueError):
-        return frozenset({"**"})
-    names = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-    return frozenset(names | {"**" for p in parameters if p.kind is p.VAR_KEYWORD})
-
-
-def _arguments(entry: Mapping[str, Any], own_keys: Iterable[str]) -> dict[str, Any]:
-    """The arguments in an entry of a YAML: its other keys, and those under `kwargs`."""
-    return {**{key: value for key, value in entry.items() if key not in own_keys}, **(entry.get("kwargs") or {})}
-
-
-def _check_arguments(what: str, given: Iterable[str], known: frozenset[str], also: frozenset[str]) -> None:
-    """Raises ConfigError for the first argument that is not known. also: other keys that the hint may suggest."""
-    for key in given:
-        if key not in known and "**" not in known:
-            raise ConfigError(f"{what} takes no argument {key!r}.", hint=did_you_mean(key, sorted(known | also)))
-
-
 def _base_metric(given: Any, output_type: str | None) -> Metric[Any, Any]:
     """The metric that `metric` names, or of the function or corpus metric that it is, before the entry's arguments."""
     kinds = frozenset({output_type or "generate_until"})
@@ -322,8 +286,8 @@ def _with_arguments(base: Metric[Any, Any], kwargs: dict[str, Any]) -> Metric[An
         return base
     kind: Any = type(base.fn)
     corpus = isinstance(base.fn, CorpusMetric)
-    known = _parameters(kind if corpus else base.fn) - {"references", "predictions", "self"}
-    _check_arguments(f"Metric {base.name!r}", kwargs, known, METRIC_KEYS)
+    known = parameters_of(kind if corpus else base.fn) - {"references", "predictions", "self"}
+    check_arguments(f"Metric {base.name!r}", kwargs, known, METRIC_KEYS)
     if not corpus:
         return replace(base, kwargs={**base.kwargs, **kwargs})
     try:
@@ -343,10 +307,10 @@ def _reduction(given: Any, base: Metric[Any, Any]) -> tuple[Callable[..., Any], 
     """The reduction of an entry, or the metric's own, and the arguments of it that may stand in the entry itself."""
     if not isinstance(given, Mapping):
         function = (base.reduction or take_first) if given is None else reduction_named(given)
-        return function, _parameters(function) - {"references", "predictions", "**"}
+        return function, parameters_of(function) - {"references", "predictions", "**"}
     if "function" not in given:
         raise ConfigError(f"A reduction needs `function`: {dict(given)!r}.")
-    function, options = reduction_named(given["function"]), _arguments(given, ("function", "kwargs"))
-    known = _parameters(function) - {"references", "predictions"}
-    _check_arguments(f"Reduction {given['function']!r}", options, known, frozenset())
+    function, options = reduction_named(given["function"]), arguments_of(given, ("function", "kwargs"))
+    known = parameters_of(function) - {"references", "predictions"}
+    check_arguments(f"Reduction {given['function']!r}", options, known, frozenset())
     return (partial(function, **options) if options else function), frozenset()

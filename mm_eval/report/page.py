@@ -209,7 +209,7 @@ def _shown(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
     optional["u"] = unparsed or None
     optional["k"] = row.get("cut") or None
     optional["j"] = _judged(judges) or None
-    optional["jd"] = judges_disagree(row) or None
+    optional["jd"] = (bool(judges) and judges_disagree(row)) or None
     return {**shown, **{key: value for key, value in optional.items() if value is not None}}
 
 

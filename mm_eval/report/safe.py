@@ -15,9 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mm_eval.json_text import encoder
+
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _OPTIONS: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":"), "default": str, "allow_nan": False}
-_encode = json.JSONEncoder(**_OPTIONS).encode
+_encode = encoder(**_OPTIONS)
 
 
 def shown(character: str) -> bool:

@@ -32,14 +32,14 @@ def unreadable(entries: list[Entry]) -> bool:
 
 def judges_disagree(row: Mapping[str, Any]) -> bool:
     """Whether two judges give a doc different scores, or a doc without scores different verdicts."""
-    scores = row.get("scores", {})
-    for name in verdicts_of(row):
+    scores, judges = row.get("scores", {}), verdicts_of(row)
+    for name in judges:
         for key, value in scores.items() if name else ():
             metric, _, scorer = key.partition(",")
             plain = f"{metric.removesuffix(f'@{name}')},{scorer}"
             if metric.endswith(f"@{name}") and plain in scores and scores[plain] != value:
                 return True
-    last = [entries[-1].get("verdict") for entries in verdicts_of(row).values()]
+    last = [entries[-1].get("verdict") for entries in judges.values()]
     known = [verdict for verdict in last if verdict is not None]
     return any(verdict != known[0] for verdict in known)
 

@@ -14,14 +14,14 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.located import located
 from mm_eval.errors import ConfigError, DataError, did_you_mean
 from mm_eval.task.ahead import decoded_ahead
 from mm_eval.task.blocks import PromptBlock
-from mm_eval.task.dataset import LOCAL_FILES, DataSource, beside, docs_of, load_docs
+from mm_eval.task.dataset import DataSource
 from mm_eval.task.docs import Docs, FileState, picture_files, sample_files
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.layout import Layout, Turn, context_of, written_context
+from mm_eval.task.of_config import docs_of_split, example_pool
 from mm_eval.task.question import Question, question_of, text_of
 from mm_eval.task.requests import needs_bare_choices, requests_of
 from mm_eval.task.visuals import PictureCache, PictureLoader, Seen, digests_of, messages_of, visuals_of
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 EVALUATION_SPLITS = ("test_split", "validation_split")
-FEWSHOT_SPLITS = ("fewshot_split", "training_split", "validation_split", "test_split")
 
 
 @dataclass(frozen=True)
@@ -80,9 +79,9 @@ class Task:
         key, split = next(((key, split) for key in EVALUATION_SPLITS if (split := getattr(config, key))), (None, None))
         if split is None or key is None:
             raise ConfigError("neither test_split nor validation_split is given.", where=config.where("task"))
-        task = cls(config, _load_split(config, source, split, key, config.process_docs), seed)
+        task = cls(config, docs_of_split(config, source, split, key, config.process_docs), seed)
         if config.num_fewshot:
-            task.pool = task._example_pool(source, split)
+            task.pool = example_pool(config, source, split, task.docs, seed)
         return task
 
     @property
@@ -302,56 +301,6 @@ class Task:
         docs = self.pool.docs if self.pool is not None else None
         return docs.fingerprint if isinstance(docs, Docs) and docs.fingerprint != self.docs.fingerprint else None
 
-    def _example_pool(self, source: DataSource, split: str) -> ExamplePool:
-        """The docs for examples: of a split named for them, else `samples`, else of the first of FEWSHOT_SPLITS."""
-        config, settings = self.config, self.config.fewshot_config
-        common: dict[str, Any] = {
-            "sampler": settings.get("sampler", "default"),
-            "seed": self.seed,
-            "where": config.where("fewshot_config"),
-            "indices": tuple(settings["fewshot_indices"]) if settings.get("fewshot_indices") else None,
-        }
-        splits = {"fewshot_config": settings.get("split"), **{key: getattr(config, key) for key in FEWSHOT_SPLITS}}
-        key, chosen = next((key, name) for key, name in splits.items() if name)
-        samples = settings.get("samples")
-        if samples and key not in ("fewshot_config", "fewshot_split"):
-            return ExamplePool(samples() if callable(samples) else samples, **common)
-        process = settings.get("process_docs", config.process_docs)
-        if chosen == split and process is config.process_docs:
-            return ExamplePool(self.docs, same_split=True, **common)
-        docs = _load_split(config, source, chosen, key, process)
-        return ExamplePool(docs, same_split=chosen == split and len(docs) == len(self.docs), **common)
-
 
 def _listed(names: str | Sequence[str] | None) -> list[str]:
     return [names] if isinstance(names, str) else list(names or ())
-
-
-def _load_split(
-    config: TaskConfig, source: DataSource, split: str, key: str, process: Callable[[Any], Any] | None
-) -> Docs:
-    """The docs of a split, from the task's own function or from its dataset. key: the config key that names the split."""
-    if config.custom_dataset is not None:
-        arguments = {**config.metadata, **config.dataset_kwargs}
-        where = config.where("custom_dataset")
-        return docs_of(config.custom_dataset, arguments, split, where, process, source, config.draws())
-    if config.dataset_path is None:
-        raise ConfigError("dataset_path is missing.", where=config.where("task"))
-    options = dict(config.dataset_kwargs)
-    place = located(config.dataset_kwargs).places.get("data_files")
-    if config.dataset_path in LOCAL_FILES and place and place.file:
-        options["data_files"] = beside(options["data_files"], place.file.parent)
-    if config.dataset_revision:
-        options["revision"] = config.dataset_revision
-    return load_docs(
-        config.dataset_path,
-        config.dataset_name,
-        split,
-        source,
-        where=config.where(key),
-        task=config.path,
-        mirrors=config.dataset_mirrors,
-        kwargs=options,
-        process=process,
-        draws=config.draws(),
-    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import re
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -21,7 +20,7 @@ from mm_eval.errors import ModelError
 
 from .arguments import Redactor
 from .fleet import Fleet, Gate, Server
-from .replies import Closed, Fatal, Passing, TooLong, as_text, shortened
+from .replies import TOO_LONG, Closed, Fatal, Passing, TooLong, as_text, shortened
 from .tokens import Unreachable
 from .transport import (
     FATAL,
@@ -39,13 +38,6 @@ from .transport import (
 
 __all__ = ["Client", "Closed", "Fatal", "Limits", "Passing"]
 
-TOO_LONG = re.compile(
-    r"context_length_exceeded|exceed_context_size|(maximum|available|model's) context (length|size)|maximum model length"
-    r"|(prompt|input) is too long|`?max_new_tokens`? must be <=|exceeds the maximum number of tokens"
-    r"|cannot be greater than `?max_model_len",
-    re.IGNORECASE,
-)
-"""Messages of OpenAI, vLLM, SGLang, TGI, llama.cpp and others for a prompt that exceeds the model's length."""
 MAY_BE_TOO_LONG = (200, 400, 413, 422, 500)
 
 

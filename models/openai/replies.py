@@ -7,6 +7,7 @@ another type. A required field that is missing or invalid raises Passing, and th
 from __future__ import annotations
 
 import math
+import re
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -46,6 +47,15 @@ class Fatal(ModelError):
 
 class TooLong(ModelError):
     """The prompt does not fit into the model's length, or not with the token cap."""
+
+
+TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|(maximum|available|model's) context (length|size)|maximum model length"
+    r"|(prompt|input) is too long|`?max_new_tokens`? must be <=|exceeds the maximum number of tokens"
+    r"|cannot be greater than `?max_model_len",
+    re.IGNORECASE,
+)
+"""Messages of OpenAI, vLLM, SGLang, TGI, llama.cpp and others for a prompt that exceeds the model's length."""
 
 
 class Closed(Exception):

@@ -202,9 +202,7 @@ def test_tasks_of_an_installed_package_are_found_by_its_entry_point(
     write("other_suite/benchmarks/x.yaml", task="of_a_package")
     monkeypatch.syspath_prepend(str(tmp_path))
     point = EntryPoint("other", "other_suite.benchmarks", index.ENTRY_POINTS)
-    monkeypatch.setattr(
-        index.importlib.metadata, "entry_points", lambda group: [point] if group == index.ENTRY_POINTS else []
-    )
+    monkeypatch.setattr(index, "entry_points", lambda group: [point] if group == index.ENTRY_POINTS else [])
     assert "of_a_package" in TaskManager().all_tasks
     assert "of_a_package" not in TaskManager(include_path=[], include_defaults=False).all_tasks
 

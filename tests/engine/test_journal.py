@@ -11,15 +11,8 @@ from pathlib import Path
 import pytest
 
 from mm_eval.engine import journal as module
-from mm_eval.engine.journal import (
-    Journal,
-    answer_record,
-    decode,
-    encode,
-    mend_torn_tails,
-    read_journal,
-    slots_record,
-)
+from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
+from mm_eval.engine.records import answer_record, decode, encode, slots_record
 from mm_eval.errors import ModelError, StoreError
 from mm_eval.types import Answer, Slot
 
@@ -153,7 +146,8 @@ def test_a_refusing_disk_stops_the_run_and_acknowledges_nothing(
 WRITER = """
 import sys, time
 from pathlib import Path
-from mm_eval.engine.journal import Journal, answer_record
+from mm_eval.engine.journal import Journal
+from mm_eval.engine.records import answer_record
 from mm_eval.types import Answer, Slot
 journal = Journal(Path(sys.argv[1]))
 n = 0

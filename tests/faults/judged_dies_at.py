@@ -47,7 +47,7 @@ def replace_or_die(source: str, target: Path) -> None:
 
 
 if point == "answers":
-    run._judge = die
+    run.ask_judges = die
 elif point == "verdicts":
     run._report = die
 elif point.startswith("verdict"):

@@ -11,9 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
-from mm_eval.engine.ask import AnswerCache
-from mm_eval.engine.journal import Journal, answer_record, decode, encode, read_journal
+from mm_eval.engine.cache import AnswerCache
+from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
+from mm_eval.engine.records import answer_record, decode, encode
 from mm_eval.errors import ModelError
 from mm_eval.types import Answer, Instance
 from tests.conftest import Ran

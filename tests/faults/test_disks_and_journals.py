@@ -108,7 +108,7 @@ def test_a_journal_that_was_copied_or_edited_loses_none_of_its_answers(cli, copi
 def test_a_line_of_nul_bytes_and_a_record_of_another_form_count_as_damaged(cli) -> None:
     first = cli(*TASKS, "--limit", "8")
     path = journal_file(first.folder)
-    from mm_eval.engine.journal import encode
+    from mm_eval.engine.records import encode
 
     for record in ({}, {"v": 1}, {"v": "x", "kind": "answer"}, {"v": 1, "kind": "answer", "key": "k", "output": 3}):
         path.write_bytes(path.read_bytes() + encode({"a": 0, **record}))

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.engine.ask import AnswerCache, Asker
+from mm_eval.engine.ask import Asker
+from mm_eval.engine.cache import AnswerCache
 from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
 from mm_eval.errors import ModelError

@@ -16,8 +16,9 @@ import pytest
 from mm_eval.models.openai.adapter import OpenAI
 
 from mm_eval.engine.ask import Asker
-from mm_eval.engine.journal import answer_record, encode, read_journal
+from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import ModelSettings
+from mm_eval.engine.records import answer_record, encode
 from mm_eval.errors import MMEvalError, ModelError
 from mm_eval.types import Answer, Instance, Slot
 from tests.faults.server import Server

@@ -10,7 +10,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm_eval.engine.journal import answer_record, decode, encode, read_journal
+from mm_eval.engine.journal import read_journal
+from mm_eval.engine.records import answer_record, decode, encode
 from mm_eval.errors import ModelError
 from mm_eval.types import Answer, Slot
 

@@ -1,0 +1,77 @@
+"""Answers shared between runs (`--use_cache DIR`)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
+from pathlib import Path
+
+from mm_eval.engine.generation import GenerationOptions
+from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
+from mm_eval.engine.model import Model
+from mm_eval.engine.records import answer_record
+from mm_eval.errors import ConfigError, StoreError
+from mm_eval.types import Answer, Instance
+
+log = logging.getLogger(__name__)
+
+
+class AnswerCache:
+    """Journal lines, found by request key.
+
+    Any number of runs read and write a folder at the same time, each its own file. Only answers that can't differ are shared:
+    those of an adapter that is a function of its key, without sampling. The key covers everything that decides the answer,
+    with the pictures' pixels and the seed. Errors are never shared.
+    """
+
+    def __init__(self, folder: Path, model: Model) -> None:
+        """Raises ConfigError if the folder is unusable."""
+        self._model, self._broken = model, False
+        hint = "Choose another folder for --use_cache."
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            mend_torn_tails(folder)
+            self._answers = read_journal(folder).answers
+            self._journal = Journal(folder)
+        except OSError as error:
+            raise ConfigError(f"the cache can't be used: {error.strerror}.", where=str(folder), hint=hint) from error
+        except StoreError as error:
+            raise ConfigError(error.what, where=error.where, hint=hint) from error
+
+    def find(self, key: str, instance: Instance) -> Answer | None:
+        """The answer of another run to this question. None if it must be requested."""
+        answer = self._answers.get(key)
+        if answer is None or answer.output is None or not self._shareable(instance):
+            return None
+        if self._model.settings.on_long_prompt == "fail" and answer.cut is not False:
+            return None  # the prompt was cut, or may have been
+        return Answer(answer.output, answer.truncated, attempts=0, cut=bool(answer.cut), model=answer.model)
+
+    def put(self, answer: Answer, instance: Instance) -> None:
+        """Adds a recorded answer. A write failure ends the cache, not the run."""
+        if not self._broken and answer.key not in self._answers and self._shareable(instance):
+            self._try(lambda: self._journal.put(answer_record(answer, [])))
+
+    def close(self) -> None:
+        """Writes the queued answers."""
+        self._try(self._journal.close)
+
+    def _try(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except StoreError as error:
+            if not self._broken:
+                log.warning("--use_cache keeps no further answers: %s: %s", error.where, error.what)
+            self._broken = True
+
+    def _shareable(self, instance: Instance) -> bool:
+        if not self._model.shares(instance):
+            return False
+        kwargs = instance.generation_kwargs
+        return instance.request_type != "generate_until" or not GenerationOptions.from_kwargs(kwargs).do_sample
+
+
+def opened_cache(folder: str | None, model: Model) -> AbstractContextManager[AnswerCache | None]:
+    """The cache in a folder, closed at the end of the with-block. None without a folder."""
+    return nullcontext() if folder is None else closing(AnswerCache(Path(folder), model))

@@ -1,0 +1,92 @@
+"""The lines of a journal: an answer, a failure or further slots as JSON with a crc, and back."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError
+from mm_eval.json_text import encoder
+from mm_eval.types import Answer, LLOutput, Slot, judge_of_slot, token_counts
+
+VERSION = 1
+_CRC_LENGTH = len(',"crc":"00000000"}')
+NO_USAGE: Mapping[str, int] = {}
+
+
+def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
+    """The record of an answer or a failure and its slots. The text of an error stands under `error`, never under `output`."""
+    slots = list(slots)
+    of_judge = bool(slots) and bool(judge_of_slot(slots[0].task))
+    error, kind = answer.error, "error" if answer.error is not None else "judge" if of_judge else "answer"
+    record: dict[str, Any] = {"v": VERSION, "kind": kind, "key": answer.key, "slots": slots}
+    if answer.images:
+        record["images"], record["turn_pictures"] = list(answer.images), list(answer.turn_pictures)
+    record["attempts"], record["t"] = answer.attempts, round(time.time(), 3)
+    if error is not None:
+        return {**record, "error": error_fields(error)}
+    output: dict[str, Any] = {"text": answer.output}
+    if isinstance(answer.output, tuple):
+        ll, is_greedy = answer.output
+        # JSON has no infinity and no NaN: they are written as the text that `float` reads.
+        output = {"ll": ll if ll - ll == 0 else str(ll), "is_greedy": is_greedy}
+    if answer.truncated:
+        output["truncated"] = True
+    output["cut"] = answer.cut
+    if answer.model:
+        output["model"] = answer.model
+    return {**record, "output": output, "usage": token_counts(answer.usage)}
+
+
+def slots_record(key: str, slots: Iterable[Slot]) -> dict[str, Any]:
+    """The record of more slots for a recorded answer, so that a key keeps its one answer record."""
+    return {"v": VERSION, "kind": "slots", "key": key, "slots": list(slots)}
+
+
+def error_fields(error: MMEvalError) -> dict[str, str]:
+    """An error as JSON, for a record or another process."""
+    return {"owner": error.owner, "what": error.what, "where": error.where, "hint": error.hint}
+
+
+def error_of(fields: Mapping[str, str]) -> MMEvalError:
+    """The error that `error_fields` wrote."""
+    kind = ERRORS_BY_OWNER.get(fields["owner"], MMEvalError)
+    return kind(fields["what"], where=fields.get("where", ""), hint=fields.get("hint", ""))
+
+
+def answer_of(record: Mapping[str, Any]) -> Answer | None:
+    """The answer or failure in a record, without its usage. None for an unknown kind."""
+    output: str | LLOutput | None = None
+    error, fields = None, record.get("output", {})
+    if record["kind"] == "error":
+        error = error_of(record["error"])
+    elif record["kind"] in ("answer", "judge"):
+        output = fields["text"] if "text" in fields else (float(fields["ll"]), fields["is_greedy"])
+    else:
+        return None
+    truncated, cut, attempts = fields.get("truncated", False), fields.get("cut"), record.get("attempts", 1)
+    images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
+    model = sys.intern(str(fields.get("model", "")))
+    return Answer(output, truncated, NO_USAGE, attempts, cut, record["key"], images, turn_pictures, error, model)
+
+
+_line = encoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def encode(record: Mapping[str, Any]) -> bytes:
+    """The line of a record, with its crc at the end. Unpaired surrogates, which some tokenizers give, are escaped."""
+    text = _line(record)
+    return f'{text[:-1]},"crc":"{zlib.crc32(text.encode()):08x}"}}\n'.encode()
+
+
+def decode(line: bytes) -> dict[str, Any]:
+    """The record of a line without its newline. Raises ValueError if the crc or the form is wrong."""
+    text = line[:-_CRC_LENGTH] + b"}"
+    if line[-_CRC_LENGTH:] != b',"crc":"%08x"}' % zlib.crc32(text):
+        raise ValueError("crc")
+    record: dict[str, Any] = json.loads(text)
+    return record

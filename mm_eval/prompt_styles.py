@@ -1,0 +1,42 @@
+"""How a run asks each of its tasks: the prompt block of the model or of `--prompt_key`, the user's own over the task's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mm_eval.catalog.config import TaskConfig
+from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.request import RunRequest
+from mm_eval.task.blocks import choose_block
+from mm_eval.task.task import PromptStyle
+
+
+def prompt_blocks(request: RunRequest, configs: Mapping[str, TaskConfig]) -> dict[str, dict[str, Any]]:
+    """{task: {key: block}}: the prompt blocks of each task's YAML, the user's own over them."""
+    own = request.prompt_blocks or {}
+    common = {key: block for key, block in own.items() if key not in configs}
+    return {name: {**config.prompt_kwargs, **common, **(own.get(name) or {})} for name, config in configs.items()}
+
+
+def choose_styles(
+    request: RunRequest, configs: Mapping[str, TaskConfig], model_keys: Sequence[str], chat: bool
+) -> dict[str, PromptStyle]:
+    """The prompt style of each task: the block of the model, or of `--prompt_key`. ConfigError for a key that no task has."""
+    blocks, key = prompt_blocks(request, configs), request.prompt_key
+    known = {"default"}.union(*blocks.values())
+    if key and key not in known:
+        hint = did_you_mean(key, known)
+        raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--prompt_key", hint=hint)
+    system, multiturn = request.system_instruction, request.fewshot_as_multiturn
+    return {
+        name: PromptStyle(choose_block(configs[name], model_keys, key, own), chat, system, multiturn)
+        for name, own in blocks.items()
+    }
+
+
+def missing_key_notes(request: RunRequest, configs: Mapping[str, TaskConfig]) -> list[str]:
+    """The tasks that have other prompt keys, and not the requested one."""
+    key, blocks = request.prompt_key, prompt_blocks(request, configs)
+    without = [name for name, own in blocks.items() if key and own and key not in own]
+    return [f"{name} has no prompt key {key!r}: 'default' was used" for name in without]
