@@ -95,7 +95,9 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     progress, started = progress or Silent(), started or time.time()
     spec, own = prepared.spec(), processes()
     folder = RunFolder(Path(prepared.request.output_path or default_folder(prepared.request, spec)))
-    tried = try_judges(prepared, _read_journal(folder), progress.phase) if own.leads else Tried()
+    tried = Tried()
+    if own.leads and prepared.judges:
+        tried = try_judges(prepared, _read_journal(folder), progress.phase)
     if own.count == 1:
         tried.check()
     if not folder.has_answers and tried.error is None:

@@ -91,6 +91,14 @@ _INVISIBLE = b"\r\0 \t\xef\xbb\xbf"
 """What an editor, a copy between systems or a crash may put around a line: CR, NUL, blanks and a byte order mark."""
 
 
+def _files(folder: Path) -> list[Path]:
+    """The journal's files. StoreError for a path that no folder can have."""
+    try:
+        return sorted((folder / "journal").glob("*.jsonl"))
+    except OSError as error:
+        raise StoreError(f"the journal can't be read: {error.strerror}.", where=str(folder)) from error
+
+
 def read_journal(folder: Path) -> JournalState:
     """The union of all journal files in `folder`/journal. An empty state if there are none.
 
@@ -99,7 +107,7 @@ def read_journal(folder: Path) -> JournalState:
     """
     state = JournalState()
     later: list[dict[str, Any]] = []  # a slots record may stand in another file than its answer
-    for path in sorted((folder / "journal").glob("*.jsonl")):
+    for path in _files(folder):
         try:
             content = read_regular(path)
         except OSError as error:

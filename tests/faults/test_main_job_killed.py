@@ -60,9 +60,9 @@ def killed_in_a_loop(tmp_path: Path, kills: int, least: int, most: int, *more: s
 
 
 def test_the_main_job_killed_once_ends_in_the_same_bytes(tmp_path: Path) -> None:
-    killed_in_a_loop(tmp_path, 1, 2, 6, "--limit", "12")
+    killed_in_a_loop(tmp_path, 1, 2, 6, "--limit", "12", "--batch_size", "4")
 
 
 @pytest.mark.slow
 def test_the_whole_main_job_killed_ten_times_ends_in_the_same_bytes(tmp_path: Path) -> None:
-    killed_in_a_loop(tmp_path, 10, 1, 50)
+    killed_in_a_loop(tmp_path, 10, 1, 50, "--batch_size", "16")
