@@ -1,4 +1,4 @@
-"""The house's walls: who may import whom, what listing may import, and what no file may use."""
+"""The house's walls: who may import whom, what listing may import, what no file may use, and how long a file may be."""
 
 import ast
 from collections.abc import Iterator
@@ -72,3 +72,8 @@ def test_no_eval_no_exec_no_shell(path: Path) -> None:
                 assert any(keyword.arg == "formats" for keyword in node.keywords), f"{line} without a list of formats"
             if called == "torch.load":
                 assert any(k.arg == "weights_only" and ast.unparse(k.value) == "True" for k in node.keywords), line
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_has_at_most_350_lines(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 350
