@@ -27,7 +27,7 @@ from mm_eval.engine.ranks import Signs, all_have_read, launched, wait_for_ranks
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.judging.asking import JudgePass, docs_to_judge
 from mm_eval.judging.code import verdicts_of
-from mm_eval.judging.judges import check_stated, for_scoring, identity_of, record_judges
+from mm_eval.judging.judges import check_stated, for_scoring, identity_of, joined_judges, record_judges
 from mm_eval.judging.preflight import Tried, budget_check, try_judges
 from mm_eval.notes import notes_of, problems_of
 from mm_eval.pending import find_pending
@@ -125,7 +125,8 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         folder.claim(spec, prepared.request.to_json())
         if own.leads:  # once a launch: it may read every picture file
             folder.hold_files(prepared.picture_files)
-            prepared.judges = record_judges(folder, asked)
+            prepared.judges = joined_judges(folder, asked)
+            record_judges(folder, prepared.judges)
 
     with launched(own, folder, claim) as launch:
         state = _read_journal(folder)
@@ -162,12 +163,13 @@ def score(
     with folder.locked():
         folder.hold_files(opened.picture_files)
         asked = opened.judges
-        opened.judges = record_judges(folder, asked)
+        opened.judges = [] if (judging or {}).get("no_judge") else joined_judges(folder, asked)
         check_stated(request, {name: task.config for name, task in opened.tasks.items()}, opened.judges)
         state = _read_journal(folder)
         if asked:
             tried = try_judges(opened, _read_journal(folder), progress.phase)
             tried.check()
+            record_judges(folder, opened.judges)
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
                 tried.write(journal, state)
                 _judge(opened, state, journal, opened.doc_ids, outcome, stop, progress)
@@ -238,9 +240,14 @@ def _judge(
     def failed() -> int:
         return outcome.failed + elsewhere()
 
+    def at_limit() -> bool:
+        return over() is not None or fail_at is not None and verdicts.failed + failed() >= fail_at
+
+    first_stopped: MMEvalError | None = None
     for judge in opened.judges:
-        if judge.model is None or stop.requested or verdicts.stopped:
+        if judge.model is None or stop.requested or first_stopped and at_limit():
             continue  # only its recorded verdicts are used, or nothing more is asked
+        verdicts.stopped = None  # what ended one judge, such as its key, does not end another
         of_judge = JudgePass(opened, judge, judge.model, state, judged)
         progress.start(f"judging ({judge.name})", of_judge.total)
         with closing(judge.model), _open_cache(opened.request, judge.model) as cache, model_boundary(verdicts):
@@ -248,6 +255,8 @@ def _judge(
                 Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, failed, over)
             )
         progress.stop()
+        first_stopped = first_stopped or verdicts.stopped
+    verdicts.stopped = first_stopped
     outcome.interrupted = stop.requested
 
 
