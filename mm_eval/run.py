@@ -29,7 +29,7 @@ from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.json_text import encoder
 from mm_eval.judging.asking import ask_judges
 from mm_eval.judging.code import verdicts_of
-from mm_eval.judging.judges import check_stated, for_scoring, identity_of, record_judges
+from mm_eval.judging.judges import check_stated, for_scoring, identity_of, joined_judges, record_judges
 from mm_eval.judging.preflight import Tried, try_judges
 from mm_eval.notes import notes_of, problems_of
 from mm_eval.pending import find_pending
@@ -111,7 +111,8 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         folder.claim(spec, prepared.request.to_json())
         if own.leads:  # once a launch: it may read every picture file
             folder.hold_files(prepared.picture_files)
-            prepared.judges = record_judges(folder, asked)
+            prepared.judges = joined_judges(folder, asked)
+            record_judges(folder, prepared.judges)
 
     with launched(own, folder, claim) as launch:
         state = _read_journal(folder)
@@ -148,12 +149,13 @@ def score(
     with folder.locked():
         folder.hold_files(opened.picture_files)
         asked = opened.judges
-        opened.judges = record_judges(folder, asked)
+        opened.judges = [] if (judging or {}).get("no_judge") else joined_judges(folder, asked)
         check_stated(request, {name: task.config for name, task in opened.tasks.items()}, opened.judges)
         state = _read_journal(folder)
         if asked:
             tried = try_judges(opened, _read_journal(folder), progress.phase)
             tried.check()
+            record_judges(folder, opened.judges)
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
                 tried.write(journal, state)
                 ask_judges(opened, state, journal, opened.doc_ids, outcome, stop, progress)

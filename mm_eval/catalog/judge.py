@@ -134,7 +134,8 @@ class JudgeConfig:
         for name, part in named.items():
             if name and name not in self.metrics and not (self.only_unparsed and not self.metric_list):
                 return f"it names {name!r}, which metric_list does not."
-            if isinstance(part, float) and not math.isfinite(part):
+            parts = part if isinstance(part, (list, tuple)) else [part]
+            if any(isinstance(each, float) and not math.isfinite(each) for each in parts):
                 return f"it is {part}."
             low, high = (bound.get(name) if isinstance(bound, Mapping) else bound for bound in bounds)
             if all(isinstance(each, (int, float)) for each in (low, part, high)) and not low <= part <= high:
@@ -203,6 +204,9 @@ def judge_of(stated: Any, fallback: str) -> JudgeConfig:
         made = replace(made, metric_list=entries_of)
     if made.extracts and made.repeats > 1:
         raise ConfigError("`extracts` takes one verdict a doc, so repeats is 1.", where=last.where("repeats"))
+    if not made.extracts and (fault := made.fault(made.empty)):
+        what = f"the verdict of an empty answer can't be used: {fault}"
+        raise ConfigError(what, where=last.where("empty" if "empty" in last else "range"), hint="State it as `empty`.")
     for number, step in enumerate(made.steps):
         for reply, value, _ in step.examples if number == len(made.steps) - 1 else ():
             if value is not None and (fault := made.fault(value)):

@@ -17,6 +17,7 @@ from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import Model
 from mm_eval.engine.order import by_cost
 from mm_eval.engine.progress import Progress
+from mm_eval.errors import MMEvalError
 from mm_eval.judging.code import verdicts_of
 from mm_eval.judging.judges import Judge
 from mm_eval.judging.preflight import budget_check
@@ -53,9 +54,14 @@ def ask_judges(
     def failed() -> int:
         return outcome.failed + elsewhere()
 
+    def at_limit() -> bool:
+        return over() is not None or fail_at is not None and verdicts.failed + failed() >= fail_at
+
+    first_stopped: MMEvalError | None = None
     for judge in opened.judges:
-        if judge.model is None or stop.requested or verdicts.stopped:
+        if judge.model is None or stop.requested or first_stopped and at_limit():
             continue  # only its recorded verdicts are used, or nothing more is asked
+        verdicts.stopped = None  # what ended one judge, such as its key, does not end another
         of_judge = JudgePass(opened, judge, judge.model, state, judged)
         progress.start(f"judging ({judge.name})", of_judge.total)
         with (
@@ -67,6 +73,8 @@ def ask_judges(
                 Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, failed, over)
             )
         progress.stop()
+        first_stopped = first_stopped or verdicts.stopped
+    verdicts.stopped = first_stopped
     outcome.interrupted = stop.requested
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
+from mm_eval.catalog.values import digest_of, to_json, with_source
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import MODELS, Model, ModelSettings
@@ -36,6 +37,7 @@ class Judge:
 
     name: of its metrics, where it is not the first judge, and of its slots. args: --judge_args without `name`.
     described: what its adapter says of it, which decides its replies. preflight: "passed", "skipped" or "exempt".
+    untried: tasks on which it could not be tried, because no gold answer is known.
     model: None where recorded verdicts are only read.
     """
 
@@ -44,6 +46,7 @@ class Judge:
     args: Mapping[str, Any] = field(default_factory=dict)
     described: Mapping[str, Any] = field(default_factory=dict)
     preflight: str = "skipped"
+    untried: list[str] = field(default_factory=list)
     model: Model | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -54,12 +57,14 @@ class Judge:
             "args": dict(self.args),
             "described": dict(self.described),
             "preflight": self.preflight,
+            "untried": self.untried,
         }
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Judge:
         """The judge of an entry of run.json, without a model."""
-        return cls(**{name: stored[name] for name in ("name", "adapter", "args", "described", "preflight")})
+        names = ("name", "adapter", "args", "described", "preflight", "untried")
+        return cls(**{name: stored[name] for name in names if name in stored})
 
     def is_same(self, other: Judge | None) -> bool:
         """Whether another judge gives the same replies."""
@@ -161,14 +166,13 @@ def name_of(stated: Any, adapter: str, args: Mapping[str, Any]) -> str:
     return name
 
 
-def record_judges(folder: RunFolder, judges: Sequence[Judge]) -> list[Judge]:
-    """Adds judges to those of run.json; gives all of them in their order, those of this launch with their models.
+def joined_judges(folder: RunFolder, judges: Sequence[Judge]) -> list[Judge]:
+    """The judges of run.json and these, in their order; those of this launch with their models.
 
     A recorded judge without a reply in the journal makes way for others: its name or its server may have been a mistake.
     Errors: ConfigError if the folder has verdicts of another judge of the same name.
     """
-    run = folder.read("run.json") or {}
-    known = [Judge.from_json(entry) for entry in run.get("judges", ())]
+    known = [Judge.from_json(entry) for entry in (folder.read("run.json") or {}).get("judges", ())]
     own, faults = {judge.name: judge for judge in judges}, []
     changed = [judge for judge in known if judges and not judge.is_same(own.get(judge.name))]
     heard = judges_heard(folder) if changed else set()
@@ -180,11 +184,20 @@ def record_judges(folder: RunFolder, judges: Sequence[Judge]) -> list[Judge]:
             faults.append(ConfigError(what, where=str(folder.path), hint=hint))
     raise_all(faults)
     names = [judge.name for judge in known]
-    joined = [own.get(judge.name, judge) for judge in known] + [judge for judge in judges if judge.name not in names]
-    entries = [judge.to_json() for judge in joined]
+    return [own.get(judge.name, judge) for judge in known] + [judge for judge in judges if judge.name not in names]
+
+
+def record_judges(folder: RunFolder, judges: Sequence[Judge]) -> None:
+    """Writes all judges of a run folder into run.json, after they were tried. One that has passed stays so."""
+    run = folder.read("run.json") or {}
+    before = {entry["name"]: entry for entry in run.get("judges", ())}
+    for judge in judges:
+        known = before.get(judge.name)
+        if known and judge.preflight == "skipped" and judge.is_same(Judge.from_json(known)):
+            judge.preflight, judge.untried = known["preflight"], list(known.get("untried", ()))
+    entries = [judge.to_json() for judge in judges]
     if entries != run.get("judges", []):
         folder.write("run.json", json.dumps({**run, "judges": entries}, indent=2, ensure_ascii=False))
-    return joined
 
 
 def _as_json(value: Mapping[str, Any]) -> Any:
@@ -199,12 +212,23 @@ def judges_heard(folder: RunFolder) -> set[str]:
 
 
 def prompt_digest(task: Task) -> str:
-    """A digest of the judge's prompts for the first docs, under made-up answers: it differs where the prompts do."""
-    digest = hashlib.sha256()
+    """A digest of the judge's prompts for the first docs, under made-up answers, and of the files of the task's functions.
+
+    The prompts hold what stands in the data; the files hold what the functions write and read for all other docs.
+    """
+    digest = hashlib.sha256(digest_of(to_json(_functions(task.config), with_source)).encode())
     for instance in _first_questions(task):
         said = instance.metadata.get("prompt", str(instance.error))
         digest.update(json.dumps(said, sort_keys=True).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:16]
+
+
+def _functions(config: TaskConfig) -> list[Any]:
+    """The functions that write the judge's prompts and read its replies, as the task's file names them."""
+    stated = config.source.get("judge")
+    if stated is None:
+        return [config.source.get("process_results")]
+    return [step[key] for step in (stated if isinstance(stated, list) else [stated]) for key in ("prompt", "verdict")]
 
 
 def _first_questions(task: Task) -> Iterator[Instance]:
@@ -238,5 +262,5 @@ def identity_of(judge: Judge, task: Task, models: Mapping[str, int]) -> dict[str
         "options": {"args": args, "generation_kwargs": options},
         "official": official or None,
         "repeats": config.repeats,
-        "preflight": judge.preflight,
+        "preflight": "skipped" if task.path in judge.untried else judge.preflight,
     }

@@ -157,6 +157,7 @@ def _try(
         task = opened.tasks[name]
         docs = _gold(opened, name)
         if not docs:
+            judge.untried.append(task.path)
             tried.notes.append(f"{name}: no gold answer is known, so the judge {judge.name} was not tried on it")
             continue
         retries = opened.request.judge_retries

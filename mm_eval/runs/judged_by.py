@@ -104,7 +104,9 @@ class RecordedJudge:
             return f"{self.described()} and {other.described()}"
         parts = [("prompt", self.prompt_digest != other.prompt_digest), ("options", self.options != other.options)]
         changed = " and ".join(word for word, differs in parts if differs)
-        return f"{self.described()} with different {changed.replace('prompt', 'prompts')}" if changed else ""
+        return (
+            f"{self.described()} with different {changed.replace('prompt', 'prompts or functions')}" if changed else ""
+        )
 
     def _asked(self, other: RecordedJudge) -> str:
         same_name = self.described() == other.described()

@@ -197,7 +197,7 @@ def _absent(members: Mapping[str, Member], metric: GroupMetric) -> str:
     wanted = metric.metric if metric.filter_list is None else f"{metric.metric} with {', '.join(metric.filter_list)}"
     keys = [MetricKey.parse(text) for member in members.values() for text in member.numbers]
     known = {key.metric if metric.filter_list is None else str(key) for key in keys if key and not key.is_stderr}
-    return f"No member has {wanted}. {did_you_mean(metric.metric, known)}"
+    return f"No member has {wanted}. {did_you_mean(metric.metric, known)}" if known else "Its members have no number."
 
 
 def _shown(names: Sequence[str]) -> str:

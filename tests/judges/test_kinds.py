@@ -164,6 +164,12 @@ def test_code_of_the_task_that_fails_is_a_failed_verdict(judged) -> None:
         ("  official", "  range: [0, 1, 2]\n  official", "'range' must be"),
         (
             "  official",
+            "  range: [-2, 1]\n  empty: 7\n  official",
+            "the verdict of an empty answer can't be used: it is 7",
+        ),
+        ("  official", "  range: [1, 2]\n  official", "State it as `empty`"),
+        (
+            "  official",
             "  only_unparsed: true\n  official",
             "extracts and only_unparsed need the task's own metric_list",
         ),

@@ -119,6 +119,24 @@ def test_a_task_without_gold_answers_is_judged_and_the_note_says_so(judged, serv
     judged.write([{"q": f"{n}?", "a": ""} for n in range(3)], ["1", "1", "2"])
     ran = judged.with_server(server, preflight=True)
     assert ran.code == 0 and "no gold answer is known, so the judge judge-1 was not tried on it" in ran.out
+    assert state(ran) == "skipped"  # it did not pass anything
+    judged.command("score", ran.folder)
+    assert state(ran) == "skipped"
+
+
+def test_a_judge_that_is_refused_is_not_in_the_folder(judged, server, cli, monkeypatch) -> None:
+    ran = judged.run("--no_judge")
+    words = ["score", ran.folder, "--judge", "openai", "--judge_args", f"base_url={server.url},model=judge-1"]
+    monkeypatch.setattr(scripted, "grade", lambda prompt: "C")
+    assert cli(*words).code == 2
+    assert cli("score", ran.folder).code == 0 and ran.results["judges"]["graded"] == []
+
+
+def test_a_judge_that_passed_stays_so(judged, server, cli) -> None:
+    ran = judged.run("--no_judge")
+    words = ["score", ran.folder, "--judge", "openai", "--judge_args", f"base_url={server.url},model=judge-1"]
+    for more in (words[2:], [], [*words[2:], "--judge_preflight", "false"], []):
+        assert cli(*words[:2], *more).code == 0 and state(ran) == "passed"
 
 
 # ------------------------------------------------------------------ local judges

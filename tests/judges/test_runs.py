@@ -163,12 +163,50 @@ def test_a_finished_run_is_judged_without_its_model_and_by_a_second_judge(judged
     assert results["higher_is_better"]["graded"] == {"judge_score": True, "judge_score@judge-2": True}
 
 
+def test_a_judged_run_is_scored_without_its_judges(judged, server, cli) -> None:
+    ran = judged.with_server(server)
+    without = cli("score", ran.folder, "--no_judge")
+    assert without.code == 0 and "not judged" in without.out and ran.results["judges"] == {"graded": []}
+    assert cli("score", ran.folder).code == 0 and ran.results["results"]["graded"]["judge_score,none"] == 4 / 6
+
+
+def test_the_digest_holds_the_functions_and_not_only_the_first_prompts(judged, server, cli) -> None:
+    def digest() -> str:
+        [judge] = ran.results["judges"]["graded"]
+        return str(judge["prompt_digest"])
+
+    ran = judged.with_server(server)
+    before = digest()
+    (judged.folder / "utils.py").write_text(
+        UTILS.replace("def verdict(reply):", "def verdict(reply):\n    reply = reply[:99]")
+    )
+    assert cli("score", ran.folder).code == 0 and digest() != before
+    (judged.folder / "utils.py").write_text(UTILS)
+    assert cli("score", ran.folder).code == 0 and digest() == before
+
+
 def test_two_judges_in_one_command(judged, server) -> None:
     both = ("--judge", "openai", "--judge_args", f"base_url={server.url},model=two,{NO_WAIT}")
     ran = judged.with_server(server, *both)
     assert ran.code == 0 and ran.results["results"]["graded"]["judge_score@two,none"] == 4 / 6
     clash = judged.with_server(server, *("--judge", "openai", "--judge_args", f"base_url={server.url},model=judge-1"))
     assert clash.code == 2 and "two judges are called 'judge-1'" in clash.err
+
+
+def test_a_judge_without_a_key_does_not_end_the_next_one(judged, server) -> None:
+    judged.write([{"q": "FAULT401", "a": "1"}, {"q": "2", "a": "2"}], ["1", "2"])
+    with serving() as other:
+        scripted = f"base_url={other.url},model=two,{NO_WAIT},num_concurrent=1"
+        ran = judged.with_server(
+            server, "--judge", "openai", "--judge_args", scripted, args=f"{NO_WAIT},num_concurrent=1"
+        )
+        assert ran.code == 3 and "judging stopped early: HTTP 401" in ran.out and other.asked
+    judged.write([{"q": f"FAULT400 {n}", "a": "1"} for n in range(6)], ["1"] * 6)
+    with serving() as other:
+        scripted = f"base_url={other.url},model=two,{NO_WAIT}"
+        limited = ("--fail_on_error", 3, "--output_path", judged.folder / "limited")
+        ran = judged.with_server(server, "--judge", "openai", "--judge_args", scripted, *limited)
+        assert ran.code == 3 and "--fail_on_error stops the run" in ran.out and not other.asked
 
 
 def test_another_judge_of_the_same_name_is_refused(judged, server) -> None:

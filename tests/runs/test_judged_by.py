@@ -41,7 +41,7 @@ def runs(folders, *names):
         ({"name": "gpt-4-turbo", "model": "gpt-4-turbo"}, "gpt-4o and gpt-4-turbo"),
         ({"adapter": "replay"}, "gpt-4o through openai and gpt-4o through replay"),
         ({"models": {"gpt-4o-2024-11-20": 420}}, "gpt-4o and gpt-4o (gpt-4o-2024-11-20)"),
-        ({"prompt_digest": "ffff"}, "gpt-4o with different prompts"),
+        ({"prompt_digest": "ffff"}, "gpt-4o with different prompts or functions"),
         ({"options": {"temperature": 1}}, "gpt-4o with different options"),
     ],
 )
