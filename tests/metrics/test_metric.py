@@ -326,6 +326,15 @@ def test_a_metric_of_another_package_is_found_by_its_entry_point(tmp_path, monke
     assert Metric.from_dict({"metric": "their_plain"}, "generate_until").name == "their_plain"
 
 
+def test_the_files_of_installed_packages_are_read_once_for_all_groups(monkeypatch):
+    real, calls = importlib.metadata.entry_points, []
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **of: calls.append(of) or real(**of))
+    registry._entry_points.cache_clear()
+    for group in ("mm_eval.models", "mm_eval.metrics", "console_scripts"):
+        assert {point.name for point in registry.entry_points(group)} == {point.name for point in real(group=group)}
+    assert len(calls) == 1
+
+
 def test_a_metric_of_the_hub_is_refused_in_words_and_not_replaced():
     """lm-eval's kobest and polemo2 say `hf_evaluate: true`: a mean of F1 per doc, which our F1 of the corpus is not."""
     with pytest.raises(ConfigError, match="loads no metric of the hub, and its own 'f1'"):
