@@ -78,14 +78,29 @@ class Finding:
 
 def diagnose(run: RecordedRun) -> list[Finding]:
     """The faults of a run, by task in the order of the table; within a task the most frequent first."""
-    return [finding for name in run.spec["tasks"] for finding in _of_task(run, name)]
+    found = Diagnosis(run)
+    for name in run.spec["tasks"]:
+        for row in run.rows(name):
+            found.add(name, row)
+    return found.findings()
 
 
-def _of_task(run: RecordedRun, name: str) -> list[Finding]:
-    seen = _Seen()
-    for row in run.rows(name):
-        seen.add(row)
-    case = _Case(run, name)
+class Diagnosis:
+    """The faults of a run whose rows someone else reads: the page adds each row that it writes."""
+
+    def __init__(self, run: RecordedRun) -> None:
+        self._run, self._seen = run, dict[str, _Seen]()
+
+    def add(self, task: str, row: Mapping[str, Any]) -> None:
+        """Counts a row of samples/<task>.jsonl."""
+        self._seen.setdefault(task, _Seen()).add(row)
+
+    def findings(self) -> list[Finding]:
+        """The faults of the rows so far, as `diagnose` returns them."""
+        return [finding for name, seen in self._seen.items() for finding in _of_task(_Case(self._run, name), seen)]
+
+
+def _of_task(case: _Case, seen: _Seen) -> list[Finding]:
     found = [*_failures(case, seen), *_forms(case, seen), *_no_template(case, seen), *_cut(case, seen)]
     found += [*_bias(case, seen), *_low_categories(case, seen)]
     return sorted(found, key=lambda finding: -finding.share)
