@@ -175,7 +175,6 @@ function openOnFailures() {
   if (about.kind !== "run" || location.hash.length > 1 || !failure) return;
   byId("f-result").value = failure;
   opening = `These docs first: ${failure}.`;
-  apply();
 }
 function jump() {
   if (location.hash.startsWith("#?")) {
@@ -223,10 +222,10 @@ function samples() {
     else return;
     event.preventDefault();
   });
+  openOnFailures();
   apply();
 }
 drawTop();
 samples();
-openOnFailures();
 jump();
 document.documentElement.dataset.ready = String(Math.round(performance.now()));
