@@ -93,7 +93,7 @@ function table() {
     name.append(...breaking(row.label), row.better ? "" : " ↓", " ", sort);
     body.append(make("tr", { class: row.group ? "group" : "" }, name, ...order.map((column) => cellOf(row, row.cells, column, row.label))));
     if (all || opened.has(place)) for (const part of row.parts) {
-      body.append(make("tr", { class: "part" }, make("th", { scope: "row" }, part.label), ...order.map((column) => cellOf(row, part.cells, column, `${row.label}, ${part.label}`))));
+      body.append(make("tr", { class: "part" }, make("th", { scope: "row" }, ...breaking(part.label)), ...order.map((column) => cellOf(row, part.cells, column, `${row.label}, ${part.label}`))));
     }
   }
   byId("table").replaceChildren(make("table", { class: "heat" }, make("thead", {}, line), body));

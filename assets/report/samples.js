@@ -10,10 +10,10 @@ const unjudged = (row) => !!row.j && row.ok === undefined && row.j[0].e.every((o
 const shownVerdict = (one) => one.v === null ? `nothing: ${one.r === null ? "no reply" : "unreadable"}` : typeof one.v === "object" ? JSON.stringify(one.v) : String(one.v);
 const state = (row) => unscored(row) ? [row.s, "other", "⚠"] : unjudged(row) ? ["no verdict", "other", "⚠"] : row.u ? ["unparsed", "other", "?"] : row.ok === true ? ["right", "right", "✓"] : row.ok === false ? ["wrong", "wrong", "✗"] : ["scored", "other", "•"];
 // Runs beside a sample: of `held` (all, or the chosen one) the first in which a right answer became a wrong one, or the reverse
-const held = (row) => (row.w || []).filter((one, place) => one && (!byId("f-beside").value || place === Number(byId("f-beside").value)));
+const turned = (row) => (row.w || []).findIndex((one, place) => one && (!byId("f-beside").value || place === Number(byId("f-beside").value)) && one.ok !== undefined && row.ok !== undefined && one.ok !== row.ok);
 const flip = (row) => {
-  const one = held(row).find((other) => other.ok !== undefined && row.ok !== undefined && other.ok !== row.ok);
-  return !one ? "" : one.ok === (about.kind === "run") ? "lost" : "gained";
+  const place = turned(row);
+  return place < 0 ? "" : row.w[place].ok === (about.kind === "run") ? "lost" : "gained";
 };
 // A row's categories: those that its task declares, else the one that a column of the doc suggests
 const categoriesOf = (row) => [].concat(row.c).filter(Boolean);
@@ -39,8 +39,8 @@ function chosenOf(row) {
 const goldOf = (row) => typeof row.g === "string" ? withOption(row, row.g) : row.o && typeof row.g === "number" && row.o[row.g] !== undefined ? withOption(row, String.fromCharCode(65 + row.g)) : JSON.stringify(row.g);
 
 function label(row) {
-  const [name, kind, sign] = state(row), changed = flip(row);
-  return make("span", { class: `state ${kind}` }, `${sign} ${name}${changed ? `, ${changed}` : ""}`);
+  const [name, kind, sign] = state(row), place = turned(row);
+  return make("span", { class: `state ${kind}` }, `${sign} ${name}${place < 0 ? "" : `, but ${row.ok ? "wrong" : "right"} in ${about.beside[place].replace(/^([A-Z]|run \d+): .*/, "$1")}`}`);
 }
 function rowElement(index) {
   const row = shown[index], element = make("div", { class: index === chosen ? "row chosen" : "row", role: "option", "data-index": index, "aria-selected": String(index === chosen) });

@@ -128,7 +128,7 @@ def test_no_answer_of_a_model_is_ever_run(opened, attacked):
 def test_another_run_stands_beside_each_sample_and_flips_are_a_filter(opened, perfect, worse):
     page = opened(write_report(RecordedRun.read(worse), RecordedRun.read(perfect)))
     choose(page, "f-result", "gained")
-    assert count(page) == "10 of 420" and "gained" in detail(page) and "Answer in" in detail(page)
+    assert count(page) == "10 of 420" and "right, but wrong in " in detail(page) and "Answer in" in detail(page)
     choose(page, "f-result", "lost")
     assert count(page) == "130 of 420"
     choose(page, "f-result", "flipped")
