@@ -43,7 +43,7 @@ function findings() {
     const examples = one.examples.map((each) => make("li", {}, make("a", { href: addressOf(one.task, each.doc) }, `doc ${each.doc}`), ` ${each.answer} `, make("span", { class: "soft" }, `right: ${each.right}`)));
     section.append(make("details", { class: "card finding", open: shown.length <= 3 ? "" : null }, make("summary", {}, make("b", {}, one.task), ` ${one.kind}: ${one.said}`),
       make("p", {}, make("span", { class: "soft" }, "Likely: "), one.cause, "."),
-      make("div", { class: "try" }, make("span", { class: "soft" }, "Try"), make("pre", {}, one.mend), copy),
+      one.mend && make("div", { class: "try" }, make("span", { class: "soft" }, "Try"), make("pre", {}, one.mend), copy) || null,
       examples.length ? make("ul", {}, ...examples) : null));
   }
   if (more) section.append(make("p", { class: "hint" }, `${more.toLocaleString("en")} more: mm-eval diagnose lists all.`));

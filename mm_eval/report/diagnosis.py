@@ -33,7 +33,7 @@ def render(run: RecordedRun, findings: Sequence[Finding]) -> str:
                     for each in finding.examples
                 ),
                 f"    likely: {finding.cause}",
-                f"    try:    {finding.mend}",
+                *([f"    try:    {finding.mend}"] if finding.mend else []),
             ]
     return "\n".join(map(in_line, lines))
 

@@ -1,6 +1,8 @@
 """report.html in a browser: it draws without a complaint, finds what one looks for, and runs nothing that a model said."""
 
+import json
 import re
+import shutil
 import time
 
 import pytest
@@ -228,3 +230,15 @@ def test_a_phone_shows_filters_whole_that_have_long_names(opened, odd):
         "return [document.documentElement.scrollWidth, innerWidth]"
     )
     assert page.execute_script(script) == [360, 360]
+
+
+def test_the_run_of_another_version_has_a_page_whose_findings_lack_a_command(opened, odd, tmp_path):
+    folder = tmp_path / "old"
+    shutil.copytree(odd, folder)
+    spec = json.loads((folder / "run.json").read_text())
+    spec["request"]["an_option_of_another_version"] = 1
+    (folder / "run.json").write_text(json.dumps(spec))
+    page = opened(write_report(RecordedRun.read(folder)))
+    page.execute_script("document.querySelectorAll('details.finding').forEach((one) => { one.open = true; })")
+    findings = page.find_element("id", "findings").text
+    assert "12 of 40 docs are empty" in findings and "doc 0" in findings and "Try" not in findings
