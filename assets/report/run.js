@@ -25,7 +25,8 @@ function header() {
   fact("wall time", typeof about.seconds === "number" ? duration(about.seconds) + (about.processes > 1 ? ` in ${about.processes} processes` : "") : null);
   fact("tokens", [counted("prompt_tokens", "in prompts"), counted("completion_tokens", "in answers")].filter(Boolean).join(", "));
   fact("price", used.dollars ? `$${used.dollars.toFixed(2)}` : null);
-  fact("device and dtype", [about.device, about.dtype].filter(Boolean).join(", "));
+  fact("device", about.device);
+  fact("dtype", about.dtype);
   fact("versions", [`mm-eval ${about.version}`, ...Object.entries(about.libraries).map((pair) => pair.join(" "))].join(", "));
   top.append(make("details", { open: "" }, make("summary", { class: "soft" }, "What was asked, and how"), facts));
 }
