@@ -186,7 +186,19 @@ RULES: dict[str, Rule] = {
     "judge_budget": Rule("a number of dollars from 0", lambda value: is_number(value) and value >= 0, number),
     **dict.fromkeys(("include_path", "output_path", "data_root", "use_cache"), PATH),
     **dict.fromkeys(
-        ("config", "prompt_file", "reference", "model_index", "output", "against", "html", "dir", "judge_labels"), PATH
+        (
+            "config",
+            "prompt_file",
+            "reference",
+            "model_index",
+            "figures",
+            "output",
+            "against",
+            "html",
+            "dir",
+            "judge_labels",
+        ),
+        PATH,
     ),
     **dict.fromkeys(("doc", "docs", "flips"), Rule("a whole number from 0", is_count, whole_number)),
     **dict.fromkeys(("model", "name", "device", "prompt_key"), TEXT),

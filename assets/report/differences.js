@@ -36,6 +36,7 @@ function drawnTable(table) {
   return box;
 }
 function drawTop() {
+  document.body.classList.add("wide");
   const head = byId("top");
   head.append(make("h1", {}, about.title));
   if (about.sample) head.append(make("div", { class: "banner" }, `Sample data, not ${about.datasets.join(", ")}: drawn for trying mm-eval out, and no result on a benchmark.`));

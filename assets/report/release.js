@@ -7,6 +7,11 @@ let byRow = null; // the row by which the columns are in order
 const shares = (row) => row.cells.every((cell) => !cell || (cell.v >= 0 && cell.v <= 1));
 const asText = (row, value) => byId("c-unit").value && shares(row) ? `${(100 * value).toFixed(1)}` : number(value, row.scale);
 
+// A name that may break after each underscore and before a bracket, and a name that ends in a chart's margin
+const breaking = (name) => String(name).split(/(?<=[_/:])/).flatMap((part) => [make("wbr", {}), part]);
+const shortened = (name, most) => name.length > most ? `${name.slice(0, most - 1)}…` : name;
+const room = () => Math.max(280, Math.min(640, innerWidth - 56));
+
 function head() {
   const top = byId("top");
   top.append(make("h1", {}, about.title));
@@ -85,10 +90,10 @@ function table() {
     }
     const sort = make("button", { type: "button", title: "order the columns by this row; once more: as given", "aria-pressed": String(byRow === place) }, byRow === place ? "⇤" : "⇄");
     sort.addEventListener("click", () => { byRow = byRow === place ? null : place; refresh(); });
-    name.append(row.label, row.better ? "" : " ↓", " ", sort);
+    name.append(...breaking(row.label), row.better ? "" : " ↓", " ", sort);
     body.append(make("tr", { class: row.group ? "group" : "" }, name, ...order.map((column) => cellOf(row, row.cells, column, row.label))));
     if (all || opened.has(place)) for (const part of row.parts) {
-      body.append(make("tr", { class: "part" }, make("th", { scope: "row" }, part.label), ...order.map((column) => cellOf(row, part.cells, column, `${row.label}, ${part.label}`))));
+      body.append(make("tr", { class: "part" }, make("th", { scope: "row" }, ...breaking(part.label)), ...order.map((column) => cellOf(row, part.cells, column, `${row.label}, ${part.label}`))));
     }
   }
   byId("table").replaceChildren(make("table", { class: "heat" }, make("thead", {}, line), body));
@@ -100,13 +105,13 @@ function table() {
 // Charts
 const picked = (id) => byId(id).value;
 function bars(row) {
-  const order = columns().filter((place) => row.cells[place]), width = 640, left = 190, step = 26;
+  const order = columns().filter((place) => row.cells[place]), width = room(), left = width < 480 ? 112 : 190, step = 26;
   const ends = order.flatMap((place) => [row.cells[place].v, ...(row.cells[place].at || [])]), low = Math.min(0, ...ends), high = shares(row) ? Math.max(1, ...ends) : Math.max(...ends);
   const x = (value) => left + (width - left - 70) * (value - low) / (high - low || 1);
   const svg = draw("svg", { viewBox: `0 0 ${width} ${order.length * step + 10}`, width, role: "img", "aria-label": `${row.label} by model` });
   order.forEach((place, at) => {
     const cell = row.cells[place], y = at * step + 4;
-    svg.append(draw("text", { x: left - 8, y: y + 14, "text-anchor": "end" }, about.columns[place].name.slice(0, 28)));
+    svg.append(draw("text", { x: left - 8, y: y + 14, "text-anchor": "end" }, shortened(about.columns[place].name, left < 190 ? 16 : 28)));
     svg.append(draw("rect", { x: x(Math.min(0, cell.v)), y, width: Math.abs(x(cell.v) - x(0)), height: 18, fill: colour(place), opacity: cell.ours && !cell.apart ? .75 : .35 }));
     if (cell.at) svg.append(draw("line", { class: "whisker", x1: x(cell.at[0]), x2: x(cell.at[1]), y1: y + 9, y2: y + 9 }));
     svg.append(draw("text", { x: Math.max(x(cell.v), cell.at ? x(cell.at[1]) : 0) + 6, y: y + 14 }, asText(row, cell.v)));
@@ -117,7 +122,7 @@ function radar(row, parts) {
   const size = 420, radius = 140, centre = [size / 2 + 40, size / 2], order = columns().filter((place) => parts.some((part) => part.cells[place]));
   const values = parts.flatMap((part) => part.cells.filter(Boolean).map((cell) => cell.v)), high = shares(row) ? 1 : Math.max(...values);
   const point = (at, value) => { const angle = 2 * Math.PI * at / parts.length - Math.PI / 2; return [centre[0] + radius * value / high * Math.cos(angle), centre[1] + radius * value / high * Math.sin(angle)]; };
-  const svg = draw("svg", { viewBox: `0 0 ${size + 80} ${size}`, width: size + 80, role: "img", "aria-label": `${row.label} by category and model` });
+  const svg = draw("svg", { viewBox: `0 0 ${size + 80} ${size}`, width: size + 80, class: "radar", role: "img", "aria-label": `${row.label} by category and model` });
   for (const ring of [.25, .5, .75, 1]) svg.append(draw("circle", { class: "ring", cx: centre[0], cy: centre[1], r: radius * ring }));
   parts.forEach((part, at) => {
     const [x, y] = point(at, high), [tx, ty] = point(at, high * 1.12);
@@ -133,7 +138,7 @@ function radar(row, parts) {
 function scatter(row, axis) {
   const order = columns().filter((place) => row.cells[place] && typeof row.cells[place][axis] === "number" && row.cells[place][axis] > 0);
   if (!order.length) return make("p", { class: "hint" }, "No run recorded this.");
-  const width = 640, height = 300, box = { left: 60, right: 150, top: 14, bottom: 40 };
+  const width = room(), height = 300, box = { left: 60, right: width < 480 ? 100 : 150, top: 14, bottom: 40 };
   const xs = order.map((place) => Math.log10(row.cells[place][axis])), ys = order.flatMap((place) => [row.cells[place].v, ...(row.cells[place].at || [])]);
   const scale = (low, high, from, to) => (value) => from + (to - from) * (value - low) / (high - low || 1);
   const pad = (low, high, share) => [low - share * (high - low || 1), high + share * (high - low || 1)];
@@ -143,11 +148,15 @@ function scatter(row, axis) {
   svg.append(draw("line", { class: "axis", x1: box.left, x2: width - box.right, y1: height - box.bottom, y2: height - box.bottom }), draw("line", { class: "axis", x1: box.left, x2: box.left, y1: box.top, y2: height - box.bottom }));
   for (const value of [Math.min(...ys), Math.max(...ys)]) svg.append(draw("text", { x: box.left - 6, y: y(value) + 4, "text-anchor": "end" }, asText(row, value)));
   for (const value of new Set([Math.min(...xs), Math.max(...xs)])) svg.append(draw("text", { x: x(value), y: height - box.bottom + 16, "text-anchor": "middle" }, Number((10 ** value).toPrecision(3)).toLocaleString("en")));
-  svg.append(draw("text", { class: "soft", x: (box.left + width - box.right) / 2, y: height - 6, "text-anchor": "middle" }, `${AXES[axis]} (logarithmic)`));
+  svg.append(draw("text", { class: "soft", x: width / 2, y: height - 6, "text-anchor": "middle" }, `${AXES[axis]} (logarithmic)`));
+  const named = []; // a name moves down until it stands on no other one
   order.forEach((place, at) => {
-    const cell = row.cells[place];
+    const cell = row.cells[place], left = x(xs[at]) + 9;
+    let base = y(cell.v) + 4;
+    while (named.some(([beside, over]) => Math.abs(beside - left) < 130 && Math.abs(over - base) < 13)) base += 13;
+    named.push([left, base]);
     if (cell.at) svg.append(draw("line", { class: "whisker", x1: x(xs[at]), x2: x(xs[at]), y1: y(cell.at[0]), y2: y(cell.at[1]) }));
-    svg.append(draw("circle", { cx: x(xs[at]), cy: y(cell.v), r: 5, fill: colour(place) }), draw("text", { x: x(xs[at]) + 9, y: y(cell.v) + 4 }, about.columns[place].name.slice(0, 24)));
+    svg.append(draw("circle", { cx: x(xs[at]), cy: y(cell.v), r: 5, fill: colour(place) }), draw("text", { x: left, y: base }, shortened(about.columns[place].name, width < 480 ? 14 : 22)));
   });
   return svg;
 }
@@ -157,7 +166,8 @@ function charts() {
   const options = about.rows.map((row, place) => make("option", { value: place }, row.label));
   box.append(make("h2", {}, "Charts"), make("div", { class: "pick" }, make("label", {}, "Benchmark ", make("select", { id: "h-row" }, ...options)), make("label", {}, "Categories ", make("select", { id: "h-level" })), make("label", {}, "Against ", make("select", { id: "h-axis" }, ...Object.entries(AXES).map(([value, text]) => make("option", { value }, text))))));
   box.append(make("div", { class: "charts", id: "drawings" }), make("p", { class: "hint", id: "series" }));
-  byId("h-axis").value = "tokens";
+  const recorded = (axis) => about.rows.some((row) => row.cells.some((cell) => cell?.[axis] > 0));
+  byId("h-axis").value = ["parameters", "tokens", "seconds", "dollars"].find(recorded) || "tokens";
   byId("h-row").addEventListener("change", () => { levels(); drawCharts(); });
   for (const id of ["h-level", "h-axis"]) byId(id).addEventListener("change", drawCharts);
   levels();
@@ -204,6 +214,7 @@ for (const id of ["c-order", "c-unit", "c-intervals", "c-parts"]) byId(id).addEv
 byId("c-text").addEventListener("input", refresh);
 byId("c-columns").addEventListener("change", () => { if (picked("c-columns") !== "") { hidden.delete(Number(picked("c-columns"))); refresh(); } });
 byId("controls").addEventListener("submit", (event) => event.preventDefault());
+addEventListener("resize", drawCharts);
 addEventListener("hashchange", () => { fromAddress(); table(); drawCharts(); });
 byId("legend").append("Colour: from the worst ", make("span", { class: "key", style: "background:linear-gradient(to right, transparent, color-mix(in srgb, var(--fill) 40%, transparent))" }), " to the best ranked number of a row; pale where no two models of the row can be told apart. #1= means that several models share the first rank: they can't be told apart at 5% after Holm's correction over all pairs of this table. Hatched: not ranked. ⚠ a remark, * as reported. A number opens the samples behind it.");
 if (about.notes.length) byId("notes").append(make("h2", {}, "Notes"), make("ul", {}, ...about.notes.map((note) => make("li", {}, note))));

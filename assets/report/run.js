@@ -20,8 +20,34 @@ function header() {
   fact("system", about.system);
   fact("limit", about.limit);
   fact("seed", about.seed);
+  const used = about.usage, counted = (name, said) => used[name] ? `${used[name].toLocaleString("en")} ${said}` : null;
+  fact("date", about.date);
+  fact("wall time", typeof about.seconds === "number" ? duration(about.seconds) + (about.processes > 1 ? ` in ${about.processes} processes` : "") : null);
+  fact("tokens", [counted("prompt_tokens", "in prompts"), counted("completion_tokens", "in answers")].filter(Boolean).join(", "));
+  fact("price", used.dollars ? `$${used.dollars.toFixed(2)}` : null);
+  fact("device", about.device);
+  fact("dtype", about.dtype);
   fact("versions", [`mm-eval ${about.version}`, ...Object.entries(about.libraries).map((pair) => pair.join(" "))].join(", "));
   top.append(make("details", { open: "" }, make("summary", { class: "soft" }, "What was asked, and how"), facts));
+}
+
+const duration = (seconds) => seconds < 60 ? `${seconds.toFixed(1)} s` : [[3600, "h"], [60, "min"], [1, "s"]].map(([size, unit], place, all) => [Math.floor(place ? Math.round(seconds) % all[place - 1][0] / size : Math.round(seconds) / size), unit]).filter(([count]) => count).map((pair) => pair.join(" ")).join(" ");
+
+// What went wrong: each finding with its cause, a command, and links to its examples
+function findings() {
+  const section = byId("findings"), { shown, more } = about.findings;
+  if (!shown.length) return;
+  section.append(make("h2", {}, "What went wrong"));
+  for (const one of shown) {
+    const copy = make("button", { type: "button" }, "Copy");
+    copy.addEventListener("click", () => navigator.clipboard?.writeText(one.mend).then(() => { copy.textContent = "Copied"; }, () => {}));
+    const examples = one.examples.map((each) => make("li", {}, make("a", { href: addressOf(one.task, each.doc) }, `doc ${each.doc}`), ` ${each.answer} `, make("span", { class: "soft" }, `right: ${each.right}`)));
+    section.append(make("details", { class: "card finding", open: shown.length <= 3 ? "" : null }, make("summary", {}, make("b", {}, one.task), ` ${one.kind}: ${one.said}`),
+      make("p", {}, make("span", { class: "soft" }, "Likely: "), one.cause, "."),
+      one.mend && make("div", { class: "try" }, make("span", { class: "soft" }, "Try"), make("pre", {}, one.mend), copy) || null,
+      examples.length ? make("ul", {}, ...examples) : null));
+  }
+  if (more) section.append(make("p", { class: "hint" }, `${more.toLocaleString("en")} more: mm-eval diagnose lists all.`));
 }
 
 // The table, each number with its interval drawn
@@ -113,7 +139,6 @@ function bars(parts, choose) {
   });
   return svg;
 }
-const logLikelihood = (value) => value === "-inf" ? -Infinity : Number(value);
 const clean = (value) => String(value).trim().toLowerCase();
 function said(row, labels) {
   // The label that a row's answer came to: extracted text where that is a label, the other of two where it is wrong.
@@ -194,5 +219,6 @@ function charts() {
 function drawTop() {
   header();
   overview();
+  findings();
   charts();
 }

@@ -1,7 +1,7 @@
 "use strict";
 // The samples: a list that draws only what is in view, so that 20,000 are as quick as 20
 const HEIGHT = 64;
-let shown = rows, chosen = -1, only = null;
+let shown = rows, chosen = -1, only = null, opening = "";
 const list = byId("list"), spacer = byId("spacer"), detail = byId("detail");
 const unscored = (row) => row.s === "failed" || row.s === "not requested";
 // Verdicts: of each judge those of its steps or repeats; one is unreadable where nothing could be read from its reply
@@ -10,27 +10,44 @@ const unjudged = (row) => !!row.j && row.ok === undefined && row.j[0].e.every((o
 const shownVerdict = (one) => one.v === null ? `nothing: ${one.r === null ? "no reply" : "unreadable"}` : typeof one.v === "object" ? JSON.stringify(one.v) : String(one.v);
 const state = (row) => unscored(row) ? [row.s, "other", "⚠"] : unjudged(row) ? ["no verdict", "other", "⚠"] : row.u ? ["unparsed", "other", "?"] : row.ok === true ? ["right", "right", "✓"] : row.ok === false ? ["wrong", "wrong", "✗"] : ["scored", "other", "•"];
 // Runs beside a sample: of `held` (all, or the chosen one) the first in which a right answer became a wrong one, or the reverse
-const held = (row) => (row.w || []).filter((one, place) => one && (!byId("f-beside").value || place === Number(byId("f-beside").value)));
+const turned = (row) => (row.w || []).findIndex((one, place) => one && (!byId("f-beside").value || place === Number(byId("f-beside").value)) && one.ok !== undefined && row.ok !== undefined && one.ok !== row.ok);
 const flip = (row) => {
-  const one = held(row).find((other) => other.ok !== undefined && row.ok !== undefined && other.ok !== row.ok);
-  return !one ? "" : one.ok === (about.kind === "run") ? "lost" : "gained";
+  const place = turned(row);
+  return place < 0 ? "" : row.w[place].ok === (about.kind === "run") ? "lost" : "gained";
 };
 // A row's categories: those that its task declares, else the one that a column of the doc suggests
 const categoriesOf = (row) => [].concat(row.c).filter(Boolean);
 const answerText = (row) => row.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join(" | ");
 const modelOf = (row) => row.m === undefined ? "" : about.models[row.m];
-const address = (row) => `#${about.models?.length > 1 ? `${encodeURIComponent(modelOf(row))}/` : ""}${encodeURIComponent(row.t).replace(/%3A/g, ":").replace(/%40/g, "@")}/${row.d}`;
+const addressOf = (task, doc) => `#${encodeURIComponent(task).replace(/%3A/g, ":").replace(/%40/g, "@")}/${doc}`;
+const address = (row) => about.models?.length > 1 ? `#${encodeURIComponent(modelOf(row))}/${addressOf(row.t, row.d).slice(1)}` : addressOf(row.t, row.d);
+// The options of a question: log-likelihood tasks state them; else the lines of the prompt that begin with a letter, after the last A
+function optionsOf(row) {
+  if (row.o) return Object.fromEntries(row.o.map((text, place) => [String.fromCharCode(65 + place), text.trim()]));
+  const lines = [...row.p.matchAll(/^[ \t]*(?:\(([A-Z])\)|([A-Z])[.):])[ \t]+(\S.*)$/gm)].map(([, one, other, text]) => [one || other, text.trim()]);
+  return Object.fromEntries(lines.slice(Math.max(0, lines.findLastIndex(([letter]) => letter === "A"))));
+}
+function withOption(row, text) {
+  const letter = /^\s*\(?([A-Z])[).]?\s*$/.exec(text)?.[1], option = letter && optionsOf(row)[letter];
+  return option && option !== letter ? `${text} (${option})` : text;
+}
+function chosenOf(row) {
+  if (!row.o) return withOption(row, answerText(row));
+  const sums = row.a.slice(0, row.o.length).map((pair) => logLikelihood(pair?.[0])), best = sums.indexOf(Math.max(...sums));
+  return best < 0 ? answerText(row) : `${String.fromCharCode(65 + best)} (${row.o[best].trim()})`;
+}
+const goldOf = (row) => typeof row.g === "string" ? withOption(row, row.g) : row.o && typeof row.g === "number" && row.o[row.g] !== undefined ? withOption(row, String.fromCharCode(65 + row.g)) : JSON.stringify(row.g);
 
 function label(row) {
-  const [name, kind, sign] = state(row), changed = flip(row);
-  return make("span", { class: `state ${kind}` }, `${sign} ${name}${changed ? `, ${changed}` : ""}`);
+  const [name, kind, sign] = state(row), place = turned(row);
+  return make("span", { class: `state ${kind}` }, `${sign} ${name}${place < 0 ? "" : `, but ${row.ok ? "wrong" : "right"} in ${about.beside[place].replace(/^([A-Z]|run \d+): .*/, "$1")}`}`);
 }
 function rowElement(index) {
   const row = shown[index], element = make("div", { class: index === chosen ? "row chosen" : "row", role: "option", "data-index": index, "aria-selected": String(index === chosen) });
   element.style.top = `${index * HEIGHT}px`;
   const source = row.images && picture(row.images[0]);
   element.append(source ? make("img", { src: source, alt: "", loading: "lazy" }) : make("div", { class: "blank" }));
-  element.append(make("div", {}, make("div", { class: "one" }, label(row), make("span", { class: "soft" }, `${about.models?.length > 1 ? `${modelOf(row)} · ` : ""}${row.t} ${row.d}${categoriesOf(row).map((name) => ` · ${name}`).join("")}`)), make("div", { class: "two" }, answerText(row) || "(empty)")));
+  element.append(make("div", {}, make("div", { class: "one" }, label(row), make("span", { class: "soft" }, `${about.models?.length > 1 ? `${modelOf(row)} · ` : ""}${row.t} ${row.d}${categoriesOf(row).map((name) => ` · ${name}`).join("")}`)), make("div", { class: "two" }, chosenOf(row) || "(empty)")));
   return element;
 }
 function paint() {
@@ -98,9 +115,9 @@ function show(index, keepAddress) {
   const fact = (name, value) => facts.append(make("dt", {}, name), make("dd", {}, value));
   for (const [name, found] of Object.entries(row.x)) {
     const rules = (row.r[name] || []).join(", "), pipeline = name === "none" ? "" : ` (${name})`;
-    if (!row.o) fact(`extracted${pipeline}`, found.map((item) => item === null ? "nothing" : String(item)).join(" | ") + (rules ? `   by the rule: ${rules}` : ""));
+    if (!row.o) fact(`extracted${pipeline}`, found.map((item) => item === null ? "nothing" : withOption(row, String(item))).join(" | ") + (rules ? `   by the rule: ${rules}` : ""));
   }
-  fact("gold", typeof row.g === "string" ? row.g : JSON.stringify(row.g));
+  fact("gold", goldOf(row));
   for (const [name, value] of Object.entries(row.v)) fact(name.replace(/,none$/, ""), typeof value === "object" ? JSON.stringify(value) : String(value));
   detail.replaceChildren(...parts, make("h4", {}, "Extraction and score"), facts);
   detail.scrollTop = 0;
@@ -111,8 +128,8 @@ function apply(wanted) {
   shown = rows.filter((row) => (!only || (only.docs[row.t]?.has(row.d) && (row.m ?? null) === only.model)) && (!model || row.m === Number(model)) && (!task || row.t === task) && (!category || categoriesOf(row).includes(category)) &&
     (!result || state(row)[0] === result || flip(row) === result || row.s === result || (result === "cut" && row.k) || (result === "flipped" && flip(row)) || (result === "judges disagree" && row.jd) || (result === "unreadable" && unreadable(row)) || (result === "wrong" && row.ok === false)) &&
     (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || (row.j || []).some((judge) => judge.e.some((one) => (one.r || "").toLowerCase().includes(words))) || String(row.d) === words));
-  byId("only").hidden = !only;
-  byId("only").firstElementChild.textContent = only ? visible(only.said) : "";
+  byId("only").hidden = !only && !opening;
+  byId("only").firstElementChild.textContent = only ? visible(only.said) : opening;
   byId("count").textContent = `${shown.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")}`;
   chosen = -1;
   list.scrollTop = 0;
@@ -121,6 +138,7 @@ function apply(wanted) {
 }
 function clearFilters() {
   only = null;
+  opening = "";
   for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result", "f-text"]) byId(id).value = "";
 }
 function showCategory(task, category) {
@@ -151,6 +169,13 @@ function keepFilters() {
   const stated = Object.entries(FILTERS).map(([name, id]) => [name, byId(id).value]).filter(([, value]) => value);
   history.replaceState(null, "", stated.length ? `#?${new URLSearchParams(stated)}` : location.pathname + location.search);
 }
+// The docs that a page of one run shows first, where its address asks for nothing: those that something is wrong with
+function openOnFailures() {
+  const [failure] = ["failed", "not requested", "no verdict", "unparsed"].filter((name) => rows.some((row) => state(row)[0] === name || row.s === name));
+  if (about.kind !== "run" || location.hash.length > 1 || !failure) return;
+  byId("f-result").value = failure;
+  opening = `These docs first: ${failure}.`;
+}
 function jump() {
   if (location.hash.startsWith("#?")) {
     clearFilters();
@@ -171,16 +196,16 @@ function samples() {
   options("f-category", [...new Set(rows.flatMap(categoriesOf))].sort(), "all categories");
   byId("f-model").append(make("option", { value: "" }, "all models"), ...(about.models || []).map((name, place) => make("option", { value: place }, name)));
   byId("f-model").parentElement.hidden = (about.models || []).length < 2;
-  byId("only").lastElementChild.addEventListener("click", () => { only = null; apply(); });
+  byId("only").lastElementChild.addEventListener("click", () => { if (opening) clearFilters(); only = null; apply(); });
   byId("f-beside").append(make("option", { value: "" }, "any run"), ...about.beside.map((name, place) => make("option", { value: place }, name)));
   byId("f-beside").parentElement.hidden = about.beside.length < 2;
   const results = ["right", "wrong", "unparsed", "truncated", "cut", "failed", "not requested", "no verdict"].filter((name) => rows.some((row) => state(row)[0] === name || row.s === name || (name === "cut" && row.k)));
   if (rows.some((row) => row.jd)) results.push("judges disagree");
   if (rows.some(unreadable)) results.push("unreadable");
   options("f-result", rows.some(flip) ? [...results, "flipped", "lost", "gained"] : results, "all results");
-  for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result"]) byId(id).addEventListener("change", () => { apply(); keepFilters(); });
+  for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result"]) byId(id).addEventListener("change", () => { opening = ""; apply(); keepFilters(); });
   let timer = 0;
-  byId("f-text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { apply(); keepFilters(); }, 80); });
+  byId("f-text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { opening = ""; apply(); keepFilters(); }, 80); });
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   list.addEventListener("scroll", paint, { passive: true });
   list.addEventListener("click", (event) => { const element = event.target.closest(".row"); if (element) show(Number(element.dataset.index)); });
@@ -197,6 +222,7 @@ function samples() {
     else return;
     event.preventDefault();
   });
+  openOnFailures();
   apply();
 }
 drawTop();

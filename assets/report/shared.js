@@ -22,3 +22,4 @@ function draw(tag, attributes, text) {
 }
 const number = (value, scale) => typeof value !== "number" ? "–" : Math.abs(scale ?? value) >= 2 ? value.toFixed(2) : value.toFixed(4);
 const percent = (share) => `${(100 * share).toFixed(1)}%`;
+const logLikelihood = (value) => value === "-inf" ? -Infinity : Number(value);

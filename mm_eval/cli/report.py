@@ -45,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mix_judges", action="store_true", help="tables: rank numbers of different judges together (the notes say so)"
     )
     add_option(parser, "model_index", "FILE", "write the hub's model-index metadata to a file")
+    add_option(
+        parser,
+        "figures",
+        "DIR",
+        "write the table's figures, and nothing else: SVG files of a heat map and of each benchmark's bars",
+    )
     add_option(parser, "output", "FILE", "the file, or of an export the folder, to write to")
 
 
@@ -61,6 +67,13 @@ def main(args: argparse.Namespace) -> int:
         from mm_eval.report.export.hub import model_index
 
         _write(args.model_index, yaml.safe_dump({"model-index": model_index(runs)}, sort_keys=False))
+    reference = read_reference(args.reference) if args.reference else ()
+    if args.figures:
+        for path in _write_figures(
+            Path(args.figures), release_table(runs, reference, holes, mix_judges=args.mix_judges)
+        ):
+            say(path)
+        return 3 if holes else 0
     if args.format in EXPORTS:
         for path in _export(runs, args.format, args.output):
             say(path)
@@ -75,9 +88,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(
             "--against is for report.html of one run.", hint="mm-eval compare shows differences of several."
         )
-    table = release_table(
-        runs, read_reference(args.reference) if args.reference else (), holes, mix_judges=args.mix_judges
-    )
+    table = release_table(runs, reference, holes, mix_judges=args.mix_judges)
     if args.format == "html":
         say(_write_page(Path(args.output or "release.html"), table))
         return 3 if holes else 0
@@ -140,6 +151,15 @@ def _write_page(path: Path, table: ReleaseTable) -> Path:
         return write_release_page(path, table)
     except OSError as error:
         raise StoreError(f"the page can't be written: {error.strerror}.", where=str(path)) from error
+
+
+def _write_figures(folder: Path, table: ReleaseTable) -> list[Path]:
+    from mm_eval.report.figures import write_figures
+
+    try:
+        return write_figures(folder, table)
+    except OSError as error:
+        raise StoreError(f"the figures can't be written: {error.strerror}.", where=str(folder)) from error
 
 
 def _write(path: str, text: str) -> None:

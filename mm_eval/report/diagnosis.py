@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
+from typing import Any
 
 from mm_eval.report.safe import in_line, json_safe
 from mm_eval.runs.diagnose import Finding
@@ -13,6 +14,8 @@ from mm_eval.runs.recorded import RecordedRun
 
 LONGEST = 160
 """Characters of an answer that are shown."""
+MOST_ON_PAGE = 50
+"""Findings on the page of a run, so that a run of many tasks in which everything failed still opens."""
 
 
 def render(run: RecordedRun, findings: Sequence[Finding]) -> str:
@@ -30,7 +33,7 @@ def render(run: RecordedRun, findings: Sequence[Finding]) -> str:
                     for each in finding.examples
                 ),
                 f"    likely: {finding.cause}",
-                f"    try:    {finding.mend}",
+                *([f"    try:    {finding.mend}"] if finding.mend else []),
             ]
     return "\n".join(map(in_line, lines))
 
@@ -39,6 +42,20 @@ def as_json(run: RecordedRun, findings: Sequence[Finding]) -> str:
     """The findings as a JSON document."""
     document = {"run": str(run.folder), "model": run.model, "findings": [asdict(each) for each in findings]}
     return json_safe(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def as_values(findings: Sequence[Finding]) -> dict[str, Any]:
+    """The findings for a page: at most `MOST_ON_PAGE`, the rest as a count; long texts are cut."""
+    shown = [
+        {
+            **{name: getattr(each, name) for name in ("task", "kind", "said", "cause", "mend")},
+            "examples": [
+                {"doc": one.doc_id, "answer": _quoted(one.answer), "right": _quoted(one.right)} for one in each.examples
+            ],
+        }
+        for each in findings[:MOST_ON_PAGE]
+    ]
+    return {"shown": shown, "more": len(findings) - len(shown)}
 
 
 def _quoted(text: str) -> str:

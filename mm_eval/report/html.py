@@ -8,12 +8,15 @@ Pictures are thumbnails; those in the folder's pack are in the page itself, the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
+from mm_eval.report.diagnosis import as_values
 from mm_eval.report.page import SampleRows, category_labels, page, pictures
 from mm_eval.runs.compare import headline_keys
+from mm_eval.runs.diagnose import Diagnosis
 from mm_eval.runs.estimates import estimates
 from mm_eval.runs.judged_by import AT, judges_of
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
@@ -27,13 +30,18 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
 
     against: another run; its answers are shown beside each sample, so that flipped docs can be inspected.
     """
-    rows = SampleRows(run, [against] if against else [])
+    diagnosis = Diagnosis(run)
+    rows = SampleRows(run, [against] if against else [], look=diagnosis.add)
     lines = page(
         f"{run.model}: {', '.join(run.tasks)}",
         "run.js",
         rows,
         lambda: pictures(rows.digests, [run.folder], run.folder),
-        lambda: {**_overview(run, rows.categories), "beside": ["/".join(against.folder.parts[-2:])] if against else []},
+        lambda: {
+            **_overview(run, rows.categories),
+            "findings": as_values(diagnosis.findings()),
+            "beside": ["/".join(against.folder.parts[-2:])] if against else [],
+        },
     )
     return RunFolder(run.folder).write_lines("report.html", lines)
 
@@ -51,12 +59,29 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
         "chat": about.get("chat_template"),
         "seed": about.get("seed"),
         "limit": about.get("limit"),
+        **_spent(run),
         "version": about.get("mm_eval"),
         "libraries": about.get("libraries", {}),
         "prompts": about.get("prompts", {}),
         "judges": {name: _judges(run, name) for name in run.results.get("judges", {})},
         "table": list(_table(run)),
         "tasks": [_task_charts(run, task, categories.get(task.name, {})) for task in run.tasks.values()],
+    }
+
+
+def _spent(run: RecordedRun) -> dict[str, Any]:
+    """When and where the run was made and what it took; None for what it did not record."""
+    about, used = run.results["run"], run.results["run"].get("usage", {})
+    started = about.get("started")
+    date = datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d %H:%M UTC") if started else None
+    model_args = run.request.get("model_args", {})
+    return {
+        "date": date,
+        "seconds": about.get("seconds"),
+        "processes": about.get("processes"),
+        "usage": {name: used[name] for name in ("prompt_tokens", "completion_tokens", "dollars") if used.get(name)},
+        "device": about.get("device") or run.request.get("device") or model_args.get("device"),
+        "dtype": about.get("model", {}).get("dtype"),
     }
 
 

@@ -110,9 +110,17 @@ class SampleRows:
     Filled meanwhile: categories {task: {category: doc ids}} of tasks that declare none; digests of all pictures, in their order.
     """
 
-    def __init__(self, run: RecordedRun, others: Sequence[RecordedRun | None] = (), model: int | None = None) -> None:
-        """others: None for a run that does not exist. model: the run's place among the models of a page that shows several."""
-        self.run, self.others, self.model = run, others, model
+    def __init__(
+        self,
+        run: RecordedRun,
+        others: Sequence[RecordedRun | None] = (),
+        model: int | None = None,
+        look: Callable[[str, Mapping[str, Any]], None] | None = None,
+    ) -> None:
+        """others: None for a run that does not exist. model: the run's place among the models of a page that shows several.
+        look: gets the task and the row of each sample, as it is recorded.
+        """
+        self.run, self.others, self.model, self.look = run, others, model, look
         self.categories: dict[str, dict[str, array[int]]] = {}
         self.digests: dict[str, None] = {}
 
@@ -121,6 +129,8 @@ class SampleRows:
             beside = [Answers(other, name) if other and name in other.tasks else None for other in self.others]
             categories = self.categories.setdefault(name, {})
             for row in self.run.rows(name):
+                if self.look is not None:
+                    self.look(name, row)
                 shown = _shown(name, row)
                 if isinstance(shown["c"], str):
                     categories.setdefault(shown["c"], array("q")).append(row["doc_id"])

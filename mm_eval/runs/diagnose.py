@@ -14,8 +14,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from mm_eval.errors import MMEvalError
 from mm_eval.request import RunRequest, as_command
 from mm_eval.runs.answer_forms import FORMS, Form, Mending, answers_of, form_of
+from mm_eval.runs.picks import picked, preferred, right_answer
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import headline_of
 
@@ -59,7 +61,7 @@ class Finding:
     """A fault of a task.
 
     kind: its name ("empty", "truncated", "bias", ...). docs: how many docs have it, of how many. said: a sentence about it.
-    cause: what it most likely comes from. mend: a command line.
+    cause: what it most likely comes from. mend: a command line; empty where this version can't read what the run was asked.
     """
 
     task: str
@@ -78,14 +80,29 @@ class Finding:
 
 def diagnose(run: RecordedRun) -> list[Finding]:
     """The faults of a run, by task in the order of the table; within a task the most frequent first."""
-    return [finding for name in run.spec["tasks"] for finding in _of_task(run, name)]
+    found = Diagnosis(run)
+    for name in run.spec["tasks"]:
+        for row in run.rows(name):
+            found.add(name, row)
+    return found.findings()
 
 
-def _of_task(run: RecordedRun, name: str) -> list[Finding]:
-    seen = _Seen()
-    for row in run.rows(name):
-        seen.add(row)
-    case = _Case(run, name)
+class Diagnosis:
+    """The faults of a run whose rows someone else reads: the page adds each row that it writes."""
+
+    def __init__(self, run: RecordedRun) -> None:
+        self._run, self._seen = run, dict[str, _Seen]()
+
+    def add(self, task: str, row: Mapping[str, Any]) -> None:
+        """Counts a row of samples/<task>.jsonl."""
+        self._seen.setdefault(task, _Seen()).add(row)
+
+    def findings(self) -> list[Finding]:
+        """The faults of the rows so far, as `diagnose` returns them."""
+        return [finding for name, seen in self._seen.items() for finding in _of_task(_Case(self._run, name), seen)]
+
+
+def _of_task(case: _Case, seen: _Seen) -> list[Finding]:
     found = [*_failures(case, seen), *_forms(case, seen), *_no_template(case, seen), *_cut(case, seen)]
     found += [*_bias(case, seen), *_low_categories(case, seen)]
     return sorted(found, key=lambda finding: -finding.share)
@@ -129,7 +146,7 @@ class _Seen:
     def add(self, row: Mapping[str, Any]) -> None:
         self.docs += 1
         self.pictures = self.pictures or bool(row.get("images"))
-        doc_id, right = row["doc_id"], _right(row)
+        doc_id, right = row["doc_id"], right_answer(row)
         if error := row.get("error"):
             what = str(error["what"])
             self.failures.setdefault(_kind_of_failure(what), _Kept()).add(Example(doc_id, what, right))
@@ -137,7 +154,7 @@ class _Seen:
         self.answered += 1
         answers = answers_of(row)
         pick = picked(row)
-        example = Example(doc_id, answers[0].text if answers else _chosen(row), right)
+        example = Example(doc_id, answers[0].text if answers else preferred(row), right)
         if row.get("cut"):
             self.cut.add(example)
         odd = next(((answer, form) for answer in answers if (form := form_of(answer))), None)
@@ -179,7 +196,13 @@ class _Case:
         return found
 
     def command(self, mending: Mending, doc_id: int) -> str:
-        """The command line that mends a fault, or shows more of it."""
+        """The command line that mends a fault, or shows more; empty where this version can't read the run's request."""
+        try:
+            return self._command(mending, doc_id)
+        except MMEvalError:
+            return ""
+
+    def _command(self, mending: Mending, doc_id: int) -> str:
         request = self.request
         if mending == "again":
             return as_command(RunRequest.from_json(self.run.request))
@@ -291,47 +314,6 @@ def _low_categories(case: _Case, seen: _Seen) -> Iterator[Finding]:
             yield case.finding("low category", replace(kept, docs=n), seen.answered, said, cause, "show")
 
 
-def picked(row: Mapping[str, Any]) -> tuple[str, str] | None:
-    """(right, picked) of a row whose right answer is an option or yes or no; None for another one, or an unread answer.
-
-    Options are capital letters, yes and no are words.
-    """
-    target = row["target"]
-    if "choices" in row and isinstance(target, int) and not isinstance(target, bool) and 0 <= target < 26:
-        sums = [resp[0] for resp in row["resps"][: len(row["choices"])]]
-        return chr(65 + target), chr(65 + max(range(len(sums)), key=sums.__getitem__)) if sums else ""
-    right = _option(target)
-    read = next(iter(row["filtered_resps"].values()), None)
-    pick = _option(read[0]) if read and right is not None else None
-    return (
-        None
-        if right is None or pick is None or len(right) != len(pick) and 1 in (len(right), len(pick))
-        else (right, pick)
-    )
-
-
-def _option(text: Any) -> str | None:
-    bare = text.strip().strip("().").lower() if isinstance(text, str) else ""
-    return bare.upper() if re.fullmatch("[a-z]", bare) else bare if bare in ("yes", "no") else None
-
-
 def _kind_of_failure(what: str) -> str:
     """The message without its doc and numbers, so that equal failures are counted together."""
     return re.sub(r"\d+", "N", re.sub(r"^.*? doc \d+: ", "", what))[:200]
-
-
-def _right(row: Mapping[str, Any]) -> str:
-    """The right answer as text: of choices the right one's."""
-    target, choices = row["target"], row.get("choices")
-    if choices and isinstance(target, int) and 0 <= target < len(choices):
-        return str(choices[target]).strip()
-    return target if isinstance(target, str) else repr(target)
-
-
-def _chosen(row: Mapping[str, Any]) -> str:
-    """The choice that a model prefers, by its log-likelihoods."""
-    choices = row.get("choices")
-    if not choices or not row["resps"]:
-        return repr(row["resps"])
-    best = max(range(min(len(choices), len(row["resps"]))), key=lambda place: row["resps"][place][0])
-    return str(choices[best]).strip()

@@ -73,11 +73,16 @@ def _rank(rows: Sequence[_Row]) -> None:
     for numbers, higher, _ in rows:
         ranked = [found for found in numbers.values() if not found.set_apart]
         for found in ranked:
-            ahead = [other for other in ranked if (other.value > found.value if higher else other.value < found.value)]
+            ahead = [other for other in ranked if _ahead(other, found, higher)]
             found.rank = 1 + sum((id(a), id(found)) in apart or (id(found), id(a)) in apart for a in ahead)
-        some_behind = any(found.rank != 1 for found in ranked)
+        behind = [found for found in ranked if found.rank != 1]
         for found in ranked:
-            found.best = some_behind and found.rank == 1
+            # A number of few docs can't be told apart from the first, while a higher one of many docs can: that is no merit
+            found.best = bool(behind) and found.rank == 1 and not any(_ahead(other, found, higher) for other in behind)
+
+
+def _ahead(a: ReleaseNumber, b: ReleaseNumber, higher: bool) -> bool:
+    return a.value > b.value if higher else a.value < b.value
 
 
 class _Differences:

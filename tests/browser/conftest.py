@@ -59,6 +59,14 @@ def attacked(base, mme_rows):  # noqa: F811
 
 
 @pytest.fixture(scope="session")
+def odd(base, mme_rows):  # noqa: F811
+    """40 docs, the first 12 with an empty answer and the others right."""
+    said = dict.fromkeys(range(12), " ")
+    path = answers_with(base / "odd.jsonl", mme_rows[:40], set(), said=said)
+    return ran(base / "odd", "--tasks", "mme", "--limit", "40", "--model", "replay", "--model_args", f"path={path}")
+
+
+@pytest.fixture(scope="session")
 def large(base, dummy_run):  # noqa: F811
     """Pages of a run with its samples repeated to 2,000 and to 20,000 docs."""
     rows = [json.loads(line) for line in (dummy_run / "samples/mme.jsonl").read_text().splitlines()]

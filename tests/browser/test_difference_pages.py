@@ -41,6 +41,18 @@ def test_the_pages_draw_at_each_width_and_never_scroll_sideways(opened, request,
     assert size == 150, "an interval is as wide in a narrow table as in a wide one"
 
 
+def test_no_column_is_cut_off_on_a_wide_screen(opened, compared, prompts):
+    """Lost, gained and McNemar stand in their table at 1920 pixels; narrower tables scroll inside their frame."""
+    for path in (compared, prompts):
+        page = opened(path, width=1920)
+        sizes = page.execute_script(
+            "return [...document.querySelectorAll('#overview .scroll')].map((e) => [e.scrollWidth, e.clientWidth])"
+        )
+        assert sizes and all(inside <= frame for inside, frame in sizes)
+    head = opened(compared, width=1920).find_element("css selector", "#overview thead").text
+    assert "lost" in head and "gained" in head and "McNemar p" in head
+
+
 def counts(page):
     return page.execute_script(
         "return [...document.querySelectorAll('button.count')].map((e) => [e.title, e.textContent])"

@@ -126,3 +126,28 @@ def test_the_data_in_the_page_is_strict_json_and_names_no_server(release: Path) 
     data = text.split('<script type="application/json" id="data">')[1].split("</script>")[0]
     json.loads(data, parse_constant=lambda name: pytest.fail(name))
     assert 'src="http' not in text and 'href="http' not in text
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280, 2560])
+def test_charts_are_readable_at_each_width(opened, release: Path, width: int) -> None:
+    """Their text keeps its size, and no name stands on another one or beyond the frame."""
+    browser = opened(release, width=width)
+    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    scales = browser.execute_script(
+        "return [...document.querySelectorAll('#drawings svg:not(.radar)')]"
+        ".map(s => s.getBoundingClientRect().width / s.viewBox.baseVal.width)"
+    )
+    assert len(scales) == 2 and min(scales) > 0.85
+    overlaps = browser.execute_script(
+        """const names = [...document.querySelectorAll('#drawings svg')].flatMap(s => [...s.querySelectorAll('text')]
+          .map(t => t.getBoundingClientRect()).flatMap((a, at, all) => all.slice(at + 1).filter(b =>
+            a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3)));
+        return names.length"""
+    )
+    assert overlaps == 0
+
+
+def test_the_scatter_begins_with_what_the_runs_recorded(opened, release: Path) -> None:
+    browser = opened(release)
+    assert browser.execute_script("return document.getElementById('h-axis').value") == "seconds"
+    assert "No run recorded this" not in browser.find_element("id", "drawings").text

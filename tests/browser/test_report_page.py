@@ -1,5 +1,10 @@
 """report.html in a browser: it draws without a complaint, finds what one looks for, and runs nothing that a model said."""
 
+import json
+import re
+import shutil
+import time
+
 import pytest
 
 from mm_eval.report.html import write_report
@@ -125,7 +130,7 @@ def test_no_answer_of_a_model_is_ever_run(opened, attacked):
 def test_another_run_stands_beside_each_sample_and_flips_are_a_filter(opened, perfect, worse):
     page = opened(write_report(RecordedRun.read(worse), RecordedRun.read(perfect)))
     choose(page, "f-result", "gained")
-    assert count(page) == "10 of 420" and "gained" in detail(page) and "Answer in" in detail(page)
+    assert count(page) == "10 of 420" and "right, but wrong in " in detail(page) and "Answer in" in detail(page)
     choose(page, "f-result", "lost")
     assert count(page) == "130 of 420"
     choose(page, "f-result", "flipped")
@@ -140,7 +145,7 @@ def ready(opened, path):
 def test_2000_docs_are_there_at_once_and_20000_are_usable(opened, large):
     """Under 300 ms for 2,000. Measured on a busy machine, median of five: 63 ms, and 244 ms for 20,000 docs."""
     assert min(ready(opened, large[2_000]) for _ in range(5)) < 300
-    page = opened(large[20_000])
+    page = opened(large[20_000], "#?result=")
     assert count(page) == "20,000 of 20,000"
     assert page.execute_script("return document.querySelectorAll('.row').length") < 40, "only what is in view is drawn"
     took = page.execute_script(
@@ -152,3 +157,88 @@ def test_2000_docs_are_there_at_once_and_20000_are_usable(opened, large):
     assert (
         page.execute_async_script("setTimeout(() => arguments[0](document.querySelectorAll('.row').length), 200)") > 5
     )
+
+
+def test_the_findings_stand_above_the_samples_and_their_examples_open_them(opened, odd):
+    page = opened(odd / "report.html")
+    findings = page.execute_script("return document.getElementById('findings').innerText")
+    assert "What went wrong" in findings and "empty: the answers to 12 of 40 docs are empty" in findings
+    page.execute_script("document.querySelectorAll('details.finding').forEach((one) => { one.open = true; })")
+    findings = page.execute_script("return document.getElementById('findings').innerText")
+    for words in ("Likely: ", "mm-eval ", "doc 0", "right: "):
+        assert words in findings
+    assert page.execute_script(
+        "return document.getElementById('findings').compareDocumentPosition(document.getElementById('samples')) & 4"
+    )
+    page.execute_script("document.querySelector('#findings a[href=\"#mme/1\"]').click()")
+    assert "mme, doc 1" in wait_for(page, "mme, doc 1")
+    assert page.execute_script("return window.attacked") is None
+
+
+def wait_for(page, words):
+    """The detail of the chosen sample once it has these words; a click on a link changes the page a moment later."""
+    for _ in range(50):
+        if words in detail(page):
+            break
+        time.sleep(0.02)
+    return detail(page)
+
+
+def test_the_page_opens_on_what_failed_unless_its_address_asks_for_something(opened, odd, perfect):
+    page = opened(odd / "report.html")
+    assert count(page) == "12 of 40" and "unparsed" in page.find_element("id", "only").text
+    page.find_element("css selector", "#only button").click()
+    assert count(page) == "40 of 40" and page.execute_script("return document.getElementById('only').hidden")
+    page = opened(odd / "report.html", "#?result=right")
+    assert count(page) == "28 of 40" and page.execute_script("return document.getElementById('only').hidden")
+    page = opened(odd / "report.html", "#mme/20")
+    assert count(page) == "40 of 40" and "mme, doc 20" in detail(page)
+    page = opened(perfect / "report.html")
+    assert count(page) == "420 of 420" and not page.find_element("id", "findings").text
+
+
+def test_a_letter_stands_beside_the_text_of_its_option(opened, dummy_run):
+    page = opened(dummy_run / "report.html")
+    shown = page.execute_script(
+        """const row = (p, g, a, o) => ({ p, g, a: [a].flat(1), o, x: {}, r: {}, v: {} });
+        const shots = "Which?\\nA. one\\nB. two\\nD. old\\nAnswer: B\\n\\nWhich?\\n(A) red  \\n(B) <b>blue</b>\\n(C) C";
+        return [chosenOf(row(shots, "A", "B")), goldOf(row(shots, "A", "B")), chosenOf(row(shots, "A", "D")),
+          chosenOf(row(shots, "A", "C")), chosenOf(row("Is it?", "A", "A")), chosenOf(row(shots, "A", "A red one")),
+          chosenOf(row("Which?", 1, [[-3, false], [-1, true]], [" cat", " dog"])),
+          goldOf(row("Which?", 0, [[-3, false], [-1, true]], [" cat", " dog"]))]"""
+    )
+    assert shown == ["B (<b>blue</b>)", "A (red)", "D", "C", "A", "A red one", "B (dog)", "A (cat)"]
+    page = opened(dummy_run / "report.html", "#seedbench/0")
+    assert re.search(r"gold\s+[A-D] \(\w+", detail(page))
+
+
+def test_the_facts_say_when_and_what_it_took(opened, dummy_run):
+    facts = opened(dummy_run / "report.html").find_element("css selector", "dl.facts").text
+    assert re.search(r"date\s+20\d\d-\d\d-\d\d \d\d:\d\d UTC\s+wall time\s+[\d.]+ s", facts)
+
+
+@pytest.mark.parametrize("seconds, said", [(3.21, "3.2 s"), (61, "1 min 1 s"), (7200, "2 h"), (3659.9, "1 h 1 min")])
+def test_the_wall_time_reads_as_one_says_it(opened, dummy_run, seconds, said):
+    assert opened(dummy_run / "report.html").execute_script("return duration(arguments[0])", seconds) == said
+
+
+def test_a_phone_shows_filters_whole_that_have_long_names(opened, odd):
+    page = opened(odd / "report.html", width=360)
+    script = (
+        "const o = document.createElement('option'); o.textContent = 'a very long category name '.repeat(5);"
+        "document.getElementById('f-category').append(o);"
+        "return [document.documentElement.scrollWidth, innerWidth]"
+    )
+    assert page.execute_script(script) == [360, 360]
+
+
+def test_the_run_of_another_version_has_a_page_whose_findings_lack_a_command(opened, odd, tmp_path):
+    folder = tmp_path / "old"
+    shutil.copytree(odd, folder)
+    spec = json.loads((folder / "run.json").read_text())
+    spec["request"]["an_option_of_another_version"] = 1
+    (folder / "run.json").write_text(json.dumps(spec))
+    page = opened(write_report(RecordedRun.read(folder)))
+    page.execute_script("document.querySelectorAll('details.finding').forEach((one) => { one.open = true; })")
+    findings = page.find_element("id", "findings").text
+    assert "12 of 40 docs are empty" in findings and "doc 0" in findings and "Try" not in findings

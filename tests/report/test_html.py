@@ -11,8 +11,10 @@ import tracemalloc
 import pytest
 from PIL import Image
 
+from mm_eval.report.diagnosis import MOST_ON_PAGE, as_values
 from mm_eval.report.html import write_report
 from mm_eval.report.safe import in_script
+from mm_eval.runs.diagnose import Example, Finding, diagnose
 from mm_eval.runs.recorded import RecordedRun
 
 from .conftest import in_page, set_count
@@ -86,3 +88,20 @@ def test_no_report_and_what_cannot_be_written(cli, tmp_path, monkeypatch):
 def test_options_of_tables_are_refused_for_the_page(cli, perfect, words):
     done = cli("report", perfect, *words)
     assert done.code == 2 and "--format md" in done.err
+
+
+def test_the_page_of_a_run_in_which_everything_failed_differently_still_opens():
+    found = [
+        Finding("mme", "failed", 1, 99, f"{n}", "x" * 99, "mm-eval", (Example(n, "y" * 999, "z"),)) for n in range(99)
+    ]
+    values = as_values(found)
+    assert len(values["shown"]) == MOST_ON_PAGE and values["more"] == 99 - MOST_ON_PAGE
+    assert len(values["shown"][0]["examples"][0]["answer"]) < 200
+
+
+def test_the_page_has_the_findings_of_diagnose_and_what_the_run_took(dummy_run):
+    about, run = in_page(dummy_run / "report.html", "data"), RecordedRun.read(dummy_run)
+    assert [(one["task"], one["said"], one["mend"]) for one in about["findings"]["shown"]] == [
+        (one.task, one.said, one.mend) for one in diagnose(run)
+    ]
+    assert about["seconds"] == run.results["run"]["seconds"] and about["date"].endswith("UTC")

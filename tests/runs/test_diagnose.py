@@ -8,7 +8,8 @@ import pytest
 
 from mm_eval.request import RunRequest, as_command
 from mm_eval.runs.answer_forms import Answered, form_of, script
-from mm_eval.runs.diagnose import SHOWN, diagnose, picked
+from mm_eval.runs.diagnose import SHOWN, diagnose
+from mm_eval.runs.picks import picked
 from mm_eval.runs.recorded import RecordedRun
 
 ASKED = "Is there a red cross in this image? Please answer yes or no."

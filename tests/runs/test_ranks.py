@@ -42,6 +42,19 @@ def test_where_nothing_is_told_apart_nothing_is_bold(noisy) -> None:
     assert not any(found.best for found in numbers.values()) and dict(ranked_columns(numbers)) == {}
 
 
+def test_a_number_below_one_that_is_behind_is_not_bold(noisy) -> None:
+    """A reported number inside the interval of ours is told apart from neither ours nor the reported first."""
+    key = ("mme", "mme_perception_score")
+    ours = release_table(noisy[:1]).rows[key]["a"].value
+    reported = [Reported("first", *key, 2000.0, 1.0, "x"), Reported("last", *key, ours - 1, 1.0, "x")]
+    numbers = release_table(noisy[:1], reported).rows[key]
+    assert [(numbers[name].rank, numbers[name].best) for name in ("first", "a", "last")] == [
+        (1, True),
+        (2, False),
+        (1, False),
+    ]
+
+
 def test_a_part_of_the_docs_is_not_ranked_with_all_of_them(noisy, base, mme_rows) -> None:
     path = answers_with(base / "few.jsonl", mme_rows, set())
     few = ran(base / "few", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}", "--limit", "60")

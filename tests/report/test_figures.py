@@ -1,0 +1,92 @@
+"""The figures of a release: SVG files that any reader opens, with every number, interval, rank and hole of the table."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from mm_eval.cli import main
+from mm_eval.report.figures import _ticks, heat_map, write_figures
+from mm_eval.runs.compare import number
+from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.release import ReleaseNumber, ReleaseTable, Reported, release_table
+
+ODD = "</svg><script>alert(1)</script> & \x00\x1b[31m \u202e 'model' 模型" + "x" * 60
+
+
+@pytest.fixture(scope="module")
+def table(perfect, worse, dummy_run) -> ReleaseTable:
+    runs = [RecordedRun.read(perfect, "good"), RecordedRun.read(worse, ODD), RecordedRun.read(dummy_run, "dummy")]
+    return release_table(runs, [Reported("paper", "mme", "mme_perception_score", 1880.0, 30.0, "arXiv:1")])
+
+
+def texts(path: Path) -> list[str]:
+    return [each.text or "" for each in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_the_heat_map_has_every_number_interval_and_rank(table: ReleaseTable, tmp_path: Path) -> None:
+    path, *_ = write_figures(tmp_path / "new" / "folder", table)
+    found = texts(path)
+    for row, numbers in table.rows.items():
+        assert table.label(row) in found
+        for each in numbers.values():
+            assert any(text.startswith(number(each.value)) for text in found)
+            if each.bounds:
+                low, high = (number(bound, each.value) for bound in each.bounds)
+                assert f"{low} to {high}" in found
+    assert any(text.startswith("#1") for text in found) and "–" in found and "1880.00 *" in found
+    assert any("Sample data" in text for text in found)
+
+
+def test_there_are_bars_of_each_benchmark_with_whiskers(table: ReleaseTable, tmp_path: Path) -> None:
+    written = write_figures(tmp_path, table)
+    assert len(written) == 1 + len(table.rows) == len(set(written))
+    bars = tmp_path / "bars-mme.mme_perception_score.svg"
+    drawn = bars.read_text()
+    assert drawn.count('height="18"') == len(table.rows["mme", "mme_perception_score"]) == 4
+    assert drawn.count(f'stroke="{"#1d2125"}"') == 3 * 3, "three of ours have whiskers, the reported number has none"
+    assert "good" in texts(bars) and "1880.00 *" in texts(bars)
+
+
+def test_no_name_reaches_the_figure_as_markup(table: ReleaseTable, tmp_path: Path) -> None:
+    for path in write_figures(tmp_path, table):
+        ElementTree.parse(path)
+        assert "<script" not in path.read_text() and "\x00" not in path.read_text()
+        assert not re.search(r"(href|src|url)\W+https?:", path.read_text().replace("http://www.w3.org/2000/svg", ""))
+
+
+def test_nothing_reaches_beyond_the_frame(table: ReleaseTable, tmp_path: Path) -> None:
+    for path in write_figures(tmp_path, table):
+        root = ElementTree.parse(path).getroot()
+        wide, high = float(root.attrib["width"]), float(root.attrib["height"])
+        for each in root.iter():
+            if "x" in each.attrib:
+                assert 0 <= float(each.attrib["x"]) <= wide and 0 <= float(each.attrib["y"]) <= high
+
+
+def test_a_number_that_is_not_ranked_is_hatched_and_one_of_a_lone_model_is_white() -> None:
+    numbers = {"a": ReleaseNumber(0.5), "b": ReleaseNumber(0.9, set_apart=True)}
+    drawn = "".join(heat_map(ReleaseTable(["a", "b"], {("mme", "acc"): numbers})))
+    assert drawn.count("url(#apart)") == 1 and "#ffffff" in drawn and "not ranked with it" in drawn
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]), (0, 1750.96, [0, 500, 1000, 1500]), (0, 0, [0]), (-0.1, 1.2, [0, 0.5, 1])],
+)
+def test_the_ticks_are_round(low: float, high: float, ticks: list[float]) -> None:
+    assert _ticks(low, high) == ticks
+
+
+def test_the_command_writes_the_figures_and_nothing_else(perfect, worse, tmp_path: Path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", str(perfect), str(worse), "--figures", "out"]) == 0
+    assert capsys.readouterr().out.split() == [
+        str(Path("out") / name)
+        for name in ("heat-map.svg", "bars-mme.mme_perception_score.svg", "bars-mme.mme_cognition_score.svg")
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    Path("file").write_text("")
+    assert main(["report", str(perfect), "--figures", "file/here"]) == 3
+    assert "can't be written" in capsys.readouterr().err
