@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg"
 """FFmpeg's names of the formats that are opened."""
 
-STATE_THEIR_LENGTH = ("matroska,webm", "avi", "flv")
-"""The formats whose header has the length, while their frames are listed at the end or nowhere."""
+STATE_THEIR_LENGTH = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "avi", "flv")
+"""The formats whose header may state the length, so that a file that was cut off can be told from a shorter one."""
 
 MOST_PIXELS = 2**26
 """The largest frame that is decoded, in pixels: 8K is half of it."""
@@ -58,15 +58,16 @@ def index_of(path: str) -> FrameIndex:
     """The times of a video's frames, from its packets. DataError if it can't be read or does not state them."""
     with _opened(path) as (file, stream):
         seen = [
-            (packet.pts, packet.is_keyframe, packet.is_corrupt)
+            (packet.pts, packet.is_keyframe, packet.is_discard, packet.is_corrupt)
             for packet in file.demux(stream)
-            if packet.size and not packet.is_discard
+            if packet.size
         ]
-        if any(corrupt for _, _, corrupt in seen):
+        if any(corrupt for *_, corrupt in seen):
             raise DataError(f"the video {_name(path)} is damaged or cut off.")
-        if any(pts is None for pts, _, _ in seen):
+        if any(pts is None for pts, *_ in seen):
             raise DataError(f"the video {_name(path)} does not state the times of its frames.", hint=REPACK)
-        ticks, keys = array("q", sorted(t for t, _, _ in seen)), array("q", sorted(t for t, key, _ in seen if key))
+        ticks = array("q", sorted(pts for pts, _, discarded, _ in seen if not discarded))
+        keys = array("q", sorted(pts for pts, is_key, *_ in seen if is_key))  # also one that an edit list leaves out
         if not ticks or not keys:
             raise DataError(f"the video {_name(path)} has no frames.")
         if any(earlier == later for earlier, later in zip(ticks, ticks[1:], strict=False)):
@@ -92,7 +93,7 @@ def frames_at(path: str, ticks: Sequence[int], keys: Sequence[int]) -> Iterator[
         now: Any = None
         for tick, key in zip(ticks, keys, strict=True):
             if now is None or key > now.pts:
-                decoder, now = _decoder_from(file, stream, key, first=now is None)
+                decoder, now = _decoder_from(file, stream, key, tick, first=now is None)
             while now is not None and now.pts is not None and now.pts < tick:
                 now = next(decoder, None)
             if now is None or now.pts != tick:
@@ -103,22 +104,24 @@ def frames_at(path: str, ticks: Sequence[int], keys: Sequence[int]) -> Iterator[
             yield picture.rotate(now.rotation, expand=True) if now.rotation else picture
 
 
-def _decoder_from(file: Any, stream: Any, key: int, first: bool) -> tuple[Any, Any]:
-    """(a decoder that begins at a key frame or before it, its first frame). first: nothing has been read from the file yet.
+def _decoder_from(file: Any, stream: Any, key: int, tick: int, first: bool) -> tuple[Any, Any]:
+    """(a decoder that begins at a key frame or before it, its first frame). tick: of the frame that is wanted.
+
+    first: nothing has been read from the file yet.
 
     In an MPEG-TS a seek goes to the key frame after the time that it is given, so that earlier times are tried, too.
     """
     decoder, frame = _decoded(file, stream), None
     if first:
         frame = next(decoder, None)
-        if frame is None or frame.pts is None or frame.pts == key:
+        if frame is None or frame.pts is None or key <= frame.pts <= tick:
             return decoder, frame
     second = int(1 / stream.time_base)
     for earlier in (0, 1, second, 10 * second):
         file.seek(key - earlier, stream=stream)
         decoder = _decoded(file, stream)
         frame = next(decoder, None)
-        if frame is not None and frame.pts is not None and frame.pts <= key:
+        if frame is not None and frame.pts is not None and frame.pts <= tick:
             break
     return decoder, frame
 
@@ -133,7 +136,7 @@ def _decoded(file: Any, stream: Any) -> Iterator[Any]:
 
 
 def _is_cut_off(file: Any, stream: Any, ticks: Sequence[int]) -> bool:
-    """Whether a file of a kind that states its length in front ends before it. Sound may be longer than the pictures."""
+    """Whether a file ends half a second or more before the length that it states. Sound may be longer than the pictures."""
     if file.format.name not in STATE_THEIR_LENGTH or not file.duration or len(ticks) < 2:
         return False
     widest = max(later - earlier for earlier, later in zip(ticks, ticks[1:], strict=False))
