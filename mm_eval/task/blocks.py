@@ -101,8 +101,10 @@ def choose_block(
     stated = kwargs.pop("video", None)
     if video is not None:
         return PromptBlock.of_task(config, key, kwargs, read_rule(video))
+    if stated is None:
+        return PromptBlock.of_task(config, key, kwargs)
     where = f"{config.where('prompt_kwargs')}: `video` of the block {key!r}"
-    return PromptBlock.of_task(config, key, kwargs, DEFAULT if stated is None else read_rule(stated, where))
+    return PromptBlock.of_task(config, key, kwargs, read_rule(stated, where))
 
 
 def call(function: Callable[..., Any], doc: Doc, block: PromptBlock, *, second: bool = False) -> Any:
