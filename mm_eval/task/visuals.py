@@ -92,16 +92,17 @@ def decoded(visuals: Sequence[Visual], cache: PictureCache, seen: Seen | None = 
     seen: called with the digest and the pixels of each frame that is decoded.
     """
 
-    def load(frames: Frames) -> list[Visual]:
+    def of_video(frames: Frames) -> list[Visual]:
         pictures = frames.pictures()
-        for digest, picture in zip(frames.digests, pictures, strict=True) if seen else ():
-            seen(digest, picture)  # type: ignore[misc]
+        if seen is not None:
+            for digest, picture in zip(frames.digests, pictures, strict=True):
+                seen(digest, picture)
         return list(pictures)
 
     shown: list[Image] = []
     for visual in visuals:
-        of_video = isinstance(visual, Frames)
-        shown += cache.get(("frames", visual.digests), partial(load, visual)) if of_video else [visual]  # type: ignore
+        found = cache.get(visual.digests, partial(of_video, visual)) if isinstance(visual, Frames) else [visual]
+        shown += [each for each in found if not isinstance(each, Frames)]
     return shown
 
 
@@ -131,7 +132,9 @@ def messages_of(
         else:
             found = to_visuals([item], block, where, places, "doc_to_messages")
             if not isinstance(found[0], Frames):
-                what = f"doc_to_messages gave a part of type video with {type(item).__name__}; expected a Video or a path."
+                what = (
+                    f"doc_to_messages gave a part of type video with {type(item).__name__}; expected a Video or a path."
+                )
                 raise DataError(what, where=where)
         visuals.extend(found)
         return [{"type": "image"} for each in found for _ in (each.ticks if isinstance(each, Frames) else [each])]

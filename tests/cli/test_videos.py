@@ -130,6 +130,17 @@ def test_a_chat_of_the_task_has_the_frames_in_their_place(cli: Any, tmp_path: Pa
     assert "Look." in shown.out and "of which 128 stand for pictures" in shown.out
 
 
+def test_examples_show_their_videos_too(cli: Any, tmp_path: Path) -> None:
+    ran = cli(*command(made(tmp_path / "task", rule="frames=3")), "--num_fewshot", 1)
+    assert ran.code == 0, ran.err
+    assert [len(row["images"]) for row in ran.samples("clips")] == [6, 6, 6]
+
+
+def test_the_page_has_the_frames_that_a_request_decoded(cli: Any, tmp_path: Path) -> None:
+    ran = cli(*command(made(tmp_path / "task", rule="frames=3"), "tiny-llava"))
+    assert (ran.folder / "report.html").read_text().count("data:image/jpeg") == 6  # two videos
+
+
 def test_a_rule_that_is_none_is_told_before_anything_is_asked(cli: Any, tmp_path: Path) -> None:
     folder = made(tmp_path / "task", rule="8 frames")
     stated = cli(*command(folder))
