@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mm_eval.filters import register_filter
     from mm_eval.metrics import metric as register_metric
     from mm_eval.scorers import register_scorer
-    from mm_eval.types import Answer, Instance, Response
+    from mm_eval.types import Answer, Instance, Response, Video
 
 __all__ = [
     "Answer",
@@ -33,6 +33,7 @@ __all__ = [
     "Response",
     "Results",
     "TaskManager",
+    "Video",
     "__version__",
     "evaluate",
     "register_filter",
@@ -48,6 +49,7 @@ _PUBLIC = {
     "Response": ("mm_eval.types", "Response"),
     "Results": ("mm_eval.api", "Results"),
     "TaskManager": ("mm_eval.catalog.manager", "TaskManager"),
+    "Video": ("mm_eval.types", "Video"),
     "evaluate": ("mm_eval.api", "evaluate"),
     "register_filter": ("mm_eval.filters", "register_filter"),
     "register_metric": ("mm_eval.metrics", "metric"),

@@ -101,7 +101,7 @@ class Prepared(OpenedTasks):
                     "data": task.docs.fingerprint,
                     **({"examples": examples} if (examples := task.examples_fingerprint) else {}),
                     "docs": _digest(self.doc_ids[name]),
-                    "prompt": {"key": self.styles[name].block.key, "kwargs": dict(self.styles[name].block.kwargs)},
+                    "prompt": self.styles[name].block.to_json(),
                     "multiturn": self.styles[name].multiturn,
                 }
                 for name, task in self.tasks.items()
@@ -176,7 +176,7 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> OpenedTas
     def recorded(configs: Mapping[str, TaskConfig]) -> dict[str, PromptStyle]:
         return {
             name: PromptStyle(
-                PromptBlock.of_task(configs[name], stored["prompt"]["key"], stored["prompt"]["kwargs"]),
+                PromptBlock.recorded(configs[name], stored["prompt"]),
                 spec["chat"],
                 spec["system"],
                 stored["multiturn"],

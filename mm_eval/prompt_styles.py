@@ -30,7 +30,7 @@ def choose_styles(
         raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--prompt_key", hint=hint)
     system, multiturn = request.system_instruction, request.fewshot_as_multiturn
     return {
-        name: PromptStyle(choose_block(configs[name], model_keys, key, own), chat, system, multiturn)
+        name: PromptStyle(choose_block(configs[name], model_keys, key, own, request.video), chat, system, multiturn)
         for name, own in blocks.items()
     }
 

@@ -32,6 +32,7 @@ from mm_eval.arguments import (
     whole_number,
 )
 from mm_eval.errors import ConfigError, raise_all
+from mm_eval.task.video.rule import NEEDED, is_rule
 
 DEFAULT_MODEL = "tiny-llava"
 
@@ -48,6 +49,7 @@ class RunRequest:
     name: what tables and reports call the model, where that is not the checkpoint's or the adapter's name.
     categories: the table shows every category, however many there are.
     on_long_prompt: "cut" or "fail", for a text prompt that does not fit into the model's length.
+    video: the rule of the frames that are shown of a video, such as "frames=32"; None for the prompt block's, else 8 frames.
     judge, judge_args: the adapters of the judges and their arguments, in pairs; `judges` reads both.
     no_judge: judged tasks run without their judged numbers. judge_retries: how often an unreadable reply is asked for again.
     judge_budget: dollars above which nothing is asked. judge_preflight: a judge is tried before the run.
@@ -82,6 +84,7 @@ class RunRequest:
     categories: bool = False
     name: str | None = None
     on_long_prompt: str = "cut"
+    video: str | None = None
     judge: str | Sequence[str] = ()
     judge_args: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
     no_judge: bool = False
@@ -177,6 +180,7 @@ RULES: dict[str, Rule] = {
         f"a count from 0 to {MOST_DRAWS:,}", lambda value: is_count(value, 0, MOST_DRAWS), whole_number
     ),
     "on_long_prompt": Rule("cut or fail", lambda value: value in ("cut", "fail")),
+    "video": Rule(NEEDED, is_rule),
     "system_instruction": Rule("a text", lambda value: value == "" or is_text(value)),
     "verbosity": Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper),
     **dict.fromkeys(("model_args", "gen_kwargs", "prompt_blocks"), _MAPPING),

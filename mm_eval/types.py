@@ -5,6 +5,7 @@ Instance -> Answer -> (filters) -> ScoredDoc -> ReducedDoc -> {MetricKey: number
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,10 +42,26 @@ A plain-text context has one for each picture if its few-shot examples have pict
 of its pictures (MuirBench, MMT-Bench); in a chat the image parts are put there.
 """
 
+FRAME_MARK = "frame"
+"""How the digest of a video's frame begins. It is made of the video's bytes; a picture's is the sha256 of its pixels."""
+
 ProcessDocs = TypeVar("ProcessDocs", bound=Callable[..., Any])
 
 Context: TypeAlias = str | list[Message]
 Target: TypeAlias = str | int | list[str] | list[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Video:
+    """A video, or a part of one, in a question: what a task's `doc_to_visual` may return beside pictures.
+
+    path: of the file, absolute or relative to the data's folder. start, end: seconds after the first frame; None for the
+    file's own ends. Which frames are shown is the rule of the run (`--video`), not the task's matter.
+    """
+
+    path: str | os.PathLike[str]
+    start: float | None = None
+    end: float | None = None
 
 
 class Slot(NamedTuple):
@@ -78,7 +95,7 @@ class Instance:
 
     context: text, or chat messages with image parts if the chat template is applied.
     images: loads the pictures in prompt order, RGB. Each call decodes them again, so that none stays in memory. None for text.
-    image_digests: for each picture the sha256 of its decoded RGB pixels and size.
+    image_digests: for each picture the sha256 of its decoded RGB pixels and size; for a video's frame see FRAME_MARK.
     pixels: of all its pictures, so that an adapter can limit what it decodes at a time. 0 if nothing was decoded.
     generation_kwargs: for generate_until (until, max_gen_toks, temperature, ...).
     continuation: for loglikelihood the text that is scored after the context; for loglikelihood_rolling the whole text.

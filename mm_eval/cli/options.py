@@ -83,6 +83,10 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
         "a prompt with pictures always fails",
         default="cut",
     )
+    what = (
+        "the frames that are shown of a video: frames=32 or fps=2,min=4,max=768; with ends, starts, middle or inside "
+    )
+    add_option(parser, "video", "RULE", what + "(default: the prompt block's, else frames=8,ends)")
     add_option(parser, "fewshot_as_multiturn", "BOOL", "few-shot examples as turns of the chat")
     add_option(parser, "seed", "N", "of sampling, few-shot choice and bootstrap (default 0)", default=0)
 
@@ -178,6 +182,7 @@ def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
         seed=args.seed,
         prompt_key=args.prompt_key,
         on_long_prompt=args.on_long_prompt,
+        video=args.video,
         **rest,
     )
 

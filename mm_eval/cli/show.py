@@ -66,6 +66,8 @@ def main(args: argparse.Namespace) -> int:
         say(f"task: {task.path}   doc: {args.doc}   request: {first.request_type}   choices: {choices}")
         say(model)
         say(f"prompt key: {block.key}   {dict(block.kwargs) or ''}")
+        if first.metadata.get("frames"):
+            say(f"video: its frames are shown as pictures ({block.video})")
         if task.docs.bundled:
             say("data: the bundled sample, not the benchmark")
         _print_prompt(prepared.model, first)
@@ -129,8 +131,10 @@ def _print_prompt(model: Model, instance: Instance) -> None:
 
 
 def _print_pictures(instance: Instance) -> None:
+    labels = instance.metadata.get("frames", {})
     for number, picture in enumerate(instance.images() if instance.images else []):
-        say(f"picture {number}: {picture.width} x {picture.height}   sha256 {instance.image_digests[number][:12]}")
+        frame = f"   {labels[number]}" if number in labels else f"   sha256 {instance.image_digests[number][:12]}"
+        say(f"picture {number}: {picture.width} x {picture.height}{frame}")
 
 
 def _print_rest(instances: list[Instance]) -> None:

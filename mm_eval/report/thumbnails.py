@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -35,6 +36,8 @@ from mm_eval.report.safe import href
 from mm_eval.task.decode import check_size, decoding, open_picture
 from mm_eval.task.media import own_file, picture_digest
 from mm_eval.task.task import PromptStyle, Task
+from mm_eval.task.video.frames import Frames
+from mm_eval.task.visuals import Visual
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -70,13 +73,14 @@ def thumbnails_of_requests(folder: Path, tasks: Iterable[Task]) -> Iterator[None
     They are put in place by the next `Media` of this process, the one that the page is written with.
     """
     tasks, failed = list(tasks), False
-    media = Media(folder)
+    media, lock = Media(folder), Lock()  # an adapter may decode the frames of videos in threads
 
     def seen(digest: str, picture: Image) -> None:
         nonlocal failed
         try:
-            if not failed and digest not in media:
-                media.add(digest, _of_decoded(picture))
+            with lock:
+                if not failed and digest not in media:
+                    media.add(digest, _of_decoded(picture))
         except Exception:  # whatever it is, the answer comes first
             failed = True
 
@@ -239,7 +243,7 @@ class StoredJpeg(JpegImageFile):
 
 def _stored_pictures(task: Task, style: PromptStyle, doc_id: int, doc: Doc) -> list[StoredJpeg]:
     """The doc's pictures where each is a stored JPEG that the task's function returned without decoding it; else none."""
-    pictures: list[Image] = []
+    pictures: list[Visual] = []
     with suppress(MMEvalError), decoding(f"doc {doc_id}"):
         opened = {name: _stored(doc[name]) if name in task.docs.media_columns else doc[name] for name in doc}
         pictures = task.pictures(opened, style, f"doc {doc_id}")
@@ -280,9 +284,11 @@ def _is_small(picture: Image, file: bytes) -> bool:
 
 
 def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, digests: list[str]) -> int:
-    pictures = task.pictures(task.docs.full(doc_id), style, f"doc {doc_id}", task.docs.picture)
+    pictures = task.pictures(task.docs.full(doc_id), style, f"doc {doc_id}", task.docs.places)
     made = 0
     for picture in pictures:
+        if isinstance(picture, Frames):  # these are made when a request decodes them
+            continue
         digest = picture_digest(picture)
         if digest in digests and digest not in media:
             media.add(digest, _of_decoded(picture))

@@ -16,7 +16,7 @@ from mm_eval.scorers.categories import CategoryDocs
 from mm_eval.scorers.judged import Judged
 from mm_eval.scorers.silent import SilentAnswers
 from mm_eval.task.task import PromptStyle, Task
-from mm_eval.types import Answer, Instance, MetricKey, Number, ReducedDoc, ScoredDoc, Slot
+from mm_eval.types import FRAME_MARK, Answer, Instance, MetricKey, Number, ReducedDoc, ScoredDoc, Slot
 
 CHUNK = 512
 
@@ -92,6 +92,7 @@ class TaskScoring:
     _categories: CategoryDocs = field(init=False)
     _repeats_differ: bool = False
     _without_target: int = 0
+    _with_video: int = 0
 
     def __post_init__(self) -> None:
         self._categories = CategoryDocs(self.task.config.category_levels)
@@ -120,6 +121,9 @@ class TaskScoring:
                 f"the {repeats} answers to each doc are equal, as greedy decoding makes them: `repeats` adds nothing."
             )
             self.scores.notes.append(note)
+        if self._with_video:
+            rule = f"the frames are shown as pictures ({self.style.block.video})"
+            self.scores.notes.append(f"{self._with_video} of {self.scores.n} docs show a video: {rule}.")
         if ties := self.scores.ties:
             what = f"in {ties} of {self.scores.n} docs several choices share the best score"
             self.scores.notes.append(f"{what}: the first of them was taken.")
@@ -187,6 +191,7 @@ class TaskScoring:
                     truncated.add(doc_id)
                 if found.cut:
                     cut.add(doc_id)
+        self._with_video += sum(any(each.startswith(FRAME_MARK) for each in images) for images in shown.values())
         pending = {doc_id: error for doc_id, error in pending.items() if doc_id not in failures}
         whole = {doc_id: instances for doc_id, instances in by_doc.items() if doc_id not in {**failures, **pending}}
         categories = self._categories.of_docs({doc_id: instances[0].doc for doc_id, instances in by_doc.items()})

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.task.video.rule import DEFAULT, FrameRule, read_rule
 from mm_eval.types import Doc
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ class PromptBlock:
     targets: the task's `model_specific_target_kwargs`, by block key.
     stated: false if the task has no prompt blocks; the default of a function's own parameter then holds.
     read: if given, each key that a function looks up is added to it.
+    video: which frames of a video are shown: `--video`, else the block's key `video`, which no function gets.
     """
 
     key: str = "default"
@@ -43,16 +45,34 @@ class PromptBlock:
     targets: Mapping[str, Any] = field(default_factory=dict)
     stated: bool = True
     read: set[str] | None = field(default=None, compare=False)
+    video: FrameRule = DEFAULT
 
     @classmethod
-    def of_task(cls, config: TaskConfig, key: str = "default", kwargs: Mapping[str, Any] | None = None) -> PromptBlock:
+    def of_task(
+        cls,
+        config: TaskConfig,
+        key: str = "default",
+        kwargs: Mapping[str, Any] | None = None,
+        video: FrameRule = DEFAULT,
+    ) -> PromptBlock:
         """The block of a task with these kwargs."""
-        return cls(key, kwargs or {}, config.target_kwargs, bool(kwargs or config.prompt_kwargs))
+        return cls(key, kwargs or {}, config.target_kwargs, bool(kwargs or config.prompt_kwargs), video=video)
+
+    @classmethod
+    def recorded(cls, config: TaskConfig, prompt: Mapping[str, Any]) -> PromptBlock:
+        """The block that `to_json` wrote."""
+        video = read_rule(prompt["video"], "run.json") if "video" in prompt else DEFAULT
+        return cls.of_task(config, prompt["key"], prompt["kwargs"], video)
+
+    def to_json(self) -> dict[str, Any]:
+        """For run.json. The default rule of frames is not stated, so that folders of earlier versions stay the same run."""
+        rule = {} if self.video == DEFAULT else {"video": str(self.video)}
+        return {"key": self.key, "kwargs": dict(self.kwargs), **rule}
 
     @cached_property
     def cache_key(self) -> str:
         """Differs between two blocks of a task for which its functions may show different pictures."""
-        return f"{self.key} {dict(self.kwargs)!r}"
+        return f"{self.key} {dict(self.kwargs)!r} {self.video}"
 
     def for_function(self) -> dict[str, Any]:
         """A copy of the kwargs for a task's function."""
@@ -64,11 +84,12 @@ def choose_block(
     model_keys: Sequence[str],
     requested: str | None = None,
     blocks: Mapping[str, Any] | None = None,
+    video: str | None = None,
 ) -> PromptBlock:
     """The block of a run: `default` overlaid by the requested block, or else by the most specific block of the model.
 
     model_keys: the model's prompt keys, most specific first. requested: `--prompt_key`; a task without it uses `default`.
-    blocks: the task's blocks with those of the user; by default the task's own.
+    blocks: the task's blocks with those of the user; by default the task's own. video: `--video`, before the block's own rule.
     """
     blocks = config.prompt_kwargs if blocks is None else blocks
     keys = (requested,) if requested else model_keys
@@ -76,7 +97,14 @@ def choose_block(
     default, chosen = blocks.get("default") or {}, blocks.get(key) or {}
     if not isinstance(default, Mapping) or not isinstance(chosen, Mapping):
         raise ConfigError(f"the prompt block {key!r} is not a mapping: {chosen!r}.")
-    return PromptBlock.of_task(config, key, {**default, **chosen})
+    kwargs = {**default, **chosen}
+    stated = kwargs.pop("video", None)
+    if video is not None:
+        return PromptBlock.of_task(config, key, kwargs, read_rule(video))
+    if stated is None:
+        return PromptBlock.of_task(config, key, kwargs)
+    where = f"{config.where('prompt_kwargs')}: `video` of the block {key!r}"
+    return PromptBlock.of_task(config, key, kwargs, read_rule(stated, where))
 
 
 def call(function: Callable[..., Any], doc: Doc, block: PromptBlock, *, second: bool = False) -> Any:

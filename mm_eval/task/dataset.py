@@ -228,7 +228,8 @@ def _load(
 
     options = {key: value for key, value in kwargs.items() if key not in (*IGNORED_KWARGS, "revision")}
     if kwargs.get("video"):
-        raise ConfigError("dataset_kwargs requests video, which is not supported.", where=where)
+        hint = "Unpack them yourself, and let doc_to_visual return the paths of the files (docs/guides/video.md)."
+        raise ConfigError("dataset_kwargs requests videos, which are not unpacked.", where=where, hint=hint)
     path = ids[0].path
     if found := source.found(*ids):
         return read(*found), found[1]

@@ -13,15 +13,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from mm_eval.errors import DataError
-from mm_eval.task.decode import PixelCount, decoding, open_picture, reset_pillow
+from mm_eval.task.decode import PixelCount, decoding, reset_pillow
 from mm_eval.task.media import Places, decoded, inner_feature, media_of, without_media
 from mm_eval.types import Doc
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 LONGEST_NAME = 4096
 """The longest path in characters; longer texts are not tried as names."""
@@ -116,11 +113,6 @@ class Docs:
         """(doc_id, doc with its pictures as stored, `{"bytes": ..., "path": ...}`)."""
         source = self.rows.with_format("arrow") if self._stored is None else self._stored
         yield from zip(doc_ids, source[doc_ids].to_pylist(), strict=True)
-
-    def picture(self, name: str, where: str) -> Image:
-        """The picture in a file that a row names, below the data's folders."""
-        with decoding(where):
-            return open_picture(self.places.read(name))
 
 
 def fingerprint_of(rows: Any) -> str:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, DataError, did_you_mean
@@ -21,14 +21,12 @@ from mm_eval.task.dataset import DataSource
 from mm_eval.task.docs import Docs, FileState, picture_files, sample_files
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.layout import Layout, Turn, context_of, written_context
+from mm_eval.task.media import Places
 from mm_eval.task.of_config import docs_of_split, example_pool
 from mm_eval.task.question import Question, question_of, text_of
 from mm_eval.task.requests import needs_bare_choices, requests_of
-from mm_eval.task.visuals import PictureCache, PictureLoader, Seen, digests_of, messages_of, visuals_of
+from mm_eval.task.visuals import PictureCache, PictureLoader, Seen, Visual, decoded, looked_at, messages_of, visuals_of
 from mm_eval.types import Context, Doc, Instance, Message, RequestType
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 EVALUATION_SPLITS = ("test_split", "validation_split")
 
@@ -144,7 +142,7 @@ class Task:
         written = self._written_messages(doc_id, style, where, whole)
         turns = self._picture_loaders(doc_id, examples, style, where, whole)
 
-        digests, pixels, error = digests_of(turns if turn_pictures is None else [], where, self.seen)
+        digests, pixels, frames, error = looked_at(turns if turn_pictures is None else [], where, self.seen)
         counts = [len(turn) for turn in digests] if turn_pictures is None else list(turn_pictures(doc_id) or ())
         counts += [0] * (len(examples) + 1 - len(counts))  # 0 where unknown
 
@@ -165,7 +163,11 @@ class Task:
             "doc_id": doc_id,
             "doc": doc,
             "target": question.target,
-            "images": (lambda: [picture for load in turns for picture in load()]) if any(counts) or error else None,
+            "images": (
+                (lambda: [picture for load in turns for picture in decoded(load(), self._cache, self.seen)])
+                if any(counts) or error
+                else None
+            ),
             "image_digests": tuple(digest for turn in digests for digest in turn),
             "pixels": pixels,
             "error": error,
@@ -173,6 +175,8 @@ class Task:
         for instance in requests_of(config, question, contexts, shared, self._bare_choices):
             instance.metadata["turn_pictures"] = counts
             instance.metadata["choices"] = question.choices
+            if frames and instance.images is not None:
+                instance.metadata["frames"] = frames
             yield instance
 
     @cached_property
@@ -199,7 +203,7 @@ class Task:
                 where=self.config.where("doc_to_messages"),
                 hint="Use --num_fewshot 0 or --apply_chat_template false.",
             )
-        messages, pictures = messages_of(self.config.doc_to_messages, whole(), style.block, where)
+        messages, pictures = messages_of(self.config.doc_to_messages, whole(), style.block, where, self.docs.places)
         self._cache.get((style.block.cache_key, doc_id), lambda: pictures)
         return messages
 
@@ -212,11 +216,11 @@ class Task:
             return []
         example_visual = self.config.fewshot_config.get("doc_to_visual") or visual
 
-        def of_example(example: Example) -> list[Image]:
-            return visuals_of(example_visual, example.full(), block, where, self.docs.picture)
+        def of_example(example: Example) -> list[Visual]:
+            return visuals_of(example_visual, example.full(), block, where, self.docs.places)
 
-        def of_question() -> list[Image]:
-            return self.pictures(whole(), style, where, self.docs.picture)
+        def of_question() -> list[Visual]:
+            return self.pictures(whole(), style, where, self.docs.places)
 
         def cached(load: PictureLoader, *key: object) -> PictureLoader:
             return lambda: self._cache.get((block.cache_key, *key), load)
@@ -224,14 +228,12 @@ class Task:
         shots = [cached(partial(of_example, example), "example", example.index) for example in examples]
         return [*shots, cached(of_question, doc_id)]
 
-    def pictures(
-        self, doc: Doc, style: PromptStyle, where: str, open_file: Callable[[str, str], Image] | None = None
-    ) -> list[Image]:
-        """The pictures of the question of a whole doc, in order. open_file: opens a picture file that a column names."""
+    def pictures(self, doc: Doc, style: PromptStyle, where: str, places: Places | None = None) -> list[Visual]:
+        """The pictures and videos of the question of a whole doc, in order. places: where the files are that it names."""
         if self.writes_messages(style):
-            return messages_of(self.config.doc_to_messages, doc, style.block, where)[1]
+            return messages_of(self.config.doc_to_messages, doc, style.block, where, places)[1]
         visual = self.config.doc_to_visual
-        return [] if visual is None else visuals_of(visual, doc, style.block, where, open_file)
+        return [] if visual is None else visuals_of(visual, doc, style.block, where, places)
 
     def groups(self, doc_ids: Sequence[int]) -> dict[int, object]:
         """{doc id: key of the docs to request together}: its `cluster_key`, else its picture files, else the doc itself."""

@@ -6,24 +6,29 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mm_eval.errors import DataError, MMEvalError
 from mm_eval.task.blocks import PromptBlock, call
-from mm_eval.task.decode import PixelCount, decoding
-from mm_eval.task.media import picture_digest, to_pictures
+from mm_eval.task.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, open_picture
+from mm_eval.task.media import Places, picture_digest, to_pictures
 from mm_eval.task.question import require_column
+from mm_eval.task.video.frames import SUFFIXES, Frames, frames_of
 from mm_eval.types import Doc, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+Visual: TypeAlias = "Image | Frames"
+"""What a question shows: a decoded picture, or the frames of a video, which are decoded when the question is asked."""
 
 MOST_BYTES = 2 * 2**30
 """The most bytes of pixels in a cache: three windows of 512 docs with a picture of 640 x 480."""
 REMEMBERED = 4096
 """The dropped pictures that a cache remembers, to notice that it is too small."""
 
-PictureLoader: TypeAlias = "Callable[[], list[Image]]"
+PictureLoader: TypeAlias = "Callable[[], list[Visual]]"
 Seen: TypeAlias = "Callable[[str, Image], None]"
 
 ROLES = ("system", "user", "assistant")
@@ -34,41 +39,107 @@ def visuals_of(
     doc: Doc,
     block: PromptBlock,
     where: str,
-    open_file: Callable[[str, str], Image] | None = None,
-) -> list[Image]:
-    """The pictures of a whole doc, RGB: of one column, of several columns in their order, or what the task's function returns.
+    places: Places | None = None,
+) -> list[Visual]:
+    """What a whole doc shows: pictures (RGB) and videos of one column, of several columns in order, or of the task's function.
 
-    open_file: opens the picture file that a column names; called with its name and `where`.
-    Errors: DataError if the column is missing, the function fails, or a picture can't be decoded.
+    places: where the files are that a column names, and videos with a relative path.
+    Errors: DataError if the column is missing, the function fails, or a picture can't be decoded or a video can't be read.
     """
     if isinstance(doc_to_visual, list):
-        return [picture for column in doc_to_visual for picture in visuals_of(column, doc, block, where, open_file)]
+        return [visual for column in doc_to_visual for visual in visuals_of(column, doc, block, where, places)]
     if callable(doc_to_visual):
-        return to_pictures(_returned("doc_to_visual", doc_to_visual, doc, block, where), where)
+        return to_visuals(_returned("doc_to_visual", doc_to_visual, doc, block, where), block, where, places)
     found = require_column(doc, doc_to_visual, "doc_to_visual", where)
     names = [found] if isinstance(found, str) else found
-    if open_file and isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names):
+    if places and isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names):
         found, count = [], PixelCount()
         for name in names:
-            found.append(open_file(name, where))
             with decoding(where):
-                count.add(found[-1])
-    return to_pictures(found, where)
+                if name.lower().endswith(SUFFIXES) and "://" not in name:
+                    found.append(str(places.find(name)))
+                else:
+                    found.append(open_picture(places.read(name)))
+                    count.add(found[-1])
+    return to_visuals(found, block, where, places)
+
+
+def to_visuals(
+    found: Any, block: PromptBlock, where: str, places: Places | None = None, what: str = "doc_to_visual"
+) -> list[Visual]:
+    """Pictures, and the frames of videos, from what a task's function returned: a picture, Video or path, or a list of them.
+
+    what: the function's key, for errors. Errors: DataError as `to_pictures` and `frames_of`.
+    """
+    items = found if isinstance(found, Sequence) and not isinstance(found, str) else [found]
+    try:
+        videos = {n: each for n, item in enumerate(items) if (each := frames_of(item, block.video, places or Places()))}
+    except DataError as error:
+        raise error.located(where) from error
+    if not videos:
+        return list(to_pictures(found, where, what))
+    pictures = iter(to_pictures([item for n, item in enumerate(items) if n not in videos], where, what))
+    visuals = [videos[n] if n in videos else next(pictures) for n in range(len(items))]
+    if (pixels := sum(map(_pixels, visuals))) > MOST_PIXELS_OF_A_DOC:
+        much = f"the frames of this doc have {pixels:,} pixels; the limit is {MOST_PIXELS_OF_A_DOC:,}."
+        raise DataError(much, where=where, hint="Make them smaller, for example with --video frames=32,size=448.")
+    return visuals
+
+
+def decoded(visuals: Sequence[Visual], cache: PictureCache, seen: Seen | None = None) -> list[Image]:
+    """The pictures, with each video's frames in its place. The last frames are kept in the cache.
+
+    seen: called with the digest and the pixels of each frame that is decoded.
+    """
+
+    def of_video(frames: Frames) -> list[Visual]:
+        pictures = frames.pictures()
+        if seen is not None:
+            for digest, picture in zip(frames.digests, pictures, strict=True):
+                seen(digest, picture)
+        return list(pictures)
+
+    shown: list[Image] = []
+    for visual in visuals:
+        found = cache.get(visual.digests, partial(of_video, visual)) if isinstance(visual, Frames) else [visual]
+        shown += [each for each in found if not isinstance(each, Frames)]
+    return shown
+
+
+def _pixels(visual: Visual) -> int:
+    return visual.pixels if isinstance(visual, Frames) else visual.width * visual.height
 
 
 def messages_of(
-    doc_to_messages: Callable[..., Any], doc: Doc, block: PromptBlock, where: str
-) -> tuple[list[Message], list[Image]]:
-    """(the turns that a task's function writes for a whole doc, their pictures in order).
+    doc_to_messages: Callable[..., Any], doc: Doc, block: PromptBlock, where: str, places: Places | None = None
+) -> tuple[list[Message], list[Visual]]:
+    """(the turns that a task's function writes for a whole doc, their pictures and videos in order).
 
     The function returns `[{"role": "user", "content": [{"type": "image", "url": picture}, {"type": "text", "text": "..."}]}]`.
-    Errors: DataError if it fails or returns another kind of turn or part, such as video or audio.
+    A part {"type": "video", "url": a path or a Video} becomes a place for each of its frames.
+    Errors: DataError if it fails or returns another kind of turn or part, such as audio.
     """
     turns = _returned("doc_to_messages", doc_to_messages, doc, block, where)
     if not isinstance(turns, list) or not turns:
         raise DataError(f"doc_to_messages gave {turns!r:.80}; expected a list of turns.", where=where)
-    pictures: list[Image] = []
-    return [_turn(turn, pictures, where) for turn in turns], pictures
+    visuals: list[Visual] = []
+
+    def shown(part: Any, kind: str) -> list[dict[str, Any]]:
+        """The places of what a part of a turn shows, which is appended to `visuals`."""
+        item = part["url"] if "url" in part else part[kind]
+        if kind == "image":
+            found: list[Visual] = [*to_pictures([item], where, "doc_to_messages")]
+        else:
+            found = to_visuals([item], block, where, places, "doc_to_messages")
+            if not isinstance(found[0], Frames):
+                what = (
+                    f"doc_to_messages gave a part of type video with {type(item).__name__}; expected a Video or a path."
+                )
+                raise DataError(what, where=where)
+        visuals.extend(found)
+        return [{"type": "image"} for each in found for _ in (each.ticks if isinstance(each, Frames) else [each])]
+
+    return [_turn(turn, shown, where) for turn in turns], visuals
 
 
 def _returned(name: str, function: Callable[..., Any], doc: Doc, block: PromptBlock, where: str) -> Any:
@@ -92,48 +163,65 @@ def _undecoded(doc: Doc) -> str:
     return f"Pictures stand there as bytes ({said}): give the columns the type of pictures, cast_column(NAME, datasets.Image())."
 
 
-def _turn(turn: Any, pictures: list[Image], where: str) -> Message:
+def _turn(turn: Any, shown: Callable[[Any, str], list[dict[str, Any]]], where: str) -> Message:
     if not isinstance(turn, Mapping) or turn.get("role") not in ROLES or not isinstance(turn.get("content"), list):
         raise DataError(
             f"doc_to_messages gave the turn {turn!r:.80}.",
             where=where,
             hint=f"A turn has a `role` ({', '.join(ROLES)}) and `content`, a list of parts.",
         )
-    return {"role": turn["role"], "content": [_part(part, pictures, where) for part in turn["content"]]}
+    return {"role": turn["role"], "content": [each for part in turn["content"] for each in _part(part, shown, where)]}
 
 
-def _part(part: Any, pictures: list[Image], where: str) -> dict[str, Any]:
-    """A part of a turn. A picture is appended to `pictures` and leaves its place."""
+def _part(part: Any, shown: Callable[[Any, str], list[dict[str, Any]]], where: str) -> list[dict[str, Any]]:
+    """A part of a turn: its text, or the places of what it shows. shown: takes the part and its type."""
     kind = part.get("type") if isinstance(part, Mapping) else None
     if kind == "text" and isinstance(part.get("text"), str):
-        return {"type": "text", "text": part["text"]}
-    if kind == "image" and "url" in part:
-        pictures += to_pictures([part["url"]], where, "doc_to_messages")
-        return {"type": "image"}
-    raise DataError(f"doc_to_messages gave a part that is neither text nor picture: {part!r:.80}.", where=where)
+        return [{"type": "text", "text": part["text"]}]
+    if kind == "image" and "url" in part or kind == "video" and ("url" in part or "video" in part):
+        return shown(part, kind)
+    if kind == "audio":
+        raise DataError("doc_to_messages gave sound, which is not supported.", where=where)
+    raise DataError(
+        f"doc_to_messages gave a part that is neither text nor picture nor video: {part!r:.80}.", where=where
+    )
 
 
-def digests_of(
-    loaders: Sequence[PictureLoader], where: str, seen: Seen | None = None
-) -> tuple[list[list[str]], int, MMEvalError | None]:
-    """(picture digests of each turn, pixels of all pictures, the error if one can't be decoded).
+class Looked(NamedTuple):
+    """What the turns of a prompt show.
 
-    seen: called with the digest and the pixels of each picture.
+    digests: of each turn's pictures and frames. pixels: of all. frames: {number of a picture in the prompt: which frame it is}.
+    error: why one can't be shown; None if all can.
     """
-    digests: list[list[str]] = []
+
+    digests: list[list[str]]
+    pixels: int
+    frames: dict[int, str]
+    error: MMEvalError | None = None
+
+
+def looked_at(loaders: Sequence[PictureLoader], where: str, seen: Seen | None = None) -> Looked:
+    """The identities of what is shown. Videos are not decoded. seen: called with the digest and the pixels of each picture."""
+    found = Looked([], 0, {})
     pixels = 0
     try:
         for load in loaders:
-            pictures = load()
-            with decoding(where):
-                digests.append([picture_digest(picture) for picture in pictures])
-            pixels += sum(picture.width * picture.height for picture in pictures)
-            if seen is not None:
-                for digest, picture in zip(digests[-1], pictures, strict=True):
-                    seen(digest, picture)
+            found.digests.append([])
+            for visual in load():
+                if isinstance(visual, Frames):
+                    place = sum(map(len, found.digests))
+                    found.frames.update(enumerate(visual.labels(), place))
+                    found.digests[-1].extend(visual.digests)
+                else:
+                    with decoding(where):
+                        digest = picture_digest(visual)
+                    found.digests[-1].append(digest)
+                    if seen is not None:
+                        seen(digest, visual)
+                pixels += _pixels(visual)
     except DataError as error:
-        return [], pixels, error.located(where)
-    return digests, pixels, None
+        return Looked([], pixels, {}, error.located(where))
+    return found._replace(pixels=pixels)
 
 
 class PictureCache:
@@ -146,11 +234,11 @@ class PictureCache:
     def __init__(self, max_bytes: int = 64 * 2**20, most_bytes: int | None = None) -> None:
         self._max_bytes, self._bytes = max_bytes, 0
         self._most_bytes = most_bytes or max(max_bytes, min(MOST_BYTES, _memory() // 8))
-        self._pictures: OrderedDict[object, list[Image]] = OrderedDict()
+        self._pictures: OrderedDict[object, list[Visual]] = OrderedDict()
         self._dropped: OrderedDict[object, None] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: object, load: Callable[[], list[Image]]) -> list[Image]:
+    def get(self, key: object, load: PictureLoader) -> list[Visual]:
         """The pictures under a key, loaded if they are not cached. An error of `load` is not cached."""
         with self._lock:
             if key in self._dropped:
@@ -176,8 +264,9 @@ class PictureCache:
         return pictures
 
 
-def _size(pictures: list[Image]) -> int:
-    return sum(4 * picture.width * picture.height for picture in pictures)
+def _size(visuals: list[Visual]) -> int:
+    """Bytes in memory: frames of a video are not decoded yet."""
+    return sum(4 * visual.width * visual.height for visual in visuals if not isinstance(visual, Frames))
 
 
 def _memory() -> int:

@@ -98,5 +98,5 @@ def test_only_files_that_were_touched_are_read_again(tmp_path: Path, monkeypatch
     read, whole = list[str](), Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path.name) or whole(path))
     now = picture_files(docs, [0, 1, 2], known)
-    assert read == ["b.png", "c.png"] and now["a.png"] == known["a.png"]
+    assert sorted(read) == ["b.png", "c.png"] and now["a.png"] == known["a.png"]
     assert now["b.png"].digest != known["b.png"].digest and now["c.png"].digest == known["c.png"].digest

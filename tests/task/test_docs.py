@@ -61,5 +61,5 @@ def test_what_lmms_eval_says_about_downloading_decides_no_row(tmp_path: Path) ->
             "create_link": True, "video": False, "token": True}  # fmt: skip
     source = DataSource(data_root=tmp_path)
     assert len(load_docs("someone/data", None, "test", source, where="here", kwargs=said)) == 2
-    with pytest.raises(ConfigError, match="here: dataset_kwargs requests video"):
+    with pytest.raises(ConfigError, match="here: dataset_kwargs requests videos"):
         load_docs("someone/data", None, "test", source, where="here", kwargs={"video": True})

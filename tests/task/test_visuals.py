@@ -105,7 +105,12 @@ def test_scoring_makes_the_same_context_again(root: Path) -> None:
         ([], "expected a list of turns"),
         ([{"role": "tool", "content": [TEXT]}], "A turn has a `role`"),
         ([{"role": "user", "content": "t"}], "and `content`, a list of parts"),
-        ([{"role": "user", "content": [{"type": "video", "url": "a.mp4"}]}], "neither text nor picture: .*a.mp4"),
+        (
+            [{"role": "user", "content": [{"type": "tool", "url": "a.mp4"}]}],
+            "neither text nor picture nor video: .*a.mp4",
+        ),
+        ([{"role": "user", "content": [{"type": "audio", "url": "a.wav"}]}], "gave sound, which is not supported"),
+        ([{"role": "user", "content": [{"type": "video", "url": "a.mp4"}]}], "there is no video file .a.mp4. below"),
         (
             [{"role": "user", "content": [{"type": "image", "url": "a.png"}]}],
             "doc_to_messages gave str; expected a picture",

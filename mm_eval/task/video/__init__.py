@@ -1,0 +1,1 @@
+"""Videos: which frames a rule chooses, and those frames, exact or an error."""

@@ -1,0 +1,176 @@
+"""The frames that a rule chooses of a video: their identity from the file's bytes, their pixels only when they are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.errors import DataError
+from mm_eval.task.media import Places
+from mm_eval.task.video.reader import FrameIndex, frames_at, index_of
+from mm_eval.task.video.rule import FrameRule
+from mm_eval.types import FRAME_MARK, Video
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+AUDIO = (".mp3", ".wav", ".flac", ".ogg", ".opus", ".m4a", ".aac")
+SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".ts", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp", ".ogv")
+"""A column's text that ends with one of these names a video and not a picture."""
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The chosen frames of one video, not decoded.
+
+    stamp: of the file when it was read. digests, numbers, times (seconds after the first frame of the file), ticks and keys
+    (see `frames_at`): of each frame. width, height: of the largest possible shown frame. size: as in FrameRule.
+    """
+
+    path: str
+    stamp: tuple[int, ...]
+    digests: tuple[str, ...]
+    numbers: tuple[int, ...]
+    times: tuple[float, ...]
+    ticks: tuple[int, ...]
+    keys: tuple[int, ...]
+    width: int
+    height: int
+    size: int | None
+
+    @property
+    def pixels(self) -> int:
+        return len(self.ticks) * self.width * self.height
+
+    def pictures(self) -> list[Image]:
+        """Decodes the frames. DataError if one can't be decoded, or the file has changed since its times were read."""
+        if _stamp(self.path) != self.stamp:
+            raise DataError(f"the video {os.path.basename(self.path)!r} has changed during the run.")
+        return [_fitted(picture, self.size) for picture in frames_at(self.path, self.ticks, self.keys)]
+
+    def labels(self) -> list[str]:
+        """A description of each frame: its number, its time and its file."""
+        name = os.path.basename(self.path)
+        return [f"frame {n} at {s:.3f} s of {name}" for n, s in zip(self.numbers, self.times, strict=True)]
+
+
+def frames_of(item: Any, rule: FrameRule, places: Places) -> Frames | None:
+    """The frames of what a task's function returned: a Video or a path. None if the item is neither.
+
+    A relative path is looked for below the data's folders; an absolute one is the function's own.
+    Errors: DataError if the file can't be read as a video, and for sound.
+    """
+    if isinstance(item, Mapping) and "sampling_rate" in item:
+        raise DataError("there is sound in the question, which is not supported.", hint=NO_SOUND)
+    if isinstance(item, (str, os.PathLike)):
+        item = Video(item)
+    if not isinstance(item, Video):
+        return None
+    name = os.fspath(item.path)
+    if not isinstance(name, str) or "://" in name or "\0" in name:
+        raise DataError(f"the video {name[:200]!r} is not the name of a file; a video is read from a file.")
+    if name.lower().endswith(AUDIO):
+        raise DataError(f"{name[-200:]!r} is sound, which is not supported.", hint=NO_SOUND)
+    path = name if os.path.isabs(name) else _found(name, places)
+    if not os.path.isfile(path):
+        raise DataError(f"there is no video file {name[-200:]!r}.")
+    for edge in (item.start, item.end):
+        if edge is not None and not (isinstance(edge, (int, float)) and edge >= 0):
+            raise DataError(
+                f"the video {name[-200:]!r} begins or ends at {edge!r}, which is no number of seconds from 0."
+            )
+    try:
+        return _chosen(path, _stamp(path), item.start, item.end, rule)
+    except OSError as error:
+        raise DataError(f"the video {name[-200:]!r} can't be read: {error.strerror or error}.") from error
+
+
+NO_SOUND = "Leave the sound out; mm-eval shows text, pictures and the frames of videos."
+
+
+def _found(name: str, places: Places) -> str:
+    try:
+        return str(places.find(name))
+    except DataError as error:
+        raise DataError(f"there is no video file {name[-200:]!r} below the data's folder.") from error
+
+
+@lru_cache(maxsize=4096)
+def _chosen(path: str, stamp: tuple[int, ...], start: float | None, end: float | None, rule: FrameRule) -> Frames:
+    index, digest = _index(path, stamp), _digest(path, stamp)
+    first, last = _range(index, start, end)
+    if first >= last:
+        length = f"{index.seconds(len(index.ticks) - 1):.3f} s"
+        raise DataError(
+            f"{os.path.basename(path)!r} has no frame from {start} to {end} s; its last one is at {length}."
+        )
+    total = last - first
+    span = index.seconds(last - 1) - index.seconds(first)
+    seconds = span * total / (total - 1) if total > 1 else 0.0  # the last frame is shown as long as the mean one
+    numbers = [first + place for place in rule.places(total, seconds)]
+    ticks = [index.ticks[number] for number in numbers]
+    width, height = _smaller(index.width, index.height, rule.size)
+    return Frames(
+        path,
+        stamp,
+        tuple(_frame_digest(digest, tick, rule.size) for tick in ticks),
+        tuple(numbers),
+        tuple(map(index.seconds, numbers)),
+        tuple(ticks),
+        tuple(map(index.key_of, ticks)),
+        width,
+        height,
+        rule.size,
+    )
+
+
+def _range(index: FrameIndex, start: float | None, end: float | None) -> tuple[int, int]:
+    """The numbers of the first frame of a part and of the one after its last. A frame at `start` or at `end` belongs to it."""
+
+    def ticks(seconds: float) -> float:
+        return index.ticks[0] + seconds / float(index.tick)
+
+    small = 1e-6  # of a tick: 0.1 s is 0.1 s, whatever a float makes of it
+    first = 0 if start is None else bisect_left(index.ticks, ticks(start) - small)
+    return first, len(index.ticks) if end is None else bisect_right(index.ticks, ticks(end) + small)
+
+
+def _frame_digest(of_file: str, tick: int, size: int | None) -> str:
+    """The identity of a frame. It begins with FRAME_MARK, so that a record tells frames from pictures."""
+    text = f"{of_file} {tick} {size}"
+    return FRAME_MARK + hashlib.sha256(text.encode()).hexdigest()[len(FRAME_MARK) :]
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    about = os.stat(path)
+    return about.st_ino, about.st_size, about.st_mtime_ns
+
+
+@lru_cache(maxsize=8)
+def _index(path: str, stamp: tuple[int, ...]) -> FrameIndex:
+    return index_of(path)
+
+
+@lru_cache(maxsize=4096)
+def _digest(path: str, stamp: tuple[int, ...]) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _smaller(width: int, height: int, size: int | None) -> tuple[int, int]:
+    longest = max(width, height)
+    if size is None or longest <= size:
+        return width, height
+    return max(1, round(width * size / longest)), max(1, round(height * size / longest))
+
+
+def _fitted(picture: Image, size: int | None) -> Image:
+    from PIL.Image import Resampling
+
+    fitting = _smaller(picture.width, picture.height, size)
+    return picture if fitting == picture.size else picture.resize(fitting, Resampling.BICUBIC)
