@@ -31,6 +31,9 @@ def show_judge(args: argparse.Namespace, prepared: Prepared) -> None:
         style = prepared.styles[name]
         first = next(iter(task.instances([args.doc], style, lambda doc_id: None)))
         answer = gold_answer(task, style, first) if args.answer is None else args.answer
+        if args.answer is not None and not answer.strip():
+            what = "an empty answer is not sent to a judge: the task states its verdict."
+            raise ConfigError(what, where="--answer")
         if not answer:
             raise ConfigError(f"no gold answer is known for doc {args.doc} of {name}.", hint="Give one with --answer.")
         say(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from mm_eval.engine.ask import Asker, Outcome, StopSignal, model_boundary
@@ -17,10 +17,11 @@ from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import Model
 from mm_eval.engine.order import by_cost
 from mm_eval.engine.progress import Progress
-from mm_eval.errors import MMEvalError
+from mm_eval.errors import JudgeError, MMEvalError
 from mm_eval.judging.code import verdicts_of
 from mm_eval.judging.judges import Judge
 from mm_eval.judging.preflight import budget_check
+from mm_eval.judging.verdicts import ASTRAY, PURE, is_astray
 from mm_eval.prepare import OpenedTasks
 from mm_eval.request import failure_limit
 from mm_eval.scorers.judged import is_unread
@@ -90,6 +91,8 @@ class JudgePass:
     model: Model
     state: JournalState
     doc_ids: Mapping[str, list[int]]
+    replies: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    """{(task, doc, repeat): the replies that were read when a question was last owed}."""
 
     @property
     def total(self) -> int:
@@ -104,6 +107,7 @@ class JudgePass:
         """Asks until nothing is owed. Replies that stay unreadable count as failed requests."""
         tried: set[Slot] = set()
         unread: set[Slot] = set()
+        self.replies = {}
         asked = -1
         while not asker.halted and asked != len(tried):
             asked, owed = len(tried), self.owed(tried, unread, asker.outcome)
@@ -127,6 +131,8 @@ class JudgePass:
                     chain = verdicts.chain(doc_id, doc, str(answer.output) if answer else "", repeat)
                     if chain.owed is not None:
                         if chain.owed.slot not in tried:
+                            if is_astray(chain, self.replies, (name, doc_id, repeat)):
+                                raise JudgeError(ASTRAY, where=f"{task.path} doc {doc_id}", hint=PURE)
                             tried.add(chain.owed.slot)
                             yield chain.owed
                     elif chain.unreadable in tried and chain.unreadable not in unread:

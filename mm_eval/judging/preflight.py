@@ -21,7 +21,7 @@ from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.judging.code import verdicts_of
 from mm_eval.judging.estimate import Estimate, estimate, gold_answer
 from mm_eval.judging.judges import EXEMPT, Judge
-from mm_eval.judging.verdicts import Chain, Verdicts
+from mm_eval.judging.verdicts import ASTRAY, PURE, Chain, Verdicts, is_astray
 from mm_eval.prepare import OpenedTasks
 from mm_eval.scorers.judged import Judged, with_judges
 from mm_eval.scorers.of_task import scorers_of
@@ -183,9 +183,14 @@ def _try(
 def _ask(trials: Sequence[_Trial], asker: Asker) -> None:
     """Asks what the trials owe, each question once, until nothing new is owed."""
     asked: set[Slot] = set()
+    replies: dict[tuple[str, str], int] = {}
     while not asker.halted:
-        chains = [trial.chain(answer) for trial in trials for answer in (trial.gold, EMPTY)]
-        owed = [chain.owed for chain in chains if chain.owed is not None and chain.owed.slot not in asked]
+        chains = [((trial.name, answer), trial.chain(answer)) for trial in trials for answer in (trial.gold, EMPTY)]
+        new = [(key, chain) for key, chain in chains if chain.owed is not None and chain.owed.slot not in asked]
+        for key, chain in new:
+            if is_astray(chain, replies, key):
+                raise ConfigError(ASTRAY, where=key[0], hint=PURE)
+        owed = [chain.owed for _, chain in new if chain.owed is not None]
         if not owed:
             break
         asked |= {instance.slot for instance in owed}

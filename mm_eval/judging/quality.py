@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +22,7 @@ from mm_eval.engine.progress import Progress
 from mm_eval.errors import ConfigError
 from mm_eval.judging.judges import EXEMPT, Judge, for_scoring
 from mm_eval.judging.prompts import judge_instance
-from mm_eval.judging.verdicts import Chain, Verdicts, read_reply, shown_answer
+from mm_eval.judging.verdicts import ASTRAY, PURE, Chain, Verdicts, is_astray, read_reply, shown_answer
 from mm_eval.metrics.intervals import share_interval
 from mm_eval.metrics.paired import right_or_wrong
 from mm_eval.prepare import OpenedTasks, prepare_from_spec
@@ -31,7 +31,7 @@ from mm_eval.runs.gold import gold_texts
 from mm_eval.runs.judge_quality import Finding, position
 from mm_eval.scorers.score_task import TaskScoring
 from mm_eval.task.task import Task
-from mm_eval.types import Answer, Slot
+from mm_eval.types import Answer, Instance, Slot
 
 KNOWS_NOTHING = "I don't know."
 GOLD, EMPTY, NOTHING, OTHER, PAIR = "gold", "empty", "nothing", "other", "pair"
@@ -144,7 +144,7 @@ def _ask(
     with closing(model):
         asker = Asker(model, journal, state, stop, progress.tick, None, None, quality.outcome)
         while not asker.halted:
-            owed = [instance for trial in trials for instance in trial.owed() if instance.slot not in asked]
+            owed = [instance for trial in trials for instance in trial.owed(asked)]
             if not owed:
                 break
             asked |= {instance.slot for instance in owed}
@@ -196,6 +196,7 @@ class _Trial:
     verdicts: Verdicts
     state: JournalState
     probes: list[Probe]
+    replies: dict[tuple[int, int], int] = field(default_factory=dict)
     unanswered: int = 0
 
     @property
@@ -221,9 +222,15 @@ class _Trial:
         value, why = read_reply(self.verdicts.config, step, str(found.output), doc, last=True, swapped=True)
         return Chain(value, unreadable=instance.slot if why else None)
 
-    def owed(self) -> Iterator[Any]:
-        for probe in self.probes:
-            yield from (chain.owed for chain in self.chains(probe) if chain.owed is not None)
+    def owed(self, asked: Set[Slot]) -> Iterator[Instance]:
+        """The next question of each probe that was not asked yet."""
+        for number, probe in enumerate(self.probes):
+            for of_probe, chain in enumerate(self.chains(probe)):
+                if chain.owed is None or chain.owed.slot in asked:
+                    continue
+                if is_astray(chain, self.replies, (number, of_probe)):
+                    raise ConfigError(ASTRAY, where=self.name, hint=PURE)
+                yield chain.owed
 
     def findings(self) -> Iterator[Finding]:
         for kind, check in CHECKS.items():

@@ -46,6 +46,20 @@ class Chain:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
 
+def is_astray(chain: Chain, asked: dict[Any, int], key: Any) -> bool:
+    """Whether a question is owed although the one before it brought no reply forward: the prompt changes with each call.
+
+    Asking on would never end. asked: {key: replies that were read when a question was last owed}; gets the new count.
+    """
+    replies = sum(int(row["attempts"]) for row in chain.rows)
+    before, asked[key] = asked.get(key, -1), replies
+    return replies <= before
+
+
+ASTRAY = "the judge's prompt is another one each time it is written, so no reply belongs to it."
+PURE = "It must depend on the doc and the answer alone: no time, no random numbers, no set in its own order."
+
+
 @dataclass
 class Verdicts:
     """The verdicts of one judge on one task.

@@ -220,3 +220,15 @@ def test_validate_writes_prompts_and_reads_the_examples(judged) -> None:
     judged.write(ROWS, ["x"] * 4, utils=UTILS.replace("doc['q']", "doc['nothing']"))
     ran = judged.command("validate", "graded", "--include_path", judged.folder)
     assert ran.code == 2 and "the judge's prompt failed: KeyError" in ran.out
+
+
+@pytest.mark.parametrize("preflight", [False, True])
+def test_a_prompt_that_changes_with_each_call_is_not_asked_for_ever(judged, server, preflight: bool) -> None:
+    changing = UTILS.replace("import re", "import re, itertools\n\nCALLS = itertools.count()")
+    judged.write(ROWS, ["x"] * 4, utils=changing.replace('return f"', 'return f"{next(CALLS)} '))
+    ran = judged.with_server(server, preflight=preflight)
+    assert ran.code == (2 if preflight else 3) and sum(server.asked.values()) <= 4
+    assert "the judge's prompt is another one each time it is written" in ran.out + ran.err
+    if not preflight:
+        checked = judged.command("judge", ran.folder)
+        assert "is another one each time" in checked.out + checked.err and sum(server.asked.values()) < 40
