@@ -10,7 +10,8 @@ from pathlib import Path
 
 SCRIPT = Path(__file__).with_name("slow_model.py")
 TASKS = ("--tasks", "mme,seedbench", "--model", "slow", "--sample", "--limit", "60")
-IN_FLIGHT = 4
+IN_FLIGHT = 16
+"""Answers that a slow disk may still be writing when the process is killed."""
 REQUESTS = 120
 
 
