@@ -75,6 +75,7 @@ def test_at_chance_with_shuffled_pictures(figures: Any) -> None:
         assert figure["low"] < CHANCE[row] * 1.05, (task, row)
 
 
+@pytest.mark.slow  # the whole sample under every prompt
 def test_prompts_tells_that_the_own_prompt_is_better(folder: Path, tmp_path: Path) -> None:
     words = ["prompts", "--tasks", "mme,seedbench", "--model", folder.name, "--keys", "default,qwen_vl"]
     assert main([*words, "--output_path", str(tmp_path)]) == 0
