@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.request import RunRequest, as_command
+from mm_eval.command_line import as_command
+from mm_eval.request import RunRequest
 from mm_eval.runs.answer_forms import Answered, form_of, script
 from mm_eval.runs.diagnose import SHOWN, diagnose
 from mm_eval.runs.picks import picked
