@@ -150,7 +150,9 @@ class Runtime:
         for name in names:
             batch[name] = on_device(self.model, joined([p.tensors[name] for p in pictures if name in p.tensors]))
         if self.features is not None and pictures:
-            batch["mm_encoder_outputs"] = {"image": side_by_side(self.features.of(pictures))}
+            kinds = {"image": [p for p in pictures if not p.is_video], "video": [p for p in pictures if p.is_video]}
+            encoded = {kind: side_by_side(self.features.of(some)) for kind, some in kinds.items() if some}
+            batch["mm_encoder_outputs"] = encoded
         return batch
 
     def answered(

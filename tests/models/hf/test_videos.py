@@ -1,0 +1,148 @@
+"""A family's own video input: its tensors and text, each answer as by a whole forward, order and times matter, work done once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mm_eval.errors import ConfigError, ModelError
+from mm_eval.types import FRAME_MARK, Clip, Instance
+from tests.models.questions import instance, outputs, picture
+
+Adapter = Callable[..., Any]
+QUICK = ("llava_onevision", "qwen2_5_vl", "qwen3_vl", "internvl")
+KINDS = [
+    kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow)
+    for kind in (*QUICK, "llava_next_video", "qwen2_vl", "qwen3_vl_moe", "smolvlm", "video_llama_3")
+]
+TIMES = (0.0, 0.4, 0.9, 1.0, 3.04, 4.4)
+QUESTIONS = ("What is shown?", "Is there a person in the photo?", "Which color?")
+STEPS = {"max_new_tokens": 4, "min_new_tokens": 4}
+
+
+def tiny(adapter: Adapter, kind: str, **options: Any) -> Any:
+    """An adapter with small frames, where the family has limits for them."""
+    fixed = kind in ("llava_onevision", "llava_next_video", "internvl", "smolvlm")
+    return adapter(kind, **({} if fixed else {"video_min_pixels": 800, "video_max_pixels": 30_000}), **options)
+
+
+@pytest.fixture(autouse=True)
+def _numbers_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SmolVLM's processor writes the number of frames with a package that is not installed here."""
+    import transformers.models.smolvlm.processing_smolvlm as smolvlm
+
+    monkeypatch.setattr(smolvlm, "num2words", lambda number: {6: "six", 3: "three"}[number])
+
+
+def asked(
+    text: str,
+    seed: int = 0,
+    times: Sequence[float] = TIMES,
+    order: int = 1,
+    size: tuple[int, int] = (70, 42),
+    **fields: Any,
+) -> Instance:
+    """A question on a video of coloured blocks. order: -1 shows the frames in reverse at the same times."""
+    frames = [picture(*size, 100 * seed + n) for n in range(len(times))][::order]
+    name = f"{seed} {order} {size}"
+    digests = tuple(FRAME_MARK + hashlib.sha256(f"{name} {time}".encode()).hexdigest() for time in times)
+    clip = Clip(0, tuple(times), tuple(range(len(times))), 100, 5.0, 20.0, "/videos/a.mp4", rule="frames=6,ends")
+    return instance(text, frames, image_digests=digests, videos=(clip,), **fields)
+
+
+def by_hand(model: Any, row: Instance) -> float:
+    """The log-likelihood of a continuation by transformers' own forward on the prompt's ids and tensors, positions and all."""
+    import torch
+
+    prompt = model.writer.write(row)
+    scored = model.writer.tokenizer(row.continuation, add_special_tokens=False)["input_ids"]
+    inputs: dict[str, Any] = {"input_ids": torch.tensor([prompt.ids + scored])}
+    inputs |= {name: torch.tensor([values + [0] * len(scored)]) for name, values in prompt.types.items()}
+    for shown in prompt.pictures:
+        assert not inputs.keys() & shown.tensors.keys()
+        inputs |= shown.tensors
+    with torch.no_grad():
+        logits = model.runtime.model(attention_mask=torch.ones_like(inputs["input_ids"]), **inputs).logits[0]
+    chosen = torch.log_softmax(logits[-len(scored) - 1 : -1].double(), -1)
+    return float(chosen.gather(1, torch.tensor(scored)[:, None]).sum())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_are_those_of_a_whole_forward_and_react_to_the_order(adapter: Adapter, kind: str) -> None:
+    alone, together = tiny(adapter, kind), tiny(adapter, kind, batch_size=8)
+    assert (alone.video_input, alone.video_rule) != ("pictures", "")
+    rows = [asked(text, seed, doc_id=3 * seed + n, continuation=" A", size=(70, 42) if seed else (42, 84))
+            for seed in range(2) for n, text in enumerate(QUESTIONS)]  # fmt: skip
+    rows.append(asked(QUESTIONS[0], order=-1, doc_id=6, continuation=" A", size=(42, 84)))
+    rows.append(asked(QUESTIONS[0], times=TIMES[:3], doc_id=7, continuation=" A"))
+    expected = {(row.doc_id, 0): by_hand(alone, row) for row in rows}
+    for model in (alone, together):
+        found = outputs(model.loglikelihood(rows))
+        assert {key: output[0] for key, output in found.items()} == pytest.approx(expected, abs=1e-4)
+    assert abs(expected[6, 0] - expected[0, 0]) > 1e-3, "reversed order"
+    generating = [asked(text, doc_id=n, generation_kwargs=STEPS) for n, text in enumerate(QUESTIONS)]
+    assert (
+        outputs(alone.generate(generating)) == outputs(together.generate(generating)) == own_answers(alone, generating)
+    )
+
+
+def own_answers(model: Any, rows: Sequence[Instance]) -> dict[tuple[int, int], str]:
+    """What transformers' `generate` gives."""
+    import torch
+
+    found = {}
+    for row in rows:
+        prompt = model.writer.write(row)
+        ids = torch.tensor([prompt.ids])
+        inputs = {name: torch.tensor([values]) for name, values in prompt.types.items()} | prompt.pictures[0].tensors
+        with torch.no_grad():
+            new = model.runtime.model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), **inputs, **STEPS)
+        found[row.doc_id, 0] = model.writer.tokenizer.decode(new[0, ids.shape[1] :], skip_special_tokens=True)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_times_are_the_files_own(adapter: Adapter, kind: str) -> None:
+    """Where the prompt has times, other times change it, and the answer; of Qwen2.5-VL the positions have the mean rate."""
+    model = tiny(adapter, kind)
+    one, other = (
+        asked("What?", continuation=" A"),
+        asked("What?", times=(0.0, 1.1, 2.2, 3.3, 4.4, 4.5), continuation=" A"),
+    )
+    changed = abs(by_hand(model, one) - by_hand(model, other))
+    if kind in ("qwen3_vl", "qwen3_vl_moe", "smolvlm", "video_llama_3"):
+        assert changed > 1e-3
+    else:
+        assert changed == 0
+    if kind == "qwen2_5_vl":
+        [clip] = one.videos
+        slower = replace(one, videos=(replace(clip, duration=50.0),))
+        assert abs(by_hand(model, one) - by_hand(model, slower)) > 1e-3
+        assert float(model.writer.write(one).pictures[0].tensors["second_per_grid_ts"]) == pytest.approx(2 * 5 / 6)
+
+
+WRITTEN = {
+    "llava_onevision": "<video>" * (6 * 1 + 1) + "\n",
+    "llava_next_video": "<video>" * (6 * 1) + "\n",
+    "qwen2_vl": "<|vision_start|>" + "<|video_pad|>" * (3 * 4) + "<|vision_end|>",
+    "qwen3_vl": "".join(f"<{t} seconds><|vision_start|>" + "<|video_pad|>" * 2 + "<|vision_end|>" for t in ("0.2", "0.9", "3.7")),
+    "internvl": "\n".join(f"Frame{n}: <img>" + "<IMG_CONTEXT>" * 4 + "</img>" for n in range(1, 7)),
+    "smolvlm": "You are provided the following series of six frames from a 0:00:05 [H:MM:SS] video.\n" + "".join(
+        f"\nFrame from 00:0{t}:<fake_token_around_image><global-img>" + "<image>" * 4 + "<fake_token_around_image>"
+        for t in (0, 0, 0, 1, 3, 4)) + "\n\n",
+    "video_llama_3": ",".join(f"Time {t}s:" + "<video>" * 4 for t in ("0.0", "0.4", "0.9", "1.0", "3.0", "4.4")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "kind", [k if k in (*QUICK, "qwen2_vl") else pytest.param(k, marks=pytest.mark.slow) for k in WRITTEN]
+)
+def test_the_prompt_is_the_one_of_the_family(adapter: Adapter, kind: str) -> None:
+    model = tiny(adapter, kind)
+    prompt = model.writer.write(asked("What?"))
+    text = model.writer.tokenizer.decode(prompt.ids)
+    assert text.removeprefix("<s>") == f"user: {WRITTEN[kind]}What?\nassistant:"
