@@ -132,7 +132,9 @@ def _without_video(processor_class: Any) -> Any:
         return [name for name in processor_class.get_attributes() if "video" not in name]
 
     def from_args_and_dict(cls: Any, args: Any, *rest: Any, **options: Any) -> Any:
-        parts = dict(zip(cls.get_attributes(), args, strict=True))  # by name: llava_next_video takes its video part first
+        parts = dict(
+            zip(cls.get_attributes(), args, strict=True)
+        )  # by name: llava_next_video takes its video part first
         return processor_class.from_args_and_dict.__func__(cls, [], *rest, **parts, **options)
 
     methods: dict[str, Any] = {

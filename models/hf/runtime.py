@@ -16,6 +16,7 @@ from .families import Family
 from .pictures import FeatureCache, on_device, side_by_side, supported
 from .preprocessing import Picture, joined
 from .prompt import Prompt
+from .videos import text_after
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +62,8 @@ class Runtime:
         self.model, self.family, self.tokenizer = model, family, tokenizer
         _without_own_sampling(model.generation_config)
         self.device, self.dtype = model.device, model.dtype
+        if family.mrope and family.video and not hasattr(model.model.get_rope_index, "text_after"):
+            model.model.get_rope_index = text_after(model.model.get_rope_index)
         self._takes = takes = inspect.signature(model.forward).parameters
         recurrent = bool(getattr(model, "_is_stateful", False))
         self.keeps_logits = "logits_to_keep" in takes

@@ -63,8 +63,7 @@ def by_hand(model: Any, row: Instance) -> float:
     inputs: dict[str, Any] = {"input_ids": torch.tensor([prompt.ids + scored])}
     inputs |= {name: torch.tensor([values + [0] * len(scored)]) for name, values in prompt.types.items()}
     for shown in prompt.pictures:
-        assert not inputs.keys() & shown.tensors.keys()
-        inputs |= shown.tensors
+        inputs |= {k: torch.cat([inputs[k], v]) if k in inputs else v for k, v in shown.tensors.items()}
     with torch.no_grad():
         logits = model.runtime.model(attention_mask=torch.ones_like(inputs["input_ids"]), **inputs).logits[0]
     chosen = torch.log_softmax(logits[-len(scored) - 1 : -1].double(), -1)
@@ -146,3 +145,153 @@ def test_the_prompt_is_the_one_of_the_family(adapter: Adapter, kind: str) -> Non
     prompt = model.writer.write(asked("What?"))
     text = model.writer.tokenizer.decode(prompt.ids)
     assert text.removeprefix("<s>") == f"user: {WRITTEN[kind]}What?\nassistant:"
+
+
+@pytest.mark.parametrize("kind", ["qwen2_5_vl", pytest.param("qwen2_vl", marks=pytest.mark.slow)])
+def test_text_after_a_video_stands_behind_all_of_its_positions(adapter: Adapter, kind: str) -> None:
+    """As in training: [0, t, 2t] for three patches of time, then text from the largest position + 1 on, generated text too."""
+    import torch
+
+    model = tiny(adapter, kind)
+    prompt = model.writer.write(asked("What?"))
+    [clip], step = asked("What?").videos, 1
+    if kind == "qwen2_5_vl":
+        step = float(model.runtime.model.config.vision_config.tokens_per_second) * 2 * clip.duration / 6
+    ids = torch.tensor([prompt.ids])
+    tensors = {name: value for name, value in prompt.pictures[0].tensors.items() if name != "pixel_values_videos"}
+    positions, shift = model.runtime.model.model.get_rope_index(
+        ids, torch.tensor([prompt.types["mm_token_type_ids"]]), **tensors
+    )
+    first, last = prompt.image_places[0], prompt.image_places[-1]
+    assert positions[0, 0, first : last + 1].unique().tolist() == [first + int(n * step) for n in range(3)]
+    behind = max(first + int(2 * step), first + 1) + 1
+    assert positions[:, 0, last + 1 :].tolist() == [list(range(behind, behind + len(prompt.ids) - last - 1))] * 3
+    assert int(shift) == int(positions.max()) + 1 - len(prompt.ids)
+
+
+@pytest.mark.parametrize("kind", QUICK)
+def test_three_questions_on_a_video_encode_and_read_it_once(
+    adapter: Adapter, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tiny(adapter, kind, batch_size=8)
+    runtime = model.runtime
+    runs: list[int] = []
+    run = runtime.features._run
+    monkeypatch.setattr(runtime.features, "_run", lambda pictures: runs.append(len(pictures)) or run(pictures))
+    decoded, tokens = [0], [0]
+    forward = runtime.model.forward
+
+    def counted(**inputs: Any) -> Any:
+        tokens[0] += inputs["input_ids"].numel()
+        return forward(**inputs)
+
+    monkeypatch.setattr(runtime.model, "forward", counted)
+    rows = [asked(text, doc_id=n, generation_kwargs=STEPS) for n, text in enumerate(QUESTIONS)]
+    load = rows[0].images
+    assert load is not None
+    for row in rows:
+        row.images = lambda: decoded.__setitem__(0, decoded[0] + 1) or load()
+    assert len(outputs(model.generate(rows))) == 3
+    length = len(model.writer.write(rows[0]).ids)
+    assert runs == [1] and decoded == [1]
+    assert tokens[0] < 2 * length + 60, "the beginning runs once"
+
+
+@pytest.mark.parametrize("kind", ["qwen2_5_vl", "qwen3_vl", "internvl"])
+def test_a_video_and_pictures_in_one_prompt(adapter: Adapter, kind: str) -> None:
+    model, together = tiny(adapter, kind), tiny(adapter, kind, batch_size=4)
+    row = asked("What?", continuation=" A")
+    still, [clip] = picture(56, 56, 77), row.videos
+    frames = row.images() if row.images else []
+    first = replace(row, images=lambda: [still, *frames], image_digests=("still", *row.image_digests), context=chat(7))
+    mixed = [
+        replace(first, videos=(replace(clip, first=1),)),
+        replace(first, images=lambda: [*frames, still], image_digests=(*row.image_digests, "still"), doc_id=1),
+    ]
+    expected = [by_hand(model, each) for each in mixed]
+    assert abs(expected[0] - expected[1]) > 1e-3
+    for each in (model, together):
+        found = outputs(each.loglikelihood(mixed))
+        assert [found[0, 0][0], found[1, 0][0]] == pytest.approx(expected, abs=1e-4)
+    kinds = [shown.digests[0] == "video" for shown in model.writer.write(mixed[0]).pictures]
+    assert kinds == [False, True]
+
+
+def chat(pictures: int, text: str = "What?") -> list[dict[str, Any]]:
+    return [{"role": "user", "content": [{"type": "image"}] * pictures + [{"type": "text", "text": text}]}]
+
+
+@pytest.mark.parametrize("kind", ["llava_onevision"])
+def test_a_family_that_does_not_mix_says_so(adapter: Adapter, kind: str) -> None:
+    row = asked("What?")
+    mixed = replace(row, image_digests=(*row.image_digests, "still"), context=chat(7))
+    with pytest.raises(ModelError, match="pictures beside videos.*video=pictures"):
+        adapter(kind).writer.write(mixed)
+
+
+def test_text_between_frames_shows_them_as_pictures(adapter: Adapter) -> None:
+    model = tiny(adapter, "qwen2_5_vl")
+    row = asked("What?", times=TIMES[:3])
+    parts = [part for n in range(3) for part in ({"type": "text", "text": f"line {n}"}, {"type": "image"})]
+    between = replace(row, context=[{"role": "user", "content": parts}])
+    assert [shown.is_video for shown in model.writer.write(between).pictures] == [False] * 3
+    assert "videos" not in model.identity(between) and "videos" in model.identity(row)
+    plain = replace(row, context="<image>\n<image>\n<image>\nWhat?")
+    assert [shown.is_video for shown in model.writer.write(plain).pictures] == [True]
+    unmarked = model.writer.write(replace(row, context="What?"))
+    assert unmarked.text == "<|vision_start|><|video_pad|><|vision_end|>\nWhat?"
+
+
+def test_the_key_has_the_times_the_limits_and_the_pair(adapter: Adapter) -> None:
+    from mm_eval.engine.model import request_key
+
+    row = asked("What?")
+    keys = {request_key(adapter("qwen3_vl", **args), row) for args in
+            ({}, {"video": "pictures"}, {"video_pair": "keep"}, {"video_max_pixels": 40_000_000})}  # fmt: skip
+    assert len(keys) == 4
+    model = adapter("qwen3_vl")
+    [clip] = row.videos
+    assert model.identity(row)["videos"] == [[0, list(TIMES)]]
+    assert request_key(model, row) == request_key(model, replace(row, videos=(replace(clip, path="/elsewhere/b.mp4"),)))
+    assert request_key(model, row) != request_key(
+        model, replace(row, videos=(replace(clip, seconds=(0, 1, 2, 3, 4, 5)),))
+    )
+    still = instance("What?", [picture(40, 40)])
+    assert "video" not in model.identity(still)
+
+
+def test_the_outer_pair_of_qwen3_vl_is_a_switch(adapter: Adapter) -> None:
+    kept, dropped = tiny(adapter, "qwen3_vl", video_pair="keep"), tiny(adapter, "qwen3_vl", video_pair="auto")
+    with_pair, without = (model.writer.write(asked("What?")).ids for model in (kept, dropped))
+    pair = [kept.writer.tokenizer.convert_tokens_to_ids(f"<|vision_{side}|>") for side in ("start", "end")]
+    assert len(with_pair) == len(without) + 2
+    assert [with_pair.count(token) - without.count(token) for token in pair] == [1, 1]
+    row = asked("What?", continuation=" A")
+    assert abs(by_hand(kept, row) - by_hand(dropped, row)) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("kind", "args", "told"),
+    [
+        ("llava", {"video": "video"}, "video=video needs a video input: there is none here for llava"),
+        ("llava", {"video_max_pixels": 9}, "video_max_pixels needs a video input"),
+        ("llava_onevision", {"video_min_pixels": 9}, "video_min_pixels has no meaning for llava_onevision"),
+        ("qwen2_vl", {"video_pair": "keep"}, "video_pair has no meaning for qwen2_vl"),
+        ("qwen3_vl", {"video_pair": "both"}, "auto, keep or drop"),
+        ("qwen3_vl", {"video": "pictures", "video_pair": "keep"}, "video=pictures shows the frames as pictures"),
+        ("qwen3_vl", {"video_min_pixels": 9, "video_max_pixels": 8}, "video_min_pixels=9 is above video_max_pixels=8"),
+    ],
+)
+def test_arguments_without_meaning_are_errors(adapter: Adapter, kind: str, args: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        adapter(kind, **args)
+
+
+def test_a_family_or_a_template_without_videos_gets_pictures(adapter: Adapter, tmp_path: Any) -> None:
+    assert (adapter("llava").video_input, adapter("llava").video_rule) == ("pictures", "")
+    path = tmp_path / "template.jinja"
+    path.write_text("{% for m in messages %}{% for c in m['content'] %}{% if c['type'] == 'image' %}<image>\n{% else %}"
+                    "{{ c['text'] }}{% endif %}{% endfor %}{% endfor %}")  # fmt: skip
+    model = adapter("llava_onevision", chat_template=str(path))
+    assert model.video_input == "pictures" and not model.writer.write(asked("What?")).pictures[0].is_video
+    assert adapter("qwen3_vl", video="pictures").video_input == "pictures"
