@@ -241,7 +241,7 @@ def video_tensors(frames: Sequence[Image], settings: VideoSettings, processor: A
 def _by_processor(frames: Sequence[Image], settings: VideoSettings, processor: Any) -> dict[str, Any]:
     import numpy
 
-    budget = {"cap_pixels_per_frame": True} if settings.budget == "frame" else {}
+    budget = {"cap_pixels_per_frame": settings.budget == "frame"} if settings.budget in ("frame", "video") else {}
     limits = {} if settings.budget == "fixed" else {"size": dict(settings.size)}
     pixels = numpy.stack([numpy.asarray(frame.convert("RGB")) for frame in frames])
     made = dict(processor([pixels], do_sample_frames=False, return_tensors="pt", **budget, **limits))
