@@ -1,7 +1,7 @@
 """Scoring functions of lmms-eval that ask a judge through its `llm_judge` module, run with recorded replies.
 
 A task's `process_results` there builds a server at import and asks it one question after another (MM-Vet, MathVerse).
-Here the server (lmms_eval_server.py) looks a question up among the judge's known replies to this doc. If the reply is not
+Here the server (server.py) looks a question up among the judge's known replies to this doc. If the reply is not
 known, the call ends with an exception that is not an Exception, so that the task's code can't turn it into a verdict. The
 engine asks the question like any other, and `process_results` runs again from the beginning, until it asks nothing new. So
 every reply is recorded, and a judge that fails is a failure of the judge, never the 0 or -1 of the task's code.
@@ -111,7 +111,7 @@ def run_judged(call: Callable[[], Any], lookup: Lookup, retries: int = RETRIES) 
 
     Errors: what the function raises, unless it asked something whose reply is not known.
     """
-    from mm_eval.lmms_eval_server import offered
+    from mm_eval.lmms_eval_judges.server import offered
 
     asked = Asked(lookup, retries)
     RUNNING.append(asked)
