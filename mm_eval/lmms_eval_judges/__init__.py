@@ -73,13 +73,13 @@ class Asked:
     error: MMEvalError | None = None
 
     @property
-    def owes(self) -> bool:
+    def waits(self) -> bool:
         """Whether it has no value, because a reply is missing or could not be read."""
         return self.pending is not None or self.error is not None
 
     def reply(self, question: Question) -> Answer:
         """The known reply to a question. Raises JudgeCalled, now and at every later call, if there is none."""
-        if self.owes:
+        if self.waits:
             self._end()
         text = _text_of(question)
         same = [place for place, earlier in enumerate(self.questions) if _text_of(earlier) == text]
@@ -118,10 +118,10 @@ def run_judged(call: Callable[[], Any], lookup: Lookup, retries: int = RETRIES) 
     try:
         with offered(), _without_waiting():
             value = call()
-        if not asked.owes:  # a bare `except` of the function may have caught their end
+        if not asked.waits:  # a bare `except` of the function may have caught their end
             asked.value = value
     except (JudgeCalled, Exception):
-        if not asked.owes:
+        if not asked.waits:
             raise  # its own error, or a connection of its own
     finally:
         RUNNING.remove(asked)
