@@ -1,0 +1,39 @@
+"""HR-Bench: questions on large photos, each in the four rotations of its options.
+
+Source: Wang et al. 2024, arXiv:2408.15556; open-compass/VLMEvalKit, vlmeval/dataset/utils/hrbench.py. The columns are
+those that it and lmms-eval read; the card was not read.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mm_eval.filters.options import question_with_options
+
+LETTERS = "ABCD"
+
+
+def with_groups(dataset: Any) -> Any:
+    """The docs with a column `group`, which the rotations of a question share: the question and its options in a fixed order."""
+    columns = [dataset["question"], *(dataset[letter] for letter in LETTERS)]
+    rows = zip(*columns, strict=True)
+    groups = ["\n".join([question, *sorted(map(str, options))]) for question, *options in rows]
+    return dataset.add_column("group", groups)
+
+
+def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
+    """The photo, which the hub has as base64."""
+    from mm_eval.task.decode import base64_picture
+
+    return [base64_picture(doc["image"]) if isinstance(doc["image"], str) else doc["image"]]
+
+
+def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
+    """The question, its options and the block's instruction."""
+    options = {letter: doc[letter] for letter in LETTERS}
+    return question_with_options(doc["question"], options, model_specific_prompt_kwargs or {})
+
+
+def process_results(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
+    """Whether the letter is right, with the rotation, for all questions and for those of the doc's category."""
+    item = (str(doc["cycle_category"]), float(results[0] == doc["answer"].strip()))
+    return {"average": item, doc["category"]: item}
