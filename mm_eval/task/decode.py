@@ -6,7 +6,6 @@ into the DataError of one doc.
 
 from __future__ import annotations
 
-import base64
 import io
 import threading
 from collections.abc import Callable, Iterator
@@ -84,14 +83,6 @@ def open_picture(content: bytes, check: Callable[[Image], None] = lambda picture
     shared = picture.copy()
     shared.format = picture.format
     return shared
-
-
-def base64_picture(text: str) -> Image:
-    """A picture from its file's bytes in base64, as some data sets have it; "data:image/png;base64," may stand before them.
-
-    Raises what Pillow raises, also for a text that is no base64.
-    """
-    return open_picture(base64.b64decode(text.rpartition(",")[2]))
 
 
 @lru_cache(maxsize=1)

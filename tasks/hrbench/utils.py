@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.filters.options import question_with_options
+from mm_eval.types import base64_picture
 
 LETTERS = "ABCD"
 
@@ -22,8 +23,6 @@ def with_groups(dataset: Any) -> Any:
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     """The photo, which the hub has as base64."""
-    from mm_eval.task.decode import base64_picture
-
     return [base64_picture(doc["image"]) if isinstance(doc["image"], str) else doc["image"]]
 
 

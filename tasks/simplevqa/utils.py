@@ -8,6 +8,7 @@ from typing import Any
 
 from mm_eval.metrics import smooth
 from mm_eval.metrics.judge_replies import json_object
+from mm_eval.types import base64_picture
 
 from .prompts import JUDGE
 
@@ -19,8 +20,6 @@ FIRST = "预测答案0"
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     """The picture, which the hub has as base64."""
-    from mm_eval.task.decode import base64_picture
-
     picture = doc["image"]
     return [base64_picture(picture) if isinstance(picture, str) else picture]
 
