@@ -1,6 +1,6 @@
 """OK-VQA: questions on photos that need knowledge from outside the photo, scored by VQAv2's script.
 
-Source: Marino et al. 2019, arXiv:1906.00067; okvqa.allenai.org names the script of GT-Vision-Lab/VQA.
+Source: Marino et al. 2019, arXiv:1906.00067; the script of GT-Vision-Lab/VQA, with which published models are scored on it.
 """
 
 from collections.abc import Mapping

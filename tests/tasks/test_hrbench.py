@@ -1,6 +1,10 @@
 """HR-Bench: prompts, letters, the mean over rotations, rotations as one cluster, a broken picture."""
 
+import base64
+import io
+
 import pytest
+from PIL import Image
 
 from tests.tasks.made_up import MadeUp, categories, prompt
 
@@ -18,6 +22,13 @@ def test_the_prompts(cli, task: str) -> None:
     assert prompt(cli, task, "internvl") == f"{question}\n{options}{LETTER}"
     assert prompt(cli, task, "qwen2_5_vl") == f"Question: {question}\nOptions:\n{options}{ABOVE}"
     assert prompt(cli, task, "qwen3_vl").endswith("\nAnswer with the option letter only.")
+
+
+def png_text(color: str) -> str:
+    """A picture of one colour as the hub has it."""
+    file = io.BytesIO()
+    Image.new("RGB", (8, 8), color).save(file, "PNG")
+    return base64.b64encode(file.getvalue()).decode()
 
 
 HARD = [  # answer, the letter that is read
@@ -61,10 +72,17 @@ def test_the_mean_over_rotations(cli, tmp_path) -> None:
 
 def test_the_rotations_of_a_question_are_one_cluster(cli, tmp_path) -> None:
     turned = {**COLORS, "A": "blue", "B": "green", "C": "black", "D": "red"}
-    docs = [COLORS, turned, {**COLORS, "question": "What is the colour?"}, {**COLORS, "A": "white"}]
-    ran = HRBENCH.run(cli, tmp_path, docs, ["A"] * 4)
-    first, second, third, fourth = [str(row["cluster"]) for row in ran.samples("hrbench4k")]
-    assert first == second and len({first, third, fourth}) == 3
+    other_photo = {"image": png_text("white")}
+    docs = [
+        COLORS,
+        turned,
+        {**COLORS, "question": "What is the colour?"},
+        {**COLORS, "A": "white"},
+        {**COLORS, **other_photo},
+    ]
+    ran = HRBENCH.run(cli, tmp_path, docs, ["A"] * 5)
+    first, second, *others = [str(row["cluster"]) for row in ran.samples("hrbench4k")]
+    assert first == second and len({first, *others}) == 4
 
 
 def test_a_broken_picture_fails_its_doc_alone(cli, tmp_path) -> None:
