@@ -16,8 +16,8 @@ LETTERS = "ABCD"
 def with_groups(dataset: Any) -> Any:
     """The docs with a column `group`, which the rotations of a question share.
 
-    It has the question, its options in a fixed order, and the length of the picture's text, so that the same question on two photos
-    is two groups. No picture is read for that: a length is the difference of two offsets.
+    It has the question, its options in a fixed order, and the length of the picture's text, so that the same question on two
+    photos is two groups. No picture is read for that: a length is the difference of two offsets.
     """
     import pyarrow.compute as pc
 
@@ -43,3 +43,8 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str | None]) -> di
     """Whether the letter is right, with the rotation, for all questions and for those of the doc's category."""
     item = (str(doc["cycle_category"]), float(results[0] == doc["answer"].strip()))
     return {"average": item, doc["category"]: item}
+
+
+def verdict_range(doc: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a wrong and a right letter give."""
+    return process_results(doc, [None]), process_results(doc, [doc["answer"].strip()])

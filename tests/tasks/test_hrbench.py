@@ -6,6 +6,7 @@ import io
 import pytest
 from PIL import Image
 
+from tests.tasks.judged import judged
 from tests.tasks.made_up import MadeUp, categories, prompt
 
 HRBENCH = MadeUp("hrbench4k", "DreamMr/HR-Bench", "hrbench_4k", "hrbench_version_split")
@@ -90,3 +91,14 @@ def test_a_broken_picture_fails_its_doc_alone(cli, tmp_path) -> None:
     ran = cli("--tasks", "hrbench4k", "--model", "dummy", "--data_root", root, "--output_path", tmp_path / "run")
     assert ran.code == 3 and "Traceback" not in ran.err
     assert [row["status"] for row in ran.samples("hrbench4k")] == ["failed", "answered"]
+
+
+def test_a_judge_matches_what_the_rule_cannot_read(cli, tmp_path) -> None:
+    task, odd = "hrbench4k_judged", "It seems to me that none of what is written there fits at all."
+    gold = [row["target"] for row in judged(cli, tmp_path, task, [odd] * 16, ["Z"] * 16).samples(task)]
+    ran = judged(cli, tmp_path, task, [gold[0], *[odd] * 15], [None, *gold[1:15], "either one"], code=3)
+    row = ran.results["results"][task]
+    assert (
+        row["judge_failed"] == 1 and row["average,none"] == 1 and row["judge_bounds"][0] < row["judge_bounds"][1] == 1
+    )
+    assert "judge" not in ran.samples(task)[0] and ran.samples(task)[1]["judge"]["verdict"] == gold[1]
