@@ -103,6 +103,33 @@ def test_a_family_with_a_video_input_gets_a_video_by_its_own_rule(cli: Any, tmp_
     assert "<|vision_start|><|video_pad|>" in shown.out and "image_pad" not in shown.out
 
 
+def test_a_folder_from_before_video_inputs_goes_on_if_it_has_no_video(cli: Any, tmp_path: Path) -> None:
+    def as_before(folder: Path) -> None:
+        run = json.loads((folder / "run.json").read_text())
+        for task in run["spec"]["tasks"].values():
+            assert task["prompt"].pop("video_input") == "video" and task["prompt"].pop("video")
+        (folder / "run.json").write_text(json.dumps(run))
+
+    pictures = (
+        "--tasks",
+        "mme",
+        "--sample",
+        "--model",
+        "tiny-qwen2-vl",
+        "--limit",
+        2,
+        "--output_path",
+        tmp_path / "mme",
+    )
+    as_before(cli(*pictures).folder)
+    again = cli(*pictures)
+    assert again.code == 0 and "nothing was requested" in again.out
+    videos = (*command(made(tmp_path / "task"), "tiny-qwen2-vl"), "--limit", 2)
+    as_before(cli(*videos).folder)
+    refused = cli(*videos)
+    assert refused.code == 2 and 'video_input was null and is "video"' in refused.err
+
+
 def test_a_resumed_run_reads_only_what_is_left(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = made(tmp_path / "task")
     asked, shown = (*command(folder, "tiny-llava"), "--video", "frames=2"), []
