@@ -42,7 +42,7 @@ class Docs:
     )  # columns of records with pictures among texts
     _texts: Any = field(init=False, default=None, repr=False)
     _stored: Any = field(init=False, default=None, repr=False)
-    decodes: bool = field(init=False, default=False, repr=False)  # the rows have pictures, and no other media
+    decodes: bool = field(init=False, default=False, repr=False)  # the rows have pictures or videos, and no other media
     _features: Any = field(init=False, default=None, repr=False)  # `datasets` copies them at each access
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ class Docs:
         self.media_columns = tuple(name for name in media if name not in self._records)
         self._texts = self.rows.remove_columns(list(media)) if media else self.rows
         self._stored = self.rows.with_format("arrow") if media else None
-        self.decodes = bool(media) and all(names == {"Image"} for names in media.values())
+        self.decodes = bool(media) and all(names <= {"Image", "Video"} for names in media.values())
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -100,12 +100,16 @@ class Docs:
         where = f"{self.where} doc {doc_id}"
         with decoding(where):
             if not self.decodes:
-                reset_pillow()  # `datasets` decodes: there may be video or audio
+                reset_pillow()  # `datasets` decodes: there may be audio
                 return dict(self.rows[doc_id])
             [row] = self._stored[doc_id].to_pylist()
-            count = PixelCount(most)
+            count, places = PixelCount(most), self.places
+
+            def again() -> Any:
+                return self._stored[doc_id].to_pylist()
+
             try:
-                return {name: decoded(self._features[name], value, self.places, count) for name, value in row.items()}
+                return {n: decoded(self._features[n], value, places, count, again) for n, value in row.items()}
             except DataError as error:
                 raise error.located(where) from error
 
