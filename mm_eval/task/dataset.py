@@ -12,15 +12,13 @@ from typing import Any
 from mm_eval.catalog.draws import Draws
 from mm_eval.errors import ConfigError, DataError, NotHereError
 from mm_eval.task.arrow_files import read_rows
-from mm_eval.task.data_files import content_cache, datasets_cache
+from mm_eval.task.data_files import content_cache
 from mm_eval.task.decode import reset_pillow
 from mm_eval.task.docs import Docs, fingerprint_of
 from mm_eval.task.hub import hub_answers, hub_cache_only, hub_ids, repository, sample_root, token_of
-from mm_eval.task.media import Places
+from mm_eval.task.places import places_of
 from mm_eval.task.splits import configurations
 from mm_eval.task.undeclared import with_pictures_declared
-from mm_eval.task.video.cache_dir import keep_in
-from mm_eval.task.video.files import DataFiles
 
 LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder"})
 """Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
@@ -126,6 +124,10 @@ def load_docs(
     only_reads = process is None or getattr(process, "reads_columns", False)
     rows, folder = _load(ids, split, source, kwargs, where, needs_datasets=not only_reads)
     fingerprint = fingerprint_of(rows)
+    repository_of = None
+    if folder is None and ids[0].path not in LOCAL_FILES:
+        tried = [(hub_id, one.revision) for one in ids for hub_id in hub_ids(one.path)]
+        repository_of = partial(repository, tried, source.offline, where)
     if process is not None:
         try:
             with (draws or Draws()).used(), nullcontext() if only_reads else _changing_rows(source):
@@ -138,7 +140,7 @@ def load_docs(
         rows,
         where=task or where,
         fingerprint=fingerprint,
-        places=_places(folder, kwargs, source, ids, where),
+        places=places_of(folder, kwargs, source.url_media, repository_of),
         bundled=folder is not None and folder.is_relative_to(sample_root()),
     )
 
@@ -150,32 +152,6 @@ def _changing_rows(source: DataSource) -> Iterator[None]:
 
     with _no_progress_bar(), load_dataset_from(source):
         yield
-
-
-def _places(
-    folder: Path | None, kwargs: Mapping[str, Any], source: DataSource, ids: Sequence[DataId], where: str
-) -> Places:
-    """Where rows may name files: the dataset's folder, the folders of its data files, and the caches of the hub.
-
-    Videos and subtitles are also found in archives there, and with `dataset_kwargs: {video: true}` in the hub's repository,
-    which is downloaded when the first of them is needed.
-    """
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    own = [folder] if folder is not None else []
-    named = kwargs.get("data_files") or ()
-    files = named.values() if isinstance(named, Mapping) else [named]
-    flat = [name for item in files for name in ([item] if isinstance(item, str) else item)]
-    own += [Path(name).parent for name in flat if "://" not in name and "*" not in name]
-    own += [Path(str(kwargs["data_dir"]))] if kwargs.get("data_dir") else []
-    caches = (Path(HF_HUB_CACHE), datasets_cache())
-    videos = DataFiles(own, caches)
-    if kwargs.get("video") and folder is None and ids[0].path not in LOCAL_FILES:
-        tried = [(hub_id, one.revision) for one in ids for hub_id in hub_ids(one.path)]
-        videos = DataFiles(partial(repository, tried, source.offline, where), caches)
-    if kwargs.get("video") and kwargs.get("cache_dir"):
-        keep_in(str(kwargs["cache_dir"]), videos)
-    return Places((*own, *caches), source.url_media, videos)
 
 
 def beside(files: Any, folder: Path) -> Any:

@@ -73,6 +73,12 @@ class Places:
             raise DataError(f"there is no video file {name[-200:]!r} below the data's folder.")
         return self.files.find(name)
 
+    def subtitles(self, name: str) -> str | None:
+        """As `locate`, for a file with subtitles. None if this video has none, while other videos of the data have some."""
+        with suppress(DataError):
+            return str(self.find(name))
+        return self.files.find_subtitles(name) if self.files else self.locate(name)
+
     def find(self, name: str) -> Path:
         """The path of a file that a row names. DataError if it is not below one of the folders, symlinks followed."""
         if "\0" in name:

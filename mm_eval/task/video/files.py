@@ -59,7 +59,8 @@ class DataFiles:
         with self._lock:
             if self._places is None:
                 self._places = self._read()
-        near = self._places.get(_stem(parts[-1]), [])
+            places = self._places
+        near = places.get(_stem(parts[-1]), [])
         found = [place for place in near if place.ends_with(parts)]
         if not found:  # the same video in another container
             found = [p for p in near if p.ends_with((*parts[:-1], os.path.basename(p.own))) and _is_video(p.own, name)]
@@ -71,6 +72,17 @@ class DataFiles:
             listed = " and ".join(_short(place) for place in found[:2])
             raise DataError(f"there are {len(found)} files {name[-200:]!r}: {listed}.", hint="Name its folder, too.")
         return found[0].path
+
+    def find_subtitles(self, name: str) -> str | None:
+        """As `find`; None if this one is missing, and there are others of its kind and no archive that can't be read."""
+        try:
+            return self.find(name)
+        except DataError:
+            suffix = os.path.splitext(name)[1].lower()
+            others = (place for each in (self._places or {}).values() for place in each)
+            if is_safe(name) and not self._unread and any(place.own.lower().endswith(suffix) for place in others):
+                return None
+            raise
 
     def _read(self) -> dict[str, list[Place]]:
         places: dict[str, list[Place]] = defaultdict(list)

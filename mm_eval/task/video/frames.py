@@ -16,6 +16,7 @@ from mm_eval.task.video import store
 from mm_eval.task.video.cache_dir import put_in_place
 from mm_eval.task.video.reader import FrameIndex, frames_at
 from mm_eval.task.video.rule import FrameRule
+from mm_eval.task.video.subtitles import read_subtitles
 from mm_eval.types import FRAME_MARK, Clip, Video
 
 if TYPE_CHECKING:
@@ -85,9 +86,11 @@ def frames_of(item: Any, rule: FrameRule, places: Places) -> Frames | None:
                 f"the video {name[-200:]!r} begins or ends at {edge!r}, which is no number of seconds from 0."
             )
     try:
-        return _chosen(path, store.stamp(path), item.start, item.end, rule)
+        frames = _chosen(path, store.stamp(path), item.start, item.end, rule)
     except OSError as error:
         raise _unreadable(path, error) from error
+    said = places.subtitles(item.subtitles) if item.subtitles else None
+    return frames if said is None else replace(frames, whole=replace(frames.whole, subtitles=read_subtitles(said)))
 
 
 NO_SOUND = "Leave the sound out; mm-eval shows text, pictures and the frames of videos."
