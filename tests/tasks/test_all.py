@@ -33,7 +33,7 @@ WAVE = {
 }  # fmt: skip
 """The names of the first wave of release benchmarks, with their groups."""
 
-MODALITIES, LANGUAGES = {"image", "multi_image", "text"}, {"english", "chinese"}
+MODALITIES, LANGUAGES = {"image", "multi_image", "video", "text"}, {"english", "chinese"}
 SKILLS = {"knowledge", "reasoning", "math", "ocr", "document", "chart", "diagram", "hallucination", "counting", "spatial",
           "general", "instruction_following", "science", "commonsense", "language_modelling"}  # fmt: skip
 HEADER = {
