@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mm_eval.errors import DataError
+from mm_eval.task.data_files import file_digest
 from mm_eval.task.decode import PixelCount, decoding, reset_pillow
 from mm_eval.task.media import Places, decoded, inner_feature, media_of, without_media
 from mm_eval.types import Doc
@@ -23,8 +24,8 @@ from mm_eval.types import Doc
 LONGEST_NAME = 4096
 """The longest path in characters; longer texts are not tried as names."""
 
-IN_MEMORY = 64 * 2**20
-"""Larger files are read in blocks."""
+SMALL = 2**21
+"""Larger files are not read again for each new run."""
 
 
 @dataclass
@@ -223,10 +224,9 @@ def _state(path: Path, known: FileState | None) -> FileState:
     stamp = f"{about.st_ino} {about.st_size} {about.st_ctime_ns}"
     if known is not None and known.stamp == stamp:
         return known
-    if about.st_size <= IN_MEMORY:
+    if about.st_size <= SMALL:
         return FileState(hashlib.sha256(path.read_bytes()).hexdigest()[:32], stamp)
-    with path.open("rb") as file:  # a video
-        return FileState(hashlib.file_digest(file, "sha256").hexdigest()[:32], stamp)
+    return FileState(file_digest(path)[:32], stamp)  # a video; its digest is kept between runs
 
 
 def _names(values: Any) -> Iterator[str]:

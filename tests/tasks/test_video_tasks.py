@@ -65,9 +65,9 @@ PROMPTS = {
     + DIRECTLY,
     ("longvideobench_val_v", "default"): f"Question: What is the color of the cross?\nA. green\nB. red\n{DIRECTLY}",
     ("mlvu_dev", "default"): "Carefully watch this video and pay attention to every detail. Based on your observations, select "
-    "the best option that accurately addresses the question.\nQuestion: What is the color of the square?\n(A) black\n(B) red\n"
-    "(C) purple\n(D) yellow\nOnly give the best option.\nBest option: (",
-    ("mlvu_dev", "llava"): "What is the color of the square?\n(A) black\n(B) red\n(C) purple\n(D) yellow\n"
+    "the best option that accurately addresses the question.\nQuestion: What is the color of the cross?\n(A) purple\n(B) green\n"
+    "(C) black\n(D) red\nOnly give the best option.\nBest option: (",
+    ("mlvu_dev", "llava"): "What is the color of the cross?\n(A) purple\n(B) green\n(C) black\n(D) red\n"
     "Only give the best option.\nBest option: (",
 }  # fmt: skip
 

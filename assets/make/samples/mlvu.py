@@ -1,4 +1,4 @@
-"""MLVU: two questions on a video for each of its seven tasks; the question holds the options."""
+"""MLVU: two questions for each of its seven tasks, each on a video of its own; the question holds the options."""
 
 from typing import Any
 
@@ -19,15 +19,15 @@ def features() -> dict[str, Any]:
 def samples() -> list[Sample]:
     """Fourteen questions."""
     rows, movies = list[Row](), dict[str, bytes]()
-    for place, task in enumerate(TASKS):
-        name, found = f"{task}_mm-eval.mp4", story("mlvu", task, actions=2 + place % 2)
+    for place, task in enumerate(2 * TASKS):
+        name, found = f"{task}_mm-eval-{place}.mp4", story("mlvu", task, place, actions=2 + place % 2)
         movies[name] = movie(found)
-        for each in questions(found, rng("mlvu", task))[place % 3 : place % 3 + 2]:
-            options = [f"({letter}) {text}" for letter, text in zip("ABCD", each.options, strict=True)]
-            rows.append({
-                "video_name": name, "duration": found.seconds, "question": "\n".join([each.text, *options]),
-                "answer": each.letter, "task_type": task,
-            })  # fmt: skip
+        each = questions(found, rng("mlvu", task, place))[place % 6]
+        options = [f"({letter}) {text}" for letter, text in zip("ABCD", each.options, strict=True)]
+        rows.append({
+            "video_name": name, "duration": found.seconds, "question": "\n".join([each.text, *options]),
+            "answer": each.letter, "task_type": task,
+        })  # fmt: skip
     some = list(movies.items())
-    files = {"video_part_1.zip": zipped(dict(some[:4])), "video_part_2.zip": zipped(dict(some[4:]))}
+    files = {"video_part_1.zip": zipped(dict(some[:7])), "video_part_2.zip": zipped(dict(some[7:]))}
     return [Sample("sy1998/MLVU_dev", "test", features(), rows, files=files)]
