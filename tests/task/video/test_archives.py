@@ -289,7 +289,7 @@ def test_a_column_of_videos_has_bytes_or_paths(tmp_path: Path, movies: dict[str,
         "--data_root",
         tmp_path,
         "--model",
-        "tiny-llava",
+        "dummy",
         "--video",
         "frames=2",
     )
