@@ -153,6 +153,19 @@ def test_a_video_without_subtitles_says_so_and_a_missing_archive_is_an_error(cli
     assert "no file 'mm-eval-0.srt'" in ran.samples("videomme_w_subtitle")[0]["error"]["what"]
 
 
+def test_validate_reads_the_index_of_each_video(cli: Any, tmp_path: Path) -> None:
+    data = tmp_path / "lmms-lab" / "Video-MME"
+    shutil.copytree(DATA / "lmms-lab" / "Video-MME", data)
+    archive = data / "videos_chunked_02.zip"
+    archive.write_bytes(archive.read_bytes()[:3000])
+    checked = cli("validate", "videomme", "--data_root", tmp_path)
+    assert (
+        checked.code == 2
+        and "FAIL  videomme: data error" in checked.out
+        and "'videos_chunked_02.zip' can't be read" in checked.out
+    )
+
+
 def test_categories_and_clusters_of_video_mme(cli: Any, tmp_path: Path) -> None:
     ran = answered(cli, tmp_path, "videomme", ["A"] * 18)
     levels = ran.results["categories"]["videomme"]
