@@ -114,7 +114,7 @@ def test_pictures_and_parts_of_a_video_stand_in_one_question(cli: Any, tmp_path:
     folder = made(tmp_path / "task", "!function utils.part", rule="frames=3")
     shown = cli("show", "clips", "--include_path", folder, "--model", "tiny-llava")
     assert shown.code == 0, shown.err
-    assert "video: its frames are shown as pictures (frames=3,ends)" in shown.out
+    assert "video: the frames are shown as pictures (frames=3,ends)" in shown.out
     assert "picture 0: 8 x 8   sha256 " in shown.out
     assert "picture 1: 160 x 64   frame 10 at 0.400 s of a.mp4" in shown.out
     assert "picture 3: 160 x 64   frame 30 at 1.200 s of a.mp4" in shown.out
