@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -90,6 +90,15 @@ class Clip:
     def last(self) -> int:
         """The number of the picture after its last frame."""
         return self.first + len(self.seconds)
+
+    def to_json(self) -> dict[str, Any]:
+        """For a journal, with the file's name in place of its path; `Clip.from_json` reads it."""
+        return {**asdict(self), "path": os.path.basename(self.path)}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Clip:
+        """The value that `to_json` wrote."""
+        return cls(**{**stored, "seconds": tuple(stored["seconds"]), "numbers": tuple(stored["numbers"])})
 
     def labels(self) -> dict[int, str]:
         """{number of a picture of the instance: which frame it is}, for people."""
@@ -183,6 +192,7 @@ class Answer:
     cut: tokens at the beginning of the prompt were dropped, because prompt and answer did not fit into the model's length.
         None if an older journal lacks the field.
     key: the request key. images: digests of the prompt's pictures. turn_pictures: the number of pictures of each turn.
+    videos: which of the pictures are frames of a video. Read from a journal, a path is the file's name alone.
     error: why the last attempt failed. None for an answer.
     model: the model's name as the server returned it, with its fingerprint if there is one. Empty if unknown.
     """
@@ -197,6 +207,7 @@ class Answer:
     turn_pictures: tuple[int, ...] = ()
     error: MMEvalError | None = None
     model: str = ""
+    videos: tuple[Clip, ...] = ()
 
 
 Response = Answer

@@ -69,6 +69,8 @@ def test_the_frames_are_shown_as_pictures_and_the_table_says_so(cli: Any, tmp_pa
     assert "3 of 3 docs show a video: the frames are shown as pictures (frames=8,ends)" in ran.out
     first, again, other = ran.samples("clips")
     assert len(first["images"]) == 8 and first["images"] == again["images"] != other["images"]
+    [clip] = first["videos"]
+    assert (clip["first"], clip["path"], clip["numbers"][:2], clip["seconds"][:2]) == (0, "a.mp4", [0, 7], [0.0, 0.28])
     assert [row["cluster"] for row in (first, again)] == [first["cluster"]] * 2 != [other["cluster"]] * 2
     assert "3 of 3 docs show a video" in cli("score", ran.folder).out
 
