@@ -27,7 +27,8 @@ def test_frames_stand_in_a_strip_with_their_times(opened, tmp_path):
     assert strip.get_attribute("title") == "a.mp4"
     times = page.execute_script("return [...document.querySelectorAll('.strip figcaption')].map((e) => e.textContent)")
     assert len(times) == 12 and times[0] == "0.40 s" and times[-1] == "1.20 s"
-    pictures = "return [...document.querySelectorAll('#detail .pictures img')].map((e) => [!!e.closest('.strip'), e.src.slice(0, 5)])"
+    each = "(e) => [!!e.closest('.strip'), e.src.slice(0, 5)]"
+    pictures = f"return [...document.querySelectorAll('#detail .pictures img')].map({each})"
     assert page.execute_script(pictures) == [[False, "data:"], *[[True, "data:"]] * 12]
     assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth"), (
         "the strip scrolls, not the page"
