@@ -279,6 +279,13 @@ SYSTEMATIC = (
         "Check extra_body, chat_template_kwargs and the task's generation options. Where options of a question are scored, use "
         "a server that scores prompts (vLLM), --model hf or vllm, or NAME@generate.",
     ),
+    (
+        re.compile(
+            r"video_url|[Aa]t most 0 video|not support(?:ed)? (?:the )?(?:video|modality)|[Uu]nsupported modality"
+        ),
+        "the server takes no files of videos for this model",
+        "Use --model_args video=times or video=pictures: the chosen frames are sent as pictures.",
+    ),
 )
 """What a server says to every question of a run (vLLM, OpenAI, LiteLLM, transformers serve): pattern, what is wrong, a hint."""
 SYSTEMATIC_STATUSES = (400, 404, 422)
