@@ -281,10 +281,11 @@ SYSTEMATIC = (
     ),
     (
         re.compile(
-            r"video_url|[Aa]t most 0 video|not support(?:ed)? (?:the )?(?:video|modality)|[Uu]nsupported modality"
+            r"video_url|[Aa]t most 0 video|not support (?:the )?video|(?:media_io|mm_processor)_kwargs are disabled"
         ),
-        "the server takes no files of videos for this model",
-        "Use --model_args video=times or video=pictures: the chosen frames are sent as pictures.",
+        "the server refuses the file of a video, or the rule of its frames",
+        "vLLM takes the rule if it is started with --trust-request-mm-kwargs. Or send the chosen frames as pictures: video=times "
+        "or video=pictures in --model_args.",
     ),
 )
 """What a server says to every question of a run (vLLM, OpenAI, LiteLLM, transformers serve): pattern, what is wrong, a hint."""

@@ -99,7 +99,7 @@ class Videos:
         if rule.spread != "ends" or rule.size or rule.fps is not None and rule.least > 1:
             what = f"the rule {rule} can't be passed on to a server, which spreads the frames of a file as `ends` does."
             raise DataError(what, hint=f"Use frames=N or fps=X,max=N. Or: {HINT}")
-        # A file with fewer frames than that would be sampled a second time, at the rate of the checkpoint's processor
+        # Without do_sample_frames the checkpoint's processor samples a short file again, by its own rule
         return {"media_io_kwargs": {"video": _sampling(rule)}, "mm_processor_kwargs": {"do_sample_frames": False}}
 
     def file_part(self, clip: Clip, digest: str) -> dict[str, Any]:
@@ -130,10 +130,15 @@ class Videos:
         return f"which frames the server took of a file is unknown ({taken})"
 
 
-def _sampling(rule: FrameRule) -> dict[str, float | None]:
+def _sampling(rule: FrameRule) -> dict[str, Any]:
+    """The rule for vLLM. Its readers for Qwen's families ignore num_frames; that named opencv spreads frames as `ends` does."""
     if rule.fps is None:
-        return {"num_frames": rule.frames}
-    return {"fps": rule.fps, "num_frames": rule.most}  # vLLM takes the smaller number of the two
+        return {"video_backend": "opencv", "num_frames": rule.frames}
+    return {
+        "video_backend": "opencv",
+        "fps": rule.fps,
+        "num_frames": rule.most,
+    }  # the smaller number of the two is taken
 
 
 ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]

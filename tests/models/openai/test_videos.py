@@ -117,7 +117,9 @@ def test_the_file_is_sent_with_the_rule(movie: Path, rule: str, passed: dict[str
     assert outline(body) == ["Look.", "VIDEO", "What?"], "no frame is decoded"
     url = body["messages"][0]["content"][1]["video_url"]["url"]
     assert url == f"data:video/mp4;base64,{base64.b64encode(movie.read_bytes()).decode()}"
-    assert body["media_io_kwargs"] == {"video": passed} and body["mm_processor_kwargs"] == {"do_sample_frames": False}
+    assert body["media_io_kwargs"] == {"video": {"video_backend": "opencv", **passed}} and body[
+        "mm_processor_kwargs"
+    ] == {"do_sample_frames": False}
 
 
 def test_what_a_file_cannot_be_sent_for_is_one_clear_error(movie: Path, tmp_path: Path) -> None:
@@ -147,13 +149,14 @@ def test_what_a_file_cannot_be_sent_for_is_one_clear_error(movie: Path, tmp_path
 REFUSALS = [
     "Invalid value: 'video_url'. Supported values are: 'text', 'image_url', 'input_audio', 'refusal', and 'file'.",
     "At most 0 video(s) may be provided in one prompt.",
+    "Per-request media_io_kwargs are disabled by default because they can change multimodal media loading resource usage.",
 ]
 
 
 @pytest.mark.parametrize("said", REFUSALS)
 def test_a_server_that_takes_no_files_ends_the_run_with_what_to_do(movie: Path, said: str) -> None:
     server = Server(lambda body, nth: httpx.Response(400, json={"error": {"message": said}}))
-    with pytest.raises(ModelError, match="takes no files of videos") as error:
+    with pytest.raises(ModelError, match="refuses the file of a video") as error:
         list(server.model(video="file").generate([asked(movie)]))
     assert "video=times or video=pictures" in error.value.hint and len(server.requests) == 1
 
