@@ -97,7 +97,6 @@ class FeatureCache:
     def __init__(self, model: Any, most_bytes: int = MOST_BYTES) -> None:
         self.kept: Kept[Any] = Kept(most_bytes)
         self._model, self._owner = model, _owner(model)
-        self._takes = inspect.signature(self._owner.get_image_features).parameters
         self._together = True
 
     def of(self, pictures: Sequence[Picture]) -> list[Any]:
@@ -116,8 +115,13 @@ class FeatureCache:
         return [made[p.digests or place] if known is None else known for place, (p, known) in places]
 
     def tokens(self, pictures: Sequence[Picture]) -> list[int]:
-        """How many image tokens each picture fills."""
-        return [sum(part.numel() // part.shape[-1] for part in output.pooler_output) for output in self.of(pictures)]
+        """How many image tokens each picture or video fills."""
+        counts = []
+        for picture, output in zip(pictures, self.of(pictures), strict=True):
+            kept = picture.tensors.get("video_compression_mask")
+            whole = sum(part.numel() // part.shape[-1] for part in output.pooler_output)
+            counts.append(whole if kept is None else int(kept.sum()))
+        return counts
 
     def clear(self) -> None:
         """Drops everything to free memory."""
@@ -153,8 +157,10 @@ class FeatureCache:
 
     def _run(self, pictures: Sequence[Picture]) -> Any:
         tensors = {name: torch.cat([p.tensors[name] for p in pictures]) for name in pictures[0].tensors}
-        accepted = {name: on_device(self._model, value) for name, value in tensors.items() if name in self._takes}
-        return _slim(self._owner.get_image_features(**accepted, return_dict=True))
+        run = self._owner.get_video_features if pictures[0].is_video else self._owner.get_image_features
+        takes = inspect.signature(run).parameters
+        accepted = {name: on_device(self._model, value) for name, value in tensors.items() if name in takes}
+        return _slim(run(**accepted, return_dict=True))
 
 
 def supported(model: Any) -> bool:
@@ -164,8 +170,9 @@ def supported(model: Any) -> bool:
 
 
 def on_device(model: Any, value: Any) -> Any:
-    """A tensor of the processor on the model's device, pixels in the model's dtype."""
-    return value.to(model.device, model.dtype) if value.is_floating_point() else value.to(model.device)
+    """A tensor of the processor on the model's device, pixels in the model's dtype. Times (one dimension) keep theirs."""
+    is_pixels = value.is_floating_point() and value.ndim > 1
+    return value.to(model.device, model.dtype) if is_pixels else value.to(model.device)
 
 
 def _owner(model: Any) -> Any:
@@ -184,7 +191,8 @@ def side_by_side(outputs: Sequence[Any]) -> Any:
 
 def _chained(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], torch.Tensor):
-        return torch.cat(list(parts))
+        differ = len({part.shape[1:] for part in parts}) > 1  # videos: (1, tokens, width), with other numbers of tokens
+        return torch.cat(list(parts), 1 if differ else 0)
     return [each for part in parts for each in part]
 
 
