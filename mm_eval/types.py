@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -90,15 +90,6 @@ class Clip:
     def last(self) -> int:
         """The number of the picture after its last frame."""
         return self.first + len(self.seconds)
-
-    def to_json(self) -> dict[str, Any]:
-        """For a journal, with the file's name in place of its path; `Clip.from_json` reads it."""
-        return {**asdict(self), "path": os.path.basename(self.path)}
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Clip:
-        """The value that `to_json` wrote."""
-        return cls(**{**stored, "seconds": tuple(stored["seconds"]), "numbers": tuple(stored["numbers"])})
 
     def labels(self) -> dict[int, str]:
         """{number of a picture of the instance: which frame it is}, for people."""

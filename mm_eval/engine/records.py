@@ -11,7 +11,8 @@ from typing import Any
 
 from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError
 from mm_eval.json_text import encoder
-from mm_eval.types import Answer, Clip, LLOutput, Slot, judge_of_slot, token_counts
+from mm_eval.task.video.record import clip_of, clip_record
+from mm_eval.types import Answer, LLOutput, Slot, judge_of_slot, token_counts
 
 VERSION = 1
 _CRC_LENGTH = len(',"crc":"00000000"}')
@@ -27,7 +28,7 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
     if answer.images:
         record["images"], record["turn_pictures"] = list(answer.images), list(answer.turn_pictures)
     if answer.videos:
-        record["videos"] = [clip.to_json() for clip in answer.videos]
+        record["videos"] = list(map(clip_record, answer.videos))
     record["attempts"], record["t"] = answer.attempts, round(time.time(), 3)
     if error is not None:
         return {**record, "error": error_fields(error)}
@@ -73,7 +74,7 @@ def answer_of(record: Mapping[str, Any]) -> Answer | None:
     truncated, cut, attempts = fields.get("truncated", False), fields.get("cut"), record.get("attempts", 1)
     images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
     model = sys.intern(str(fields.get("model", "")))
-    videos = tuple(map(Clip.from_json, record.get("videos", ())))
+    videos = tuple(map(clip_of, record.get("videos", ())))
     return Answer(
         output, truncated, NO_USAGE, attempts, cut, record["key"], images, turn_pictures, error, model, videos
     )

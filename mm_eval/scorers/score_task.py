@@ -16,6 +16,7 @@ from mm_eval.scorers.categories import CategoryDocs
 from mm_eval.scorers.judged import Judged
 from mm_eval.scorers.silent import SilentAnswers
 from mm_eval.task.task import PromptStyle, Task
+from mm_eval.task.video.record import clip_record
 from mm_eval.task.video.rule import shown_as
 from mm_eval.types import FRAME_MARK, Answer, Instance, MetricKey, Number, ReducedDoc, ScoredDoc, Slot
 
@@ -221,7 +222,7 @@ class TaskScoring:
             if doc_id in shown:
                 row["images"] = list(shown[doc_id].images)
                 if videos := shown[doc_id].videos:
-                    row["videos"] = [clip.to_json() for clip in videos]
+                    row["videos"] = list(map(clip_record, videos))
             yield row
 
     def _turn_pictures(self, doc_id: int) -> tuple[int, ...] | None:
