@@ -11,7 +11,7 @@ from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Clip, Instance
 
 from ..hf.prompt import Prompt, PromptWriter
-from ..hf.video_prompt import CLOCK, VideoWriter, native_clips
+from ..hf.video_prompt import CLOCK, VideoWriter, native_clips, span
 from ..hf.videos import VideoSettings
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ def video(frames: Sequence[Image], clip: Clip, digests: Sequence[str], settings:
         frame if frame.size == (width, height) else frame.resize((width, height), settings.resample) for frame in frames
     ]
     metadata = {
-        "total_num_frames": round(clip.duration * CLOCK) or 1,
+        "total_num_frames": round(span(clip) * CLOCK) or 1,  # of the part: it gives the mean rate (qwen2_5_vl)
         "fps": float(CLOCK),
         "duration": clip.duration,
         "frames_indices": [round(seconds * CLOCK) for seconds in clip.seconds],
         "video_backend": "mm-eval",
         "do_sample_frames": False,
     }
-    content = f"{list(digests)} {list(clip.seconds)} {clip.duration} {width} {height}"
+    content = f"{list(digests)} {list(clip.seconds)} {span(clip)} {width} {height}"
     digest = hashlib.sha256(content.encode()).hexdigest() if all(digests) else ""
     return "video", (numpy.stack([numpy.asarray(frame.convert("RGB")) for frame in fitted]), metadata), digest
