@@ -36,7 +36,9 @@ def choose_styles(
     keys, of_model = (model.prompt_keys, (model.video_rule, model.video_input)) if model else ((), ("", "pictures"))
 
     def block(name: str) -> PromptBlock:
-        return choose_block(configs[name], keys, key, blocks[name], request.video, of_model)
+        shows = configs[name].doc_to_visual is not None or configs[name].doc_to_messages is not None
+        rule = of_model if shows else ("", "pictures")  # the folder of a text task is the same for every family
+        return choose_block(configs[name], keys, key, blocks[name], request.video, rule)
 
     return {name: PromptStyle(block(name), chat, system, multiturn) for name in blocks}
 

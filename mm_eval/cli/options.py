@@ -88,7 +88,8 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
     )
     if several:
         what += "; given more than once, the rules are compared "
-    add_option(parser, "video", "RULE", what + "(default: the prompt block's, else frames=8,ends)", action=action)
+    what += "(default: the prompt block's, else the model's own, else frames=8,ends)"
+    add_option(parser, "video", "RULE", what, action=action)
     add_option(parser, "fewshot_as_multiturn", "BOOL", "few-shot examples as turns of the chat")
     add_option(parser, "seed", "N", "of sampling, few-shot choice and bootstrap (default 0)", default=0)
 

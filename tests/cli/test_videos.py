@@ -93,6 +93,19 @@ def test_a_bundled_model_sees_them_and_a_second_run_decodes_nothing(
     assert refused.code == 2 and "frames=3,middle" in refused.err
 
 
+def test_a_family_with_a_video_input_gets_a_video_by_its_own_rule(cli: Any, tmp_path: Path) -> None:
+    folder = made(tmp_path / "task")
+    ran = cli(*command(folder, "tiny-qwen2-vl"), "--limit", 2)
+    assert ran.code == 0, ran.err
+    assert "2 of 2 docs show a video: the frames are shown as a video (frames=32,starts)" in ran.out
+    recorded = json.loads((ran.folder / "run.json").read_text())["spec"]["tasks"]["clips"]["prompt"]
+    assert (recorded["video"], recorded["video_input"]) == ("frames=32,starts", "video")
+    assert "shown as a video (frames=32,starts)" in cli("score", ran.folder).out
+    shown = cli("show", "clips", "--include_path", folder, "--model", "tiny-qwen2-vl", "--video", "frames=4,middle")
+    assert "video: the frames are shown as a video (frames=4,middle)" in shown.out
+    assert "<|vision_start|><|video_pad|>" in shown.out and "image_pad" not in shown.out
+
+
 def test_a_resumed_run_reads_only_what_is_left(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = made(tmp_path / "task")
     asked, shown = (*command(folder, "tiny-llava"), "--video", "frames=2"), []

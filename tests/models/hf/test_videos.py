@@ -74,10 +74,10 @@ def by_hand(model: Any, row: Instance) -> float:
 def test_answers_are_those_of_a_whole_forward_and_react_to_the_order(adapter: Adapter, kind: str) -> None:
     alone, together = tiny(adapter, kind), tiny(adapter, kind, batch_size=8)
     assert (alone.video_input, alone.video_rule) != ("pictures", "")
-    rows = [asked(text, seed, doc_id=3 * seed + n, continuation=" A", size=(70, 42) if seed else (42, 84))
+    rows = [asked(text, seed, doc_id=3 * seed + n, continuation=" the yellow bus", size=(70, 42) if seed else (42, 84))
             for seed in range(2) for n, text in enumerate(QUESTIONS)]  # fmt: skip
-    rows.append(asked(QUESTIONS[0], order=-1, doc_id=6, continuation=" A", size=(42, 84)))
-    rows.append(asked(QUESTIONS[0], times=TIMES[:3], doc_id=7, continuation=" A"))
+    rows.append(asked(QUESTIONS[0], order=-1, doc_id=6, continuation=" the yellow bus", size=(42, 84)))
+    rows.append(asked(QUESTIONS[0], times=TIMES[:3], doc_id=7, continuation=" the yellow bus"))
     expected = {(row.doc_id, 0): by_hand(alone, row) for row in rows}
     for model in (alone, together):
         found = outputs(model.loglikelihood(rows))
@@ -109,8 +109,8 @@ def test_the_times_are_the_files_own(adapter: Adapter, kind: str) -> None:
     """Where the prompt has times, other times change it, and the answer; of Qwen2.5-VL the positions have the mean rate."""
     model = tiny(adapter, kind)
     one, other = (
-        asked("What?", continuation=" A"),
-        asked("What?", times=(0.0, 1.1, 2.2, 3.3, 4.4, 4.5), continuation=" A"),
+        asked("What?", continuation=" the yellow bus"),
+        asked("What?", times=(0.0, 1.1, 2.2, 3.3, 4.4, 4.5), continuation=" the yellow bus"),
     )
     changed = abs(by_hand(model, one) - by_hand(model, other))
     if kind in ("qwen3_vl", "qwen3_vl_moe", "smolvlm", "video_llama_3"):
@@ -200,7 +200,7 @@ def test_three_questions_on_a_video_encode_and_read_it_once(
 @pytest.mark.parametrize("kind", ["qwen2_5_vl", "qwen3_vl", "internvl"])
 def test_a_video_and_pictures_in_one_prompt(adapter: Adapter, kind: str) -> None:
     model, together = tiny(adapter, kind), tiny(adapter, kind, batch_size=4)
-    row = asked("What?", continuation=" A")
+    row = asked("What?", continuation=" the yellow bus")
     still, [clip] = picture(56, 56, 77), row.videos
     frames = row.images() if row.images else []
     first = replace(row, images=lambda: [still, *frames], image_digests=("still", *row.image_digests), context=chat(7))
@@ -266,7 +266,7 @@ def test_the_outer_pair_of_qwen3_vl_is_a_switch(adapter: Adapter) -> None:
     pair = [kept.writer.tokenizer.convert_tokens_to_ids(f"<|vision_{side}|>") for side in ("start", "end")]
     assert len(with_pair) == len(without) + 2
     assert [with_pair.count(token) - without.count(token) for token in pair] == [1, 1]
-    row = asked("What?", continuation=" A")
+    row = asked("What?", continuation=" the yellow bus")
     assert abs(by_hand(kept, row) - by_hand(dropped, row)) > 1e-3
 
 
