@@ -18,6 +18,7 @@ from datetime import timedelta
 from typing import Any
 
 from mm_eval.errors import DataError
+from mm_eval.task.video import store
 from mm_eval.task.video.frames import videos_of
 from mm_eval.task.video.rule import FrameRule, read_rule
 from mm_eval.types import FRAME_MARK, Clip, Instance
@@ -108,7 +109,7 @@ class Videos:
         if clip.start is not None or clip.end is not None:
             raise DataError(f"the question shows a part of {name!r}, and a server gets whole files only.", hint=HINT)
         try:
-            with open(clip.path, "rb") as file:
+            with store.local(clip.path) as path, open(path, "rb") as file:
                 content = file.read(self.most + 1)
         except OSError as error:
             raise DataError(f"the video {name!r} can't be read: {error.strerror}.", hint=HINT) from error
