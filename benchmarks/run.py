@@ -66,7 +66,7 @@ def few_shot(sizes: Sizes) -> Iterator[Line]:
 
 def video_questions(sizes: Sizes) -> Iterator[Line]:
     """Features and prefix of a video once."""
-    found = [child("video_questions.py", max(1, sizes.pictures // 2), 3) for _ in range(sizes.repetitions)]
+    found = [child("video_questions.py", max(1, sizes.pictures // 4), 3) for _ in range(sizes.repetitions)]
     if not all(one["same"] for one in found):
         raise SystemExit("video_questions: the answers differ from the plain loop's, so that its times mean nothing.")
     what = "answers of 16 tokens, 3 questions a video of 8 frames, against a plain loop"

@@ -36,6 +36,8 @@ MOST_WORKERS = 16
 """More threads do not write more prompts, since the tokenizer's and the processor's Python code runs in one at a time."""
 MOST_BYTES = 512 * 2**20
 """Bytes of features that are kept: about a hundred pictures of LLaVA-1.5-7B in half precision, 576 x 4096 each."""
+IMAGES, VIDEOS = "get_image_features", "get_video_features"
+"""The methods of transformers' models that run the vision tower."""
 PIXEL_BYTES = 64 * 2**20
 """Bytes of pixels in one run of the vision tower: 48 pictures of LLaVA-1.5, or three of Qwen2-VL with 1,000 tokens each. Either
 is enough work for a large GPU.
@@ -97,6 +99,11 @@ class FeatureCache:
     def __init__(self, model: Any, most_bytes: int = MOST_BYTES) -> None:
         self.kept: Kept[Any] = Kept(most_bytes)
         self._model, self._owner = model, _owner(model)
+        self._takes = {
+            name: inspect.signature(found).parameters
+            for name in (IMAGES, VIDEOS)
+            if (found := getattr(self._owner, name, None))
+        }
         self._together = True
 
     def of(self, pictures: Sequence[Picture]) -> list[Any]:
@@ -157,10 +164,9 @@ class FeatureCache:
 
     def _run(self, pictures: Sequence[Picture]) -> Any:
         tensors = {name: torch.cat([p.tensors[name] for p in pictures]) for name in pictures[0].tensors}
-        run = self._owner.get_video_features if pictures[0].is_video else self._owner.get_image_features
-        takes = inspect.signature(run).parameters
-        accepted = {name: on_device(self._model, value) for name, value in tensors.items() if name in takes}
-        return _slim(run(**accepted, return_dict=True))
+        kind = VIDEOS if pictures[0].is_video else IMAGES
+        accepted = {name: on_device(self._model, value) for name, value in tensors.items() if name in self._takes[kind]}
+        return _slim(getattr(self._owner, kind)(**accepted, return_dict=True))
 
 
 def supported(model: Any) -> bool:

@@ -162,7 +162,7 @@ class Videos:
 
     drops_pair: leaves out the pair of vision tokens that the template writes around a video. The processor of Qwen3-VL at its
         release replaced this pair together with the video token by times and a pair around each two frames, so that its training
-        saw no outer pair. The processor of transformers 5 replaces the token alone.
+        will have seen no outer pair. The processor of transformers 5 replaces the token alone.
     """
 
     kind: VideoInput
