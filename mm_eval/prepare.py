@@ -120,9 +120,9 @@ class Prepared(OpenedTasks):
                     where = "--gen_kwargs" if self.request.gen_kwargs else task.config.where("generation_kwargs")
                     raise ConfigError(error.what, where=where, hint=error.hint) from error
 
-    def with_prompt_key(self, prompt_key: str, output_path: str) -> Prepared:
-        """The same tasks, docs and model under another prompt block, recorded in another folder."""
-        request = replace(self.request, prompt_key=prompt_key, output_path=output_path)
+    def asked_with(self, prompt_key: str | None, video: str | None, output_path: str) -> Prepared:
+        """The same tasks, docs and model under another prompt block or rule of frames, recorded in another folder."""
+        request = replace(self.request, prompt_key=prompt_key, video=video, output_path=output_path)
         configs = {name: task.config for name, task in self.tasks.items()}
         styles = choose_styles(request, configs, self.model, next(iter(self.styles.values())).chat)
         again = replace(self, request=request, styles=styles, notes=self.notes + missing_key_notes(request, configs))

@@ -82,6 +82,15 @@ function verdicts(row, judge) {
   if (row.jd && judge === row.j[row.j.length - 1]) parts.push(make("p", { class: "banner" }, "The judges disagree."));
   return parts;
 }
+function strips(row, box) {
+  // The frames of each video side by side, with their times
+  const elements = [...box.children];
+  for (const [first, seconds, name] of row.f || []) {
+    const strip = make("div", { class: "strip", title: name });
+    elements[first].before(strip);
+    seconds.forEach((time, place) => strip.append(make("figure", {}, elements[first + place], make("figcaption", {}, `${time.toFixed(2)} s`))));
+  }
+}
 function show(index, keepAddress) {
   if (index < 0 || index >= shown.length) return;
   chosen = index;
@@ -97,6 +106,7 @@ function show(index, keepAddress) {
   if (row.images) {
     const box = make("div", { class: "pictures" });
     row.images.forEach((digest, place) => { const source = picture(digest); box.append(source ? make("img", { src: source, alt: `picture ${place + 1}`, loading: "lazy" }) : make("span", { class: "soft" }, `picture ${digest.slice(0, 12)} is not beside this file`)); });
+    strips(row, box);
     parts.push(box);
   }
   parts.push(...marked(`Prompt, as asked${about.own ? ` in ${about.own}` : ""}`, row.p));

@@ -50,7 +50,7 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Which model, and how it is prompted. several: --model and --model_args may be given more than once, and are lists."""
+    """Which model, and how it is prompted. several: --model, --model_args and --video may be given more than once, as lists."""
     action = "append" if several else "store"
     add_option(
         parser, "model", "NAME", "see `mm-eval ls models`; without it the bundled tiny-llava runs", action=action
@@ -86,9 +86,10 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
     what = (
         "the frames that are shown of a video: frames=32 or fps=2,min=4,max=768; with ends, starts, middle or inside "
     )
-    add_option(
-        parser, "video", "RULE", what + "(default: the prompt block's, else the model's own, else frames=8,ends)"
-    )
+    if several:
+        what += "; given more than once, the rules are compared "
+    what += "(default: the prompt block's, else the model's own, else frames=8,ends)"
+    add_option(parser, "video", "RULE", what, action=action)
     add_option(parser, "fewshot_as_multiturn", "BOOL", "few-shot examples as turns of the chat")
     add_option(parser, "seed", "N", "of sampling, few-shot choice and bootstrap (default 0)", default=0)
 

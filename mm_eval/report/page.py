@@ -215,6 +215,7 @@ def _shown(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
         "c": category_labels(row["categories"]) if "categories" in row else _category(row.get("doc", {})),
     }
     optional = {"ok": right, "images": row.get("images"), "o": row.get("choices")}
+    optional["f"] = [[clip["first"], clip["seconds"], clip["path"]] for clip in row.get("videos", ())] or None
     optional["e"] = row["error"]["what"] if row.get("error") else None
     optional["u"] = unparsed or None
     optional["k"] = row.get("cut") or None

@@ -80,7 +80,7 @@ def thumbnails_of_requests(folder: Path, tasks: Iterable[Task]) -> Iterator[None
         try:
             with lock:
                 if not failed and digest not in media:
-                    media.add(digest, _of_decoded(picture))
+                    media.add(digest, thumbnail_of(picture))
         except Exception:  # whatever it is, the answer comes first
             failed = True
 
@@ -270,7 +270,7 @@ def _write_stored(media: Media, digest: str, picture: StoredJpeg) -> int:
     return 1
 
 
-def _of_decoded(picture: Image) -> bytes:
+def thumbnail_of(picture: Image) -> bytes:
     """The thumbnail of a picture that is decoded already."""
     file = own_file(picture)
     return file if file is not None and _is_small(picture, file) else _encoded(picture)
@@ -291,7 +291,7 @@ def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, di
             continue
         digest = picture_digest(picture)
         if digest in digests and digest not in media:
-            media.add(digest, _of_decoded(picture))
+            media.add(digest, thumbnail_of(picture))
             made += 1
     return made
 

@@ -125,7 +125,8 @@ def differences_in_spec(first: RecordedRun, second: RecordedRun) -> Iterator[str
 
 
 def _prompt(prompt: Mapping[str, Any]) -> str:
-    said = ", ".join(f"{key}={value!r}" for key, value in prompt["kwargs"].items() if value != "")
+    stated = {**prompt["kwargs"], **{name: prompt[name] for name in ("video", "video_input") if name in prompt}}
+    said = ", ".join(f"{key}={value!r}" for key, value in stated.items() if value != "")
     return f"{prompt['key']} ({said})" if said else str(prompt["key"])
 
 

@@ -22,7 +22,7 @@ from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.paired import Estimate, estimate, with_stderr
 from mm_eval.request import column_name
-from mm_eval.types import MetricKey
+from mm_eval.types import FRAME_MARK, MetricKey
 
 if TYPE_CHECKING:
     from mm_eval.catalog.config import TaskConfig
@@ -43,7 +43,7 @@ class RecordedTask:
 
     values: {"metric,filter": {doc_id: value}}. clusters: {doc_id: number of its cluster}. better: {metric: higher is better}.
     recorded: the task's row of results.json. aggregations: the task's own functions by key.
-    categories: {level: {category: doc ids}}.
+    categories: {level: {category: doc ids}}. shows_videos: whether a prompt shows frames of a video.
     """
 
     name: str
@@ -53,6 +53,7 @@ class RecordedTask:
     recorded: Mapping[str, Any] = field(default_factory=dict)
     aggregations: Mapping[str, Aggregation] = field(default_factory=dict)
     categories: dict[str, dict[str, array[int]]] = field(default_factory=dict)
+    shows_videos: bool = False
     _whole: dict[str, Estimate | None] = field(default_factory=dict, repr=False)
 
     def aggregation(self, key: str) -> Aggregation | None:
@@ -189,6 +190,8 @@ class RecordedRun:
             doc_id = row["doc_id"]
             drawn_with = json.dumps(row["cluster"]) if "cluster" in row else doc_id
             task.clusters[doc_id] = clusters.setdefault(drawn_with, len(clusters))
+            if not task.shows_videos:
+                task.shows_videos = any(each.startswith(FRAME_MARK) for each in row.get("images", ()))
             for level, names in row.get("categories", {}).items():
                 for category in names:
                     task.categories.setdefault(level, {}).setdefault(category, array("q")).append(doc_id)

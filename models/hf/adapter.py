@@ -53,13 +53,12 @@ class HuggingFace(Model):
 
     bundled_stand_in: the bundled model that `show` uses if no `pretrained` is given.
     own_key: the prompt key of this adapter name, whatever the checkpoint.
-    engine: what runs the checkpoint, for its identity. takes_videos: whether it gets videos as a family's own video input.
+    engine: what runs the checkpoint, for its identity.
     """
 
     bundled_stand_in: ClassVar[str | None] = "tiny-llava"
     own_key: ClassVar[str | None] = None
     engine: ClassVar[str] = "hf"
-    takes_videos: ClassVar[bool] = True
     local: ClassVar[bool] = True
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
@@ -96,7 +95,7 @@ class HuggingFace(Model):
         """The family's own video input; None if the frames are shown as pictures."""
         chat = self.settings.chat_template is not False and self.chat
         template = (self.template or self.checkpoint.chat_templates) if chat else None
-        kind = family.video if family is not None and self.takes_videos else None
+        kind = family.video if family is not None else None
         return Videos.chosen(kind, self.checkpoint, self.arguments, template)
 
     def _read_arguments(self) -> Arguments:
