@@ -109,7 +109,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
         headlines = headline_keys(task) if task is not None else []
         yield {
             "name": name,
-            "alias": row.get("alias", name),
+            "alias": row["alias"],
             "group": name in run.results["groups"],
             "numbers": numbers,
             "headlines": headlines,

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mm_eval.catalog.group_metric import GroupMetric
+from mm_eval.catalog.schema import shown_name
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.paired import Estimate, estimate, with_stderr
@@ -132,6 +133,8 @@ class RecordedRun:
         run, results = _read(path, "run.json", OF_RUN), _read(path, "results.json", OF_RESULTS)
         if not isinstance(run["spec"].get("tasks"), dict) or not isinstance(run["request"].get("tasks"), list):
             raise StoreError("it does not name the tasks of the run.", where=str(path / "run.json"))
+        for key, row in results["results"].items():  # folders of earlier versions hold `task_alias` instead
+            row["alias"] = shown_name(key, run["spec"]["tasks"].get(key, {}).get("path", key))
         return cls(path, results, run["spec"], run["request"], name)
 
     @property
