@@ -189,7 +189,9 @@ def test_a_task_counts_once_for_each_place_where_it_stands(cli, suite: Suite) ->
     one = 0.25  # the standard error of 3 or 1 of 4
     assert error == pytest.approx(math.sqrt(2 * (2 * one) ** 2 + 2 * one**2) / 7)
     shown = [line.split()[1] for line in ran.out.splitlines() if line.startswith("    - ")]
-    assert [name.rpartition("::")[2] for name in shown] == ["x1", "y1"] * 3 and set(shown) <= set(ran.results["results"])
+    assert [name.rpartition("::")[2] for name in shown] == ["x1", "y1"] * 3 and set(shown) <= set(
+        ran.results["results"]
+    )
 
 
 def test_the_same_number_twice_is_refused(cli, suite: Suite) -> None:
