@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
+from mm_eval.report.by_size import right_by_size
 from mm_eval.report.diagnosis import as_values
 from mm_eval.report.page import SampleRows, category_labels, page, pictures
 from mm_eval.runs.compare import headline_keys
@@ -128,7 +129,7 @@ def _judges(run: RecordedRun, task: str) -> list[dict[str, Any]]:
 
 def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """The bars of a task: the numbers that are parts of another one (MME's categories), else its mean in each category."""
-    levels = list(_levels(run, task))
+    levels, tokens = list(_levels(run, task)), run.tokens.get(task.name, {})
     headlines = headline_keys(task)
     parts = {key.removesuffix(",none"): task.estimate(key) for key in task.values if key not in headlines}
     by = "By category"
@@ -144,7 +145,7 @@ def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, 
         for name, e in parts.items()
         if e is not None
     ]
-    return {"name": task.name, "by": by, "parts": drawn, "levels": levels}
+    return {"name": task.name, "by": by, "parts": drawn, "levels": levels, "sizes": list(right_by_size(task, tokens))}
 
 
 def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[dict[str, Any]]:

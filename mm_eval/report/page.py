@@ -57,7 +57,7 @@ def page(
         "ROWS": lambda: _bracketed("[]", (in_script(row) for row in rows)),
         "MEDIA": lambda: _bracketed("{}", (f"{in_script(digest)}:{in_script(at)}" for digest, at in pictures())),
         "DATA": lambda: [in_script(about())],
-        "SCRIPT": lambda: map(asset, ("shared.js", top, "samples.js")),
+        "SCRIPT": lambda: map(asset, ("shared.js", "charts.js", top, "samples.js")),
     }
     yield from filled("report.html", values)
 
@@ -132,6 +132,8 @@ class SampleRows:
                 if self.look is not None:
                     self.look(name, row)
                 shown = _shown(name, row)
+                if row["resps"] and isinstance(row["resps"][0], str):
+                    shown["z"] = [len(row["resps"][0]), self.run.tokens.get(name, {}).get(row["doc_id"])]
                 if isinstance(shown["c"], str):
                     categories.setdefault(shown["c"], array("q")).append(row["doc_id"])
                 self.digests.update(dict.fromkeys(shown.get("images", ())))
