@@ -27,10 +27,12 @@ function header() {
   fact("price", used.dollars ? `$${used.dollars.toFixed(2)}` : null);
   fact("device", about.device);
   fact("dtype", about.dtype);
+  fact("parameters", about.parameters ? inWords(about.parameters) : "unknown");
   fact("versions", [`mm-eval ${about.version}`, ...Object.entries(about.libraries).map((pair) => pair.join(" "))].join(", "));
   top.append(make("details", { open: "" }, make("summary", { class: "soft" }, "What was asked, and how"), facts));
 }
 
+const inWords = (count) => count < 1e6 ? count.toLocaleString("en") : count < 1e9 ? `${(count / 1e6).toPrecision(3)} million` : `${(count / 1e9).toPrecision(3)} billion`;
 const duration = (seconds) => seconds < 60 ? `${seconds.toFixed(1)} s` : [[3600, "h"], [60, "min"], [1, "s"]].map(([size, unit], place, all) => [Math.floor(place ? Math.round(seconds) % all[place - 1][0] / size : Math.round(seconds) / size), unit]).filter(([count]) => count).map((pair) => pair.join(" ")).join(" ");
 
 // What went wrong: each finding with its cause, a command, and links to its examples

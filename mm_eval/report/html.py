@@ -73,16 +73,18 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
 def _spent(run: RecordedRun) -> dict[str, Any]:
     """When and where the run was made and what it took; None for what it did not record."""
     about, used = run.results["run"], run.results["run"].get("usage", {})
-    started = about.get("started")
+    asked = about.get("answering") or {}
+    started = asked.get("started") or about.get("started")
     date = datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d %H:%M UTC") if started else None
     model_args = run.request.get("model_args", {})
     return {
         "date": date,
-        "seconds": about.get("seconds"),
+        "seconds": asked.get("seconds", about.get("seconds")),
         "processes": about.get("processes"),
         "usage": {name: used[name] for name in ("prompt_tokens", "completion_tokens", "dollars") if used.get(name)},
         "device": about.get("device") or run.request.get("device") or model_args.get("device"),
         "dtype": about.get("model", {}).get("dtype"),
+        "parameters": about.get("parameters"),
     }
 
 

@@ -214,7 +214,7 @@ def test_a_letter_stands_beside_the_text_of_its_option(opened, dummy_run):
 
 def test_the_facts_say_when_and_what_it_took(opened, dummy_run):
     facts = opened(dummy_run / "report.html").find_element("css selector", "dl.facts").text
-    assert re.search(r"date\s+20\d\d-\d\d-\d\d \d\d:\d\d UTC\s+wall time\s+[\d.]+ s", facts)
+    assert re.search(r"date\s+20\d\d-\d\d-\d\d \d\d:\d\d UTC\s+wall time\s+[\d.]+ s", facts) and "parameters" in facts
 
 
 @pytest.mark.parametrize("seconds, said", [(3.21, "3.2 s"), (61, "1 min 1 s"), (7200, "2 h"), (3659.9, "1 h 1 min")])
