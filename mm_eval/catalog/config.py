@@ -229,7 +229,7 @@ class TaskConfig:
         """The filter pipelines, each with its name, steps and metrics.
 
         {"name", "filter": [{"function", "kwargs"}], "metric_list": [{"metric", "aggregation", "higher_is_better",
-        "reduction", "kwargs"}]}; a value that isn't stated is None. Without a filter_list there is one pipeline, "none".
+        "reduction", "kwargs"}]}; other values that aren't stated are None. Without a filter_list there is one pipeline, "none".
         A pipeline without metrics of its own has the task's. The mappings are LocatedDicts: `.where()` is file:line.
         """
         pipelines: list[dict[str, Any]] = []
@@ -342,9 +342,9 @@ def _check_name(stated: Any, name: str, where: str) -> None:
 
 
 def _split(entry: Mapping[str, Any], known: tuple[str, ...]) -> LocatedDict:
-    """An entry with its known keys, and all others under `kwargs`; lm-eval allows them at the same level."""
-    flat = {key: value for key, value in entry.items() if key not in (*known, "kwargs")}
-    kwargs = {**flat, **(entry.get("kwargs") or {})}
-    made = LocatedDict({**{key: entry.get(key) for key in known}, "kwargs": kwargs}, located(entry).place)
+    """An entry with its known keys, and others under `kwargs`, as lm-eval allows. A stated null `higher_is_better` is kept."""
+    kwargs = {key: value for key, value in entry.items() if key not in (*known, "kwargs")} | (entry.get("kwargs") or {})
+    stated = {key: entry.get(key) for key in known if key in entry or key != "higher_is_better"}
+    made = LocatedDict({**stated, "kwargs": kwargs}, located(entry).place)
     made.places = dict(located(entry).places)
     return made

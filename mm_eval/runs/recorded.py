@@ -43,7 +43,8 @@ Aggregation = Callable[[Sequence[Any]], float]
 class RecordedTask:
     """The scored docs of one task of a run.
 
-    values: {"metric,filter": {doc_id: value}}. clusters: {doc_id: number of its cluster}. better: {metric: higher is better}.
+    values: {"metric,filter": {doc_id: value}}. clusters: {doc_id: number of its cluster}.
+    better: {metric: higher is better; None for no direction}.
     recorded: the task's row of results.json. aggregations: the task's own functions by key.
     categories: {level: {category: doc ids}}. sizes: {"characters" or "tokens": {doc_id: how long its first answer is}}.
     """
@@ -51,7 +52,7 @@ class RecordedTask:
     name: str
     values: dict[str, dict[int, Any]] = field(default_factory=dict)
     clusters: dict[int, Hashable] = field(default_factory=dict)
-    better: Mapping[str, bool] = field(default_factory=dict)
+    better: Mapping[str, bool | None] = field(default_factory=dict)
     recorded: Mapping[str, Any] = field(default_factory=dict)
     aggregations: Mapping[str, Aggregation] = field(default_factory=dict)
     categories: dict[str, dict[str, array[int]]] = field(default_factory=dict)

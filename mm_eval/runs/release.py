@@ -82,14 +82,15 @@ class ReleaseNumber:
 class ReleaseTable:
     """rows: (benchmark, metric) to numbers by column. columns: models in order, ours first. notes: below the table.
 
-    categories: of a row, (level, category) to numbers by column. better: of a row, whether higher is better.
+    categories: of a row, (level, category) to numbers by column. better: of a row, whether
+    higher is better; None for a row without a direction, which has no ranks.
     """
 
     columns: list[str] = field(default_factory=list)
     rows: dict[tuple[str, str], dict[str, ReleaseNumber]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     categories: dict[tuple[str, str], dict[tuple[str, str], dict[str, ReleaseNumber]]] = field(default_factory=dict)
-    better: dict[tuple[str, str], bool] = field(default_factory=dict)
+    better: dict[tuple[str, str], bool | None] = field(default_factory=dict)
 
     def label(self, row: tuple[str, str]) -> str:
         """A row's name: the benchmark's, with the metric where it has several rows."""
@@ -212,7 +213,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
                 name=name,
                 key=key,
             )
-            table.better[place] = each.higher_is_better is not False
+            table.better[place] = run.results["higher_is_better"].get(name, {}).get(each.metric, True)
             if name in run.results.get("categories", {}) and headline_of(run.results, name) == each:
                 by_category[place] = _by_category(run, name, key)
     model = _line(run.model)

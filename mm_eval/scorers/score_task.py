@@ -50,7 +50,7 @@ class TaskScores:
     cut: int = 0
     ties: int = 0
     unparsed_by: dict[str, int] = field(default_factory=dict)
-    higher_is_better: dict[str, bool] = field(default_factory=dict)
+    higher_is_better: dict[str, bool | None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     silent: SilentAnswers = field(default_factory=SilentAnswers)
