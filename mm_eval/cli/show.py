@@ -121,12 +121,14 @@ def _with_stand_in(args: argparse.Namespace) -> tuple[RunRequest, str]:
 
 
 def _print_prompt(model: Model, instance: Instance) -> None:
+    from mm_eval.report.side_by_side import shortened
+
     preview = model.preview(instance)
     _print_pictures(instance)
     if preview.tokens is not None:
         say(f"tokens: {preview.tokens}, of which {preview.image_tokens or 0} stand for pictures")
     say("---------------------------------------- prompt")
-    say_lines(preview.text)
+    say_lines(shortened(preview.text))
     say("---------------------------------------- end of prompt")
 
 
