@@ -112,8 +112,9 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         folder.claim(spec, prepared.request.to_json(), prepared.model.machine())
         if own.leads:  # once a launch: it may read every picture file
             folder.hold_files(prepared.picture_files)
-            prepared.judges = joined_judges(folder, asked)
-            record_judges(folder, prepared.judges)
+            if not prepared.request.no_judge:
+                prepared.judges = joined_judges(folder, asked)
+                record_judges(folder, prepared.judges)
 
     with launched(own, folder, claim) as launch:
         state = _read_journal(folder)
