@@ -82,7 +82,11 @@ def _tasks(args: argparse.Namespace) -> int:
     if not args.verbose:
         widths = _fitting(widths, shutil.get_terminal_size((120, 24)).columns)
     for cells in table:
-        say("  ".join(f"{_cut(cell, width):<{width}}" for cell, width in zip(cells, widths, strict=True) if width).rstrip())
+        say(
+            "  ".join(
+                f"{_cut(cell, width):<{width}}" for cell, width in zip(cells, widths, strict=True) if width
+            ).rstrip()
+        )
     return 0
 
 

@@ -36,4 +36,6 @@ def test_show_puts_a_models_prompts_side_by_side(cli, monkeypatch):
 
 def test_show_collapses_a_run_of_image_tokens(cli):
     done = cli("show", "mme", "--model", "tiny-llava")
-    assert "USER: <image> x64 " in done.out and "<image><image>" not in done.out and "tokens: 101, of which 64" in done.out
+    assert (
+        "USER: <image> x64 " in done.out and "<image><image>" not in done.out and "tokens: 101, of which 64" in done.out
+    )

@@ -153,5 +153,7 @@ def test_a_number_without_a_direction_has_no_ranks(perfect, worse):
         run.results["higher_is_better"]["mme"]["mme_perception_score"] = None
     table = release_table(runs)
     row = ("mme", "mme_perception_score")
-    assert table.better[row] is None and all(found.rank is None and not found.best for found in table.rows[row].values())
+    assert table.better[row] is None and all(
+        found.rank is None and not found.best for found in table.rows[row].values()
+    )
     assert table.rows["mme", "mme_cognition_score"]["good"].rank == 1
