@@ -65,7 +65,7 @@ def _results(run: RecordedRun) -> dict[str, Any]:
         "model_name_sanitized": _sanitized(run.model),
         "system_instruction": about.get("system_instruction"),
         "chat_template": None,
-        "total_evaluation_time_seconds": str(about["seconds"]),
+        "total_evaluation_time_seconds": str((about.get("answering") or about)["seconds"]),
         "mm_eval_version": about["mm_eval"],
     }
 
