@@ -23,7 +23,7 @@ function head() {
 function columns() {
   const order = about.columns.map((_, place) => place).filter((place) => !hidden.has(place));
   if (byRow === null) return order;
-  const row = about.rows[byRow], value = (place) => row.cells[place] ? row.cells[place].v * (row.better ? 1 : -1) : -Infinity;
+  const row = about.rows[byRow], value = (place) => row.cells[place] ? row.cells[place].v * (row.better === false ? -1 : 1) : -Infinity;
   return order.sort((a, b) => value(b) - value(a));
 }
 function rowsInOrder() {
@@ -36,6 +36,7 @@ function rowsInOrder() {
 }
 // How dark a number is: its place between the lowest and the highest ranked number of its row; pale where all share the first rank
 function shade(row, cells, cell) {
+  if (row.better === null) return "";
   const ranked = cells.filter((one) => one && !one.apart).map((one) => one.v), low = Math.min(...ranked), high = Math.max(...ranked);
   if (cell.apart || ranked.length < 2 || high === low) return "";
   const share = (cell.v - low) / (high - low), darkest = cells.some((one) => one && one.rank) ? 40 : 12;
@@ -90,7 +91,7 @@ function table() {
     }
     const sort = make("button", { type: "button", title: "order the columns by this row; once more: as given", "aria-pressed": String(byRow === place) }, byRow === place ? "⇤" : "⇄");
     sort.addEventListener("click", () => { byRow = byRow === place ? null : place; refresh(); });
-    name.append(...breaking(row.label), row.better ? "" : " ↓", " ", sort);
+    name.append(...breaking(row.label), row.better === false ? " ↓" : "", " ", sort);
     body.append(make("tr", { class: row.group ? "group" : "" }, name, ...order.map((column) => cellOf(row, row.cells, column, row.label))));
     if (all || opened.has(place)) for (const part of row.parts) {
       body.append(make("tr", { class: "part" }, make("th", { scope: "row" }, ...breaking(part.label)), ...order.map((column) => cellOf(row, part.cells, column, `${row.label}, ${part.label}`))));
@@ -160,7 +161,7 @@ function scatter(row, axis) {
   });
   return svg;
 }
-const AXES = { parameters: "parameters", tokens: "tokens a document", seconds: "seconds of the whole run a document", dollars: "dollars of the whole run" };
+const AXES = { parameters: "parameters", tokens: "tokens a document", seconds: "seconds of requests a document", dollars: "dollars of the whole run" };
 function charts() {
   const box = byId("chart");
   const options = about.rows.map((row, place) => make("option", { value: place }, row.label));

@@ -84,7 +84,7 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
     first = instances[0]
     choices = len(instances) if first.request_type == "loglikelihood" else "-"
     head = [
-        f"task: {task.path}   doc: {doc_id}   request: {first.request_type}   choices: {choices}",
+        f"task: {task.config.row_name}   doc: {doc_id}   request: {first.request_type}   choices: {choices}",
         model,
         f"prompt key: {block.key}   {dict(block.kwargs) or ''}",
         *([f"video: {shown_as(block.video_input, block.video)}"] if first.videos else []),
@@ -134,7 +134,7 @@ def _compare_keys(args: argparse.Namespace, prepared: Prepared, model: str) -> N
             counts = f", {preview.tokens} tokens, {preview.image_tokens or 0} of pictures"
             heading = f"{key}{'' if used == key else f' (as {used})'}{'' if preview.tokens is None else counts}"
             texts[heading] = shortened(preview.text)
-        say(f"task: {task.path}   doc: {args.doc}   {model}")
+        say(f"task: {task.config.row_name}   doc: {args.doc}   {model}")
         _print_pictures(instance)
         say_lines(side_by_side(texts, max(80, shutil.get_terminal_size((120, 24)).columns)))
 
@@ -162,11 +162,13 @@ def _with_stand_in(args: argparse.Namespace) -> tuple[RunRequest, str]:
 
 
 def _print_prompt(preview: Preview, instance: Instance) -> None:
+    from mm_eval.report.side_by_side import shortened
+
     _print_pictures(instance)
     if preview.tokens is not None:
         say(f"tokens: {preview.tokens}, of which {preview.image_tokens or 0} stand for pictures")
     say("---------------------------------------- prompt")
-    say_lines(preview.text)
+    say_lines(shortened(preview.text))
     say("---------------------------------------- end of prompt")
 
 

@@ -93,7 +93,9 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
     if intervals and any(found.margin is not None for found in numbers):
         marks.append("± is half of the 95% interval.")
     if intervals and any(found.margin is None and found.interval is not None for found in numbers):
-        marks.append("[low, high] is the exact 95% interval, where nearly all docs are right or wrong.")
+        marks.append(
+            "[low, high] is a 95% interval: exact, where nearly all docs are right or wrong, or ended at 0 or 1."
+        )
     if any(found.set_apart for found in numbers):
         marks.append(f"{SET_APART} measured otherwise than the rest of its row: not ranked with it.")
     return marks + table.notes

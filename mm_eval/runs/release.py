@@ -9,7 +9,6 @@ says whether the two match. Numbers of two judges are not ranked together, and s
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,14 +82,15 @@ class ReleaseNumber:
 class ReleaseTable:
     """rows: (benchmark, metric) to numbers by column. columns: models in order, ours first. notes: below the table.
 
-    categories: of a row, (level, category) to numbers by column. better: of a row, whether higher is better.
+    categories: of a row, (level, category) to numbers by column. better: of a row, whether
+    higher is better; None for a row without a direction, which has no ranks.
     """
 
     columns: list[str] = field(default_factory=list)
     rows: dict[tuple[str, str], dict[str, ReleaseNumber]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     categories: dict[tuple[str, str], dict[tuple[str, str], dict[str, ReleaseNumber]]] = field(default_factory=dict)
-    better: dict[tuple[str, str], bool] = field(default_factory=dict)
+    better: dict[tuple[str, str], bool | None] = field(default_factory=dict)
 
     def label(self, row: tuple[str, str]) -> str:
         """A row's name: the benchmark's, with the metric where it has several rows."""
@@ -187,11 +187,7 @@ def parts_of(run: RecordedRun) -> dict[str, str]:
 
 
 def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
-    """Adds a run's headline numbers, in a column of its own where its model's column has them already. Returns the column.
-
-    A task has its alias for a name, or its path where several tasks of the run have that alias.
-    """
-    aliases = Counter(str(row.get("alias", name)) for name, row in run.results["results"].items())
+    """Adds a run's headline numbers, in a column of its own where its model's column has them already. Returns the column."""
     found: dict[tuple[str, str], ReleaseNumber] = {}
     by_category: dict[tuple[str, str], dict[tuple[str, str], ReleaseNumber]] = {}
     for name, row in run.results["results"].items():
@@ -206,8 +202,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
                 continue
             known = measured.get(key)
             margin, interval = (known.margin, known.interval) if known else (None, None)
-            alias = str(row.get("alias", name))
-            place = (alias if aliases[alias] == 1 else name, key.removesuffix(",none"))
+            place = (str(row["alias"]), key.removesuffix(",none"))
             found[place] = ReleaseNumber(
                 float(each.value),
                 margin,
@@ -218,7 +213,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
                 name=name,
                 key=key,
             )
-            table.better[place] = each.higher_is_better is not False
+            table.better[place] = run.results["higher_is_better"].get(name, {}).get(each.metric, True)
             if name in run.results.get("categories", {}) and headline_of(run.results, name) == each:
                 by_category[place] = _by_category(run, name, key)
     model = _line(run.model)

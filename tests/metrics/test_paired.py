@@ -6,8 +6,9 @@ import random
 import pytest
 
 from benchmarks.coverage import CASES, covered, nearly_all_right
-from mm_eval.metrics import Bleu, mean, mean_stderr, median, stratified_by
+from mm_eval.metrics import Bleu, mean, mean_stderr, median, smooth, stratified_by
 from mm_eval.metrics.paired import estimate, flips, paired_difference, right_or_wrong
+from mm_eval.metrics.traits import declare
 
 
 def within(share, count):
@@ -132,3 +133,15 @@ def test_flips_are_mcnemars_table():
     assert found.p_value == 1.0
     assert flips({0: 0.5}, {0: 1.0}) is None and flips({}, {}) is None
     assert right_or_wrong({"score": 1.0, "category": "x"}) is True and right_or_wrong("yes") is None
+
+
+def test_the_interval_of_a_fraction_stays_on_its_scale() -> None:
+    high = estimate(mean, [1.0, 0.9, 0.7])
+    low, top = high.interval or (0.0, 0.0)
+    assert top == 1.0 and 0 < low < high.value and high.margin is None and high.exact is None
+    points = estimate(mean, [10.0, 9.0, 7.0])
+    assert points.margin and (points.interval or (0, 0))[1] > 10, "points have no scale"
+    rate = declare(fraction=True)(smooth(lambda values: math.fsum(values) / len(values)))
+    assert (estimate(rate, [1.0, 0.9, 0.7]).interval or (0, 0))[1] == 1.0
+    changed = paired_difference(mean, [0.1, 0.9, 0.2], [0.9, 0.9, 0.9])
+    assert changed.interval and changed.interval[0] >= -1 and changed.interval[1] <= 1.0
