@@ -210,7 +210,7 @@ def _shown(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
         "t": name,
         "d": row["doc_id"],
         "s": row["status"],
-        "p": _prompt_text(row.get("prompt", "")),
+        "p": prompt_text(row.get("prompt", "")),
         "g": row.get("target"),
         "a": [_short(answer) for answer in row.get("resps", [])],
         "x": row.get("filtered_resps", {}),
@@ -234,7 +234,7 @@ def _judged(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str,
             "n": name,
             "e": [
                 {
-                    "p": _prompt_text(entry.get("prompt") or ""),
+                    "p": prompt_text(entry.get("prompt") or ""),
                     "r": _short(entry.get("reply")),
                     "v": entry.get("verdict"),
                     "m": entry.get("model"),
@@ -249,7 +249,8 @@ def _judged(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str,
     ]
 
 
-def _prompt_text(prompt: Any) -> str:
+def prompt_text(prompt: Any) -> str:
+    """A prompt as a page shows it: text, or the messages of a chat with their roles."""
     if isinstance(prompt, str):
         return str(_short(prompt))
     lines = []

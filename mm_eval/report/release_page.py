@@ -29,15 +29,25 @@ def write_release_page(path: Path, table: ReleaseTable, pages: Mapping[Path, str
     return RunFolder(path.parent).write_lines(path.name, release_page(table, path.parent, pages))
 
 
-def release_page(table: ReleaseTable, folder: Path, pages: Mapping[Path, str] | None = None) -> Iterator[str]:
-    """The page in pieces. folder: where it will lie, for its links. pages: as in `write_release_page`."""
-    pages = _pages(table, folder) if pages is None else pages
+def release_page(
+    table: ReleaseTable,
+    folder: Path,
+    pages: Mapping[Path, str] | None = None,
+    going: Sequence[Mapping[str, str]] = (),
+) -> Iterator[str]:
+    """The page in pieces. folder: where it will lie, for its links. pages: as in `write_release_page`.
+
+    going: name, link and progress of runs that have no numbers yet.
+    """
+    beside = _pages(table, folder) if pages is None else None
+    shown = beside if beside is not None else pages or {}
+    more = {"going": list(going), "apart": sorted(map(str, beside or ()))}
     return filled(
         "release.html",
         {
             "TITLE": lambda: [html(TITLE)],
             "STYLE": lambda: map(asset, ("report.css", "release.css")),
-            "DATA": lambda: [in_script(about(table, pages))],
+            "DATA": lambda: [in_script({**about(table, shown), **more})],
             "SCRIPT": lambda: map(asset, ("shared.js", "release.js")),
         },
     )

@@ -292,6 +292,11 @@ def _of_decoded(picture: Image) -> bytes:
     return file if file is not None and _is_small(picture, file) else _encoded(picture)
 
 
+def thumbnail(content: bytes) -> bytes:
+    """The thumbnail of a picture's file. Raises DataError for what is no picture."""
+    return _of_decoded(open_picture(content))
+
+
 def _is_small(picture: Image, file: bytes) -> bool:
     """Whether a picture's file is its own thumbnail."""
     side, size = AS_IT_IS
