@@ -127,14 +127,17 @@ function show(index, keepAddress) {
   parts.push(...marked(`Prompt, as asked${about.own ? ` in ${about.own}` : ""}`, row.p));
   if (row.k) parts.push(make("p", { class: "hint" }, "The prompt was cut: the model did not get its beginning."));
   if (row.e) parts.push(...block(row.s === "not requested" ? "Not requested" : "Failed", row.e));
-  if (row.o) parts.push(...block("Choices, with log-likelihood in nats", row.o.map((text, place) => `${place === row.g || (Array.isArray(row.g) && row.g.includes(place)) ? "→" : " "} ${logLikelihood(row.a[place]?.[0]).toFixed(3)}  ${text}`).join("\n")));
-  else row.a.forEach((answer, place) => parts.push(...marked(`Answer${row.a.length > 1 ? ` ${place + 1}` : ""}${about.own ? ` in ${about.own} (${state(row)[0]})` : ""}`, typeof answer === "string" ? answer : JSON.stringify(answer))));
+  const answers = []; // of all runs, side by side
+  if (row.o) answers.push(block("Choices, with log-likelihood in nats", row.o.map((text, place) => `${place === row.g || (Array.isArray(row.g) && row.g.includes(place)) ? "→" : " "} ${logLikelihood(row.a[place]?.[0]).toFixed(3)}  ${text}`).join("\n")));
+  else row.a.forEach((answer, place) => answers.push(marked(`Answer${row.a.length > 1 ? ` ${place + 1}` : ""}${about.own ? ` in ${about.own} (${state(row)[0]})` : ""}`, typeof answer === "string" ? answer : JSON.stringify(answer))));
   (row.w || []).forEach((other, place) => {
-    if (!other) { parts.push(...block(`Answer in ${about.beside[place]}`, "not asked the same")); return; }
+    if (!other) { answers.push(block(`Answer in ${about.beside[place]}`, "not asked the same")); return; }
     const mark = other.e ? " (failed)" : other.u ? " (unparsed)" : other.ok === undefined ? "" : other.ok ? " (right)" : " (wrong)";
-    parts.push(...block(`Answer in ${about.beside[place]}${mark}`, other.e || other.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join("\n")));
-    if (other.p !== undefined) parts.push(make("details", {}, make("summary", { class: "soft" }, `Its prompt in ${about.beside[place]}`), make("pre", {}, other.p)));
+    const box = [...block(`Answer in ${about.beside[place]}${mark}`, other.e || other.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join("\n"))];
+    if (other.p !== undefined) box.push(make("details", {}, make("summary", { class: "soft" }, `Its prompt in ${about.beside[place]}`), make("pre", {}, other.p)));
+    answers.push(box);
   });
+  parts.push(make("div", { class: "answers" }, ...answers.map((one) => make("section", {}, ...one))));
   for (const judge of row.j || []) parts.push(...verdicts(row, judge));
   const facts = make("dl", { class: "facts" });
   const fact = (name, value) => facts.append(make("dt", {}, name), make("dd", {}, value));
@@ -275,6 +278,7 @@ function samples() {
 }
 about.loading = Boolean(about.next);
 drawTop();
+if (about.outside) byId("filters").after(make("p", { class: "hint", id: "outside" }, `${about.outside.toLocaleString("en")} pictures are not in this file: they are in media/ of ${about.where}. Keep the page there, or share what this writes: mm-eval report ${about.where} --bundle DIR`));
 samples();
 jump();
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

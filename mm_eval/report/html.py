@@ -33,13 +33,19 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
     diagnosis = Diagnosis(run)
     rows = SampleRows(run, [against] if against else [], look=diagnosis.add)
     beside = ["/".join(against.folder.parts[-2:])] if against else []
-    lines = page(
-        title_of(run),
-        "run.js",
-        rows,
-        lambda: pictures(rows.digests, [run.folder], run.folder),
-        lambda: {**about_run(run, rows.categories, diagnosis, beside), "where": str(run.folder)},
-    )
+    outside = 0  # pictures that are not in the page itself
+
+    def counted() -> Iterator[tuple[str, str]]:
+        nonlocal outside
+        for digest, address in pictures(rows.digests, [run.folder], run.folder):
+            outside += not address.startswith("data:")
+            yield digest, address
+
+    def about() -> dict[str, Any]:
+        where = {"where": str(run.folder), "outside": outside}
+        return {**about_run(run, rows.categories, diagnosis, beside), **where}
+
+    lines = page(title_of(run), "run.js", rows, counted, about)
     return RunFolder(run.folder).write_lines("report.html", lines)
 
 
