@@ -33,18 +33,21 @@ def chromium():
 
 @pytest.fixture
 def opened(chromium):
-    """Opens a page from disk at a width, light or dark, and waits until it is drawn; it must not complain."""
+    """Opens a page from disk at a width, light or dark, and waits until it is drawn; it must not complain.
 
-    def open_page(path: Path, hash_: str = "", width: int = 1280, dark: bool = False):
+    A page is a file or an address. broken: files beside it are missing, of which the browser complains.
+    """
+
+    def open_page(path: Path | str, hash_: str = "", width: int = 1280, dark: bool = False, broken: bool = False):
         chromium.get("about:blank")
         chromium.get_log("browser")
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
-        chromium.get(path.resolve().as_uri() + hash_)
+        chromium.get((path if isinstance(path, str) else path.resolve().as_uri()) + hash_)
         assert chromium.execute_script("return document.documentElement.dataset.ready") is not None
-        assert chromium.get_log("browser") == []
+        assert chromium.get_log("browser") == [] or broken
         return chromium
 
     return open_page
