@@ -43,7 +43,7 @@ function label(row) {
   return make("span", { class: `state ${kind}` }, `${sign} ${name}${place < 0 ? "" : `, but ${row.ok ? "wrong" : "right"} in ${about.beside[place].replace(/^([A-Z]|run \d+): .*/, "$1")}`}`);
 }
 function rowElement(index) {
-  const row = shown[index], element = make("div", { class: index === chosen ? "row chosen" : "row", role: "option", "data-index": index, "aria-selected": String(index === chosen) });
+  const row = shown[index], element = make("div", { class: index === chosen ? "row chosen" : "row", role: "option", id: `row-${index}`, "data-index": index, "aria-posinset": index + 1, "aria-setsize": shown.length, "aria-selected": String(index === chosen) });
   element.style.top = `${index * HEIGHT}px`;
   const source = row.images && picture(row.images[0]);
   element.append(source ? missingAs(make("img", { src: source, alt: "", loading: "lazy" }), () => make("div", { class: "blank" })) : make("div", { class: "blank" }));
@@ -56,6 +56,7 @@ function paint() {
   const elements = [spacer];
   for (let index = first; index < last; index += 1) elements.push(rowElement(index));
   list.replaceChildren(...elements);
+  if (chosen >= first && chosen < last) list.setAttribute("aria-activedescendant", `row-${chosen}`); else list.removeAttribute("aria-activedescendant");
 }
 // A picture of a sample. One that is not there says where it is; one that is there in full size opens it
 function missingAs(img, instead) {

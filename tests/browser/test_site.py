@@ -1,6 +1,8 @@
 """The pages of a bundle and of `mm-eval view` in a browser: samples come in parts, pictures are there in full size."""
 
+import os
 import shutil
+import socket
 import time
 from pathlib import Path
 
@@ -132,3 +134,40 @@ def test_the_release_page_of_a_bundle_leads_to_its_own_pages(opened, bundle):
     assert links and {link.partition("/")[0] for link in links} == {"perfect", "worse", "dummy"}
     assert all((bundle / link.partition("#")[0]).is_file() for link in links)
     assert not page.find_elements("id", "apart")
+
+
+def test_the_server_shows_the_runs_their_samples_and_pictures(opened, served, worse, perfect):
+    address = served(worse, perfect)
+    page = opened(address)
+    links = page.execute_script(
+        "return [...document.querySelectorAll('table.heat td a')].map((a) => a.getAttribute('href'))"
+    )
+    assert "worse/report.html#?task=mme" in links
+    page = complete(opened(f"{address}worse/report.html", "#?result=lost"))
+    assert count(page) == "10 of 420" or count(page) == "130 of 420"
+    page = complete(opened(f"{address}worse/report.html", "#mme/12"))
+    page.find_element("css selector", "#detail button.zoom").click()
+    assert until(page, "document.querySelector('dialog.zoom img').naturalWidth > 0")
+
+
+def test_a_live_run_fills_its_page_until_it_ends(opened, served, worse, tmp_path):
+    folder = tmp_path / "live"
+    shutil.copytree(worse, folder)
+    [journal] = folder.glob("journal/*.jsonl")
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[:100]) + lines[100][:30])
+    (folder / "results.json").rename(tmp_path / "results.json")
+    (folder / "lock").write_text(f"pid {os.getpid()} on {socket.gethostname()}")
+    page = opened(f"{served(folder)}live/report.html", "#?text=cross")
+    assert until(page, "rows.length", 100) == 100
+    assert "100 of 420 have an answer" in page.find_element("id", "top").text
+    shown = count(page)
+    journal.write_text("".join(lines))
+    assert until(page, "rows.length", 420) == 420 and count(page) != shown
+    assert page.execute_script("return document.getElementById('f-text').value") == "cross"
+    (tmp_path / "results.json").rename(folder / "results.json")
+    os.utime(folder / "results.json")
+    assert until(page, "document.getElementById('says')?.textContent.includes('has ended')")
+    page.refresh()
+    assert count(complete(page)).endswith(" of 420") and page.execute_script("return about.kind") == "run"
+    assert page.get_log("browser") == []
