@@ -25,6 +25,7 @@ from mm_eval.engine.launch import Processes, processes
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.progress import Progress, Silent
 from mm_eval.engine.ranks import Signs, all_have_read, launched, wait_for_ranks
+from mm_eval.engine.spans import answering
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.json_text import encoder
 from mm_eval.judging.asking import ask_judges
@@ -108,7 +109,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
 
     def claim() -> None:
         tried.check()  # so that all processes of the launch get the error
-        folder.claim(spec, prepared.request.to_json())
+        folder.claim(spec, prepared.request.to_json(), prepared.model.machine())
         if own.leads:  # once a launch: it may read every picture file
             folder.hold_files(prepared.picture_files)
             prepared.judges = joined_judges(folder, asked)
@@ -243,7 +244,9 @@ def _report(
     results, order = assemble(opened, scores)
     if submissions:
         results["submissions"] = {each.name: each.to_json() for each in submissions}
-    results["run"] = {**environment(opened, spec, started), "usage": dict(sorted(state.usage.items()))}
+    machine = (folder.read("run.json") or {}).get("machine", {})
+    results["run"] = {**environment(opened, spec, started), **machine, "answering": answering(folder.path)}
+    results["run"]["usage"] = dict(sorted(state.usage.items()))
     if state.judge_usage:
         results["run"]["judge_usage"] = state.judge_usage
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))

@@ -40,12 +40,13 @@ function part(one) {
   if (!unsettled()) { if (chosen < 0 && shown.length && !awaited) show(0, true); else paint(); }
   counted();
   const whole = !about.loading;
-  if (about.kind === "run" && (whole || rows.length >= 2 * chartsOf)) { byId("charts").replaceChildren(); charts(); chartsOf = rows.length; }
+  if (about.kind === "run" && (whole || rows.length >= 2 * chartsOf)) { charts(); chartsOf = rows.length; }
   if (about.kind === "live") drawProgress(one.progress);
   const ready = document.documentElement.dataset;
   ready.first ||= String(Math.round(performance.now()));
   if (one.next !== null) { follow(one.next, one.wait); return; }
   ready.complete = String(Math.round(performance.now()));
+  if (only?.cell) { setCell(only.cell); apply(); } // what a cell holds is known when all samples are there
   if (opening && !shown.length) { clearFilters(); apply(); }
 }
 // What the address asks for, where the samples before did not have it

@@ -161,7 +161,7 @@ function scatter(row, axis) {
   });
   return svg;
 }
-const AXES = { parameters: "parameters", tokens: "tokens a document", seconds: "seconds of the whole run a document", dollars: "dollars of the whole run" };
+const AXES = { parameters: "parameters", tokens: "tokens a document", seconds: "seconds of requests a document", dollars: "dollars of the whole run" };
 function charts() {
   const box = byId("chart");
   const options = about.rows.map((row, place) => make("option", { value: place }, row.label));

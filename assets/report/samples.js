@@ -155,7 +155,7 @@ function show(index, keepAddress) {
 function matching() {
   const task = byId("f-task").value, category = byId("f-category").value, result = byId("f-result").value, words = byId("f-text").value.trim().toLowerCase();
   const model = byId("f-model").value;
-  return (row) => (!only || (only.docs[row.t]?.has(row.d) && (row.m ?? null) === only.model)) && (!model || row.m === Number(model)) && (!task || row.t === task) && (!category || categoriesOf(row).includes(category)) &&
+  return (row) => (!only || only.keep(row)) && (!model || row.m === Number(model)) && (!task || row.t === task) && (!category || categoriesOf(row).includes(category)) &&
     (!result || state(row)[0] === result || flip(row) === result || row.s === result || (result === "cut" && row.k) || (result === "flipped" && flip(row)) || (result === "judges disagree" && row.jd) || (result === "unreadable" && unreadable(row)) || (result === "wrong" && row.ok === false)) &&
     (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || (row.j || []).some((judge) => judge.e.some((one) => (one.r || "").toLowerCase().includes(words))) || String(row.d) === words);
 }
@@ -188,8 +188,21 @@ function showCategory(task, category) {
 function showOnly(cell) {
   // The docs behind a count of the tables, and no others
   clearFilters();
-  only = { said: `${cell.count} ${cell.said}`, model: cell.model ?? null, docs: Object.fromEntries(Object.entries(cell.docs).map(([task, ids]) => [task, new Set(ids)])) };
+  const docs = Object.fromEntries(Object.entries(cell.docs).map(([task, ids]) => [task, new Set(ids)])), model = cell.model ?? null;
+  only = { said: `${cell.count} ${cell.said}`, keep: (row) => docs[row.t]?.has(row.d) && (row.m ?? null) === model };
   apply();
+  byId("samples").scrollIntoView();
+}
+// The samples of a chart's cell, whose texts are in the address: #?cell=length,mme,characters,2,3
+function setCell(text) {
+  const [kind, ...of] = text.split(",").map(decodeURIComponent);
+  if (Object.hasOwn(CELLS, kind)) only = { ...CELLS[kind](...of), cell: text };
+}
+function showCell(cell) {
+  clearFilters();
+  setCell(cell.map(encodeURIComponent).join(","));
+  apply();
+  keepFilters();
   byId("samples").scrollIntoView();
 }
 function fromAddress() {
@@ -204,6 +217,7 @@ function fromAddress() {
 const FILTERS = { model: "f-model", task: "f-task", category: "f-category", beside: "f-beside", result: "f-result", text: "f-text" };
 function keepFilters() {
   const stated = Object.entries(FILTERS).map(([name, id]) => [name, byId(id).value]).filter(([, value]) => value);
+  if (only?.cell) stated.push(["cell", only.cell]);
   history.replaceState(null, "", stated.length ? `#?${new URLSearchParams(stated)}` : location.pathname + location.search);
 }
 // The docs that a page of one run shows first, where its address asks for nothing: those that something is wrong with
@@ -218,7 +232,7 @@ function openOnFailures() {
 function jump() {
   if (location.hash.startsWith("#?")) {
     clearFilters();
-    for (const [name, value] of new URLSearchParams(location.hash.slice(2))) if (FILTERS[name]) byId(FILTERS[name]).value = value;
+    for (const [name, value] of new URLSearchParams(location.hash.slice(2))) if (FILTERS[name]) byId(FILTERS[name]).value = value; else if (name === "cell") setCell(value);
     apply();
     byId("samples").scrollIntoView();
     return;
@@ -252,7 +266,7 @@ function samples() {
   offerFilters(rows);
   byId("f-model").append(make("option", { value: "" }, "all models"), ...(about.models || []).map((name, place) => make("option", { value: place }, name)));
   byId("f-model").parentElement.hidden = (about.models || []).length < 2;
-  byId("only").lastElementChild.addEventListener("click", () => { if (opening) clearFilters(); only = null; apply(); });
+  byId("only").lastElementChild.addEventListener("click", () => { if (opening) clearFilters(); only = null; apply(); keepFilters(); });
   byId("f-beside").append(make("option", { value: "" }, "any run"), ...about.beside.map((name, place) => make("option", { value: place }, name)));
   byId("f-beside").parentElement.hidden = about.beside.length < 2;
   for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result"]) byId(id).addEventListener("change", () => { opening = ""; apply(); keepFilters(); });

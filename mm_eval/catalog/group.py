@@ -32,7 +32,6 @@ class GroupConfig:
     path: str
     source: LocatedDict = field(repr=False)
     file: Path | None = None
-    group_alias: str | None = None
     members: list[Any] = field(default_factory=list)
     aggregate_metric_list: tuple[GroupMetric, ...] = ()
     tag: tuple[str, ...] = ()
@@ -62,7 +61,6 @@ class GroupConfig:
             path=path or name,
             source=source,
             file=file,
-            group_alias=source.get("group_alias") or source.get("task_alias"),
             members=[members] if isinstance(members, str) else members,
             aggregate_metric_list=_aggregates(source),
             tag=tuple(schema.texts(source.get("tag"))),
@@ -80,11 +78,6 @@ class GroupConfig:
     def aliases(self) -> list[str]:
         """Its other names."""
         return schema.texts(self.source.get("aliases"))
-
-    @property
-    def display_name(self) -> str:
-        """The name of its row in a table."""
-        return self.group_alias or self.name
 
     @property
     def version(self) -> Any:

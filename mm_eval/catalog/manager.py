@@ -181,7 +181,7 @@ def _collect(nodes: list[Node]) -> Loaded:
         key, path = keys[identities[id(node)]]
         original = first[identities[id(node)]]
         if isinstance(original, TaskNode):
-            loaded.tasks.setdefault(key, replace(original.config, path=path))
+            loaded.tasks.setdefault(key, replace(original.config, path=path, key=key))
         elif key not in loaded.groups:
             loaded.groups[key] = replace(original.config, path=path)
             members = Counter(add(child) for child in original.children)

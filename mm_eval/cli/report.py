@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mm_eval.cli.options import add_option
-from mm_eval.cli.say import say, say_lines
+from mm_eval.cli.say import complain_briefly, say, say_lines
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "figures",
         "DIR",
-        "write the table's figures, and nothing else: SVG files of a heat map and of each benchmark's bars",
+        "write the table's figures, and nothing else: a heat map and each benchmark's bars as SVG, and as PDF with matplotlib",
     )
     add_option(
         parser,
@@ -75,10 +75,7 @@ def main(args: argparse.Namespace) -> int:
         _write(args.model_index, yaml.safe_dump({"model-index": model_index(runs)}, sort_keys=False))
     reference = read_reference(args.reference) if args.reference else ()
     if args.figures:
-        for path in _write_figures(
-            Path(args.figures), release_table(runs, reference, holes, mix_judges=args.mix_judges)
-        ):
-            say(path)
+        _write_figures(Path(args.figures), release_table(runs, reference, holes, mix_judges=args.mix_judges))
         return 3 if holes else 0
     if args.format in EXPORTS:
         for path in _export(runs, args.format, args.output):
@@ -174,11 +171,16 @@ def _write_bundle(folder: Path, runs: list[RecordedRun], table: ReleaseTable) ->
         raise StoreError(f"the files can't be written: {error.strerror}.", where=str(folder)) from error
 
 
-def _write_figures(folder: Path, table: ReleaseTable) -> list[Path]:
+def _write_figures(folder: Path, table: ReleaseTable) -> None:
+    from mm_eval.report import pdf
     from mm_eval.report.figures import write_figures
 
     try:
-        return write_figures(folder, table)
+        drawn = write_figures(folder, table)
+        for path in [*drawn, *(pdf.write_pdfs(drawn) if pdf.is_available() else ())]:
+            say(path)
+        if not pdf.is_available():
+            complain_briefly(pdf.MISSING)
     except OSError as error:
         raise StoreError(f"the figures can't be written: {error.strerror}.", where=str(folder)) from error
 

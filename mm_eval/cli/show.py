@@ -63,7 +63,7 @@ def main(args: argparse.Namespace) -> int:
         instances = _instances(prepared, name, args.doc)
         first = instances[0]
         choices = len(instances) if first.request_type == "loglikelihood" else "-"
-        say(f"task: {task.path}   doc: {args.doc}   request: {first.request_type}   choices: {choices}")
+        say(f"task: {task.config.row_name}   doc: {args.doc}   request: {first.request_type}   choices: {choices}")
         say(model)
         say(f"prompt key: {block.key}   {dict(block.kwargs) or ''}")
         if first.metadata.get("frames"):
@@ -93,7 +93,7 @@ def _compare_keys(args: argparse.Namespace, prepared: Prepared, model: str) -> N
             counts = f", {preview.tokens} tokens, {preview.image_tokens or 0} of pictures"
             heading = f"{key}{'' if used == key else f' (as {used})'}{'' if preview.tokens is None else counts}"
             texts[heading] = shortened(preview.text)
-        say(f"task: {task.path}   doc: {args.doc}   {model}")
+        say(f"task: {task.config.row_name}   doc: {args.doc}   {model}")
         _print_pictures(instance)
         say_lines(side_by_side(texts, max(80, shutil.get_terminal_size((120, 24)).columns)))
 

@@ -130,6 +130,13 @@ class Model:
         """What was measured, for run.json: JSON values that are equal for equal models."""
         return {"adapter": type(self).__name__, "args": self.args}
 
+    def machine(self) -> Mapping[str, Any]:
+        """Where it runs and how large it is, for readers of the page: {"device": ..., "parameters": ...}, as far as known.
+
+        It is no part of a key or a spec: the same run may go on elsewhere.
+        """
+        return {}
+
     def preview(self, instance: Instance) -> Preview:
         """The prompt as the model gets it, without loading weights."""
         return Preview(flatten(instance))

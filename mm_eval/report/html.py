@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
+from mm_eval.report.by_size import right_by_size
 from mm_eval.report.diagnosis import as_values
 from mm_eval.report.page import SampleRows, category_labels, page, pictures
 from mm_eval.runs.compare import headline_keys
@@ -90,16 +91,18 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
 def _spent(run: RecordedRun) -> dict[str, Any]:
     """When and where the run was made and what it took; None for what it did not record."""
     about, used = run.results["run"], run.results["run"].get("usage", {})
-    started = about.get("started")
+    asked = about.get("answering") or {}
+    started = asked.get("started") or about.get("started")
     date = datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d %H:%M UTC") if started else None
     model_args = run.request.get("model_args", {})
     return {
         "date": date,
-        "seconds": about.get("seconds"),
+        "seconds": asked.get("seconds", about.get("seconds")),
         "processes": about.get("processes"),
         "usage": {name: used[name] for name in ("prompt_tokens", "completion_tokens", "dollars") if used.get(name)},
         "device": about.get("device") or run.request.get("device") or model_args.get("device"),
         "dtype": about.get("model", {}).get("dtype"),
+        "parameters": about.get("parameters"),
     }
 
 
@@ -127,7 +130,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
         headlines = headline_keys(task) if task is not None else []
         yield {
             "name": name,
-            "alias": row.get("alias", name),
+            "alias": row["alias"],
             "group": name in run.results["groups"],
             "numbers": numbers,
             "headlines": headlines,
@@ -146,7 +149,7 @@ def _judges(run: RecordedRun, task: str) -> list[dict[str, Any]]:
 
 def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """The bars of a task: the numbers that are parts of another one (MME's categories), else its mean in each category."""
-    levels = list(_levels(run, task))
+    levels, tokens = list(_levels(run, task)), run.tokens.get(task.name, {})
     headlines = headline_keys(task)
     parts = {key.removesuffix(",none"): task.estimate(key) for key in task.values if key not in headlines}
     by = "By category"
@@ -162,7 +165,7 @@ def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, 
         for name, e in parts.items()
         if e is not None
     ]
-    return {"name": task.name, "by": by, "parts": drawn, "levels": levels}
+    return {"name": task.name, "by": by, "parts": drawn, "levels": levels, "sizes": list(right_by_size(task, tokens))}
 
 
 def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[dict[str, Any]]:

@@ -53,7 +53,7 @@ def page(
     about: the data of the part above the samples. Both are called after the last row, so that they may use what the rows collect.
     in_parts: the samples come from scripts beside the page, of which `about` names the first as `next`.
     """
-    scripts = ("shared.js", top, "samples.js", *(["parts.js"] if in_parts else []))
+    scripts = ("shared.js", "charts.js", top, "samples.js", *(["parts.js"] if in_parts else []))
     values: dict[str, Callable[[], Iterable[str]]] = {
         "TITLE": lambda: [html(title)],
         "STYLE": lambda: [asset("report.css")],
@@ -136,6 +136,8 @@ class SampleRows:
                 if self.look is not None:
                     self.look(name, row)
                 shown = _shown(name, row)
+                if row["resps"] and isinstance(row["resps"][0], str):
+                    shown["z"] = [len(row["resps"][0]), self.run.tokens.get(name, {}).get(row["doc_id"])]
                 if isinstance(shown["c"], str):
                     categories.setdefault(shown["c"], array("q")).append(row["doc_id"])
                 self.digests.update(dict.fromkeys(shown.get("images", ())))

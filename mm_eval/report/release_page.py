@@ -127,15 +127,14 @@ def _of_run(
         run.results["run"].get("usage", {}),
         sum(map(_docs, map(run.results["results"].get, run.spec["tasks"]))),
     )
+    seconds = run.results["run"].get("answering", run.results["run"]).get("seconds")
     tokens = sum(used.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
     return {
         **_samples(found, run, pages, category),
         "tokens": round(tokens / docs, 2) if tokens and docs else None,
-        "seconds": round(run.results["run"]["seconds"] / docs, 5)
-        if docs and run.results["run"].get("seconds")
-        else None,
+        "seconds": round(seconds / docs, 5) if docs and seconds else None,
         "dollars": used.get("dollars"),
-        "parameters": run.results["run"].get("model", {}).get("parameters"),
+        "parameters": run.results["run"].get("parameters"),
     }
 
 

@@ -9,7 +9,6 @@ says whether the two match. Numbers of two judges are not ranked together, and s
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -187,11 +186,7 @@ def parts_of(run: RecordedRun) -> dict[str, str]:
 
 
 def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
-    """Adds a run's headline numbers, in a column of its own where its model's column has them already. Returns the column.
-
-    A task has its alias for a name, or its path where several tasks of the run have that alias.
-    """
-    aliases = Counter(str(row.get("alias", name)) for name, row in run.results["results"].items())
+    """Adds a run's headline numbers, in a column of its own where its model's column has them already. Returns the column."""
     found: dict[tuple[str, str], ReleaseNumber] = {}
     by_category: dict[tuple[str, str], dict[tuple[str, str], ReleaseNumber]] = {}
     for name, row in run.results["results"].items():
@@ -206,8 +201,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
                 continue
             known = measured.get(key)
             margin, interval = (known.margin, known.interval) if known else (None, None)
-            alias = str(row.get("alias", name))
-            place = (alias if aliases[alias] == 1 else name, key.removesuffix(",none"))
+            place = (str(row["alias"]), key.removesuffix(",none"))
             found[place] = ReleaseNumber(
                 float(each.value),
                 margin,

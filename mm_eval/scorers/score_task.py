@@ -277,8 +277,7 @@ class TaskScoring:
         elif status == "failed" and len(scores.errors) < 5:
             scores.errors.append(str(failure))
         row: dict[str, Any] = {
-            "task": self.task.path,
-            "alias": self.task.config.display_name,
+            "task": self.task.config.row_name,
             "doc_id": doc_id,
             "status": status if failure or not truncated else "truncated",
             "doc": first.doc,

@@ -30,7 +30,7 @@ from mm_eval.errors import ConfigError
 from mm_eval.types import Instance
 
 from .arguments import WHERE, Arguments
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, parameter_count
 from .families import FAMILIES, TEXT_FAMILIES, UNKNOWN, Family, family_of, most_shared, quickest
 from .prompt import PromptWriter
 from .weights import adapter_digest, check_adapter, quantisation
@@ -270,6 +270,16 @@ class HuggingFace(Model):
             "fingerprint": self.fingerprint,
             **{name: value for name, value in self._constants.items() if name not in ("adapter", "files")},
         }
+
+    def machine(self) -> Mapping[str, Any]:
+        parameters = None if quantisation(self.checkpoint.config) else parameter_count(self.checkpoint.weights())
+        return {"device": self._device, "parameters": parameters}
+
+    @property
+    def _device(self) -> str:
+        from .loading import named_device
+
+        return named_device(self._device_and_dtype[0])
 
     def preview(self, instance: Instance) -> Preview:
         prompt = self.writer.write(instance)
