@@ -4,15 +4,18 @@ import os
 import shutil
 import socket
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mm_eval.cli import main
 from mm_eval.report.html import write_report
+from mm_eval.report.release_page import write_release_page
 from mm_eval.report.site import parts
 from mm_eval.report.thumbnails import Media
 from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.release import release_table
 
 from .test_report_page import choose, count, detail, search
 
@@ -134,6 +137,30 @@ def test_the_release_page_of_a_bundle_leads_to_its_own_pages(opened, bundle):
     assert links and {link.partition("/")[0] for link in links} == {"perfect", "worse", "dummy"}
     assert all((bundle / link.partition("#")[0]).is_file() for link in links)
     assert not page.find_elements("id", "apart")
+
+
+CUT_OFF = """const out = [], scrolls = (e) => /auto|scroll/.test(getComputedStyle(e).overflowX);
+for (const one of document.body.querySelectorAll('*')) {
+  const box = one.getBoundingClientRect();
+  if (!box.width || box.right <= innerWidth + 1 && box.left >= -1) continue;
+  let above = one;
+  while (above && !scrolls(above)) above = above.parentElement;
+  if (!above) out.push(one.outerHTML.slice(0, 120));
+}
+return document.documentElement.scrollWidth > innerWidth ? ['the page scrolls sideways', ...out] : out;"""
+
+
+@pytest.mark.parametrize("width", [360, 2560])
+def test_nothing_is_cut_off_on_a_phone_or_a_large_screen(opened, bundle, base, dummy_run, width):
+    table = release_table([RecordedRun.read(dummy_run)])
+    [one, *_] = table.rows.values()
+    [number] = one.values()
+    table.columns = [f"a-model-with-a-long-name-{n}-instruct" for n in range(6)]
+    table.rows = {(f"benchmark_{n}", "acc"): {name: replace(number) for name in table.columns} for n in range(30)}
+    large = write_release_page(base / f"large-{width}.html", table)
+    for page in (bundle / "index.html", bundle / "dummy/report.html", large):
+        browser = opened(page, width=width)
+        assert browser.execute_script(CUT_OFF) == [], page
 
 
 def test_the_server_shows_the_runs_their_samples_and_pictures(opened, served, worse, perfect):
