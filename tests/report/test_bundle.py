@@ -170,6 +170,15 @@ def test_a_page_is_written_again_when_the_results_have_changed(own):
     assert '"seed":4711' in "".join(shown.run_page(run)) and '"seed":4711' not in first
 
 
+def test_a_run_that_cannot_be_read_breaks_no_other(run, own):
+    (own / "samples/mme.jsonl").write_text(
+        '{"doc_id": 0, "status": 1, "doc": 2, "prompt": 3, "target": 4, "resps": 5, "scores": 6}\n'
+    )
+    mine, other, index = asked([own, run], "own/report.html", "dummy/report.html", "")
+    assert "can&#39;t be shown" in mine.text and '"kind":"run"' in other.text and "dummy/report.html#" in index.text
+    assert "own/report.html#" not in index.text
+
+
 def going_on(folder, pid):
     """Makes a folder one whose run has begun and not ended."""
     (folder / "results.json").unlink(missing_ok=True)
