@@ -15,6 +15,6 @@ function drawProgress(now) {
   fact("failed", count(now.failed));
   if (now.verdicts) fact("verdicts of judges", count(now.verdicts));
   for (const task of now.tasks) fact(task.name, `${count(task.docs)} of ${count(task.total)}${task.failed ? `, ${count(task.failed)} failed` : ""}`);
-  if (now.problem) says(now.problem);
-  if (now.done) says(now.done);
+  byId("says")?.remove();
+  for (const said of [now.problem, now.done]) if (said) says(said);
 }

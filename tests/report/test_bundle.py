@@ -239,12 +239,15 @@ def test_a_live_run_shows_answers_and_failures_as_they_come(own):
 
 
 def test_the_page_of_a_live_run_names_its_first_part_and_the_last_ends(own):
+    shutil.copy(own / "results.json", own.parent)
     going_on(own, os.getpid())
     page, part, index = asked([own, own], "own/report.html", "own/live.js?from=0", "")
     assert '"next":"live.js?from=0"' in page.text and '"kind":"live"' in page.text
     assert '"next":"live.js?from=80","wait":1500' in part.text and '"docs":80' in part.text
     assert '"said":"80 of 80 docs, 0 failed"' in index.text
-    going_on(own, 2**22 + 1)
+    results = (own.parent / "results.json").read_text()
+    (own / "results.json").write_text(results)
+    os.utime(own / "lock", (time.time() - 60,) * 2)
     [part] = asked([own], "own/live.js?from=80")
     assert '"next":null' in part.text
 
