@@ -1,5 +1,6 @@
 """The pages of a bundle and of `mm-eval view` in a browser: samples come in parts, pictures are there in full size."""
 
+import json
 import os
 import shutil
 import socket
@@ -17,6 +18,7 @@ from mm_eval.report.thumbnails import Media
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import release_table
 
+from .conftest import set_count
 from .test_report_page import choose, count, detail, search
 
 pytestmark = pytest.mark.browser
@@ -198,3 +200,32 @@ def test_a_live_run_fills_its_page_until_it_ends(opened, served, worse, tmp_path
     page.refresh()
     assert count(complete(page)).endswith(" of 420") and page.execute_script("return about.kind") == "run"
     assert page.get_log("browser") == []
+
+
+@pytest.mark.slow
+def test_100000_samples_load_and_filter_quickly(opened, base, dummy_run):
+    """Under 2 s and 0.2 s, the least of three: other processes run, too."""
+    folder = base / "huge"
+    shutil.copytree(dummy_run, folder)
+    rows = [json.loads(line) for line in (dummy_run / "samples/mme.jsonl").read_text().splitlines()]
+    with (folder / "samples/mme.jsonl").open("w") as file:
+        for doc_id in range(100_000):
+            file.write(json.dumps({**rows[doc_id % len(rows)], "doc_id": doc_id}) + "\n")
+    (folder / "samples/seedbench.jsonl").write_text("")
+    set_count(folder, "mme", 100_000)
+    set_count(folder, "seedbench", 0)
+    addresses = {"thumbnails": "t/", "full": "f/", "listed": True}
+    parts.write_run_page(folder / "site", RecordedRun.read(folder), {}, addresses, lambda row: {})
+    pages = {write_report(RecordedRun.read(folder)): "ready", folder / "site/report.html": "first"}
+    for path, sign in pages.items():
+        times = []
+        for _ in range(3):
+            page = opened(path, "#?result=", broken=True)
+            assert until(page, "rows.length", 100_000) == 100_000 or until(page, "rows.length", 100_000) == 100_000
+            times.append(float(page.execute_script(f"return document.documentElement.dataset.{sign}")))
+        script = (
+            "const e = document.getElementById('f-result'), from = performance.now(); e.value = arguments[0];"
+            "e.dispatchEvent(new Event('change')); return performance.now() - from"
+        )
+        took = [page.execute_script(script, name) for name in ("wrong", "", "unparsed")]
+        assert min(times) < 2000 and min(took) < 200, (path, times, took)
