@@ -204,7 +204,7 @@ def test_a_live_run_fills_its_page_until_it_ends(opened, served, worse, tmp_path
 
 @pytest.mark.slow
 def test_100000_samples_load_and_filter_quickly(opened, base, dummy_run):
-    """Under 2 s and 0.2 s, the least of three: other processes run, too."""
+    """Under 2 s of the page's thread, and 0.2 s by the clock for the quickest of three filters: other processes run, too."""
     folder = base / "huge"
     shutil.copytree(dummy_run, folder)
     rows = [json.loads(line) for line in (dummy_run / "samples/mme.jsonl").read_text().splitlines()]
@@ -216,16 +216,16 @@ def test_100000_samples_load_and_filter_quickly(opened, base, dummy_run):
     set_count(folder, "seedbench", 0)
     addresses = {"thumbnails": "t/", "full": "f/", "listed": True}
     parts.write_run_page(folder / "site", RecordedRun.read(folder), {}, addresses, lambda row: {})
-    pages = {write_report(RecordedRun.read(folder)): "ready", folder / "site/report.html": "first"}
-    for path, sign in pages.items():
-        times = []
-        for _ in range(3):
-            page = opened(path, "#?result=", broken=True)
-            assert until(page, "rows.length", 100_000) == 100_000 or until(page, "rows.length", 100_000) == 100_000
-            times.append(float(page.execute_script(f"return document.documentElement.dataset.{sign}")))
+    for path in (write_report(RecordedRun.read(folder)), folder / "site/report.html"):
+        opened(base / "dummy/report.html").execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+        page = opened(path, "#?result=", broken=True)
+        assert any(until(page, "rows.length", 100_000) == 100_000 for _ in range(10))
+        metrics = page.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        page.execute_cdp_cmd("Performance.disable", {})
+        spent = next(each["value"] for each in metrics if each["name"] == "TaskDuration")
         script = (
             "const e = document.getElementById('f-result'), from = performance.now(); e.value = arguments[0];"
             "e.dispatchEvent(new Event('change')); return performance.now() - from"
         )
         took = [page.execute_script(script, name) for name in ("wrong", "", "unparsed")]
-        assert min(times) < 2000 and min(took) < 200, (path, times, took)
+        assert spent < 2 and min(took) < 200, (path, spent, took)
