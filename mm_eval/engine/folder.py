@@ -9,6 +9,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,10 +21,13 @@ from mm_eval.engine.journal import mend_torn_tails
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.files import read_regular, write_all, write_atomic
 from mm_eval.task.docs import FileState
+from mm_eval.types import FRAME_MARK
 
 RUN_VERSION = 1
 UNSTATED = {"on_long_prompt": "cut"}
 """The values of options that an older spec does not state."""
+FRAME = re.compile(rf'"{FRAME_MARK}[0-9a-f]+"'.encode())
+"""The digest of a video's frame in a record."""
 RESTORE = "Restore it, or choose another --output_path."
 
 Files: TypeAlias = Mapping[str, Mapping[str, FileState]]
@@ -155,10 +159,23 @@ class RunFolder:
         if known.get("v", 0) > RUN_VERSION:
             raise ConfigError("it was written by a newer mm-eval.", where=str(self.path / "run.json"))
         spec = json.loads(json.dumps(spec))  # as run.json gives it back
-        if different := list(differences({**UNSTATED, **known["spec"]}, {**UNSTATED, **spec})):
+        if different := list(differences({**UNSTATED, **self._as_now(known["spec"], spec)}, {**UNSTATED, **spec})):
             hint = "Choose another --output_path, or repeat the first command of this run; `mm-eval score` scores it again."
             shown = "; ".join(different[:4])
             raise ConfigError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)
+
+    def _as_now(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An old spec with the video input of a family, unknown to earlier versions, if none of its answers is about a video."""
+        tasks = {name: dict(task) for name, task in old.get("tasks", {}).items()}
+        for name, task in tasks.items():
+            prompt, now = task.get("prompt", {}), new.get("tasks", {}).get(name, {}).get("prompt", {})
+            if "video_input" in now and "video_input" not in prompt:
+                task["prompt"] = {**prompt, **{key: now[key] for key in ("video", "video_input") if key in now}}
+        if tasks == old.get("tasks", {}) or any(
+            FRAME.search(file.read_bytes()) for file in self.path.glob("journal/*.jsonl")
+        ):
+            return old
+        return {**old, "tasks": tasks}
 
     def hold_files(self, find: Callable[[Files], Files]) -> None:
         """Records the state of the picture files that rows name. A run can't continue with changed files.
