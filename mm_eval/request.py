@@ -194,6 +194,7 @@ RULES: dict[str, Rule] = {
             "reference",
             "model_index",
             "figures",
+            "bundle",
             "output",
             "against",
             "html",
@@ -203,6 +204,7 @@ RULES: dict[str, Rule] = {
         PATH,
     ),
     **dict.fromkeys(("doc", "docs", "flips"), Rule("a whole number from 0", is_count, whole_number)),
+    "port": Rule("a port from 0 to 65535", lambda value: is_count(value, 0, 65_535), whole_number),
     **dict.fromkeys(("model", "name", "device", "prompt_key"), TEXT),
     **dict.fromkeys(
         (

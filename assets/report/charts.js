@@ -22,7 +22,7 @@ function bars(parts, choose) {
   const top = Math.max(...parts.map((part) => Math.max(part.value, part.interval ? part.interval[1] : 0)), 0.0001);
   const low = Math.min(0, ...parts.map((part) => Math.min(part.value, part.interval ? part.interval[0] : 0)));
   const line = 24, left = choose ? 180 : 160, width = 140, at = (value) => left + width * (value - low) / (top - low);
-  const svg = draw("svg", { viewBox: `0 0 ${left + width + (choose ? 96 : 58)} ${parts.length * line + 6}`, role: "img", "aria-label": "score of each category" });
+  const svg = draw("svg", { viewBox: `0 0 ${left + width + (choose ? 96 : 58)} ${parts.length * line + 6}`, role: choose ? "group" : "img", "aria-label": "score of each category" });
   parts.forEach((part, index) => {
     const y = index * line + 4;
     const longest = choose ? 24 : 22, name = part.name.length > longest ? `${part.name.slice(0, longest - 1)}…` : part.name;
@@ -35,7 +35,7 @@ function bars(parts, choose) {
     if (choose) {
       text.setAttribute("tabindex", "0");
       text.setAttribute("role", "button");
-      text.setAttribute("aria-label", visible(`show the ${part.n} samples of ${part.name}`));
+      text.lastChild.textContent = visible(`${part.name}: show its ${part.n} samples`); // its name for a screen reader
       for (const element of [text, bar]) { element.classList.add("choice"); element.addEventListener("click", () => choose(part)); }
       text.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(part); } });
     }

@@ -51,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "DIR",
         "write the table's figures, and nothing else: a heat map and each benchmark's bars as SVG, and as PDF with matplotlib",
     )
+    add_option(
+        parser,
+        "bundle",
+        "DIR",
+        "html: write the release page, each run's page and all pictures in full size as files for a web server into a new folder",
+    )
     add_option(parser, "output", "FILE", "the file, or of an export the folder, to write to")
 
 
@@ -74,6 +80,12 @@ def main(args: argparse.Namespace) -> int:
     if args.format in EXPORTS:
         for path in _export(runs, args.format, args.output):
             say(path)
+        return 3 if holes else 0
+    if args.bundle:
+        if args.format != "html" or args.against or args.output:
+            raise ConfigError("--bundle goes with --format html, without --against and --output.")
+        table = release_table(runs, reference, holes, mix_judges=args.mix_judges)
+        say(_write_bundle(Path(args.bundle), runs, table))
         return 3 if holes else 0
     if args.format == "html" and len(runs) == 1:
         if args.output or args.reference or args.intervals or args.categories:
@@ -148,6 +160,15 @@ def _write_page(path: Path, table: ReleaseTable) -> Path:
         return write_release_page(path, table)
     except OSError as error:
         raise StoreError(f"the page can't be written: {error.strerror}.", where=str(path)) from error
+
+
+def _write_bundle(folder: Path, runs: list[RecordedRun], table: ReleaseTable) -> Path:
+    from mm_eval.report.site.bundle import write_bundle
+
+    try:
+        return write_bundle(folder, runs, table, say)
+    except OSError as error:
+        raise StoreError(f"the files can't be written: {error.strerror}.", where=str(folder)) from error
 
 
 def _write_figures(folder: Path, table: ReleaseTable) -> None:

@@ -33,18 +33,36 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
     """
     diagnosis = Diagnosis(run)
     rows = SampleRows(run, [against] if against else [], look=diagnosis.add)
-    lines = page(
-        f"{run.model}: {', '.join(run.tasks)}",
-        "run.js",
-        rows,
-        lambda: pictures(rows.digests, [run.folder], run.folder),
-        lambda: {
-            **_overview(run, rows.categories),
-            "findings": as_values(diagnosis.findings()),
-            "beside": ["/".join(against.folder.parts[-2:])] if against else [],
-        },
-    )
+    beside = ["/".join(against.folder.parts[-2:])] if against else []
+    outside = 0  # pictures that are not in the page itself
+
+    def counted() -> Iterator[tuple[str, str]]:
+        nonlocal outside
+        for digest, address in pictures(rows.digests, [run.folder], run.folder):
+            outside += not address.startswith("data:")
+            yield digest, address
+
+    def about() -> dict[str, Any]:
+        where = {"where": str(run.folder), "outside": outside}
+        return {**about_run(run, rows.categories, diagnosis, beside), **where}
+
+    lines = page(title_of(run), "run.js", rows, counted, about)
     return RunFolder(run.folder).write_lines("report.html", lines)
+
+
+def title_of(run: RecordedRun) -> str:
+    """The title of a run's page."""
+    return f"{run.model}: {', '.join(run.tasks)}"
+
+
+def about_run(
+    run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]], diagnosis: Diagnosis, beside: Sequence[str]
+) -> dict[str, Any]:
+    """The part of a run's page above its samples, from what was collected while they were written.
+
+    categories, diagnosis: of all samples. beside: the names of the runs whose answers stand beside each sample.
+    """
+    return {**_overview(run, categories), "findings": as_values(diagnosis.findings()), "beside": list(beside)}
 
 
 def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Any]:

@@ -45,19 +45,23 @@ def page(
     rows: Iterable[Mapping[str, Any]],
     pictures: Callable[[], Iterable[tuple[str, str]]],
     about: Callable[[], Mapping[str, Any]],
+    in_parts: bool = False,
 ) -> Iterator[str]:
     """The page in pieces, each of whole lines.
 
     top: the script that draws the part above the samples. rows: the samples. pictures: (digest, address) of each picture.
     about: the data of the part above the samples. Both are called after the last row, so that they may use what the rows collect.
+    in_parts: the samples come from scripts beside the page, of which `about` names the first as `next`.
     """
+    scripts = ("shared.js", "charts.js", top, "samples.js", *(["parts.js"] if in_parts else []))
     values: dict[str, Callable[[], Iterable[str]]] = {
         "TITLE": lambda: [html(title)],
         "STYLE": lambda: [asset("report.css")],
         "ROWS": lambda: _bracketed("[]", (in_script(row) for row in rows)),
         "MEDIA": lambda: _bracketed("{}", (f"{in_script(digest)}:{in_script(at)}" for digest, at in pictures())),
         "DATA": lambda: [in_script(about())],
-        "SCRIPT": lambda: map(asset, ("shared.js", "charts.js", top, "samples.js")),
+        "BESIDE": lambda: [" 'self' file:" if in_parts else ""],
+        "SCRIPT": lambda: map(asset, scripts),
     }
     yield from filled("report.html", values)
 
@@ -208,7 +212,7 @@ def _shown(name: str, row: Mapping[str, Any], marking: Marking) -> dict[str, Any
         "t": name,
         "d": row["doc_id"],
         "s": row["status"],
-        "p": _prompt_text(row.get("prompt", "")),
+        "p": prompt_text(row.get("prompt", "")),
         "g": row.get("target"),
         "a": [_short(answer) for answer in row.get("resps", [])],
         "x": row.get("filtered_resps", {}),
@@ -233,7 +237,7 @@ def _judged(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str,
             "n": name,
             "e": [
                 {
-                    "p": _prompt_text(entry.get("prompt") or ""),
+                    "p": prompt_text(entry.get("prompt") or ""),
                     "r": _short(entry.get("reply")),
                     "v": entry.get("verdict"),
                     "m": entry.get("model"),
@@ -248,7 +252,8 @@ def _judged(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str,
     ]
 
 
-def _prompt_text(prompt: Any) -> str:
+def prompt_text(prompt: Any) -> str:
+    """A prompt as a page shows it: text, or the messages of a chat with their roles."""
     if isinstance(prompt, str):
         return str(_short(prompt))
     lines = []

@@ -262,8 +262,8 @@ def test_cells_of_charts_show_their_samples_and_stand_in_the_address(opened, wor
 def test_lengths_of_answers_show_their_samples(opened, dummy_run):
     page = opened(dummy_run / "report.html")
     bars = "[...document.querySelectorAll('svg text.choice')].filter((e) => /^[0-9]/.test(e.textContent))"
-    said = page.execute_script(f"return {bars}.map((e) => e.getAttribute('aria-label'))")
-    assert said[0].startswith("show the ") and len(said) >= 2
+    said = page.execute_script(f"return {bars}.map((e) => e.lastChild.textContent.split(': ')[1])")
+    assert said[0].startswith("show its ") and len(said) >= 2
     for place in (0, 1):
         page.execute_script(f"{bars}[{place}].dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))")
         assert count(page).split()[0] == said[place].split()[2] and "cell=length" in page.current_url
