@@ -29,6 +29,7 @@ from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.dataset import DataId, DataSource, lacks_sample
 from mm_eval.task.docs import FileState
 from mm_eval.task.task import PromptStyle, Task
+from mm_eval.under_protocol import completed, protocol_of, task_overrides
 
 
 @dataclass(kw_only=True)
@@ -133,6 +134,7 @@ class Prepared(OpenedTasks):
 def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase: None) -> Prepared:
     """Loads tasks, data and the model's description; loads no weights and requests nothing."""
     loaded = load_configs(request)  # names first: a typo is reported at once
+    request = completed(request, loaded, _uses_sample(request))
     check_stated(request, loaded.tasks)
     judges = make_judges(request) if judged_configs(loaded.tasks) and not request.predict_only else []
     if request.judges and not judges:
@@ -213,8 +215,10 @@ def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | No
         overrides["num_fewshot"] = request.num_fewshot
     if request.gen_kwargs:
         overrides["generation_kwargs"] = one_token_cap(request.gen_kwargs)
-    manager = TaskManager(include_path=request.include_path)
-    loaded = manager.load(list(request.tasks), overrides=overrides or None, faults=faults)
+    protocol, manager = protocol_of(request), TaskManager(include_path=request.include_path)
+    names = request.tasks or (protocol.benchmarks if protocol else ())
+    below = task_overrides(protocol) if protocol else None
+    loaded = manager.load(list(names), overrides=overrides or None, faults=faults, below=below)
     for name in request.samples or ():
         if name not in loaded.tasks:
             hint = did_you_mean(name, loaded.tasks)

@@ -1,4 +1,4 @@
-"""How a run asks each of its tasks: the prompt block of the model or of `--prompt_key`, the user's own over the task's."""
+"""How a run asks each of its tasks: the prompt block of `--prompt_key`, of the protocol or of the model."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.request import RunRequest
-from mm_eval.task.blocks import choose_block
+from mm_eval.task.blocks import PromptBlock, choose_block
 from mm_eval.task.task import PromptStyle
+from mm_eval.under_protocol import protocol_block, protocol_of
 
 
 def prompt_blocks(request: RunRequest, configs: Mapping[str, TaskConfig]) -> dict[str, dict[str, Any]]:
@@ -29,10 +30,13 @@ def choose_styles(
         hint = did_you_mean(key, known)
         raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--prompt_key", hint=hint)
     system, multiturn = request.system_instruction, request.fewshot_as_multiturn
-    return {
-        name: PromptStyle(choose_block(configs[name], model_keys, key, own, request.video), chat, system, multiturn)
-        for name, own in blocks.items()
-    }
+    protocol = None if key else protocol_of(request)
+
+    def block(name: str) -> PromptBlock:
+        stated = protocol_block(protocol, configs[name], request.video) if protocol else None
+        return stated or choose_block(configs[name], model_keys, key, blocks[name], request.video)
+
+    return {name: PromptStyle(block(name), chat, system, multiturn) for name in blocks}
 
 
 def missing_key_notes(request: RunRequest, configs: Mapping[str, TaskConfig]) -> list[str]:

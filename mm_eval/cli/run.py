@@ -15,6 +15,7 @@ from mm_eval.cli.options import (
     add_judge_options,
     add_model_options,
     add_option,
+    add_protocol_option,
     add_store_options,
     add_task_options,
     read_judges,
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, "config", "FILE", "several models from one YAML file: `models:`, `tasks:` and options of this command"
     )
+    add_protocol_option(parser)
     add_model_options(parser)
     add_task_options(parser)
     add_store_options(parser)
@@ -45,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     if args.config:
         return _release(args)
-    if not args.tasks:
+    if not args.tasks and not args.protocol:
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     request = _request(args)
     from mm_eval.report.progress import ProgressBar
@@ -98,6 +100,7 @@ def _release(args: argparse.Namespace) -> int:
 def _request(args: argparse.Namespace) -> RunRequest:
     return read_request(
         args,
+        protocol=args.protocol,
         output_path=args.output_path,
         predict_only=args.predict_only,
         bootstrap_iters=args.bootstrap_iters,
