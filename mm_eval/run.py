@@ -37,7 +37,7 @@ from mm_eval.prepare import OpenedTasks, Prepared, prepare, prepare_from_spec
 from mm_eval.report.html import write_report
 from mm_eval.report.thumbnails import Media, pictures_of, thumbnails_of_requests, write_thumbnails
 from mm_eval.request import DEFAULT_MODEL, RunRequest, failure_limit
-from mm_eval.runs.protocol import protocol_results
+from mm_eval.runs.protocols.verdicts import protocol_results
 from mm_eval.runs.recorded import RecordedRun, sample_name
 from mm_eval.runs.results import assemble, environment
 from mm_eval.runs.submission import Submission

@@ -34,6 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "config", "FILE", "several models from one YAML file: `models:`, `tasks:` and options of this command"
     )
     add_protocol_option(parser)
+    add_option(
+        parser,
+        "name",
+        "NAME",
+        "the model's name in tables and reports, and in the protocol (default: the checkpoint's)",
+    )
     add_model_options(parser)
     add_task_options(parser)
     add_store_options(parser)
@@ -101,6 +107,7 @@ def _request(args: argparse.Namespace) -> RunRequest:
     return read_request(
         args,
         protocol=args.protocol,
+        name=args.name,
         output_path=args.output_path,
         predict_only=args.predict_only,
         bootstrap_iters=args.bootstrap_iters,

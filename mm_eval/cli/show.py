@@ -7,7 +7,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mm_eval.cli.options import add_model_options, add_option, add_task_options, read_names, read_request
+from mm_eval.cli.options import (
+    add_model_options,
+    add_option,
+    add_protocol_option,
+    add_task_options,
+    read_names,
+    read_request,
+)
 from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 from mm_eval.request import DEFAULT_MODEL, RunRequest
@@ -35,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--answer", metavar="TEXT", help="with --judge: the answer that is judged (default: the gold one)"
     )
+    add_protocol_option(parser)
     add_model_options(parser)
     add_task_options(parser)
 
@@ -72,7 +80,21 @@ def main(args: argparse.Namespace) -> int:
             say("data: the bundled sample, not the benchmark")
         _print_prompt(prepared.model, first)
         _print_rest(instances)
+        _print_protocol(prepared, name)
     return 0
+
+
+def _print_protocol(prepared: Prepared, name: str) -> None:
+    """Prints how each setting of the protocol is known, and what an option overrides; nothing without a protocol."""
+    from mm_eval.report.protocols import provenance
+    from mm_eval.runs.protocols.verdicts import differences
+    from mm_eval.under_protocol import protocol_of
+
+    protocol = protocol_of(prepared.request)
+    if protocol is not None:
+        say_lines("\n".join(provenance(protocol, prepared.tasks[name].path)))
+        for each in differences(prepared, protocol, name):
+            say(f"  differs: {each.said}")
 
 
 def _compare_keys(args: argparse.Namespace, prepared: Prepared, model: str) -> None:
@@ -112,7 +134,7 @@ def _with_stand_in(args: argparse.Namespace) -> tuple[RunRequest, str]:
 
     from mm_eval.prepare import model_class_of
 
-    request = read_request(args)
+    request = read_request(args, protocol=args.protocol)
     stand_in = getattr(model_class_of(request), "bundled_stand_in", None)
     if stand_in is None or "pretrained" in request.model_args:
         return request, ""

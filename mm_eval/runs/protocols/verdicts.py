@@ -261,7 +261,7 @@ class _Measured:
         suspects = [each.said for each in self.unlike]
         suspects += [f"{each.name} of the protocol is {each.known}" for each in settings if each.known in UNVERIFIED]
         for condition in (*self.benchmark.conditions, *self.protocol.conditions):
-            suspects.append(f"{condition.what} ({condition.known}; no option sets it)")
+            suspects.append(f"{condition.what} ({condition.known})")
         said = f"{OFF} by {off * reported.scale:+.2f} (more than sampling error)"
         return {**row, "verdict": said, "suspects": suspects}
 
