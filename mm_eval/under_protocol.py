@@ -6,7 +6,7 @@ request. So run.json and the request keys hold them, and a run without `--protoc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.manager import Loaded
 from mm_eval.catalog.protocols import Benchmark, Protocol, find_protocol
 from mm_eval.engine.generation import one_token_cap
-from mm_eval.engine.model import MODELS, ModelSettings
+from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.task.blocks import PromptBlock, choose_block
@@ -86,14 +86,17 @@ def completed(request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
         if getattr(request, name) is None and name in protocol.settings:
             filled[name] = protocol.settings[name].value
     request = replace(request, **filled)
-    request = replace(request, model_args=_model_args(request, common_model_args(protocol, benchmarks)))
+    request = replace(request, model_args=_model_args(request, common_model_args(protocol, benchmarks.values())))
+    request = replace(request, gen_kwargs=_gen_kwargs(request, protocol, benchmarks))
     return replace(request, **_judge(request, protocol, benchmarks, loaded, sample))
 
 
-def common_model_args(protocol: Protocol, benchmarks: Mapping[str, Benchmark]) -> dict[str, Any]:
-    """The model's arguments that all benchmarks of a run state alike: a run has one model."""
-    stated = [stated_model_args(protocol, benchmark) for benchmark in benchmarks.values()]
-    return {name: value for name, value in stated[0].items() if all(each.get(name) == value for each in stated)}
+def common_model_args(protocol: Protocol, benchmarks: Iterable[Benchmark]) -> dict[str, Any]:
+    """The arguments of the one model of a run: those that its benchmarks state alike, else those of the whole protocol."""
+    stated = [stated_model_args(protocol, benchmark) for benchmark in benchmarks]
+    whole = protocol.settings["model_args"].value if "model_args" in protocol.settings else {}
+    alike = {name: value for name, value in stated[0].items() if all(each.get(name) == value for each in stated)}
+    return {**{name: value for name, value in whole.items() if name in stated[0]}, **alike}
 
 
 def stated_model_args(protocol: Protocol, benchmark: Benchmark) -> dict[str, Any]:
@@ -105,15 +108,33 @@ def stated_model_args(protocol: Protocol, benchmark: Benchmark) -> dict[str, Any
 def _model_args(request: RunRequest, stated: Mapping[str, Any]) -> Mapping[str, Any]:
     """The arguments of the model with those of the protocol, if the adapter takes them; the verdicts say so if it does not."""
     own = {name: str(value) for name, value in stated.items() if name not in request.model_args}
-    if not own:
-        return request.model_args
     wanted = {**request.model_args, **own}
+    return wanted if not own or _adapter(replace(request, model_args=wanted)) else request.model_args
+
+
+def _gen_kwargs(request: RunRequest, protocol: Protocol, benchmarks: Mapping[str, Benchmark]) -> Mapping[str, Any]:
+    """The options of --gen_kwargs, and null for each of the protocol's that the adapter does not have."""
+    stated = [protocol.settings_of(each).get("gen_kwargs") for each in benchmarks.values()]
+    options = {name: value for setting in stated if setting for name, value in setting.value.items()}
+    model, refused = _adapter(request), dict[str, Any]()
+    for name, value in options.items():
+        try:
+            if model is not None:
+                model.check_generation({name: value})
+        except ConfigError:
+            refused[name] = None
+    return {**refused, **request.gen_kwargs}
+
+
+def _adapter(request: RunRequest) -> Model | None:
+    """The adapter of a request; None if it does not take its arguments, which `prepare` reports."""
     settings = ModelSettings(device=request.device, chat_template=request.chat_template, offline=request.offline)
     try:
-        MODELS.get(request.model or DEFAULT_MODEL, where="--model").create(wanted, settings)
+        model = MODELS.get(request.model or DEFAULT_MODEL, where="--model").create(request.model_args, settings)
+        model.check_arguments()
     except ConfigError:
-        return request.model_args
-    return wanted
+        return None
+    return model
 
 
 def _judge(

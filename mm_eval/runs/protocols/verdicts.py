@@ -19,12 +19,14 @@ from mm_eval.catalog.protocols import UNVERIFIED, Benchmark, Protocol, ReportedN
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.runs.results import numbers_of
 from mm_eval.types import Number
-from mm_eval.under_protocol import protocol_block, protocol_of, stated_model_args
+from mm_eval.under_protocol import common_model_args, protocol_block, protocol_of, stated_model_args
 
 if TYPE_CHECKING:
     from mm_eval.prepare import OpenedTasks
 
 MATCHES, OFF, NOT_COMPARABLE = "matches", "off", "not comparable"
+RECORDED = "replay"
+"""The adapter of recorded answers: what its model was loaded with is a matter of the recording."""
 FLAWS = {
     "failed": "docs failed",
     "not_requested": "docs were not requested",
@@ -37,8 +39,9 @@ FLAWS = {
 class Difference:
     """A setting of the protocol that the run does not have.
 
-    ours, theirs: the values. overridden: an option, or a run of several benchmarks, set another value; False where the adapter
-    has no such setting. setting: the protocol's own entry, None where it states nothing.
+    ours, theirs: the values. overridden: the answers are to another question or by other decoding; False where the adapter does
+    not have an argument of the model, which may be set elsewhere (on a server), or in the run that was recorded.
+    setting: the protocol's own entry, None where it states nothing.
     """
 
     name: str
@@ -46,13 +49,14 @@ class Difference:
     theirs: Any
     overridden: bool
     setting: Setting | None = None
+    why: str = ""
 
     @property
     def said(self) -> str:
         """As a clause: "max_new_tokens is 16 (protocol: 128)"."""
         theirs = "not stated" if self.theirs is None else _short(self.theirs)
-        if not self.overridden:
-            return f"{self.name} is not set by this adapter (protocol: {theirs})"
+        if self.ours is None:
+            return f"{self.name} is not set (protocol: {theirs}{self.why})"
         return f"{self.name} is {_short(self.ours)} (protocol: {theirs})"
 
     def to_json(self) -> dict[str, Any]:
@@ -92,6 +96,19 @@ def protocol_results(opened: OpenedTasks, results: Mapping[str, Any]) -> dict[st
     }
 
 
+def differing_notes(opened: OpenedTasks) -> list[str]:
+    """What the options, and the adapter, change of the protocol; nothing without one."""
+    protocol = protocol_of(opened.request)
+    tasks: dict[str, list[str]] = {}
+    for name in opened.tasks if protocol else ():
+        for each in differences(opened, protocol, name) if protocol else ():
+            tasks.setdefault(each.said, []).append(name)
+    return [
+        f"protocol {opened.request.protocol}: {said} in {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
+        for said, names in tasks.items()
+    ]
+
+
 def reported_model(protocol: Protocol, opened: OpenedTasks) -> str | None:
     """The model of the report that a run measures: by `--name`, else by the checkpoint's or the served model's name."""
     request = opened.request
@@ -125,10 +142,15 @@ def differences(opened: OpenedTasks, protocol: Protocol, name: str) -> Iterator[
         if ours is not None and ours != theirs:
             yield Difference(key, ours, theirs, True, settings.get(key))
     yield from _of_config(config, settings, request.gen_kwargs, request.num_fewshot)
-    for key, theirs in stated_model_args(protocol, benchmark).items():
+    stated = stated_model_args(protocol, benchmark)
+    benchmarks = [each for leaf in opened.tasks.values() if (each := protocol.benchmark_of(leaf.path))]
+    alike = common_model_args(protocol, benchmarks)
+    for key, theirs in stated.items():
         ours = request.model_args.get(key)
         if ours is None or str(ours) != str(theirs):
-            yield Difference(key, ours, theirs, ours is not None, settings["model_args"])
+            settable = ours is not None or request.model != RECORDED and alike.get(key) != theirs
+            alone = "; the benchmarks of this run need several values: run them one by one" if settable else ""
+            yield Difference(key, ours, theirs, settable, settings["model_args"], alone)
 
 
 def _of_config(
@@ -179,7 +201,8 @@ class _Measured:
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each reported number, or one that says that there is none."""
         about = {"differences": [each.to_json() for each in self.unlike]} if self.unlike else {}
-        for reported in self.benchmark.reported:
+        of_model = [each for each in self.benchmark.reported if self.model in each.numbers]
+        for reported in of_model or self.benchmark.reported:
             ours, value = self.measured(reported), reported.numbers.get(self.model or "")
             row = {"task": self.name, "metric": reported.label, "scale": reported.scale}
             row |= {"known": reported.known, "source": reported.source, **about}
