@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     if args.config:
         return _release(args)
-    if not args.tasks and not args.protocol:
+    if not args.tasks and (args.tasks is not None or not args.protocol):
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     request = _request(args)
     from mm_eval.report.progress import ProgressBar

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from mm_eval import evaluate
 from mm_eval.catalog.manager import TaskManager
 from mm_eval.catalog.protocols import KNOWN, UNVERIFIED, find_protocol, protocol_names
+from mm_eval.command_line import as_command
 from mm_eval.errors import ConfigError
 from mm_eval.prepare import prepare
 from mm_eval.report.release import as_csv, as_markdown
@@ -303,6 +305,29 @@ def test_list_and_print(cli) -> None:
     ran = cli("protocols", "llava1.5")
     assert ran.code == 2 and "Did you mean 'llava-1.5'?" in ran.err
     assert cli("--tasks", "mme", "--protocol", "llava").code == 2
+
+
+def test_commands_to_try_have_the_protocol_where_they_take_one() -> None:
+    request = RunRequest(("pope",), protocol="llava-1.5")
+    assert as_command(request) == "mm-eval --tasks pope --protocol llava-1.5"
+    assert as_command(request, "show") == "mm-eval show pope --protocol llava-1.5"
+    assert as_command(request, "prompts") == "mm-eval prompts --tasks pope"
+
+
+def test_from_python_without_tasks(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(own)
+    args = {"path": str(own / "answers.jsonl")}
+    found = evaluate(
+        model="replay",
+        model_args=args,
+        protocol="mine",
+        include_path=str(own),
+        name="Big-7B",
+        output_path=str(own / "out"),
+    )
+    assert found.raw["protocol"]["rows"][0]["verdict"] == "matches"
+    with pytest.raises(ConfigError, match="no task is named"):
+        evaluate(model="dummy")
 
 
 def test_show_prints_where_each_setting_is_from(cli) -> None:

@@ -202,7 +202,8 @@ class _Measured:
         """A row for each reported number, or one that says that there is none."""
         about = {"differences": [each.to_json() for each in self.unlike]} if self.unlike else {}
         of_model = [each for each in self.benchmark.reported if self.model in each.numbers]
-        for reported in of_model or self.benchmark.reported:
+        one_each = {each.label: each for each in self.benchmark.reported}.values()
+        for reported in of_model or one_each:
             ours, value = self.measured(reported), reported.numbers.get(self.model or "")
             row = {"task": self.name, "metric": reported.label, "scale": reported.scale}
             row |= {"known": reported.known, "source": reported.source, **about}
