@@ -244,6 +244,16 @@ def test_pixel_limits_are_arguments_of_the_model() -> None:
     assert any("min_pixels is '1003520' (protocol: 78400) in ocrbench" in note for note in several.notes)
 
 
+def test_a_run_with_the_same_options_and_no_protocol_is_the_same_run() -> None:
+    under = prepare(RunRequest(("pope",), protocol="llava-1.5"))
+    protocol = find_protocol("llava-1.5")
+    options = {
+        "gen_kwargs": protocol.settings["gen_kwargs"].value,
+        "system_instruction": protocol.settings["system_instruction"].value,
+    }
+    assert prepare(RunRequest(("pope",), prompt_key="llava", num_fewshot=0, **options)).spec() == under.spec()
+
+
 def test_an_option_takes_precedence_over_the_protocol() -> None:
     request = RunRequest(
         ("mmstar",), model="tiny-qwen2-vl", protocol="qwen2-vl", model_args={"max_pixels": "3000000"}, seed=1
