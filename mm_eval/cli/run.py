@@ -77,8 +77,9 @@ def _release(args: argparse.Namespace) -> int:
 
     named = bool(args.tasks)
     args.tasks = args.tasks or "none"
-    if args.model or args.model_args:
-        raise ConfigError("--model and --model_args belong into the file of --config.", hint="Give one or the other.")
+    if args.model or args.model_args or args.name:
+        what = "--model, --model_args and --name belong into the file of --config."
+        raise ConfigError(what, hint="Give one or the other.")
     base = _request(args)
     requests = read_release(args.config, base if named else replace(base, tasks=()))
     check_models(requests)
