@@ -42,10 +42,13 @@ def task_overrides(protocol: Protocol) -> dict[str, dict[str, Any]]:
     return found
 
 
-def protocol_block(protocol: Protocol, config: TaskConfig, video: str | None = None) -> PromptBlock | None:
+def protocol_block(
+    protocol: Protocol, config: TaskConfig, video: str | None = None, of_model: tuple[str, str] = ("", "pictures")
+) -> PromptBlock | None:
     """The prompt block that a protocol states for a task; None for a task that it does not have.
 
-    video: `--video`, before the protocol's own rule. Errors: ConfigError for a prompt key that the task does not have.
+    video: `--video`, before the protocol's own rule. of_model: as in `choose_block`.
+    Errors: ConfigError for a prompt key that the task does not have.
     """
     benchmark = protocol.benchmark_of(config.path)
     if benchmark is None:
@@ -58,7 +61,7 @@ def protocol_block(protocol: Protocol, config: TaskConfig, video: str | None = N
         what = f"{config.path} has no prompt key {stated!r}."
         raise ConfigError(what, where=settings["prompt"].where, hint=did_you_mean(stated, blocks))
     own = settings["video"].value if video is None and "video" in settings else video
-    return choose_block(config, (), stated, blocks, own)
+    return choose_block(config, (), stated, blocks, own, of_model)
 
 
 def loaded_benchmarks(protocol: Protocol, loaded: Loaded) -> dict[str, Benchmark]:

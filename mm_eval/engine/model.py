@@ -73,6 +73,9 @@ class Model:
     function_of_key: equal request keys get equal answers, so a question that occurs twice in a run is requested once.
     bundled: this model is shipped with mm-eval, so it is evaluated on the bundled sample data by default.
     local: it holds weights on this machine, so that another model is closed before it is loaded as a judge.
+    video_rule: which frames of a video are shown where neither `--video` nor the prompt block says it ("frames=32,ends"); empty
+        for the rule of all models without one.
+    video_input: how videos are shown: "pictures", "pictures with times", "video" (the family's own video input) or "file".
     """
 
     prompt_keys: tuple[str, ...] = ()
@@ -80,6 +83,8 @@ class Model:
     function_of_key: ClassVar[bool] = True
     bundled: ClassVar[bool] = False
     local: ClassVar[bool] = False
+    video_rule: str = ""
+    video_input: str = "pictures"
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         self.args, self.settings = dict(args), settings
