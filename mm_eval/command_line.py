@@ -27,6 +27,8 @@ def as_command(request: RunRequest, verb: str = "") -> str:
             continue
         if verb and "judge" in each.name:  # only a run, and `score`, ask judges
             continue
+        if verb not in ("", "show") and each.name == "protocol":  # its settings of the run stand in the other options
+            continue
         name = COMMAND_NAMES.get(each.name, each.name)
         if name == "no_report" or value is True and RULES[each.name] is SWITCH:
             words.append(f"--{name}")

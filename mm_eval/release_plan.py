@@ -87,7 +87,8 @@ def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequ
         own["name"] = str(own["name"])
     raise_all(faults(own, OF_MODEL, lambda key: where, "key"))
     options = {key: value for key, value in {**shared, **own}.items() if value is not None}
-    options["tasks"] = task_names(options.get("tasks", base.tasks), where)
+    tasks = options.get("tasks", base.tasks)
+    options["tasks"] = () if (options.get("protocol") or base.protocol) and not tasks else task_names(tasks, where)
     options["model_args"] = model_arguments(options.get("model_args") or {})
     options.setdefault("name", _default_name(own))
     return replace(base, **options)

@@ -47,6 +47,7 @@ class RunRequest:
     name: what tables and reports call the model, where that is not the checkpoint's or the adapter's name.
     categories: the table shows every category, however many there are.
     on_long_prompt: "cut" or "fail", for a text prompt that does not fit into the model's length.
+    protocol: the named protocol whose settings the run has where no option states another; with it `tasks` may be empty.
     video: the rule of the frames that are shown of a video, such as "frames=32"; None for the prompt block's, else 8 frames.
     judge, judge_args: the adapters of the judges and their arguments, in pairs; `judges` reads both.
     no_judge: judged tasks run without their judged numbers. judge_retries: how often an unreadable reply is asked for again.
@@ -83,6 +84,7 @@ class RunRequest:
     name: str | None = None
     on_long_prompt: str = "cut"
     video: str | None = None
+    protocol: str | None = None
     judge: str | Sequence[str] = ()
     judge_args: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
     no_judge: bool = False
@@ -205,7 +207,7 @@ RULES: dict[str, Rule] = {
     ),
     **dict.fromkeys(("doc", "docs", "flips"), Rule("a whole number from 0", is_count, whole_number)),
     "port": Rule("a port from 0 to 65535", lambda value: is_count(value, 0, 65_535), whole_number),
-    **dict.fromkeys(("model", "name", "device", "prompt_key"), TEXT),
+    **dict.fromkeys(("model", "name", "device", "prompt_key", "protocol"), TEXT),
     **dict.fromkeys(
         (
             "sample",

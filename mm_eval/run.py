@@ -38,6 +38,7 @@ from mm_eval.prepare import OpenedTasks, Prepared, prepare, prepare_from_spec
 from mm_eval.report.html import write_report
 from mm_eval.report.thumbnails import Media, pictures_of, thumbnails_of_requests, write_thumbnails
 from mm_eval.request import DEFAULT_MODEL, RunRequest, failure_limit
+from mm_eval.runs.protocols.verdicts import protocol_results
 from mm_eval.runs.recorded import RecordedRun, sample_name
 from mm_eval.runs.results import assemble, environment
 from mm_eval.runs.submission import Submission
@@ -250,6 +251,8 @@ def _report(
     results["run"]["usage"] = dict(sorted(state.usage.items()))
     if state.judge_usage:
         results["run"]["judge_usage"] = state.judge_usage
+    if (under_protocol := protocol_results(opened, results)) is not None:
+        results["protocol"] = under_protocol
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
     failed = sum(each.failed + each.not_requested + each.judge_failures + len(each.missing) for each in scores.values())
     failed += sum(each.failed for each in submissions)

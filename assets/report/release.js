@@ -61,7 +61,7 @@ function cellOf(row, cells, place, of) {
   const said = [`${model.name}, ${of}: ${asText(row, cell.v)}`];
   if (cell.at) said.push(`95% interval ${asText(row, cell.at[0])} to ${asText(row, cell.at[1])}`);
   if (cell.rank) said.push(`rank ${cell.rank}`);
-  said.push(cell.apart || "", cell.flaw || "", cell.ours ? "" : "as reported, not measured by us");
+  said.push(cell.apart || "", cell.flaw || "", cell.ours ? "" : "as reported, not measured by us", cell.protocol ? `under the protocol ${cell.protocol}` : "");
   const td = make("td", { class: kinds, style: shade(row, cells, cell) || null, title: said.filter(Boolean).join("\n") });
   const shown = make(cell.link ? "a" : "div", { href: cell.link });
   shown.append(cell.rank ? make("span", { class: "rank" }, `#${cell.rank}`) : "", make("span", { class: "value" }, asText(row, cell.v)));
@@ -69,6 +69,7 @@ function cellOf(row, cells, place, of) {
   if (!cell.ours) shown.append(make("span", { class: "mark" }, " *"));
   if (byId("c-intervals").checked) shown.append(make("br", {}), whisker(cells, cell));
   if (cell.verdict) shown.append(make("small", { class: "verdict" }, cell.verdict));
+  if (cell.protocol) shown.append(make("small", { class: "verdict" }, `§ ${cell.protocol}`));
   if (cell.apart) shown.append(make("small", {}, "not ranked"));
   if (!cell.link && cell.where) shown.append(make("small", {}, cell.where));
   td.append(shown);

@@ -32,6 +32,7 @@ VERBS = {
     "view": "serve run folders on this machine: tables, samples, pictures in full size, runs that go on",
     "bundle": "copy the data sets of tasks to a data root, for a machine without network",
     "score": "score a run again from its journal, without the model",
+    "protocols": "named protocols of reports: settings with their provenance, and reported numbers; check them",
     "diagnose": "what went wrong in a run, with counts, examples and the command that mends it",
 }
 

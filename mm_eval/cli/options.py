@@ -94,6 +94,11 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
     add_option(parser, "seed", "N", "of sampling, few-shot choice and bootstrap (default 0)", default=0)
 
 
+def add_protocol_option(parser: argparse.ArgumentParser) -> None:
+    what = "a named protocol of a report: its prompts, generation, pictures and judge, unless an option states another"
+    add_option(parser, "protocol", "NAME", f"{what} (`mm-eval protocols` lists them)")
+
+
 def add_store_options(
     parser: argparse.ArgumentParser, output: str = "the run folder (default: a name made of the run, in ./runs)"
 ) -> None:
@@ -153,7 +158,7 @@ def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
     from mm_eval.request import RunRequest
 
     return RunRequest(
-        tasks=tuple(read_names(args.tasks)),
+        tasks=tuple(read_names(args.tasks)) if args.tasks or not rest.get("protocol") else (),
         num_fewshot=args.num_fewshot,
         limit=args.limit,
         samples=_read_samples(args.samples),

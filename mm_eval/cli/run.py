@@ -15,6 +15,7 @@ from mm_eval.cli.options import (
     add_judge_options,
     add_model_options,
     add_option,
+    add_protocol_option,
     add_store_options,
     add_task_options,
     read_judges,
@@ -32,6 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, "config", "FILE", "several models from one YAML file: `models:`, `tasks:` and options of this command"
     )
+    add_protocol_option(parser)
+    add_option(
+        parser,
+        "name",
+        "NAME",
+        "the model's name in tables and reports, and in the protocol (default: the checkpoint's)",
+    )
     add_model_options(parser)
     add_task_options(parser)
     add_store_options(parser)
@@ -45,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     if args.config:
         return _release(args)
-    if not args.tasks:
+    if not args.tasks and (args.tasks is not None or not args.protocol):
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     request = _request(args)
     from mm_eval.report.progress import ProgressBar
@@ -69,8 +77,9 @@ def _release(args: argparse.Namespace) -> int:
 
     named = bool(args.tasks)
     args.tasks = args.tasks or "none"
-    if args.model or args.model_args:
-        raise ConfigError("--model and --model_args belong into the file of --config.", hint="Give one or the other.")
+    if args.model or args.model_args or args.name:
+        what = "--model, --model_args and --name belong into the file of --config."
+        raise ConfigError(what, hint="Give one or the other.")
     base = _request(args)
     requests = read_release(args.config, base if named else replace(base, tasks=()))
     check_models(requests)
@@ -98,6 +107,8 @@ def _release(args: argparse.Namespace) -> int:
 def _request(args: argparse.Namespace) -> RunRequest:
     return read_request(
         args,
+        protocol=args.protocol,
+        name=args.name,
         output_path=args.output_path,
         predict_only=args.predict_only,
         bootstrap_iters=args.bootstrap_iters,

@@ -123,6 +123,9 @@ class Model:
     def stop_soon(self) -> None:
         """Called by a signal handler when the user interrupts: no new request follows; those in flight get a few seconds."""
 
+    def check_arguments(self) -> None:
+        """Raises ConfigError for arguments that the model's own files do not allow, which `create` does not read."""
+
     def check_generation(self, kwargs: Mapping[str, Any]) -> None:
         """Raises ConfigError for generation_kwargs that the model does not support. Called before the first request."""
         GenerationOptions.from_kwargs(kwargs)

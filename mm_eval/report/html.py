@@ -20,6 +20,7 @@ from mm_eval.runs.compare import headline_keys
 from mm_eval.runs.diagnose import Diagnosis
 from mm_eval.runs.estimates import estimates
 from mm_eval.runs.judged_by import AT, judges_of
+from mm_eval.runs.protocols.release import verdict_notes
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
 from mm_eval.runs.results import headline_of, numbers_of
 
@@ -135,7 +136,7 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             "numbers": numbers,
             "headlines": headlines,
             "better": better,
-            "notes": row.get("notes", []),
+            "notes": [*verdict_notes(run, name), *row.get("notes", [])],
             "warnings": row.get("warnings", []),
             "bounds": row.get("judge_bounds"),
             **counts,

@@ -114,6 +114,7 @@ def _cell(
         "apart": "measured otherwise than the rest of its row: not ranked" if found.set_apart else None,
         "flaw": found.flaw or None,
         "verdict": found.verdict or None,
+        "protocol": found.protocol or None,
         **(_of_run(found, found.run, pages, category) if found.run else {}),
     }
     return {**cell, **{name: value for name, value in optional.items() if value is not None}}

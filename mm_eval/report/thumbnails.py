@@ -294,7 +294,7 @@ def thumbnail_of(picture: Image) -> bytes:
 
 def thumbnail(content: bytes) -> bytes:
     """The thumbnail of a picture's file. Raises DataError for what is no picture."""
-    return _of_decoded(open_picture(content))
+    return thumbnail_of(open_picture(content))
 
 
 def _is_small(picture: Image, file: bytes) -> bool:

@@ -18,6 +18,7 @@ from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.runs.compare import headline_keys, number, signed
 from mm_eval.runs.estimates import estimates
 from mm_eval.runs.judged_by import RecordedJudge, judges_behind
+from mm_eval.runs.protocols.release import notes_on_protocols, protocol_of_number
 from mm_eval.runs.ranks import rank, set_apart
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release_judges import by_another_judge, notes_on_holes, notes_on_judges
@@ -52,6 +53,7 @@ class ReleaseNumber:
     judges: {task: judge} of a judged number; judge: the one that a reported number names.
     set_apart: it was measured otherwise than the rest of its row (judge, prompt, docs), and is not ranked.
     rank: in its row, 1 for the first; models that can't be told apart share a rank. None where it is not ranked.
+    protocol: the named protocol under which ours was measured.
     run, name, key: where ours was measured: the run, the task or group, and the key of the number. None for a reported one.
     """
 
@@ -66,6 +68,7 @@ class ReleaseNumber:
     judge: str = ""
     set_apart: bool = False
     rank: int | None = None
+    protocol: str = ""
     run: RecordedRun | None = field(default=None, repr=False, compare=False)
     name: str = ""
     key: str = ""
@@ -166,7 +169,7 @@ def release_table(
         table.notes += [f"{column}, {name}: {part}, no result on a benchmark." for name, part in parts_of(run).items()]
     for column, run in columns:
         table.notes += [f"{column}, {said}" for said in warnings_of(run.results)]
-        table.notes += notes_on_holes(column, run)
+        table.notes += [*notes_on_holes(column, run), *notes_on_protocols(column, run)]
     for model, reason in (holes or {}).items():
         if _line(model) not in table.columns:
             table.columns.append(_line(model))
@@ -203,12 +206,15 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
             known = measured.get(key)
             margin, interval = (known.margin, known.interval) if known else (None, None)
             place = (str(row["alias"]), key.removesuffix(",none"))
+            protocol, verdict = protocol_of_number(run, name, key)
             found[place] = ReleaseNumber(
                 float(each.value),
                 margin,
                 interval,
                 flaw=flaw,
+                verdict=verdict,
                 judges=judges_behind(run, name, key),
+                protocol=protocol,
                 run=run,
                 name=name,
                 key=key,
@@ -219,7 +225,8 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
     model = _line(run.model)
     column = model
     if any(column in table.rows.get(row, {}) for row in found):
-        keys = "/".join(sorted(set(run.prompt_keys.values())))
+        under = run.results.get("protocol", {}).get("name")
+        keys = under or "/".join(sorted(set(run.prompt_keys.values())))
         column = f"{model} ({keys})"
     if any(column in table.rows.get(row, {}) for row in found):
         column = _line(f"{model} ({run.folder})")

@@ -219,6 +219,9 @@ class HuggingFace(Model):
             gc.collect()
             torch.cuda.empty_cache()
 
+    def check_arguments(self) -> None:
+        _ = self.writer  # the processor has pixel limits, or has not
+
     def check_generation(self, kwargs: Mapping[str, Any]) -> None:
         from .generate import check_options
 

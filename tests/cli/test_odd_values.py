@@ -189,10 +189,10 @@ def test_a_release_file_takes_every_option_of_the_command_by_its_own_name(elsewh
         if name in ("help", "config"):
             continue
         value = values.get(name, True if action.nargs == 0 or name == "fewshot_as_multiturn" else "text")
-        entry = {"model": "dummy", **({name: value} if name in ("model", "model_args", "output_path") else {})}
+        entry = {"model": "dummy", **({name: value} if name in ("model", "model_args", "name", "output_path") else {})}
         entry.pop("output_path", None)
         for spelt in (name, name.replace("_", "-")):
-            given = {} if name in ("model", "model_args") else {spelt: value}
+            given = {} if name in ("model", "model_args", "name") else {spelt: value}
             (elsewhere / "r.yaml").write_text(yaml.safe_dump({"tasks": ["mme"], **given, "models": [entry]}))
             assert len(read_release("r.yaml", RunRequest(("mme",)))) == 1, name
 
