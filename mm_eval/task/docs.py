@@ -96,16 +96,19 @@ class Docs:
         return keys
 
     def full(self, doc_id: int, most: int | None = None) -> Doc:
-        """The whole doc with its pictures decoded. DataError if one can't be, or if they have more than `most` pixels."""
+        """The whole doc with its pictures decoded. DataError if one can't be, or if they have more than `most` pixels.
+
+        With `most`, the doc is loaded ahead in a thread, which computes the digests of its pictures too.
+        """
         where = f"{self.where} doc {doc_id}"
         with decoding(where):
             if not self.decodes:
                 reset_pillow()  # `datasets` decodes: there may be video or audio
                 return dict(self.rows[doc_id])
             [row] = self._stored[doc_id].to_pylist()
-            count = PixelCount(most)
+            count, digests = PixelCount(most), most is not None
             try:
-                return {name: decoded(self._features[name], value, self.places, count) for name, value in row.items()}
+                return {name: decoded(self._features[name], v, self.places, count, digests) for name, v in row.items()}
             except DataError as error:
                 raise error.located(where) from error
 
