@@ -13,6 +13,7 @@ from typing import Any
 
 from mm_eval.arguments import (
     COUNT_FROM_0,
+    COUNT_FROM_1,
     PATH,
     SWITCH,
     TEXT,
@@ -203,7 +204,8 @@ RULES: dict[str, Rule] = {
         PATH,
     ),
     **dict.fromkeys(("doc", "docs", "flips"), Rule("a whole number from 0", is_count, whole_number)),
-    **dict.fromkeys(("model", "name", "device", "prompt_key"), TEXT),
+    "parallel": COUNT_FROM_1,
+    **dict.fromkeys(("model", "name", "device", "prompt_key", "only"), TEXT),
     **dict.fromkeys(
         (
             "sample",

@@ -183,7 +183,8 @@ def _answer(
     fail_at = failure_limit(prepared.request.fail_on_error, pending.total)
     outcome = Outcome(reused=pending.answered)
     signs = Signs(folder.path, launch, own, outcome.counts)
-    progress.start("answering", pending.share)
+    progress.priced(lambda: spent(prepared, state))
+    progress.start("answering", pending.share - pending.answered)
     with StopSignal().listening() as stop:
         with signs.given(), closing(_open_journal(folder)) as journal:
             tried.write(journal, state)
@@ -203,6 +204,14 @@ def _answer(
             if fail_at is not None:
                 outcome.hold_to(fail_at)
     return outcome
+
+
+def spent(opened: Prepared, state: JournalState) -> float | None:
+    """The dollars that all answers and verdicts of a run folder have cost so far; None where a server's prices are unknown."""
+    used = [(opened.model, state.usage)]
+    used += [(judge.model, state.judge_usage.get(judge.name, {})) for judge in opened.judges if judge.model is not None]
+    costs = [model.dollars(tokens) for model, tokens in used]
+    return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
 def _read_journal(folder: RunFolder) -> JournalState:
