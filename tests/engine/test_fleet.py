@@ -246,7 +246,7 @@ def test_a_request_that_kills_workers_fails_alone_after_few_deaths() -> None:
                 row.image_digests = (f"d{row.doc_id // 4}",)
         found = answered(model.generate(asked), asked)
         failed = [n for n, a in found.items() if isinstance(a, ModelError)]
-        assert failed == [10, 50] and "it died" in str(found[10])
+        assert sorted(failed) == [10, 50] and "it died" in str(found[10])
         assert len(joined[0].killed) <= 2 * deaths
         model.close()
 
