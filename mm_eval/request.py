@@ -52,6 +52,8 @@ class RunRequest:
     judge, judge_args: the adapters of the judges and their arguments, in pairs; `judges` reads both.
     no_judge: judged tasks run without their judged numbers. judge_retries: how often an unreadable reply is asked for again.
     judge_budget: dollars above which nothing is asked. judge_preflight: a judge is tried before the run.
+    executor: "ray" for `workers` that each load the model on worker_gpus and worker_cpus of the cluster at ray_address; one that
+        says nothing for worker_timeout seconds is replaced. None for this process.
     """
 
     tasks: tuple[str, ...]
@@ -90,6 +92,12 @@ class RunRequest:
     judge_retries: int = 2
     judge_budget: int | float | None = None
     judge_preflight: bool = True
+    executor: str | None = None
+    workers: int | None = None
+    worker_gpus: int | float | None = None
+    worker_cpus: int | float | None = None
+    worker_timeout: int | float | None = None
+    ray_address: str | None = None
 
     @property
     def judges(self) -> list[tuple[str, dict[str, Any]]]:
@@ -186,6 +194,14 @@ RULES: dict[str, Rule] = {
     "judge": Rule("a model's name, or a list of them", lambda value: all(map(is_text, _listed(value)))),
     "judge_args": Rule(f"{_MAPPING.needed}, or a list of them", lambda value: all(map(_MAPPING.fits, _listed(value)))),
     "judge_retries": COUNT_FROM_0,
+    "executor": Rule("ray", lambda value: value == "ray"),
+    "workers": COUNT_FROM_1,
+    "worker_gpus": Rule("a number from 0", lambda value: is_number(value) and value >= 0, number),
+    **dict.fromkeys(
+        ("worker_cpus", "worker_timeout"),
+        Rule("a number above 0", lambda value: is_number(value) and value > 0, number),
+    ),
+    "ray_address": TEXT,
     "judge_budget": Rule("a number of dollars from 0", lambda value: is_number(value) and value >= 0, number),
     **dict.fromkeys(("include_path", "output_path", "data_root", "use_cache"), PATH),
     **dict.fromkeys(

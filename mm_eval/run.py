@@ -97,6 +97,8 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     folder = RunFolder(Path(prepared.request.output_path or default_folder(prepared.request, spec)))
     tried = Tried()
     if own.leads and prepared.judges:
+        if _has_local_judge(prepared):
+            prepared.model.close()  # workers that were started to describe it
         tried = try_judges(prepared, _read_journal(folder), progress.phase)
     if own.count == 1:
         tried.check()
@@ -195,7 +197,7 @@ def _answer(
                 asker.ask(in_cheapest_order(pending.instances()))
             progress.stop()
             if prepared.judges and not asker.halted:
-                if any(judge.model and judge.model.local for judge in prepared.judges):
+                if _has_local_judge(prepared):
                     prepared.model.close()  # its memory is needed for the judge
                 ask_judges(prepared, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
         if own.leads and own.count > 1:
@@ -212,6 +214,10 @@ def spent(opened: Prepared, state: JournalState) -> float | None:
     used += [(judge.model, state.judge_usage.get(judge.name, {})) for judge in opened.judges if judge.model is not None]
     costs = [model.dollars(tokens) for model, tokens in used]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def _has_local_judge(prepared: Prepared) -> bool:
+    return any(judge.model and judge.model.local for judge in prepared.judges)
 
 
 def _read_journal(folder: RunFolder) -> JournalState:
@@ -253,6 +259,8 @@ def _report(
     if submissions:
         results["submissions"] = {each.name: each.to_json() for each in submissions}
     results["run"] = {**environment(opened, spec, started), "usage": dict(sorted(state.usage.items()))}
+    if isinstance(opened, Prepared):
+        results["run"].update(opened.model.ran_on())
     if state.judge_usage:
         results["run"]["judge_usage"] = state.judge_usage
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))

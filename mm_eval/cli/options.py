@@ -124,6 +124,30 @@ def add_judge_options(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "judge_preflight", "BOOL", what, default=True)
 
 
+def add_executor_options(parser: argparse.ArgumentParser) -> None:
+    """Which processes answer."""
+    add_option(
+        parser, "executor", "ray", "workers on a cluster of Ray answer, each with the model (default: this process)"
+    )
+    add_option(
+        parser, "workers", "N", "workers that load the model (default 1); more machines may join while they answer"
+    )
+    add_option(
+        parser, "worker_gpus", "N", "GPUs of a worker, or a share of one (default: 1 if the cluster has GPUs, else 0)"
+    )
+    add_option(parser, "worker_cpus", "N", "CPUs of a worker (default 1)")
+    what = "a worker that says nothing for so long while it loads or answers is replaced (default 1800)"
+    add_option(parser, "worker_timeout", "SECONDS", what)
+    what = "HOST:PORT of a cluster (env RAY_ADDRESS; without either one is started on this machine, for this run)"
+    add_option(parser, "ray_address", "ADDRESS", what)
+
+
+def read_executor(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields of a request that the options of `add_executor_options` state."""
+    names = ("executor", "workers", "worker_gpus", "worker_cpus", "worker_timeout", "ray_address")
+    return {name: getattr(args, name) for name in names}
+
+
 def read_judges(args: argparse.Namespace) -> dict[str, Any]:
     """The fields of a request that the options of `add_judge_options` state."""
     return {

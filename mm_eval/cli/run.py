@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 from mm_eval.cli.options import (
     add_bootstrap_option,
     add_categories_option,
+    add_executor_options,
     add_judge_options,
     add_model_options,
     add_option,
     add_store_options,
     add_task_options,
+    read_executor,
     read_judges,
     read_request,
 )
@@ -42,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_task_options(parser)
     add_store_options(parser)
     add_judge_options(parser)
+    add_executor_options(parser)
     parser.add_argument("--predict_only", action="store_true", help="request and record answers, score nothing")
     add_categories_option(parser)
     parser.add_argument("--no_report", action="store_true", help="write no report.html and no thumbnails")
@@ -155,4 +158,5 @@ def _request(args: argparse.Namespace) -> RunRequest:
         report=not args.no_report,
         categories=args.categories,
         **read_judges(args),
+        **read_executor(args),
     )

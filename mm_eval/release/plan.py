@@ -16,7 +16,8 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -114,12 +115,27 @@ def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequ
 
 
 def at_a_time(requests: Mapping[str, RunRequest], stated: int | None) -> int:
-    """How many models run at a time: as many as stated, else one."""
-    stated = stated or 1
+    """How many models run at a time: as many as stated, else all if all run on a cluster, which lets them wait for room; else one."""
+    if stated is None:
+        stated = len(requests) if all(request.executor for request in requests.values()) else 1
     if stated > 1 and int(os.environ.get("WORLD_SIZE") or 1) > 1:
         hint = "Start one process with --parallel, or torchrun without it."
         raise ConfigError("torchrun and --parallel exclude each other.", where="--parallel", hint=hint)
     return min(stated, len(requests))
+
+
+@contextmanager
+def on_one_cluster(requests: Mapping[str, RunRequest]) -> Iterator[Mapping[str, RunRequest]]:
+    """The same runs with the address of a cluster that all of them share, started here for those that state none."""
+    without = [name for name, request in requests.items() if request.executor == "ray" and request.ray_address is None]
+    if not without or os.environ.get("RAY_ADDRESS"):
+        yield requests
+        return
+    from mm_eval.engine.fleet_ray import local_cluster
+
+    with local_cluster() as address:
+        placed = {name: replace(requests[name], ray_address=address) for name in without}
+        yield {**requests, **placed}
 
 
 def _default_name(entry: Mapping[str, Any]) -> str:
@@ -153,7 +169,7 @@ def mistakes(request: RunRequest) -> list[MMEvalError]:
     def whole() -> None:
         prepared = prepare(request)
         prepared.check_generation()
-        if request.output_path:
+        if request.output_path and request.executor is None:  # workers that load the model describe it, later
             RunFolder(Path(request.output_path)).refuse_other(prepared.spec())
 
     def failures(*parts: Callable[[], object]) -> list[MMEvalError]:
