@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, "config", "FILE", "several models from one YAML file: `models:`, `tasks:` and options of this command"
     )
-    what = "models of --config that run at a time, each in a process of its own (default 1)"
+    what = "models of --config that run at a time, each in a process of its own (default 1; all with --executor ray)"
     add_option(parser, "parallel", "N", what)
     what = "only this model of --config (may be given more than once); the page shows the others as far as they are recorded"
     add_option(parser, "only", "NAME", what, action="append", default=[])
@@ -129,7 +129,7 @@ def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes)
 def _side_by_side(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes) -> None:
     """Runs the models in processes of their own, `parallel` at a time."""
     from mm_eval.release.drivers import Drivers
-    from mm_eval.release.plan import INTERRUPTED
+    from mm_eval.release.plan import INTERRUPTED, on_one_cluster
     from mm_eval.report.release_progress import ReleaseProgress
 
     progress = ReleaseProgress(list(requests))
@@ -141,7 +141,8 @@ def _side_by_side(requests: Mapping[str, RunRequest], parallel: int, found: Outc
             for problem in ended.problems:
                 say(f"  {problem}")
 
-    interrupted = Drivers(requests, parallel, progress, end).run()
+    with on_one_cluster(requests) as placed:
+        interrupted = Drivers(placed, parallel, progress, end).run()
     progress.draw(last=True)
     if interrupted:
         found.exit_code = INTERRUPTED

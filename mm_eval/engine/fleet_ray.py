@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from mm_eval.engine.model import Model
@@ -153,6 +154,16 @@ def joined(address: str | None) -> Any:
         what = f"no cluster of Ray can be used at {where}: {_first_line(error, type(error).__name__)}."
         raise ConfigError(what, where="--ray_address", hint=hint) from error
     return ray
+
+
+@contextmanager
+def local_cluster() -> Iterator[str]:
+    """A cluster of this machine alone that other processes join at the address that is given. It ends with the block."""
+    ray = joined(None)
+    try:
+        yield str(ray.get_runtime_context().gcs_address)
+    finally:
+        ray.shutdown()
 
 
 def _first_line(error: BaseException, fallback: str) -> str:

@@ -115,7 +115,7 @@ def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequ
 
 
 def at_a_time(requests: Mapping[str, RunRequest], stated: int | None) -> int:
-    """How many models run at a time: as many as stated, else all if all run on a cluster, which lets them wait for room; else one."""
+    """How many models run at a time: as many as stated; else all where each has workers on a cluster, which wait for room."""
     if stated is None:
         stated = len(requests) if all(request.executor for request in requests.values()) else 1
     if stated > 1 and int(os.environ.get("WORLD_SIZE") or 1) > 1:
