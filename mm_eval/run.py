@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mm_eval.engine.ask import Asker, Outcome, StopSignal
+from mm_eval.engine.ask import Asker, Outcome, StopSignal, model_boundary
 from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.launch import Processes, processes
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.progress import Progress, Silent
-from mm_eval.engine.ranks import Signs, all_have_read, launched, wait_for_ranks
+from mm_eval.engine.ranks import Launch, launched
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.json_text import encoder
 from mm_eval.judging.asking import ask_judges
@@ -118,8 +118,8 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
 
     with launched(own, folder, claim) as launch:
         state = _read_journal(folder)
-        all_have_read(own, launch)
-        outcome = _answer(prepared, folder, state, tried, progress if own.leads else Silent(), own, launch)
+        launch.all_have_read()
+        outcome = _answer(prepared, folder, state, tried, progress if own.leads else Silent(), launch)
         if not own.leads:
             return Report({}, folder.path, 130 if outcome.interrupted else 0, [], silent=True)
         if prepared.request.predict_only:
@@ -177,20 +177,22 @@ def _answer(
     state: JournalState,
     tried: Tried,
     progress: Progress,
-    own: Processes,
-    launch: str,
+    launch: Launch,
 ) -> Outcome:
     """Makes this process's pending requests, then judges its docs. Rank 0 waits for the other processes of the launch."""
+    own = launch.own
     pending = find_pending(prepared, state, own)
     fail_at = failure_limit(prepared.request.fail_on_error, pending.total)
     outcome = Outcome(reused=pending.answered)
-    signs = Signs(folder.path, launch, own, outcome.counts)
     progress.priced(lambda: spent(prepared, state))
     progress.start("answering", pending.share - pending.answered)
     with StopSignal().listening() as stop:
-        with signs.given(), closing(_open_journal(folder)) as journal:
+        with closing(_open_journal(folder)) as journal:
             tried.write(journal, state)
-            elsewhere = signs.failed_elsewhere
+
+            def elsewhere() -> int:
+                return launch.failed_elsewhere(outcome.counts())
+
             media = _thumbnails(prepared, folder, own)
             with media, opened_cache(prepared.request.use_cache, prepared.model) as cache:
                 asker = Asker(prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere)
@@ -200,9 +202,10 @@ def _answer(
                 if _has_local_judge(prepared):
                     prepared.model.close()  # its memory is needed for the judge
                 ask_judges(prepared, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
+        with model_boundary(outcome):
+            outcome.add(launch.others(outcome.counts(), lambda: stop.requested))
         if own.leads and own.count > 1:
-            dead, others = wait_for_ranks(folder.path, launch, own, lambda: stop.requested, heard=signs.heard)
-            outcome.add(others, dead, stop.requested)
+            outcome.interrupted = outcome.interrupted or stop.requested
             if fail_at is not None:
                 outcome.hold_to(fail_at)
     return outcome
