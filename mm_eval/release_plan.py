@@ -124,7 +124,9 @@ def mistakes(request: RunRequest) -> list[MMEvalError]:
     def whole() -> None:
         prepared = prepare(request)
         prepared.check_generation()
-        if request.output_path:
+        if (
+            request.output_path and request.executor is None
+        ):  # else a worker is needed to describe the model: the run checks it
             RunFolder(Path(request.output_path)).refuse_other(prepared.spec())
 
     def failures(*parts: Callable[[], object]) -> list[MMEvalError]:

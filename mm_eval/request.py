@@ -34,6 +34,8 @@ from mm_eval.errors import ConfigError, raise_all
 from mm_eval.task.video.rule import NEEDED, is_rule
 
 DEFAULT_MODEL = "tiny-llava"
+EXECUTOR = ("executor", "workers", "worker_gpus", "worker_cpus", "worker_timeout", "ray_address")
+"""The options that say which processes answer. They decide no answer."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, raise_all
-from mm_eval.executor import OF_RAY, on_executor
+from mm_eval.executor import on_executor
 from mm_eval.judging.prompts import judge_instance
 from mm_eval.judging.verdicts import first_value
 from mm_eval.request import RunRequest
@@ -115,8 +115,7 @@ def check_stated(request: RunRequest, configs: Mapping[str, TaskConfig], recorde
 
 def for_scoring(request: RunRequest, judging: Mapping[str, Any]) -> RunRequest:
     """The recorded request with the judges of `mm-eval score`: the run's own are not asked again unless they are named."""
-    here = dict.fromkeys(("executor", *OF_RAY))  # no cluster is needed for scoring
-    options = {"judge": (), "judge_args": (), "predict_only": False, **here, **judging}
+    options = {"judge": (), "judge_args": (), "predict_only": False, **judging}
     options["no_judge"] = bool(options.get("no_judge")) or request.no_judge and not options["judge"]
     return replace(request, **options)
 
