@@ -22,7 +22,7 @@ from mm_eval.executor import on_executor
 from mm_eval.judging.judges import Judge, check_stated, judged_configs, make_judges
 from mm_eval.preflight import check_first_doc, check_scoring, group_faults, requests_digest
 from mm_eval.prompt_styles import choose_styles, missing_key_notes
-from mm_eval.request import DEFAULT_MODEL, EXECUTOR, RunRequest
+from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.submission import check_files
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
@@ -173,7 +173,7 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> OpenedTas
 
     Errors: ConfigError if data or prompts are not those of the run. A changed metric is allowed: scoring again is for that.
     """
-    request = replace(request, **dict.fromkeys(EXECUTOR))  # scoring needs no cluster
+    request = request.without_workers()
 
     def recorded(configs: Mapping[str, TaskConfig]) -> dict[str, PromptStyle]:
         return {
