@@ -1,6 +1,6 @@
 """The judges of a run: made from `--judge`, recorded in run.json, described in results.json.
 
-A judge is no part of the spec: another one in the same folder is a further judge, whose verdicts stand beside the first one's.
+A judge is not part of the spec: another judge in the same folder adds its verdicts beside those of the first.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def judges_heard(folder: RunFolder) -> set[str]:
 def prompt_digest(task: Task) -> str:
     """A digest of the judge's prompts for the first docs, under made-up answers, and of the files of the task's functions.
 
-    The prompts hold what stands in the data; the files hold what the functions write and read for all other docs.
+    The prompts cover the data; the files cover what the functions write and read for all other docs.
     """
     digest = hashlib.sha256(digest_of(to_json(_functions(task.config), with_source)).encode())
     for instance in _first_questions(task):
