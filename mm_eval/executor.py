@@ -8,10 +8,9 @@ from collections.abc import Callable
 from mm_eval.engine.fleet import Cluster, Fleet
 from mm_eval.engine.model import Model
 from mm_eval.errors import ConfigError
-from mm_eval.request import RunRequest
+from mm_eval.request import EXECUTOR, RunRequest
 
 WORKERS, CPUS, TIMEOUT = 1, 1, 1800
-OF_RAY = ("workers", "worker_gpus", "worker_cpus", "worker_timeout", "ray_address")
 
 
 def on_executor(model: Model, request: RunRequest) -> Model:
@@ -19,7 +18,7 @@ def on_executor(model: Model, request: RunRequest) -> Model:
 
     Errors: ConfigError for options that do not fit together.
     """
-    stated = [name for name in OF_RAY if getattr(request, name) is not None]
+    stated = [name for name in EXECUTOR if getattr(request, name) is not None]
     if request.executor is None:
         if stated:
             hint = "Add --executor ray, or leave it out."

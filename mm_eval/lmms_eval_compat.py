@@ -139,7 +139,7 @@ def load_dataset_from(source: DataSource) -> Iterator[None]:
 # ------------------------------------------------------------------ judges
 # Habit: a scoring function calls a server for its verdict (HallusionBench, MMBench) and turns every failure into a
 # verdict ("unclear", a random option). No scoring function opens a connection here, whatever keys the environment has: a
-# key is set for `--judge openai` just as well. Code that asks through lmms-eval's own module is served (lmms_eval_judges.py).
+# key is set for `--judge openai` just as well. Code that asks through lmms-eval's own module is served (lmms_eval_judges).
 
 DATA_HOSTS = ("huggingface.co", "hf.co", "github.com", "githubusercontent.com")
 """Hosts that a metric's script or word list may be loaded from."""

@@ -173,6 +173,7 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> OpenedTas
 
     Errors: ConfigError if data or prompts are not those of the run. A changed metric is allowed: scoring again is for that.
     """
+    request = request.without_workers()
 
     def recorded(configs: Mapping[str, TaskConfig]) -> dict[str, PromptStyle]:
         return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
@@ -34,6 +34,8 @@ from mm_eval.errors import ConfigError, raise_all
 from mm_eval.task.video.rule import NEEDED, is_rule
 
 DEFAULT_MODEL = "tiny-llava"
+EXECUTOR = ("executor", "workers", "worker_gpus", "worker_cpus", "worker_timeout", "ray_address")
+"""The options that say which processes answer. They decide no answer."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,11 @@ class RunRequest:
             )
         arguments = [dict(model_arguments(args)) for args in given] or [{} for _ in adapters]
         return list(zip(adapters, arguments, strict=True))
+
+    def without_workers(self) -> RunRequest:
+        """The same request for this process alone: scoring needs no cluster."""
+        none: dict[str, Any] = dict.fromkeys(EXECUTOR)
+        return replace(self, **none)
 
     def to_json(self) -> dict[str, Any]:
         """For run.json, so that `mm-eval score` can build the tasks again from any working directory."""

@@ -1,7 +1,7 @@
 """What many tests use: the command line in this process, and the recorded answers of a published evaluation."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,16 @@ from mm_eval.cli import main
 
 ROOT = Path(__file__).parent.parent
 RECORDED = ROOT.parent / "shared" / "papers" / "mme_lavin.jsonl"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Makes what a test printed printable: half of a surrogate pair would end the process that runs the tests for xdist."""
+    report = yield
+    report.sections = [(name, text.encode("utf-8", "replace").decode()) for name, text in report.sections]
+    return report
 
 
 @dataclass

@@ -16,7 +16,7 @@ from mm_eval.catalog.functions import FunctionRef
 from mm_eval.errors import ConfigError, ModelError, ScoringError
 from mm_eval.lmms_eval_compat import no_judge
 from mm_eval.lmms_eval_judges import RETRIES, Asked, _roots, asks_judge, run_judged
-from mm_eval.lmms_eval_prompts import binary_of, object_of, pair_of
+from mm_eval.lmms_eval_judges.prompts import binary_of, object_of, pair_of
 from mm_eval.types import Answer
 
 GRADED = """import time

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.arguments import Rule, invalid, is_json, read_json, shortly
 from mm_eval.errors import ConfigError
-from mm_eval.request import COMMAND_NAMES, RULES, read_option
+from mm_eval.request import COMMAND_NAMES, EXECUTOR, RULES, read_option
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest
@@ -144,8 +144,7 @@ def add_executor_options(parser: argparse.ArgumentParser) -> None:
 
 def read_executor(args: argparse.Namespace) -> dict[str, Any]:
     """The fields of a request that the options of `add_executor_options` state."""
-    names = ("executor", "workers", "worker_gpus", "worker_cpus", "worker_timeout", "ray_address")
-    return {name: getattr(args, name) for name in names}
+    return {name: getattr(args, name) for name in EXECUTOR}
 
 
 def read_judges(args: argparse.Namespace) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Blocks: consecutive requests that a worker of a fleet gets together, and what is asked again of a block that was lost.
+"""Blocks: consecutive requests that a worker of a fleet gets together, who holds them, and what is asked again when one is lost.
 
 Nobody can tell which request of a block killed a worker. So the rest is cut into groups, then into single requests, and
 only what happens to a request that is asked alone counts against it.
@@ -7,7 +7,7 @@ only what happens to a request that is asked alone counts against it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mm_eval.types import Instance
 
@@ -60,6 +60,26 @@ class Block:
         groups = list(groups_of(self.owed.values()))
         parts = groups if len(groups) > 1 else [[row] for row in self.owed.values()]
         return [self._with(part) for part in parts]
+
+
+@dataclass
+class Held:
+    """A worker as the fleet sees it. heard: when it last said something; None while it waits for room."""
+
+    number: int
+    started: float = 0.0
+    heard: float | None = None
+    loaded: bool = False
+    loading: float = 0.0
+    idle: float = 0.0
+    leases: dict[int, Block] = field(default_factory=dict)
+    recalled: set[int] = field(default_factory=set)
+    """Leases of which a recall was sent and not yet answered."""
+
+    @property
+    def under_way(self) -> Block | None:
+        """The block that is being answered."""
+        return next((block for block in self.leases.values() if block.owed), None)
 
 
 def belongs(one: Instance, other: Instance) -> bool:

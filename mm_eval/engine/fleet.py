@@ -14,12 +14,11 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
-from mm_eval.engine.blocks import Block, blocks_of
+from mm_eval.engine.blocks import Block, Held, blocks_of
 from mm_eval.engine.model import Answers, Model, Preview
 from mm_eval.engine.worker import Event, differences, row_of
 from mm_eval.errors import ConfigError, MMEvalError, ModelError
@@ -29,6 +28,8 @@ from mm_eval.types import Instance
 log = logging.getLogger(__name__)
 WINDOW, LOADS = 2, 3
 """Blocks that a worker holds at most; workers that may die one after another while they load the model."""
+PATIENCE = 60.0
+"""Seconds after which a run says that it waits for room."""
 KEPT = 10.0
 """Seconds that an idle worker is kept at least; a model that loads longer is kept for as long as that took."""
 
@@ -53,26 +54,6 @@ class Cluster(Protocol):
 
     def kill(self, workers: Sequence[int], gently: bool) -> None:
         """Ends workers and gives back what they hold. gently: their models may close first."""
-
-
-@dataclass
-class Held:
-    """A worker as the fleet sees it. heard: when it last said something; None while it waits for room."""
-
-    number: int
-    started: float = 0.0
-    heard: float | None = None
-    loaded: bool = False
-    loading: float = 0.0
-    idle: float = 0.0
-    leases: dict[int, Block] = field(default_factory=dict)
-    recalled: set[int] = field(default_factory=set)
-    """Leases of which a recall was sent and not yet answered."""
-
-    @property
-    def under_way(self) -> Block | None:
-        """The block that is being answered."""
-        return next((block for block in self.leases.values() if block.owed), None)
 
 
 class Fleet(Model):
@@ -132,9 +113,7 @@ class Fleet(Model):
     def _identify(self) -> None:
         """Waits for a worker to say what decides the answers, if only the machine of the weights knows that."""
         if self.local and self._known is None:
-            self._staff()
-            while self._known is None:
-                list(self._heard(1.0, deque()))
+            self._wait(lambda: self._known is not None)
 
     def ran_on(self) -> Mapping[str, Any]:
         return {"workers": dict(sorted(self.machines.items()))}
@@ -142,9 +121,17 @@ class Fleet(Model):
     # ------------------------------------------------------------------ asking
     def prepare(self) -> None:
         """Starts the workers and waits until one has loaded the model."""
+        self._wait(lambda: self._stopping or any(worker.loaded for worker in self._workers.values()))
+
+    def _wait(self, there: Callable[[], bool]) -> None:
+        """Starts the workers and hears them until something is there."""
         self._staff()
-        while not self._stopping and not any(worker.loaded for worker in self._workers.values()):
+        tell = self.clock() + PATIENCE
+        while not there():
             list(self._heard(0.5, deque()))
+            if tell < self.clock() and all(worker.heard is None for worker in self._workers.values()):
+                log.warning("No worker has found room on the cluster yet; they go on waiting.")
+                tell = float("inf")
 
     def close(self) -> None:
         if self._cluster is not None and self._workers:

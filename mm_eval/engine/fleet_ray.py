@@ -9,6 +9,7 @@ import atexit
 import logging
 import os
 import shutil
+import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,8 @@ from mm_eval.errors import ConfigError, ModelError
 log = logging.getLogger(__name__)
 GRACE = 10.0
 """Seconds in which models may close before their processes are ended."""
+REACH = 10.0
+"""Seconds in which a cluster must accept a connection."""
 THREADS = 8
 """Calls that an actor runs at a time: one of them is `hear`, which never returns."""
 
@@ -129,7 +132,8 @@ class RayCluster:
 def joined(address: str | None) -> Any:
     """The package ray, connected to a cluster."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # it would send statistics to its authors
-    own = tempfile.mkdtemp(prefix="mm-eval-") if not (address or os.environ.get("RAY_ADDRESS")) else None
+    address = address or os.environ.get("RAY_ADDRESS")
+    own = None if address else tempfile.mkdtemp(prefix="mm-eval-")
     if own:
         atexit.register(shutil.rmtree, own, ignore_errors=True)  # registered before Ray's own, so it runs after that
     try:
@@ -146,10 +150,11 @@ def joined(address: str | None) -> Any:
         if own:
             ray.init("local", _temp_dir=own, _node_ip_address="127.0.0.1", **options)
         else:
-            options.pop("include_dashboard")
-            ray.init(address or os.environ["RAY_ADDRESS"], **options)
+            del options["include_dashboard"]
+            _look_for(address or "")
+            ray.init(address, **options)
     except (ConnectionError, RuntimeError, ValueError, OSError, TimeoutError) as error:
-        where = address or os.environ.get("RAY_ADDRESS") or "this machine"
+        where = address or "this machine"
         hint = "Is it running (`ray status`), and are Ray's and Python's versions the same there and here?"
         what = f"no cluster of Ray can be used at {where}: {_first_line(error, type(error).__name__)}."
         raise ConfigError(what, where="--ray_address", hint=hint) from error
@@ -164,6 +169,17 @@ def local_cluster() -> Iterator[str]:
         yield str(ray.get_runtime_context().gcs_address)
     finally:
         ray.shutdown()
+
+
+def _look_for(address: str) -> None:
+    """ConnectionError or ValueError unless something listens at HOST:PORT; Ray itself would try for minutes."""
+    host, colon, port = address.rpartition(":")
+    if "://" in address:
+        raise ValueError(
+            "this is the address of a Ray client; run the command on a machine of the cluster, with HOST:PORT"
+        )
+    if colon and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH).close()
 
 
 def _first_line(error: BaseException, fallback: str) -> str:

@@ -92,7 +92,7 @@ class JudgePass:
     state: JournalState
     doc_ids: Mapping[str, list[int]]
     replies: dict[tuple[str, int, int], int] = field(default_factory=dict)
-    """{(task, doc, repeat): the replies that were read when a question was last owed}."""
+    """{(task, doc, repeat): the replies that were read when a question was last pending}."""
 
     @property
     def total(self) -> int:
@@ -104,20 +104,20 @@ class JudgePass:
         return found
 
     def ask(self, asker: Asker) -> None:
-        """Asks until nothing is owed. Replies that stay unreadable count as failed requests."""
+        """Asks until nothing is pending. Replies that stay unreadable count as failed requests."""
         tried: set[Slot] = set()
         unread: set[Slot] = set()
         self.replies = {}
         asked = -1
         while not asker.halted and asked != len(tried):
-            asked, owed = len(tried), self.owed(tried, unread, asker.outcome)
-            while not asker.halted and (some := list(islice(owed, AT_ONCE))):
+            asked, pending = len(tried), self.pending(tried, unread, asker.outcome)
+            while not asker.halted and (some := list(islice(pending, AT_ONCE))):
                 asker.ask(by_cost(some))
             if asker.fail_at is not None:
                 asker.outcome.hold_to(asker.fail_at, asker.failed_elsewhere())
 
-    def owed(self, tried: set[Slot], unread: set[Slot], outcome: Outcome) -> Iterator[Instance]:
-        """The next question of each doc that owes one and was not asked in this launch.
+    def pending(self, tried: set[Slot], unread: set[Slot], outcome: Outcome) -> Iterator[Instance]:
+        """The next question of each doc that has one pending, if it was not asked in this launch.
 
         tried: gets the slots of these. unread: gets those with the last reply to a doc, where that can't be read.
         """
@@ -129,12 +129,12 @@ class JudgePass:
                 answer = self.state.answer(Slot(task.path, doc_id))
                 for repeat in range(verdicts.config.repeats if answer is not None else 0):
                     chain = verdicts.chain(doc_id, doc, str(answer.output) if answer else "", repeat)
-                    if chain.owed is not None:
-                        if chain.owed.slot not in tried:
+                    if chain.pending is not None:
+                        if chain.pending.slot not in tried:
                             if is_astray(chain, self.replies, (name, doc_id, repeat)):
                                 raise JudgeError(ASTRAY, where=f"{task.path} doc {doc_id}", hint=PURE)
-                            tried.add(chain.owed.slot)
-                            yield chain.owed
+                            tried.add(chain.pending.slot)
+                            yield chain.pending
                     elif chain.unreadable in tried and chain.unreadable not in unread:
                         unread.add(chain.unreadable)
                         outcome.failed += 1

@@ -49,11 +49,11 @@ def _check_code(task: Task, doc_ids: Sequence[int]) -> str:
     verdicts, asked = CodeVerdicts(task, "validate", lambda slot: None, asks=True), 0
     for doc_id, doc in task.docs.texts(list(doc_ids)):
         found = verdicts.chain(doc_id, doc, "an answer")
-        error = found.owed.error if found.owed is not None else found.error
+        error = found.pending.error if found.pending is not None else found.error
         if error is not None:
             place = f"{task.config.where('process_results')}: {error.where}"
             raise ConfigError(error.what, where=place, hint=error.hint) from error
-        asked += found.owed is not None
+        asked += found.pending is not None
     return f"its own code asks the judge about {asked} of the first {len(doc_ids)} docs"
 
 

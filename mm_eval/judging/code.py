@@ -39,12 +39,12 @@ class CodeVerdicts(Verdicts):
         if asked is None or found.error is not None:  # its code failed, with or without a judge
             return Chain(error=as_judge_error(found.error, self.where(doc_id)))
         rows = self.rows(asked)
-        if not asked.owes:
+        if not asked.waits:
             return Chain({name: values[0] for name, values in found.scores.items()}, rows=rows)
         error = self.error(asked, doc_id)
         rows[-1]["error"] = str(error)
         if asked.pending is not None:
-            return Chain(owed=self.instance(doc_id, doc, asked.pending), error=error, rows=rows)
+            return Chain(pending=self.instance(doc_id, doc, asked.pending), error=error, rows=rows)
         return Chain(
             error=error, unreadable=self.slot(doc_id, asked.questions[-1]) if asked.questions else None, rows=rows
         )
@@ -53,7 +53,7 @@ class CodeVerdicts(Verdicts):
         """What samples/ shows of a doc that was scored, and why it has no verdict."""
         rows = self.rows(asked)
         self.models.update(row["model"] for row in rows if row["model"])
-        error = self.error(asked, doc_id) if asked.owes else None
+        error = self.error(asked, doc_id) if asked.waits else None
         if error is not None and rows:
             rows[-1]["error"] = str(error)
         return DocVerdict(None, error, rows[0] if len(rows) == 1 else rows)
@@ -132,6 +132,6 @@ def first_questions(task: Task, doc_ids: Sequence[int], answer: str = "answer") 
     """The first question about each of these docs; a doc about which none is asked is left out."""
     verdicts = CodeVerdicts(task, "", lambda slot: None, MOST)
     for doc_id, doc in task.docs.texts(list(doc_ids)):
-        owed = verdicts.chain(doc_id, doc, answer).owed
-        if owed is not None:
-            yield owed
+        pending = verdicts.chain(doc_id, doc, answer).pending
+        if pending is not None:
+            yield pending

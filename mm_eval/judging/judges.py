@@ -1,6 +1,6 @@
 """The judges of a run: made from `--judge`, recorded in run.json, described in results.json.
 
-A judge is no part of the spec: another one in the same folder is a further judge, whose verdicts stand beside the first one's.
+A judge is not part of the spec: another judge in the same folder adds its verdicts beside those of the first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, raise_all
-from mm_eval.executor import OF_RAY, on_executor
+from mm_eval.executor import on_executor
 from mm_eval.judging.prompts import judge_instance
 from mm_eval.judging.verdicts import first_value
 from mm_eval.request import RunRequest
@@ -115,8 +115,7 @@ def check_stated(request: RunRequest, configs: Mapping[str, TaskConfig], recorde
 
 def for_scoring(request: RunRequest, judging: Mapping[str, Any]) -> RunRequest:
     """The recorded request with the judges of `mm-eval score`: the run's own are not asked again unless they are named."""
-    here = dict.fromkeys(("executor", *OF_RAY))  # no cluster is needed for scoring
-    options = {"judge": (), "judge_args": (), "predict_only": False, **here, **judging}
+    options = {"judge": (), "judge_args": (), "predict_only": False, **judging}
     options["no_judge"] = bool(options.get("no_judge")) or request.no_judge and not options["judge"]
     return replace(request, **options)
 
@@ -218,7 +217,7 @@ def judges_heard(folder: RunFolder) -> set[str]:
 def prompt_digest(task: Task) -> str:
     """A digest of the judge's prompts for the first docs, under made-up answers, and of the files of the task's functions.
 
-    The prompts hold what stands in the data; the files hold what the functions write and read for all other docs.
+    The prompts cover the data; the files cover what the functions write and read for all other docs.
     """
     digest = hashlib.sha256(digest_of(to_json(_functions(task.config), with_source)).encode())
     for instance in _first_questions(task):

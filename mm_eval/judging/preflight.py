@@ -163,13 +163,13 @@ def _try(
         verdicts = verdicts_of(task, judge.name, state.slots.get, retries, model.chat, asks=True)
         trials.append(_Trial(task, name, verdicts, docs))
     progress(f"judge {judge.name}, to try it" if model.local else f"a first verdict of judge {judge.name}")
-    asker, pending = Asker(model, kept, state), trials  # type: ignore[arg-type]
+    asker, waiting = Asker(model, kept, state), trials  # type: ignore[arg-type]
     try:
-        while pending:
-            _ask(pending, asker)
+        while waiting:
+            _ask(waiting, asker)
             if asker.outcome.stopped is not None:
                 raise _not_there(judge, asker.outcome.stopped)
-            pending = [trial for trial in pending if trial.goes_on()]
+            waiting = [trial for trial in waiting if trial.goes_on()]
     finally:
         model.close()
     for trial in trials:
@@ -180,20 +180,20 @@ def _try(
 
 
 def _ask(trials: Sequence[_Trial], asker: Asker) -> None:
-    """Asks what the trials owe, each question once, until nothing new is owed."""
+    """Asks what the trials need, each question once, until nothing new is pending."""
     asked: set[Slot] = set()
     replies: dict[tuple[str, str], int] = {}
     while not asker.halted:
         chains = [((trial.name, answer), trial.chain(answer)) for trial in trials for answer in (trial.gold, EMPTY)]
-        new = [(key, chain) for key, chain in chains if chain.owed is not None and chain.owed.slot not in asked]
+        new = [(key, chain) for key, chain in chains if chain.pending is not None and chain.pending.slot not in asked]
         for key, chain in new:
             if is_astray(chain, replies, key):
                 raise ConfigError(ASTRAY, where=key[0], hint=PURE)
-        owed = [chain.owed for _, chain in new if chain.owed is not None]
-        if not owed:
+        pending = [chain.pending for _, chain in new if chain.pending is not None]
+        if not pending:
             break
-        asked |= {instance.slot for instance in owed}
-        asker.ask(owed)
+        asked |= {instance.slot for instance in pending}
+        asker.ask(pending)
 
 
 def _gold(opened: OpenedTasks, name: str) -> list[tuple[int, str]]:

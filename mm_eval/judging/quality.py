@@ -144,11 +144,11 @@ def _ask(
     with closing(model):
         asker = Asker(model, journal, state, stop, progress.tick, None, None, quality.outcome)
         while not asker.halted:
-            owed = [instance for trial in trials for instance in trial.owed(asked)]
-            if not owed:
+            pending = [instance for trial in trials for instance in trial.pending(asked)]
+            if not pending:
                 break
-            asked |= {instance.slot for instance in owed}
-            asker.ask(owed)
+            asked |= {instance.slot for instance in pending}
+            asker.ask(pending)
     progress.stop()
     for trial in trials:
         quality.findings[trial.name] = list(trial.findings())
@@ -217,20 +217,20 @@ class _Trial:
         instance = judge_instance(self.task, judge, 0, probe.doc_id, doc, answer, chat=self.verdicts.chat, swapped=True)
         found = self.state.slots.get(instance.slot)
         if instance.error is not None or found is None or found.error is not None:
-            return Chain(owed=instance, error=instance.error or (found.error if found else None))
+            return Chain(pending=instance, error=instance.error or (found.error if found else None))
         [step] = self.verdicts.config.steps
         value, why = read_reply(self.verdicts.config, step, str(found.output), doc, last=True, swapped=True)
         return Chain(value, unreadable=instance.slot if why else None)
 
-    def owed(self, asked: Set[Slot]) -> Iterator[Instance]:
+    def pending(self, asked: Set[Slot]) -> Iterator[Instance]:
         """The next question of each probe that was not asked yet."""
         for number, probe in enumerate(self.probes):
             for of_probe, chain in enumerate(self.chains(probe)):
-                if chain.owed is None or chain.owed.slot in asked:
+                if chain.pending is None or chain.pending.slot in asked:
                     continue
                 if is_astray(chain, self.replies, (number, of_probe)):
                     raise ConfigError(ASTRAY, where=self.name, hint=PURE)
-                yield chain.owed
+                yield chain.pending
 
     def findings(self) -> Iterator[Finding]:
         for kind, check in CHECKS.items():

@@ -1,7 +1,7 @@
 """What the journal holds of a doc's verdicts, and which question comes next. Nothing is asked here.
 
 One walk serves both: `Verdicts.chain` goes through the steps of a task's judge with the replies that there are. Where one is
-missing the question is what is owed; where all are there the value is the verdict.
+missing, its question is pending; once all are known, the value is the verdict.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ def shown_answer(answer: str) -> str:
 class Chain:
     """One verdict on a doc, as far as it is known.
 
-    value: the verdict; None where there is none yet, with the `error` that says why.
-    owed: the question to ask next; None where nothing is left to ask.
-    unreadable: the slot of the last reply, where that can't be read and no further one is owed.
+    value: the verdict; None if there is none yet, with the `error` that says why.
+    pending: the question to ask next; None if nothing is left to ask.
+    unreadable: the slot of the last reply, if it can't be read and no further one is pending.
     rows: one for each step that was asked, for samples/.
     """
 
     value: Any = None
-    owed: Instance | None = None
+    pending: Instance | None = None
     error: MMEvalError | None = None
     unreadable: Slot | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
 
 
 def is_astray(chain: Chain, asked: dict[Any, int], key: Any) -> bool:
-    """Whether a question is owed although the one before it brought no reply forward: the prompt changes with each call.
+    """Whether a question is pending although the one before it brought no reply forward: the prompt changes with each call.
 
-    Asking on would never end. asked: {key: replies that were read when a question was last owed}; gets the new count.
+    Asking on would never end. asked: {key: replies that were read when a question was last pending}; gets the new count.
     """
     replies = sum(int(row["attempts"]) for row in chain.rows)
     before, asked[key] = asked.get(key, -1), replies
     return replies <= before
 
 
-ASTRAY = "the judge's prompt is another one each time it is written, so no reply belongs to it."
+ASTRAY = "the judge's prompt is different each time it is written, so no reply belongs to it."
 PURE = "It must depend on the doc and the answer alone: no time, no random numbers, no set in its own order."
 
 
@@ -119,7 +119,7 @@ class Verdicts:
         row.update(model=None, attempts=0)
         if instance.error is not None:
             row["error"] = str(instance.error)
-            return Chain(owed=instance if self.asks else None, error=instance.error, rows=[row])
+            return Chain(pending=instance if self.asks else None, error=instance.error, rows=[row])
         why, first, last_slot = "", instance.repeat, None
         while True:
             found = self.lookup(instance.slot)
@@ -138,8 +138,8 @@ class Verdicts:
             what = failure.what if failure.owner == "judge" else f"the judge did not answer: {failure.what}"
             error = JudgeError(what, where=where, hint=failure.hint)
         row["error"] = str(error)
-        owed = instance if row["attempts"] <= self.retries else None
-        return Chain(owed=owed, error=error, unreadable=None if owed else last_slot, rows=[row])
+        pending = instance if row["attempts"] <= self.retries else None
+        return Chain(pending=pending, error=error, unreadable=None if pending else last_slot, rows=[row])
 
 
 def read_reply(

@@ -78,7 +78,7 @@ def judged_tasks(run: RecordedRun, only: Sequence[str] | None = None) -> list[Ju
     if not names:
         raise ConfigError("no task of this run needs a judge.", where=str(run.folder))
     if unknown := [name for name in only or () if name not in names]:
-        raise ConfigError(f"{unknown[0]!r} is no judged task of this run.", hint=did_you_mean(unknown[0], names))
+        raise ConfigError(f"{unknown[0]!r} is not a judged task of this run.", hint=did_you_mean(unknown[0], names))
     return [_judged_task(run, name) for name in names if only is None or name in only]
 
 

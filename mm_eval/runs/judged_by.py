@@ -30,7 +30,7 @@ class RecordedJudge:
     """A judge of one task, as results.json records it.
 
     model: as asked for. returned: the versions that the server named, with how many verdicts each gave. official: the judge of
-    the benchmark's authors. repeats: verdicts a doc, which is no part of the judge's identity.
+    the benchmark's authors. repeats: verdicts per doc, which are not part of the judge's identity.
     """
 
     name: str

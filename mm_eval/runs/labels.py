@@ -33,7 +33,7 @@ def read_labels(path: str, tasks: Mapping[str, Collection[int]]) -> dict[str, di
         task = row.get("task", next(iter(tasks)) if len(tasks) == 1 else None)
         if task not in tasks:
             raise ConfigError(
-                f"{task!r} is no judged task of this run.", where=where, hint=f"Judged: {', '.join(tasks)}."
+                f"{task!r} is not a judged task of this run.", where=where, hint=f"Judged: {', '.join(tasks)}."
             )
         doc_id, label = _number(row.get("doc_id"), "doc_id", where), _number(row.get("label"), "label", where)
         if doc_id not in tasks[task]:

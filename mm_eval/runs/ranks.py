@@ -1,9 +1,9 @@
-"""Ranks in a release table: a model is behind another only where the two can be told apart.
+"""Ranks in a release table: a model ranks below another only if the difference is significant.
 
 Measured numbers are compared doc by doc (paired, clustered), and the p-values are corrected (Holm) for all pairs in the table;
-categories are corrected on their own. A reported number has no docs: it is told apart from ours where it lies outside our 95%
-interval, and from another reported one never. Numbers of another judge, another prompt, other data or a part of the docs are not
-ranked with the rest of their row.
+categories are corrected on their own. A reported number has no docs: it differs from ours if it lies outside our
+95% interval, and two reported numbers are never ranked against each other. Numbers of another judge, another prompt, other data
+or a part of the docs are not ranked with the rest of their row.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mm_eval.runs.release import ReleaseNumber, ReleaseTable
 
 LEVEL = 0.05
-"""Below this corrected p-value two numbers are told apart."""
+"""Below this corrected p-value two numbers differ significantly."""
 
 
 def set_apart(table: ReleaseTable) -> list[str]:

@@ -80,7 +80,7 @@ def aggregate_group(
 def average_of(metric: GroupMetric, members: Mapping[str, Mapping[MetricKey, Number]]) -> Number:
     """The mean of one number of each direct member. members: the numbers of each, by the member's name.
 
-    Where a member or its number is missing there is no mean, and the note says so: it would be of fewer benchmarks.
+    If a member or its number is missing there is no mean, and the note says so: it would cover fewer benchmarks.
     """
     found = {part.member: members.get(part.member, {}).get(part.key) for part in metric.of}
     numbers = [number for number in found.values() if number is not None and _is_number(number.value)]

@@ -1,11 +1,11 @@
-"""The numbers of a judge: its verdicts are the values of the docs, and go the way of all values from there.
+"""The numbers of a judge: its verdicts are the values of the docs, and are aggregated like all other values.
 
 Three kinds of tasks, one scorer:
 - a verdict is a metric of its own (judge_score);
 - `extracts`: what the judge read takes the place of the answer, and the task's own scorer scores it;
 - `only_unparsed`: the task's own scorer scores what it can read, and the verdict is the value of the other docs.
 
-A verdict that is missing or can't be read is no value: the doc is left out of the mean and counted (`failed_docs`).
+A doc whose verdict is missing or can't be read has no value: it is left out of the mean and counted (`failed_docs`).
 """
 
 from __future__ import annotations

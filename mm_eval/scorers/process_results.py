@@ -73,7 +73,7 @@ class ProcessResultsScorer(Scorer):
         results = self._results(instances, lls)
         with self._judge_guard():
             returned = self._returned(doc_id, first.doc, results)
-        if doc_id in self.asked and self.asked[doc_id].owes:
+        if doc_id in self.asked and self.asked[doc_id].waits:
             return ScoredDoc(doc_id, first.target, {})
         if not isinstance(returned, Mapping):
             raise ScoringError(f"process_results returned {returned!r}; expected {{metric: value}}.")

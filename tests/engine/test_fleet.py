@@ -145,17 +145,16 @@ def test_a_slow_worker_gives_back_what_it_has_not_begun() -> None:
             self.slow = slow.acquire(blocking=False)
 
         def answer(self, instance: Instance) -> Answer:
-            time.sleep(0.03 if self.slow else 0.001)
+            time.sleep(0.05 if self.slow else 0.001)
             return Answer("slow" if self.slow else "fast")
 
     model, joined = a_fleet(Slow)
     asked = requests(64)
     model.prepare_once()
-    begin = time.monotonic()
     found = answered(model.generate(asked), asked)
     assert joined[0].recalls, "the rest of its blocks went to the other worker"
     by_slow = sum(a.output == "slow" for a in found.values())
-    assert by_slow < 16 and time.monotonic() - begin < 16 * 0.03
+    assert by_slow < 24, "equal shares would be 32"
     model.close()
 
 

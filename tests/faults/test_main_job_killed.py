@@ -50,7 +50,7 @@ def killed_in_a_loop(tmp_path: Path, kills: int, least: int, most: int, *more: s
             time.sleep(0.002)
         child.send_signal(signal.SIGKILL)
         assert child.wait() == -signal.SIGKILL, child.stderr.read()
-        assert until <= answered(folder) < questions, "it dies with answers owed"
+        assert until <= answered(folder) < questions, "it dies with answers pending"
     before = set(read_journal(folder).answers)
     assert finished(folder, *more) == whole
     lines = b"".join(path.read_bytes() for path in folder.glob("journal/*.jsonl")).splitlines()

@@ -95,7 +95,7 @@ def test_19_a_key_or_url_that_is_wrong_stops_the_run_within_one_request_a_worker
     assert len(server.requests) <= 8 and outcome.answered == 0
     assert str(status) in str(outcome.stopped) and "go away" in str(outcome.stopped)
     whole = Server(lambda body, nth: echo(body))
-    assert ask(tmp_path, whole, 500).answered == 500, "what was not asked is owed"
+    assert ask(tmp_path, whole, 500).answered == 500, "what was not asked is pending"
 
 
 def test_20_a_hang_ends_at_its_deadlines_and_slows_nobody_down() -> None:

@@ -228,7 +228,7 @@ def test_a_prompt_that_changes_with_each_call_is_not_asked_for_ever(judged, serv
     judged.write(ROWS, ["x"] * 4, utils=changing.replace('return f"', 'return f"{next(CALLS)} '))
     ran = judged.with_server(server, preflight=preflight)
     assert ran.code == (2 if preflight else 3) and sum(server.asked.values()) <= 4
-    assert "the judge's prompt is another one each time it is written" in ran.out + ran.err
+    assert "the judge's prompt is different each time it is written" in ran.out + ran.err
     if not preflight:
         checked = judged.command("judge", ran.folder)
-        assert "is another one each time" in checked.out + checked.err and sum(server.asked.values()) < 40
+        assert "is different each time" in checked.out + checked.err and sum(server.asked.values()) < 40

@@ -156,7 +156,7 @@ def test_another_judge_of_the_same_name_is_refused(judged, server, cli) -> None:
     ("words", "said"),
     [
         (["--docs", "-1"], "--docs is '-1'"),
-        (["--tasks", "mme"], "'mme' is no judged task"),
+        (["--tasks", "mme"], "'mme' is not a judged task"),
         (["--judge_labels", "nowhere.jsonl"], "nowhere.jsonl: the labels can't be read"),
         (["--judge", "openai", "--judge_args", "model=x"], "base_url"),
     ],

@@ -1,4 +1,4 @@
-"""A cluster of several nodes on this machine, and commands that use it. Skipped where Ray is not installed (.ci/ray installs it)."""
+"""A cluster of several nodes on this machine, and commands that use it. Skipped without Ray, which .ci/ray installs."""
 
 import json
 import os

@@ -30,13 +30,14 @@ class Scripted(Model):
         self.seconds, self.known = float(self.args.get("seconds", 0)), None
 
     def prepare(self) -> None:
-        self.note("load", "-")
+        self.note("load", str(time.time()))
         if "die" in self.args:
             os.kill(os.getpid(), signal.SIGKILL)
         if "unloadable" in self.args:
             raise ConfigError("the weights are not here.", where="--model_args", hint="Put them here.")
         if "slow" in self.args and self.first("slow"):
             self.seconds *= float(self.args["slow"])
+        self.note("sleeps", str(self.seconds))
         if "watch" in self.args:
             sys.addaudithook(lambda event, args: event == "open" and self.note("open", str(args[0])))
 

@@ -21,7 +21,8 @@ def test_runs_of_one_token_are_told_by_their_number():
     assert shortened("<s>" + "<image>" * 64 + "\nhi <a><a>") == "<s><image> x64 \nhi <a><a>"
 
 
-def test_show_puts_a_models_prompts_side_by_side(cli):
+def test_show_puts_a_models_prompts_side_by_side(cli, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
     done = cli("show", "mme", "--doc", "3", "--model", "tiny-llava", "--keys", "default,qwen_vl")
     assert done.code == 0, done.err
     assert "picture 0:" in done.out and "^" in done.out

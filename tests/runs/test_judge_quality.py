@@ -144,7 +144,7 @@ def test_where_a_verdict_stands_in_its_range(ends, verdict, place):
     [
         ("a.jsonl", '{"task": "mme", "doc_id": 1, "label": 1}\nnope\n', "a.jsonl:2: it is not JSON"),
         ("a.jsonl", "[1]\n", "a.jsonl:1: it is not a mapping"),
-        ("a.jsonl", '{"task": "mne", "doc_id": 1, "label": 1}\n', "'mne' is no judged task of this run"),
+        ("a.jsonl", '{"task": "mne", "doc_id": 1, "label": 1}\n', "'mne' is not a judged task of this run"),
         ("a.jsonl", '{"doc_id": 999, "label": 1}\n', "mme has no judged doc 999"),
         ("a.jsonl", '{"doc_id": true, "label": 1}\n', "doc_id is True"),
         ("a.jsonl", '{"doc_id": 1.5, "label": 1}\n', "doc_id is 1.5"),

@@ -1,7 +1,7 @@
 """Scoring functions of lmms-eval that ask a judge through its `llm_judge` module, run with recorded replies.
 
 A task's `process_results` there builds a server at import and asks it one question after another (MM-Vet, MathVerse).
-Here the server (lmms_eval_server.py) looks a question up among the judge's known replies to this doc. If the reply is not
+Here the server (server.py) looks a question up among the judge's known replies to this doc. If the reply is not
 known, the call ends with an exception that is not an Exception, so that the task's code can't turn it into a verdict. The
 engine asks the question like any other, and `process_results` runs again from the beginning, until it asks nothing new. So
 every reply is recorded, and a judge that fails is a failure of the judge, never the 0 or -1 of the task's code.
@@ -73,13 +73,13 @@ class Asked:
     error: MMEvalError | None = None
 
     @property
-    def owes(self) -> bool:
+    def waits(self) -> bool:
         """Whether it has no value, because a reply is missing or could not be read."""
         return self.pending is not None or self.error is not None
 
     def reply(self, question: Question) -> Answer:
         """The known reply to a question. Raises JudgeCalled, now and at every later call, if there is none."""
-        if self.owes:
+        if self.waits:
             self._end()
         text = _text_of(question)
         same = [place for place, earlier in enumerate(self.questions) if _text_of(earlier) == text]
@@ -111,17 +111,17 @@ def run_judged(call: Callable[[], Any], lookup: Lookup, retries: int = RETRIES) 
 
     Errors: what the function raises, unless it asked something whose reply is not known.
     """
-    from mm_eval.lmms_eval_server import offered
+    from mm_eval.lmms_eval_judges.server import offered
 
     asked = Asked(lookup, retries)
     RUNNING.append(asked)
     try:
         with offered(), _without_waiting():
             value = call()
-        if not asked.owes:  # a bare `except` of the function may have caught their end
+        if not asked.waits:  # a bare `except` of the function may have caught their end
             asked.value = value
     except (JudgeCalled, Exception):
-        if not asked.owes:
+        if not asked.waits:
             raise  # its own error, or a connection of its own
     finally:
         RUNNING.remove(asked)

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 from mm_eval.lmms_eval_compat import PACKAGE, JudgeCalled, refuse_judge
 from mm_eval.lmms_eval_judges import MODULE, RUNNING, Question
-from mm_eval.lmms_eval_prompts import RUBRIC, JudgePromptBuilder, binary_of, object_of, pair_of
+from mm_eval.lmms_eval_judges.prompts import RUBRIC, JudgePromptBuilder, binary_of, object_of, pair_of
 
 
 @dataclass
