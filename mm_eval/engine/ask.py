@@ -26,6 +26,7 @@ from mm_eval.types import Answer, Instance
 
 log = logging.getLogger(__name__)
 
+STOPPING = "Stopping: requests in flight are still recorded. Interrupt again to stop at once."
 SHOWN_FAILURES = 5
 """Failures that are logged as they happen. The table's footer and the samples report all."""
 
@@ -94,7 +95,7 @@ class StopSignal:
             raise KeyboardInterrupt
         self.requested = True
         self.notify()
-        log.warning("Stopping: requests in flight are still recorded. Interrupt again to stop at once.")
+        log.warning(STOPPING)
 
     @contextmanager
     def listening(self) -> Iterator[StopSignal]:

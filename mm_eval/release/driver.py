@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 from mm_eval.cli import GARBAGE_AFTER
 from mm_eval.cli.say import SafeFormatter, guard_streams
+from mm_eval.engine.ask import STOPPING
 from mm_eval.release.outcomes import INTERRUPTED_EARLY, drive
 from mm_eval.request import RunRequest
 
@@ -70,6 +71,7 @@ def main() -> None:
     given = json.loads(sys.stdin.buffer.readline())
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(SafeFormatter("%(message)s"))
+    handler.addFilter(lambda record: record.msg != STOPPING)  # the release says it once
     logging.basicConfig(level=given["verbosity"], handlers=[handler])
 
     def send(*event: Any) -> None:

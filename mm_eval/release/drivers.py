@@ -166,12 +166,14 @@ class Drivers:
         self._progress.draw()
 
     def _interrupt(self) -> None:
+        self._progress.leave()
         for driver in self._running:
             driver.interrupt()
 
     def _end(self) -> None:
         """Ends the drivers that still run: by an interrupt and, if that does not help, by force."""
-        self._interrupt()
+        if self._running:
+            self._interrupt()
         until = time.monotonic() + GRACE
         while self._running:
             if time.monotonic() > until:

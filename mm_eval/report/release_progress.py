@@ -126,6 +126,10 @@ class ReleaseProgress:
             self._drawn, self._next = 0, self._now()
         yield
 
+    def leave(self) -> None:
+        """The next view is drawn below what is there. Prints nothing, so a signal handler may call it."""
+        self._drawn = 0
+
     def draw(self, last: bool = False) -> None:
         """Draws the view if it is time to. last: in any case, on a terminal."""
         now = self._now()

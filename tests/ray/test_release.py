@@ -26,7 +26,7 @@ def installed(tmp_path: Path) -> dict[str, str]:
 
 
 def start(tmp_path: Path, known: dict[str, str], models: list[Any], **more: Any) -> "subprocess.Popen[str]":
-    (tmp_path / "release.yaml").write_text(json.dumps({**HEAD, "worker_gpus": 0, **more, "models": models}))
+    (tmp_path / "release.yaml").write_text(json.dumps({**HEAD, **more, "models": models}))
     command = [sys.executable, "-m", "mm_eval", "run", "--config", str(tmp_path / "release.yaml")]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, env=known, cwd=tmp_path, **pipes)
@@ -47,11 +47,14 @@ def test_three_models_and_one_that_fails_on_one_cluster(
             "model_args": {"model": "m", "base_url": "http://127.0.0.1:9", "max_retries": 0},
         },
     ]
-    child = start(tmp_path, installed, models, executor="ray", ray_address=nodes.address, output_path="beside")
+    child = start(
+        tmp_path, installed, models, executor="ray", worker_gpus=0, ray_address=nodes.address, output_path="beside"
+    )
     out, err = child.communicate(timeout=280)
     assert child.returncode == 3, out + err
     assert "Traceback" not in err and "| benchmark | A | B | C | bad |" in out
-    child = start(tmp_path, installed, models[:2], output_path="turn")
+    alone = [{key: value for key, value in model.items() if not key.startswith("worker")} for model in models[:2]]
+    child = start(tmp_path, installed, alone, output_path="turn")
     out, err = child.communicate(timeout=280)
     assert child.returncode == 0, out + err
     for name in "AB":
@@ -66,7 +69,7 @@ def test_an_interrupt_ends_all_drivers_and_gives_the_cluster_back(
     tmp_path: Path, nodes: Nodes, installed: dict[str, str]
 ) -> None:
     names = ("A", "B")
-    more = {"executor": "ray", "ray_address": nodes.address, "output_path": "out"}
+    more = {"executor": "ray", "worker_gpus": 0, "ray_address": nodes.address, "output_path": "out"}
     child = start(tmp_path, installed, [slow(name, tmp_path, seconds=0.2) for name in names], **more)
     wait_for(lambda: all(calls(tmp_path, name) for name in names), 120)
     child.send_signal(signal.SIGINT)
