@@ -3,9 +3,10 @@
     python benchmarks/cluster.py [--repetitions 3] [--only text,sharing,slow,kills,many] [--docs 10000]
 
 text: CPU time of the asking process over one process without workers, a request of text. Both are measured at two sizes, so that
-    starting Ray is not in it. sharing: workers whose model sleeps: what they could have answered, each from its own start to the
-    last answer, over what was answered. slow: the same with one of two workers three times as slow. kills: twenty kill -9 at random moments.
-many: 100,000 docs of text (400,000 requests).
+    starting Ray is not in it.
+sharing: workers whose model sleeps: what they could have answered between the first and the last answer, each from its own start, over what was
+    answered. slow: the same with one of two workers three times as slow.
+kills: twenty kill -9 at random moments. many: 100,000 docs of text (400,000 requests).
 Needs Ray (`pip install 'mm-eval[ray]'`).
 """
 
@@ -82,7 +83,7 @@ def text_of(nodes: Nodes, repetitions: int, docs: int) -> Iterator[Line]:
 
 
 def over_even(nodes: Nodes, workers: int, **more: object) -> float:
-    """What all workers could have answered from their own first second to the last answer, over what was answered."""
+    """What all workers could have answered from the first answer, or their own start if later, over what was answered."""
     folder = fresh("cluster")
     log = SCRATCH / "cluster.log"
     for path in SCRATCH.glob("cluster.log*"):
@@ -96,7 +97,7 @@ def over_even(nodes: Nodes, workers: int, **more: object) -> float:
     notes = [line.split(" ", 2) for line in log.read_text().splitlines()]
     begun = {pid: float(what) for pid, kind, what in notes if kind == "load"}
     sleeps = {pid: float(what) for pid, kind, what in notes if kind == "sleeps"}
-    return sum(max(0.0, max(times) - begun[pid]) / sleeps[pid] for pid in sleeps) / len(times)
+    return sum(max(0.0, max(times) - max(min(times), begun[pid])) / sleeps[pid] for pid in sleeps) / len(times)
 
 
 def answers(folder: Path) -> list[dict[str, Any]]:

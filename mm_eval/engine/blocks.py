@@ -30,6 +30,11 @@ class Block:
     losses: int = 0
     open: bool = True
 
+    @property
+    def suspect(self) -> bool:
+        """Whether a worker was lost with it, or with the block that it was cut out of."""
+        return self.losses > 0
+
     def after_loss(self, crashed: bool) -> list[Block]:
         """What is asked again after a worker was lost with this block under way; nothing if a single request has failed.
 

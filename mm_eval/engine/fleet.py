@@ -158,7 +158,7 @@ class Fleet(Model):
                     again.clear()
                 if more or again:
                     self._staff()
-                free = min(self._free(), key=lambda worker: len(worker.leases), default=None)
+                free = min(self._free(again), key=lambda worker: len(worker.leases), default=None)
                 if free is not None and (more or again):
                     block = again.popleft() if again else next(source, None)
                     if block is None:
@@ -170,14 +170,17 @@ class Fleet(Model):
                         return
                     self._even_out()
                     self._send_home()
-                waits = not self._free() or not (more or again)
+                waits = not self._free(again) or not (more or again)
                 yield from self._heard(0.5 if waits else 0.0, again)
         finally:
             for worker in self._workers.values():  # if the asking process gave up: nothing of this is wanted any more
                 worker.leases.clear()
 
-    def _free(self) -> list[Held]:
-        return [worker for worker in self._workers.values() if worker.loaded and len(worker.leases) < WINDOW]
+    def _free(self, again: deque[Block]) -> list[Held]:
+        """Workers that can take a block. A suspect is the only block of its worker, so that a death is surely its own."""
+        window = 1 if any(block.suspect for block in again) else WINDOW
+        idle = [worker for worker in self._workers.values() if worker.loaded and len(worker.leases) < window]
+        return [worker for worker in idle if not any(block.suspect for block in worker.leases.values())]
 
     def _lease(self, worker: Held, block: Block) -> Answers:
         """Sends a block to a worker. A request whose pictures can't be read any more fails here."""

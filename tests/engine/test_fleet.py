@@ -250,6 +250,27 @@ def test_a_request_that_kills_workers_fails_alone_after_few_deaths() -> None:
         model.close()
 
 
+def test_what_was_lost_with_a_worker_is_the_only_block_of_the_next_one() -> None:
+    """The answer to a request may be lost with the worker that the next one kills: it must not be blamed for that."""
+
+    class Plain(Echo):
+        def answer(self, instance: Instance) -> Answer:
+            time.sleep(0.002)
+            return Answer("ok")
+
+    model, joined = a_fleet(Plain, 1)
+    asked, found, alone = requests(40), [], []
+    for pair in model.generate(asked):
+        if len(found) == 10:
+            joined[0].lose(1, crashed=True)
+        found.append(pair)
+        held = [list(worker.leases.values()) for worker in model._workers.values()]
+        alone += [len(leases) for leases in held if any(block.suspect for block in leases)]
+    answered(found, asked)
+    assert len(alone) > 3 and set(alone) == {1}
+    model.close()
+
+
 def test_a_worker_that_says_nothing_is_replaced() -> None:
     hangs = threading.Lock()
 

@@ -65,7 +65,7 @@ def test_a_killed_node_and_a_late_one(start: Callable[..., Any], nodes: Any) -> 
 
 
 def test_a_poison_request_fails_alone(start: Callable[..., Any]) -> None:
-    run = start(*MME, "--limit", "100", poison="blue square")
+    run = start(*MME, "--limit", "100", poison="blue square", seconds=0.01)
     said = run.end(3)
     row = run.results["results"]["mme"]
     poisoned = [
@@ -73,7 +73,10 @@ def test_a_poison_request_fails_alone(start: Callable[..., Any]) -> None:
     ]
     assert row["failed"] == len(poisoned) > 0
     asked = Counter(what for _, what in run.noted("ask"))
-    assert all(asked[f"mme:{doc_id}"] <= 4 for doc_id in poisoned), "four deaths a request at most"
+    deaths = {doc_id: asked[f"mme:{doc_id}"] for doc_id in poisoned}
+    assert max(deaths.values()) <= 5, (
+        "in its block, in its group, twice alone; and once for the block before, whose answers died too"
+    )
     assert "workers were lost while they answered this request" in said
 
 
