@@ -50,7 +50,7 @@ def test_results_and_table_are_those_of_one_after_the_other(start: Start, cli, t
 
 
 def test_a_model_whose_process_dies_hinders_no_other_and_goes_on_later(start: Start, tmp_path: Path) -> None:
-    models = [slow("dies", tmp_path, dies=10), slow("fails", tmp_path, fails=3), slow("whole", tmp_path)]
+    models = [slow("dies", tmp_path, dies=10, seconds=0.2), slow("fails", tmp_path, fails=3), slow("whole", tmp_path)]
     code, out, err = ended(start(models, parallel=3))
     assert code == 3, err
     assert table(out)[0] == "| benchmark | dies | fails | whole |"
@@ -60,7 +60,7 @@ def test_a_model_whose_process_dies_hinders_no_other_and_goes_on_later(start: St
     assert len(calls(tmp_path, "whole")) == 40
     code, out, err = ended(start([slow("dies", tmp_path), *models[1:]], parallel=3))
     assert code == 0 and "has no numbers" not in out, err
-    assert 40 <= len(calls(tmp_path, "dies")) <= 42, "what was recorded is not requested again"
+    assert 40 <= len(calls(tmp_path, "dies")) < 50, "what was recorded is not requested again"
     assert len(calls(tmp_path, "whole")) == 40 and len(calls(tmp_path, "fails")) == 41
 
 
