@@ -29,7 +29,7 @@ def start(tmp_path: Path, known: dict[str, str], models: list[Any], **more: Any)
     (tmp_path / "release.yaml").write_text(json.dumps({**HEAD, **more, "models": models}))
     command = [sys.executable, "-m", "mm_eval", "run", "--config", str(tmp_path / "release.yaml")]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, env=known, cwd=tmp_path, **pipes)
+    return subprocess.Popen(command, env=known, cwd=tmp_path / "installed", **pipes)  # workers import from there
 
 
 @pytest.mark.slow
@@ -48,17 +48,24 @@ def test_three_models_and_one_that_fails_on_one_cluster(
         },
     ]
     child = start(
-        tmp_path, installed, models, executor="ray", worker_gpus=0, ray_address=nodes.address, output_path="beside"
+        tmp_path,
+        installed,
+        models,
+        executor="ray",
+        worker_gpus=0,
+        ray_address=nodes.address,
+        output_path=str(tmp_path / "beside"),
     )
     out, err = child.communicate(timeout=280)
     assert child.returncode == 3, out + err
     assert "Traceback" not in err and "| benchmark | A | B | C | bad |" in out
     alone = [{key: value for key, value in model.items() if not key.startswith("worker")} for model in models[:2]]
-    child = start(tmp_path, installed, alone, output_path="turn")
+    child = start(tmp_path, installed, alone, output_path=str(tmp_path / "turn"))
     out, err = child.communicate(timeout=280)
     assert child.returncode == 0, out + err
     for name in "AB":
         assert results(tmp_path / "beside" / name) == results(tmp_path / "turn" / name)
+    assert json.loads((tmp_path / "beside" / "C" / "results.json").read_text())["results"]["mme"]["failed"] == 1
     recorded = json.loads((tmp_path / "beside" / "B" / "results.json").read_text())
     assert sum(recorded["run"]["workers"].values()) == 2
     wait_for(lambda: nodes.free_cpus() == 2)
@@ -69,7 +76,7 @@ def test_an_interrupt_ends_all_drivers_and_gives_the_cluster_back(
     tmp_path: Path, nodes: Nodes, installed: dict[str, str]
 ) -> None:
     names = ("A", "B")
-    more = {"executor": "ray", "worker_gpus": 0, "ray_address": nodes.address, "output_path": "out"}
+    more = {"executor": "ray", "worker_gpus": 0, "ray_address": nodes.address, "output_path": str(tmp_path / "out")}
     child = start(tmp_path, installed, [slow(name, tmp_path, seconds=0.2) for name in names], **more)
     wait_for(lambda: all(calls(tmp_path, name) for name in names), 120)
     child.send_signal(signal.SIGINT)
