@@ -67,7 +67,7 @@ def test_three_models_and_one_that_fails_on_one_cluster(
         assert results(tmp_path / "beside" / name) == results(tmp_path / "turn" / name)
     assert json.loads((tmp_path / "beside" / "C" / "results.json").read_text())["results"]["mme"]["failed"] == 1
     recorded = json.loads((tmp_path / "beside" / "B" / "results.json").read_text())
-    assert sum(recorded["run"]["workers"].values()) == 2
+    assert sum(recorded["run"]["workers"].values()) in (1, 2), "the second one may find no room"
     wait_for(lambda: nodes.free_cpus() == 2)
 
 
