@@ -64,6 +64,15 @@ def few_shot(sizes: Sizes) -> Iterator[Line]:
     yield what, shown([one["plain"] / one["ours"] for one in found], unit="x"), ""
 
 
+def video_questions(sizes: Sizes) -> Iterator[Line]:
+    """Features and prefix of a video once."""
+    found = [child("video_questions.py", max(1, sizes.pictures // 4), 3) for _ in range(sizes.repetitions)]
+    if not all(one["same"] for one in found):
+        raise SystemExit("video_questions: the answers differ from the plain loop's, so that its times mean nothing.")
+    what = "answers of 16 tokens, 3 questions a video of 8 frames, against a plain loop"
+    yield what, shown([one["plain"] / one["ours"] for one in found], unit="x"), ">= 2.4x"
+
+
 def long_answers(sizes: Sizes) -> Iterator[Line]:
     found = [child("long_answers.py", sizes.prompts) for _ in range(sizes.repetitions)]
     what = f"{sizes.prompts} prompts with answers of 10 to 512 tokens"
@@ -178,6 +187,7 @@ FIGURES: dict[str, Callable[[Sizes], Iterator[Line]]] = {
     "yes_no_2": _against_plain("yes/no, 2 questions a picture, against a plain loop", "yes_no", 2, 1.8),
     "yes_no_6": _against_plain("yes/no, 6 questions a picture, against a plain loop", "yes_no", 6, 4.5),
     "few_shot": few_shot,
+    "video_questions": video_questions,
     "long_answers": long_answers,
     "startup": startup,
     "whole_process": whole_process,

@@ -125,7 +125,7 @@ class Prepared(OpenedTasks):
         """The same tasks, docs and model under another prompt block, recorded in another folder."""
         request = replace(self.request, prompt_key=prompt_key, output_path=output_path)
         configs = {name: task.config for name, task in self.tasks.items()}
-        styles = choose_styles(request, configs, self.model.prompt_keys, next(iter(self.styles.values())).chat)
+        styles = choose_styles(request, configs, self.model, next(iter(self.styles.values())).chat)
         again = replace(self, request=request, styles=styles, notes=self.notes + missing_key_notes(request, configs))
         again.check_first_docs()
         return again
@@ -147,7 +147,7 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
     chat = model.chat if request.chat_template is None else bool(request.chat_template)
 
     def styles(configs: Mapping[str, TaskConfig]) -> dict[str, PromptStyle]:
-        return choose_styles(request, configs, model.prompt_keys, chat)
+        return choose_styles(request, configs, model, chat)
 
     opened = _open(request, loaded, _uses_sample(request), styles, progress)
     opened.check_first_docs()
@@ -163,7 +163,7 @@ def prepare_without_model(request: RunRequest, only: str, loaded: Loaded | None 
     """One task of a request, to be checked without a model. loaded: the configs of the request, where they are loaded already."""
     loaded = loaded or load_configs(request)
     one = Loaded({only: loaded.tasks[only]}, roots=loaded.roots)
-    opened = _open(request, one, request.sample, lambda configs: choose_styles(request, configs, (), False))
+    opened = _open(request, one, request.sample, lambda configs: choose_styles(request, configs, None, False))
     opened.check_first_docs()
     return opened
 

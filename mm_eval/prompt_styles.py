@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
+from mm_eval.engine.model import Model
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.request import RunRequest
-from mm_eval.task.blocks import choose_block
+from mm_eval.task.blocks import PromptBlock, choose_block
 from mm_eval.task.task import PromptStyle
 
 
@@ -20,19 +21,26 @@ def prompt_blocks(request: RunRequest, configs: Mapping[str, TaskConfig]) -> dic
 
 
 def choose_styles(
-    request: RunRequest, configs: Mapping[str, TaskConfig], model_keys: Sequence[str], chat: bool
+    request: RunRequest, configs: Mapping[str, TaskConfig], model: Model | None, chat: bool
 ) -> dict[str, PromptStyle]:
-    """The prompt style of each task: the block of the model, or of `--prompt_key`. ConfigError for a key that no task has."""
+    """The prompt style of each task: the block of the model, or of `--prompt_key`. ConfigError for a key that no task has.
+
+    model: None if there is none, so that `default` is used.
+    """
     blocks, key = prompt_blocks(request, configs), request.prompt_key
     known = {"default"}.union(*blocks.values())
     if key and key not in known:
         hint = did_you_mean(key, known)
         raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--prompt_key", hint=hint)
     system, multiturn = request.system_instruction, request.fewshot_as_multiturn
-    return {
-        name: PromptStyle(choose_block(configs[name], model_keys, key, own, request.video), chat, system, multiturn)
-        for name, own in blocks.items()
-    }
+    keys, of_model = (model.prompt_keys, (model.video_rule, model.video_input)) if model else ((), ("", "pictures"))
+
+    def block(name: str) -> PromptBlock:
+        shows = configs[name].doc_to_visual is not None or configs[name].doc_to_messages is not None
+        rule = of_model if shows else ("", "pictures")  # the folder of a text task is the same for every family
+        return choose_block(configs[name], keys, key, blocks[name], request.video, rule)
+
+    return {name: PromptStyle(block(name), chat, system, multiturn) for name in blocks}
 
 
 def missing_key_notes(request: RunRequest, configs: Mapping[str, TaskConfig]) -> list[str]:

@@ -64,6 +64,39 @@ class Video:
     end: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """The shown frames of one video of an instance, in the order in which they are shown.
+
+    first: the number of its first frame among the instance's pictures; the others follow it.
+    seconds: when each frame is shown, after the first frame of the file. numbers: of the frames in the file, from 0.
+    total, duration, fps: of the whole file: its frames, its length in seconds, and its mean rate (0 for a single frame).
+    path: of the file; never part of a request key. start, end: in seconds, where a part of the file was asked for.
+    rule: which frames were chosen ("frames=32,ends").
+    """
+
+    first: int
+    seconds: tuple[float, ...]
+    numbers: tuple[int, ...]
+    total: int
+    duration: float
+    fps: float
+    path: str
+    start: float | None = None
+    end: float | None = None
+    rule: str = ""
+
+    @property
+    def last(self) -> int:
+        """The number of the picture after its last frame."""
+        return self.first + len(self.seconds)
+
+    def labels(self) -> dict[int, str]:
+        """{number of a picture of the instance: which frame it is}, for people."""
+        name, shown = os.path.basename(self.path), zip(self.numbers, self.seconds, strict=True)
+        return {self.first + n: f"frame {of_file} at {s:.3f} s of {name}" for n, (of_file, s) in enumerate(shown)}
+
+
 class Slot(NamedTuple):
     """The place of an answer: the task's full path with format and overrides, the doc, the repeat, the choice.
 
@@ -96,6 +129,8 @@ class Instance:
     context: text, or chat messages with image parts if the chat template is applied.
     images: loads the pictures in prompt order, RGB. Each call decodes them again, so that none stays in memory. None for text.
     image_digests: for each picture the sha256 of its decoded RGB pixels and size; for a video's frame see FRAME_MARK.
+    videos: of each video which of the pictures are its frames, and their times. A video's frames are pictures like others for an
+        adapter that ignores this.
     pixels: of all its pictures, so that an adapter can limit what it decodes at a time. 0 if nothing was decoded.
     generation_kwargs: for generate_until (until, max_gen_toks, temperature, ...).
     continuation: for loglikelihood the text that is scored after the context; for loglikelihood_rolling the whole text.
@@ -113,6 +148,7 @@ class Instance:
     generation_kwargs: Mapping[str, Any] = field(default_factory=dict)
     images: Callable[[], list[Image]] | None = field(default=None, repr=False)
     image_digests: tuple[str, ...] = ()
+    videos: tuple[Clip, ...] = ()
     pixels: int = 0
     choice: int = 0
     repeat: int = 0

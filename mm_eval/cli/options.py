@@ -86,7 +86,9 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
     what = (
         "the frames that are shown of a video: frames=32 or fps=2,min=4,max=768; with ends, starts, middle or inside "
     )
-    add_option(parser, "video", "RULE", what + "(default: the prompt block's, else frames=8,ends)")
+    add_option(
+        parser, "video", "RULE", what + "(default: the prompt block's, else the model's own, else frames=8,ends)"
+    )
     add_option(parser, "fewshot_as_multiturn", "BOOL", "few-shot examples as turns of the chat")
     add_option(parser, "seed", "N", "of sampling, few-shot choice and bootstrap (default 0)", default=0)
 

@@ -11,6 +11,7 @@ from mm_eval.cli.options import add_model_options, add_option, add_task_options,
 from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 from mm_eval.request import DEFAULT_MODEL, RunRequest
+from mm_eval.task.video.rule import shown_as
 
 if TYPE_CHECKING:
     from mm_eval.engine.model import Model
@@ -66,8 +67,8 @@ def main(args: argparse.Namespace) -> int:
         say(f"task: {task.path}   doc: {args.doc}   request: {first.request_type}   choices: {choices}")
         say(model)
         say(f"prompt key: {block.key}   {dict(block.kwargs) or ''}")
-        if first.metadata.get("frames"):
-            say(f"video: its frames are shown as pictures ({block.video})")
+        if first.videos:
+            say(f"video: {shown_as(block.video_input, block.video)}")
         if task.docs.bundled:
             say("data: the bundled sample, not the benchmark")
         _print_prompt(prepared.model, first)
@@ -131,7 +132,7 @@ def _print_prompt(model: Model, instance: Instance) -> None:
 
 
 def _print_pictures(instance: Instance) -> None:
-    labels = instance.metadata.get("frames", {})
+    labels = {number: label for clip in instance.videos for number, label in clip.labels().items()}
     for number, picture in enumerate(instance.images() if instance.images else []):
         frame = f"   {labels[number]}" if number in labels else f"   sha256 {instance.image_digests[number][:12]}"
         say(f"picture {number}: {picture.width} x {picture.height}{frame}")

@@ -74,6 +74,9 @@ class Model:
     bundled: this model is shipped with mm-eval, so it is evaluated on the bundled sample data by default.
     local: it holds weights on this machine, so that another model is closed before it is loaded as a judge.
     travels: workers on other machines can answer for it; False for one that reads a file of this machine.
+    video_rule: which frames of a video are shown where neither `--video` nor the prompt block says it ("frames=32,ends"); empty
+        for the rule of all models without one.
+    video_input: how videos are shown: "pictures", "pictures with times", "video" (the family's own video input) or "file".
     """
 
     prompt_keys: tuple[str, ...] = ()
@@ -82,6 +85,8 @@ class Model:
     bundled: ClassVar[bool] = False
     local: ClassVar[bool] = False
     travels: ClassVar[bool] = True
+    video_rule: str = ""
+    video_input: str = "pictures"
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         self.args, self.settings = dict(args), settings

@@ -16,6 +16,7 @@ from mm_eval.scorers.categories import CategoryDocs
 from mm_eval.scorers.judged import Judged
 from mm_eval.scorers.silent import SilentAnswers
 from mm_eval.task.task import PromptStyle, Task
+from mm_eval.task.video.rule import shown_as
 from mm_eval.types import FRAME_MARK, Answer, Instance, MetricKey, Number, ReducedDoc, ScoredDoc, Slot
 
 CHUNK = 512
@@ -122,8 +123,8 @@ class TaskScoring:
             )
             self.scores.notes.append(note)
         if self._with_video:
-            rule = f"the frames are shown as pictures ({self.style.block.video})"
-            self.scores.notes.append(f"{self._with_video} of {self.scores.n} docs show a video: {rule}.")
+            shown = shown_as(self.style.block.video_input, self.style.block.video)
+            self.scores.notes.append(f"{self._with_video} of {self.scores.n} docs show a video: {shown}.")
         if ties := self.scores.ties:
             what = f"in {ties} of {self.scores.n} docs several choices share the best score"
             self.scores.notes.append(f"{what}: the first of them was taken.")

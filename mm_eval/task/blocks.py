@@ -37,7 +37,8 @@ class PromptBlock:
     targets: the task's `model_specific_target_kwargs`, by block key.
     stated: false if the task has no prompt blocks; the default of a function's own parameter then holds.
     read: if given, each key that a function looks up is added to it.
-    video: which frames of a video are shown: `--video`, else the block's key `video`, which no function gets.
+    video: which frames of a video are shown: `--video`, else the block's key `video`, which no function gets, else the model's
+        own rule. video_input: how the model gets them (`Model.video_input`).
     """
 
     key: str = "default"
@@ -46,6 +47,7 @@ class PromptBlock:
     stated: bool = True
     read: set[str] | None = field(default=None, compare=False)
     video: FrameRule = DEFAULT
+    video_input: str = "pictures"
 
     @classmethod
     def of_task(
@@ -54,20 +56,23 @@ class PromptBlock:
         key: str = "default",
         kwargs: Mapping[str, Any] | None = None,
         video: FrameRule = DEFAULT,
+        video_input: str = "pictures",
     ) -> PromptBlock:
         """The block of a task with these kwargs."""
-        return cls(key, kwargs or {}, config.target_kwargs, bool(kwargs or config.prompt_kwargs), video=video)
+        stated = bool(kwargs or config.prompt_kwargs)
+        return cls(key, kwargs or {}, config.target_kwargs, stated, video=video, video_input=video_input)
 
     @classmethod
     def recorded(cls, config: TaskConfig, prompt: Mapping[str, Any]) -> PromptBlock:
         """The block that `to_json` wrote."""
         video = read_rule(prompt["video"], "run.json") if "video" in prompt else DEFAULT
-        return cls.of_task(config, prompt["key"], prompt["kwargs"], video)
+        return cls.of_task(config, prompt["key"], prompt["kwargs"], video, prompt.get("video_input", "pictures"))
 
     def to_json(self) -> dict[str, Any]:
-        """For run.json. The default rule of frames is not stated, so that folders of earlier versions stay the same run."""
+        """For run.json. Default values of videos are not stated, so that folders of earlier versions stay the same run."""
         rule = {} if self.video == DEFAULT else {"video": str(self.video)}
-        return {"key": self.key, "kwargs": dict(self.kwargs), **rule}
+        shown = {} if self.video_input == "pictures" else {"video_input": self.video_input}
+        return {"key": self.key, "kwargs": dict(self.kwargs), **rule, **shown}
 
     @cached_property
     def cache_key(self) -> str:
@@ -85,11 +90,13 @@ def choose_block(
     requested: str | None = None,
     blocks: Mapping[str, Any] | None = None,
     video: str | None = None,
+    of_model: tuple[str, str] = ("", "pictures"),
 ) -> PromptBlock:
     """The block of a run: `default` overlaid by the requested block, or else by the most specific block of the model.
 
     model_keys: the model's prompt keys, most specific first. requested: `--prompt_key`; a task without it uses `default`.
     blocks: the task's blocks with those of the user; by default the task's own. video: `--video`, before the block's own rule.
+    of_model: its rule for the frames of a video, used last, and how it gets them (`Model.video_rule`, `Model.video_input`).
     """
     blocks = config.prompt_kwargs if blocks is None else blocks
     keys = (requested,) if requested else model_keys
@@ -99,12 +106,14 @@ def choose_block(
         raise ConfigError(f"the prompt block {key!r} is not a mapping: {chosen!r}.")
     kwargs = {**default, **chosen}
     stated = kwargs.pop("video", None)
+    own, video_input = of_model
     if video is not None:
-        return PromptBlock.of_task(config, key, kwargs, read_rule(video))
-    if stated is None:
-        return PromptBlock.of_task(config, key, kwargs)
-    where = f"{config.where('prompt_kwargs')}: `video` of the block {key!r}"
-    return PromptBlock.of_task(config, key, kwargs, read_rule(stated, where))
+        rule = read_rule(video)
+    elif stated is not None:
+        rule = read_rule(stated, f"{config.where('prompt_kwargs')}: `video` of the block {key!r}")
+    else:
+        rule = read_rule(own, "the model's own rule") if own else DEFAULT
+    return PromptBlock.of_task(config, key, kwargs, rule, video_input)
 
 
 def call(function: Callable[..., Any], doc: Doc, block: PromptBlock, *, second: bool = False) -> Any:

@@ -142,7 +142,7 @@ class Task:
         written = self._written_messages(doc_id, style, where, whole)
         turns = self._picture_loaders(doc_id, examples, style, where, whole)
 
-        digests, pixels, frames, error = looked_at(turns if turn_pictures is None else [], where, self.seen)
+        digests, pixels, clips, error = looked_at(turns if turn_pictures is None else [], where, self.seen)
         counts = [len(turn) for turn in digests] if turn_pictures is None else list(turn_pictures(doc_id) or ())
         counts += [0] * (len(examples) + 1 - len(counts))  # 0 where unknown
 
@@ -169,14 +169,13 @@ class Task:
                 else None
             ),
             "image_digests": tuple(digest for turn in digests for digest in turn),
+            "videos": clips,
             "pixels": pixels,
             "error": error,
         }
         for instance in requests_of(config, question, contexts, shared, self._bare_choices):
             instance.metadata["turn_pictures"] = counts
             instance.metadata["choices"] = question.choices
-            if frames and instance.images is not None:
-                instance.metadata["frames"] = frames
             yield instance
 
     @cached_property

@@ -15,7 +15,7 @@ from mm_eval.task.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, open
 from mm_eval.task.media import Places, picture_digest, to_pictures
 from mm_eval.task.question import require_column
 from mm_eval.task.video.frames import SUFFIXES, Frames, frames_of
-from mm_eval.types import Doc, Message
+from mm_eval.types import Clip, Doc, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -190,27 +190,26 @@ def _part(part: Any, shown: Callable[[Any, str], list[dict[str, Any]]], where: s
 class Looked(NamedTuple):
     """What the turns of a prompt show.
 
-    digests: of each turn's pictures and frames. pixels: of all. frames: {number of a picture in the prompt: which frame it is}.
+    digests: of each turn's pictures and frames. pixels: of all. clips: which of them are the frames of a video.
     error: why one can't be shown; None if all can.
     """
 
     digests: list[list[str]]
     pixels: int
-    frames: dict[int, str]
+    clips: tuple[Clip, ...] = ()
     error: MMEvalError | None = None
 
 
 def looked_at(loaders: Sequence[PictureLoader], where: str, seen: Seen | None = None) -> Looked:
     """The identities of what is shown. Videos are not decoded. seen: called with the digest and the pixels of each picture."""
-    found = Looked([], 0, {})
+    found, clips = Looked([], 0), list[Clip]()
     pixels = 0
     try:
         for load in loaders:
             found.digests.append([])
             for visual in load():
                 if isinstance(visual, Frames):
-                    place = sum(map(len, found.digests))
-                    found.frames.update(enumerate(visual.labels(), place))
+                    clips.append(visual.clip(sum(map(len, found.digests))))
                     found.digests[-1].extend(visual.digests)
                 else:
                     with decoding(where):
@@ -220,8 +219,8 @@ def looked_at(loaders: Sequence[PictureLoader], where: str, seen: Seen | None = 
                         seen(digest, visual)
                 pixels += _pixels(visual)
     except DataError as error:
-        return Looked([], pixels, {}, error.located(where))
-    return found._replace(pixels=pixels)
+        return Looked([], pixels, error=error.located(where))
+    return found._replace(pixels=pixels, clips=tuple(clips))
 
 
 class PictureCache:

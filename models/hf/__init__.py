@@ -10,6 +10,8 @@ A prompt passes through these files, in the order of reading:
     processor      tokenizer and processor; special tokens in data kept as text
     preprocessing  a picture is decoded and preprocessed once
     prompt         instance -> token ids and pictures
+    videos         what families do with videos, as data; frames as the tensors of a video
+    video_prompt   prompts in which each video is one part
     asking         instances -> batches -> answers
     scoring        log-likelihoods of continuations
     generate       batches -> text: options, stop strings, sampling

@@ -33,6 +33,8 @@ from .arguments import WHERE, Arguments
 from .checkpoint import Checkpoint
 from .families import FAMILIES, TEXT_FAMILIES, UNKNOWN, Family, family_of, most_shared, quickest
 from .prompt import PromptWriter
+from .video_prompt import VideoWriter, video_identity
+from .videos import Videos
 from .weights import adapter_digest, check_adapter, quantisation
 
 if TYPE_CHECKING:
@@ -51,12 +53,13 @@ class HuggingFace(Model):
 
     bundled_stand_in: the bundled model that `show` uses if no `pretrained` is given.
     own_key: the prompt key of this adapter name, whatever the checkpoint.
-    engine: what runs the checkpoint, for its identity.
+    engine: what runs the checkpoint, for its identity. takes_videos: whether it gets videos as a family's own video input.
     """
 
     bundled_stand_in: ClassVar[str | None] = "tiny-llava"
     own_key: ClassVar[str | None] = None
     engine: ClassVar[str] = "hf"
+    takes_videos: ClassVar[bool] = True
     local: ClassVar[bool] = True
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
@@ -85,6 +88,16 @@ class HuggingFace(Model):
                 "--apply_chat_template false.",
             )
         self._asking: Asking | None = None
+        self._videos = self._own_videos(known)
+        if self._videos is not None:
+            self.video_rule, self.video_input = self._videos.kind.rule, "video"
+
+    def _own_videos(self, family: Family | None) -> Videos | None:
+        """The family's own video input; None if the frames are shown as pictures."""
+        chat = self.settings.chat_template is not False and self.chat
+        template = (self.template or self.checkpoint.chat_templates) if chat else None
+        kind = family.video if family is not None and self.takes_videos else None
+        return Videos.chosen(kind, self.checkpoint, self.arguments, template)
 
     def _read_arguments(self) -> Arguments:
         arguments = Arguments.read(self.args)
@@ -110,16 +123,15 @@ class HuggingFace(Model):
         family = family_of(self.checkpoint.model_type, self._image_text)
         config = self.checkpoint.config
         image_token_id = config.get("image_token_id", config.get("image_token_index"))
-        writer = PromptWriter(
-            self.arguments.pretrained,
-            family,
-            tokenizer,
-            processor,
-            self.arguments,
-            template=self.template,
-            template_name=self.settings.chat_template if isinstance(self.settings.chat_template, str) else None,
-            image_token_id=image_token_id,
-        )
+        options: dict[str, Any] = {
+            "template": self.template,
+            "template_name": self.settings.chat_template if isinstance(self.settings.chat_template, str) else None,
+            "image_token_id": image_token_id,
+        }
+        if self._videos is not None:
+            options["videos"] = self._videos
+        kind = VideoWriter if self._videos is not None else PromptWriter
+        writer = kind(self.arguments.pretrained, family, tokenizer, processor, self.arguments, **options)
         if self.chat and self.settings.chat_template is not False:
             writer.check_template()
         return writer
@@ -265,7 +277,8 @@ class HuggingFace(Model):
         self.__dict__["_constants"] = dict(constants)
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
-        return {"adapter": self.engine, "model": self.fingerprint, **question(instance, self.settings.seed)}
+        shown = video_identity(instance, self._videos) if self._videos is not None else {}
+        return {"adapter": self.engine, "model": self.fingerprint, **question(instance, self.settings.seed), **shown}
 
     def describe(self) -> Mapping[str, Any]:
         return {

@@ -28,6 +28,10 @@ class Arguments:
     attn_implementation: "eager", "sdpa", "flash_attention_2"; None for transformers' choice.
     trust_remote_code: runs Python code that comes with the checkpoint.
     min_pixels, max_pixels: limits on a picture's size after resizing, for families that have them (qwen).
+    video: "video" (the family's own video input) or "pictures" (the frames as pictures); None: the former, if there is one.
+    video_min_pixels, video_max_pixels: limits for a video's frames, for families that have them: of each frame (qwen2_vl,
+        qwen2_5_vl) or of all frames together (qwen3_vl, video_llama_3).
+    video_pair: "keep" or "drop" the vision tokens that the template of Qwen3-VL writes around a video; "auto" is "drop".
     chat_template: a file with a Jinja template that replaces the checkpoint's.
     chat_template_kwargs: values that the template reads, such as {"enable_thinking": false}.
     max_length: tokens of prompt and answer together; None for the checkpoint's own limit.
@@ -44,6 +48,10 @@ class Arguments:
     trust_remote_code: bool = False
     min_pixels: int | None = None
     max_pixels: int | None = None
+    video: str | None = None
+    video_min_pixels: int | None = None
+    video_max_pixels: int | None = None
+    video_pair: str | None = None
     chat_template: str | None = None
     chat_template_kwargs: Mapping[str, Any] | None = None
     max_length: int | None = None
@@ -64,9 +72,14 @@ class Arguments:
         chosen = cls(**read_arguments(given, cls.rules(), WHERE, "model argument"))
         if chosen.device and chosen.device_map:
             raise ConfigError("device and device_map exclude each other.", where=WHERE, hint="Give one of them.")
-        low, high = chosen.min_pixels, chosen.max_pixels
-        if low and high and low > high:
-            raise ConfigError(f"min_pixels={low} is above max_pixels={high}.", where=WHERE, hint="Swap them?")
+        limits = (
+            (chosen.min_pixels, chosen.max_pixels, ""),
+            (chosen.video_min_pixels, chosen.video_max_pixels, "video_"),
+        )
+        for low, high, of in limits:
+            if low and high and low > high:
+                what = f"{of}min_pixels={low} is above {of}max_pixels={high}."
+                raise ConfigError(what, where=WHERE, hint="Swap them?")
         return chosen
 
     def template_text(self) -> str | None:
@@ -107,5 +120,7 @@ RULES = {
     "chat_template_kwargs": JSON_OBJECT,
     **dict.fromkeys(("revision", "device", "device_map", "attn_implementation"), TEXT),
     **dict.fromkeys(("trust_remote_code", "add_bos_token"), FLAG),
-    **dict.fromkeys(("min_pixels", "max_pixels", "max_length"), COUNT_FROM_1),
+    "video": Rule("video or pictures", ("video", "pictures").__contains__),
+    "video_pair": Rule("auto, keep or drop", ("auto", "keep", "drop").__contains__),
+    **dict.fromkeys(("min_pixels", "max_pixels", "video_min_pixels", "video_max_pixels", "max_length"), COUNT_FROM_1),
 }

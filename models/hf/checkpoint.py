@@ -92,11 +92,15 @@ class Checkpoint:
     @property
     def has_chat_template(self) -> bool:
         """Whether any file of the checkpoint contains a chat template. Imports nothing."""
-        files = [self.folder / "chat_template.jinja", *self.folder.glob("additional_chat_templates/*.jinja")]
+        return bool(self.chat_templates)
+
+    @cached_property
+    def chat_templates(self) -> str:
+        """The sources of all chat templates in the files, one after the other."""
+        files = [self.folder / "chat_template.jinja", *sorted(self.folder.glob("additional_chat_templates/*.jinja"))]
         configs = ("tokenizer_config.json", "processor_config.json", "chat_template.json")
-        return any(path.is_file() and path.stat().st_size for path in files) or any(
-            self.read(name).get("chat_template") for name in configs
-        )
+        found = [path.read_text(encoding="utf-8", errors="replace") for path in files if path.is_file()]
+        return "".join([*found, *(str(self.read(name).get("chat_template") or "") for name in configs)])
 
     def weights(self) -> list[Path]:
         """The weight files that will be loaded, fetched if need be."""

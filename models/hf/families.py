@@ -19,6 +19,8 @@ from mm_eval.engine.model import Answers
 from mm_eval.errors import MMEvalError
 from mm_eval.types import Instance, Message
 
+from .videos import VideoInput
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -41,6 +43,7 @@ class Family:
     heads: pictures may follow on cached keys and values, so that few-shot examples with pictures run once.
     chats: checkpoints of this type expect chat turns, so that a missing chat template is an error.
     answer_type: `token_type_ids` of an answer's tokens; paligemma reads a prompt in both directions, an answer in one.
+    video: its own video input; None: the frames of videos are shown as pictures.
     """
 
     prompt_keys: tuple[str, ...] = ()
@@ -54,13 +57,14 @@ class Family:
     heads: bool = True
     chats: bool = True
     answer_type: int = 0
+    video: VideoInput | None = None
 
 
 _QWEN = Family(("qwen_vl",), placeholder="<|vision_start|><|image_pad|><|vision_end|>", mrope=True)
 
 
-def _qwen(*keys: str) -> Family:
-    return Family((*keys, *_QWEN.prompt_keys), placeholder=_QWEN.placeholder, mrope=True)
+def _qwen(*keys: str, video: VideoInput | None = None) -> Family:
+    return replace(_QWEN, prompt_keys=(*keys, *_QWEN.prompt_keys), video=video)
 
 
 def _plainest(*keys: str, placeholder: str | None = None, features: bool = False, answer_type: int = 0) -> Family:
@@ -73,6 +77,28 @@ def _without_chat(*keys: str) -> Family:
     return replace(_plainest(*keys, placeholder=""), chats=False)
 
 
+_QWEN_VIDEO = VideoInput(
+    "frames=32,starts",
+    budget="frame",
+    settings={"size": {"shortest_edge": 128 * 28 * 28, "longest_edge": 768 * 28 * 28}},
+    placeholder="<|vision_start|><|video_pad|><|vision_end|>",
+)
+_QWEN3_VIDEO = VideoInput(
+    "fps=2,min=4,max=768,ends",
+    budget="video",
+    settings={"size": {"shortest_edge": 128 * 32 * 32, "longest_edge": 768 * 32 * 32}},
+    placeholder=_QWEN_VIDEO.placeholder,
+    pair=True,
+)
+_LLAMA3_VIDEO = VideoInput(
+    "fps=1,min=4,max=180,starts",
+    budget="share",
+    settings={
+        "size": {"shortest_edge": 128 * 28 * 28, "longest_edge": 768 * 28 * 28}, "merge_size": 2, "temporal_patch_size": 1,
+        "use_token_compression": True,
+    },
+)  # fmt: skip
+
 FAMILIES: dict[str, Family] = {
     "aya_vision": Family(("aya_vision",)),
     "blip-2": _without_chat("blip2"),
@@ -81,23 +107,26 @@ FAMILIES: dict[str, Family] = {
     "idefics2": Family(("idefics2",), pictures="prompt"),
     "idefics3": Family(("idefics3", "idefics2"), pictures="prompt"),
     "instructblip": _without_chat("instructblip"),
-    "internvl": Family(("internvl",)),
+    "internvl": Family(("internvl",), video=VideoInput("frames=32,middle", given="frames")),
     "janus": Family(("janus",)),
     "kosmos-2": _without_chat("kosmos2"),
     "llava": Family(("llava",)),
     "llava_next": Family(("llava_next", "llava")),
-    "llava_onevision": Family(("llava_onevision", "llava"), pictures="prompt"),
+    "llava_next_video": Family(("llava_next_video", "llava_next", "llava"), video=VideoInput("frames=32,ends")),
+    "llava_onevision": Family(("llava_onevision", "llava"), pictures="prompt", video=VideoInput("frames=32,ends")),
     "mistral3": Family(("mistral3",)),
     "mllama": replace(_plainest("mllama"), pictures="prompt"),
     "ovis2": Family(("ovis2",)),
     "paligemma": _plainest("paligemma", features=True, answer_type=1),
-    "qwen2_vl": _qwen("qwen2_vl"),
-    "qwen2_5_vl": _qwen("qwen2_5_vl", "qwen2_vl"),
+    "qwen2_vl": _qwen("qwen2_vl", video=_QWEN_VIDEO),
+    "qwen2_5_vl": _qwen("qwen2_5_vl", "qwen2_vl", video=replace(_QWEN_VIDEO, rate=True)),
     "qwen3_5": _qwen("qwen3_5", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
-    "qwen3_vl": _qwen("qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
-    "qwen3_vl_moe": _qwen("qwen3_vl_moe", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
-    "smolvlm": Family(("smolvlm", "idefics3"), pictures="prompt"),
-    "video_llama_3": Family(("video_llama_3",)),
+    "qwen3_vl": _qwen("qwen3_vl", "qwen2_5_vl", "qwen2_vl", video=_QWEN3_VIDEO),
+    "qwen3_vl_moe": _qwen("qwen3_vl_moe", "qwen3_vl", "qwen2_5_vl", "qwen2_vl", video=_QWEN3_VIDEO),
+    "smolvlm": Family(
+        ("smolvlm", "idefics3"), pictures="prompt", video=VideoInput("fps=1,max=64,ends", given="pictures")
+    ),
+    "video_llama_3": Family(("video_llama_3",), video=_LLAMA3_VIDEO),
     "vipllava": Family(("vipllava", "llava")),
 }
 

@@ -36,6 +36,8 @@ MOST_WORKERS = 16
 """More threads do not write more prompts, since the tokenizer's and the processor's Python code runs in one at a time."""
 MOST_BYTES = 512 * 2**20
 """Bytes of features that are kept: about a hundred pictures of LLaVA-1.5-7B in half precision, 576 x 4096 each."""
+IMAGES, VIDEOS = "get_image_features", "get_video_features"
+"""The methods of transformers' models that run the vision tower."""
 PIXEL_BYTES = 64 * 2**20
 """Bytes of pixels in one run of the vision tower: 48 pictures of LLaVA-1.5, or three of Qwen2-VL with 1,000 tokens each. Either
 is enough work for a large GPU.
@@ -97,7 +99,11 @@ class FeatureCache:
     def __init__(self, model: Any, most_bytes: int = MOST_BYTES) -> None:
         self.kept: Kept[Any] = Kept(most_bytes)
         self._model, self._owner = model, _owner(model)
-        self._takes = inspect.signature(self._owner.get_image_features).parameters
+        self._takes = {
+            name: inspect.signature(found).parameters
+            for name in (IMAGES, VIDEOS)
+            if (found := getattr(self._owner, name, None))
+        }
         self._together = True
 
     def of(self, pictures: Sequence[Picture]) -> list[Any]:
@@ -116,8 +122,13 @@ class FeatureCache:
         return [made[p.digests or place] if known is None else known for place, (p, known) in places]
 
     def tokens(self, pictures: Sequence[Picture]) -> list[int]:
-        """How many image tokens each picture fills."""
-        return [sum(part.numel() // part.shape[-1] for part in output.pooler_output) for output in self.of(pictures)]
+        """How many image tokens each picture or video fills."""
+        counts = []
+        for picture, output in zip(pictures, self.of(pictures), strict=True):
+            kept = picture.tensors.get("video_compression_mask")
+            whole = sum(part.numel() // part.shape[-1] for part in output.pooler_output)
+            counts.append(whole if kept is None else int(kept.sum()))
+        return counts
 
     def clear(self) -> None:
         """Drops everything to free memory."""
@@ -153,8 +164,9 @@ class FeatureCache:
 
     def _run(self, pictures: Sequence[Picture]) -> Any:
         tensors = {name: torch.cat([p.tensors[name] for p in pictures]) for name in pictures[0].tensors}
-        accepted = {name: on_device(self._model, value) for name, value in tensors.items() if name in self._takes}
-        return _slim(self._owner.get_image_features(**accepted, return_dict=True))
+        kind = VIDEOS if pictures[0].is_video else IMAGES
+        accepted = {name: on_device(self._model, value) for name, value in tensors.items() if name in self._takes[kind]}
+        return _slim(getattr(self._owner, kind)(**accepted, return_dict=True))
 
 
 def supported(model: Any) -> bool:
@@ -164,8 +176,9 @@ def supported(model: Any) -> bool:
 
 
 def on_device(model: Any, value: Any) -> Any:
-    """A tensor of the processor on the model's device, pixels in the model's dtype."""
-    return value.to(model.device, model.dtype) if value.is_floating_point() else value.to(model.device)
+    """A tensor of the processor on the model's device, pixels in the model's dtype. Times (one dimension) keep theirs."""
+    is_pixels = value.is_floating_point() and value.ndim > 1
+    return value.to(model.device, model.dtype) if is_pixels else value.to(model.device)
 
 
 def _owner(model: Any) -> Any:
@@ -184,7 +197,8 @@ def side_by_side(outputs: Sequence[Any]) -> Any:
 
 def _chained(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], torch.Tensor):
-        return torch.cat(list(parts))
+        differ = len({part.shape[1:] for part in parts}) > 1  # videos: (1, tokens, width), with other numbers of tokens
+        return torch.cat(list(parts), 1 if differ else 0)
     return [each for part in parts for each in part]
 
 

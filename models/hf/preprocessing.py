@@ -36,11 +36,18 @@ LOCKS = 64
 class Picture:
     """The processor's output for a picture (pixel_values, image_grid_thw, ...), or for all of a prompt if it can't be divided.
 
+    A video is one, too (video_prompt.py).
+
     digests: of its pictures; empty if unknown.
     """
 
     digests: tuple[str, ...]
     tensors: dict[str, Any] = field(repr=False)
+
+    @property
+    def is_video(self) -> bool:
+        """Whether the model has an encoder of its own for these tensors."""
+        return "pixel_values_videos" in self.tensors
 
 
 @dataclass
@@ -136,6 +143,18 @@ class Preprocessor:
         found = [unit for unit in units if unit is not None and unit.counts]
         return found if len(found) == len(units) else []
 
+    def once(self, key: tuple[str, ...], make: Callable[[], Known], pixels: int) -> Known:
+        """What is kept under a key, or what `make` gives, in one thread only. pixels: that it decodes."""
+        known = self._kept.get(key)
+        if known is not None:
+            return known
+        with IN_FLIGHT.held(pixels), self._locks[hash(key) % LOCKS]:
+            known = self._kept.get(key)
+            if known is None:
+                known = make()
+                self._kept.put(key, known, _size(known.tensors))
+            return known
+
     def _keys(self, instance: Instance) -> list[tuple[str, ...]]:
         digests = instance.image_digests
         return [(digest,) for digest in digests] if self._depends == "picture" else [digests]
@@ -153,7 +172,7 @@ class Preprocessor:
                 with self._locks[hash(key) % LOCKS]:
                     value = found[place] or self._kept.get(key)
                     if value is None:
-                        loaded = loaded or _pictures(instance)
+                        loaded = loaded or decoded(instance)
                         some = [loaded[place]] if self._depends == "picture" else loaded
                         value = Known(self._processor.image_processor([some], **options))
                         self._kept.put(key, value, _size(value.tensors))
@@ -181,7 +200,7 @@ def _blank_pictures(count: int) -> list[Any]:
     return [Image.new("RGB", (1, 1)) for _ in range(count)]
 
 
-def _pictures(instance: Instance) -> list[Any]:
+def decoded(instance: Instance) -> list[Any]:
     """The decoded pictures of an instance, as many as it has digests."""
     pictures = instance.images() if instance.images is not None else []
     if len(pictures) != len(instance.image_digests):

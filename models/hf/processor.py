@@ -131,7 +131,16 @@ def _without_video(processor_class: Any) -> Any:
     def get_attributes(cls: Any) -> list[str]:
         return [name for name in processor_class.get_attributes() if "video" not in name]
 
-    methods: dict[str, Any] = {"get_attributes": classmethod(get_attributes)}
+    def from_args_and_dict(cls: Any, args: Any, *rest: Any, **options: Any) -> Any:
+        parts = dict(
+            zip(cls.get_attributes(), args, strict=True)
+        )  # by name: llava_next_video takes its video part first
+        return processor_class.from_args_and_dict.__func__(cls, [], *rest, **parts, **options)
+
+    methods: dict[str, Any] = {
+        "get_attributes": classmethod(get_attributes),
+        "from_args_and_dict": classmethod(from_args_and_dict),
+    }
     part = inspect.signature(processor_class.__init__).parameters.get("video_processor")
     if part is not None and part.default is part.empty:  # smolvlm can't be made without naming one
 
@@ -142,7 +151,17 @@ def _without_video(processor_class: Any) -> Any:
             type(self).video_processor = SimpleNamespace(num_frames=0, fps=0, video_sampling={})  # read, but never used
 
         methods["__init__"] = initialise
-    return type(processor_class.__name__, (processor_class,), methods)
+    return type(processor_class.__name__, (processor_class, _given_parts()), methods)
+
+
+def _given_parts() -> Any:
+    """transformers' base of processors, which reads its parts by their order, without those that are None."""
+    from transformers import ProcessorMixin
+
+    def initialise(self: Any, *parts: Any, **options: Any) -> None:
+        ProcessorMixin.__init__(self, *(part for part in parts if part is not None), **options)
+
+    return type("GivenParts", (ProcessorMixin,), {"__init__": initialise})
 
 
 @contextlib.contextmanager

@@ -151,7 +151,7 @@ class PromptWriter:
                 hint="Choose an image-text model, or tasks without pictures.",
             )
         chat = not isinstance(instance.context, str)
-        text = self._chat(instance, pictures) if chat else self._plain(str(instance.context), pictures)
+        text = self._rendered(self._messages(instance, pictures)) if chat else self._plain(instance, pictures)
         return Prompt([], text, self._special(text, chat), chat)
 
     @property
@@ -225,7 +225,8 @@ class PromptWriter:
         ids = ids[: len(ids) - self.suffix] if special and self.suffix else ids
         return self.data_text.spread(ids, stretches)[0] if stretches else ids
 
-    def _plain(self, text: str, count: int) -> str:
+    def _plain(self, instance: Instance, count: int) -> str:
+        text = str(instance.context)
         placeholder = self.image_token if self.family.placeholder is None else self.family.placeholder
         if not count or self.family.placeholder == "" or (self.image_token and self.image_token in text):
             return text
@@ -235,13 +236,14 @@ class PromptWriter:
             )
         return f"{placeholder}\n" * count + text
 
-    def _chat(self, instance: Instance, count: int) -> str:
+    def _messages(self, instance: Instance, count: int) -> list[dict[str, Any]]:
+        """The messages of a chat for its template."""
         messages = [dict(message) for message in instance.context if isinstance(message, dict)]
         parts = [part for message in messages for part in _parts(message)]
         pictured = sum(part.get("type") == "image" for part in parts)
         if pictured != count:
             raise DataError(f"The messages have {pictured} image parts, and there are {count} pictures.")
-        return self._rendered(messages)
+        return messages
 
     def _rendered(self, messages: list[dict[str, Any]]) -> str:
         """Messages written by the chat template."""

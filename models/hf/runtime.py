@@ -16,6 +16,7 @@ from .families import Family
 from .pictures import FeatureCache, on_device, side_by_side, supported
 from .preprocessing import Picture, joined
 from .prompt import Prompt
+from .videos import text_after
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +62,8 @@ class Runtime:
         self.model, self.family, self.tokenizer = model, family, tokenizer
         _without_own_sampling(model.generation_config)
         self.device, self.dtype = model.device, model.dtype
+        if family.mrope and family.video and not hasattr(model.model.get_rope_index, "text_after"):
+            model.model.get_rope_index = text_after(model.model.get_rope_index)
         self._takes = takes = inspect.signature(model.forward).parameters
         recurrent = bool(getattr(model, "_is_stateful", False))
         self.keeps_logits = "logits_to_keep" in takes
@@ -150,7 +153,9 @@ class Runtime:
         for name in names:
             batch[name] = on_device(self.model, joined([p.tensors[name] for p in pictures if name in p.tensors]))
         if self.features is not None and pictures:
-            batch["mm_encoder_outputs"] = {"image": side_by_side(self.features.of(pictures))}
+            kinds = {"image": [p for p in pictures if not p.is_video], "video": [p for p in pictures if p.is_video]}
+            encoded = {kind: side_by_side(self.features.of(some)) for kind, some in kinds.items() if some}
+            batch["mm_encoder_outputs"] = encoded
         return batch
 
     def answered(

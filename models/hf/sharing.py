@@ -120,9 +120,12 @@ def _positions_from(runtime: Runtime, prompts: Sequence[Prompt], start: int) -> 
     positions, shifts = [], []
     for prompt in prompts:
         batch = runtime.tokens([prompt])
-        grid = torch.cat([picture.tensors["image_grid_thw"] for picture in prompt.pictures]).to(runtime.device)
+        grids = {}
+        for name in ("image_grid_thw", "video_grid_thw", "second_per_grid_ts"):
+            if some := [picture.tensors[name] for picture in prompt.pictures if name in picture.tensors]:
+                grids[name] = torch.cat(some).to(runtime.device)
         whole, shift = runtime.model.model.get_rope_index(
-            batch["input_ids"], batch["mm_token_type_ids"], image_grid_thw=grid, attention_mask=batch["attention_mask"]
+            batch["input_ids"], batch["mm_token_type_ids"], attention_mask=batch["attention_mask"], **grids
         )
         positions.append(torch.nn.functional.pad(whole[:, :, start:], (0, longest - whole.shape[-1])))
         shifts.append(shift)

@@ -72,6 +72,7 @@ class Vllm(HuggingFace):
     """Any checkpoint that vLLM runs, offline: pretrained=FOLDER_OR_HUB_ID. Needs `pip install 'mm-eval[vllm]'`."""
 
     engine: ClassVar[str] = "vllm"
+    takes_videos: ClassVar[bool] = False
     arguments: VllmArguments
 
     def _read_arguments(self) -> VllmArguments:

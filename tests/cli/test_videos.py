@@ -90,6 +90,19 @@ def test_a_bundled_model_sees_them_and_a_second_run_decodes_nothing(
     assert refused.code == 2 and "frames=3,middle" in refused.err
 
 
+def test_a_family_with_a_video_input_gets_a_video_by_its_own_rule(cli: Any, tmp_path: Path) -> None:
+    folder = made(tmp_path / "task")
+    ran = cli(*command(folder, "tiny-qwen2-vl"), "--limit", 2)
+    assert ran.code == 0, ran.err
+    assert "2 of 2 docs show a video: the frames are shown as a video (frames=32,starts)" in ran.out
+    recorded = json.loads((ran.folder / "run.json").read_text())["spec"]["tasks"]["clips"]["prompt"]
+    assert (recorded["video"], recorded["video_input"]) == ("frames=32,starts", "video")
+    assert "shown as a video (frames=32,starts)" in cli("score", ran.folder).out
+    shown = cli("show", "clips", "--include_path", folder, "--model", "tiny-qwen2-vl", "--video", "frames=4,middle")
+    assert "video: the frames are shown as a video (frames=4,middle)" in shown.out
+    assert "<|vision_start|><|video_pad|>" in shown.out and "image_pad" not in shown.out
+
+
 def test_a_resumed_run_reads_only_what_is_left(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = made(tmp_path / "task")
     asked, shown = (*command(folder, "tiny-llava"), "--video", "frames=2"), []
@@ -114,7 +127,7 @@ def test_pictures_and_parts_of_a_video_stand_in_one_question(cli: Any, tmp_path:
     folder = made(tmp_path / "task", "!function utils.part", rule="frames=3")
     shown = cli("show", "clips", "--include_path", folder, "--model", "tiny-llava")
     assert shown.code == 0, shown.err
-    assert "video: its frames are shown as pictures (frames=3,ends)" in shown.out
+    assert "video: the frames are shown as pictures (frames=3,ends)" in shown.out
     assert "picture 0: 8 x 8   sha256 " in shown.out
     assert "picture 1: 160 x 64   frame 10 at 0.400 s of a.mp4" in shown.out
     assert "picture 3: 160 x 64   frame 30 at 1.200 s of a.mp4" in shown.out

@@ -9,14 +9,15 @@ import pytest
 import transformers as tf
 
 from tests.models.tiny_random import (
+    GRID,
     MROPE,
     QWEN_TOKENS,
-    TEMPLATE,
     TEXT,
     VISION,
     VOCABULARY,
     _ids,
     _without_video,
+    template,
     tokenizer,
 )
 
@@ -27,10 +28,6 @@ MORE: dict[str, Callable[[], Made]] = {}
 def _kind(make: Callable[[], Made]) -> Callable[[], Made]:
     MORE[make.__name__] = make
     return make
-
-
-def _template(placeholder: str) -> str:
-    return TEMPLATE.replace("IMAGE", placeholder)
 
 
 def _crop(size: int = 28) -> dict[str, Any]:
@@ -57,7 +54,7 @@ def vipllava() -> Made:
         patch_size=14,
         vision_feature_select_strategy="default",
         num_additional_image_tokens=1,
-        chat_template=_template("<image>"),
+        chat_template=template("<image>"),
     )
     return tf.VipLlavaForConditionalGeneration(config), processor
 
@@ -75,7 +72,9 @@ def _qwen_parts() -> tuple[Any, dict[str, int], dict[str, Any], Any]:
     processor = _without_video(tf.Qwen3VLProcessor)(
         image_processor=tf.Qwen2VLImageProcessorPil(patch_size=16, min_pixels=32 * 32, max_pixels=32 * 32 * 16),
         tokenizer=made,
-        chat_template=_template("<|vision_start|><|image_pad|><|vision_end|>"),
+        chat_template=template(
+            "<|vision_start|><|image_pad|><|vision_end|>", "<|vision_start|><|video_pad|><|vision_end|>"
+        ),
     )
     return made, ids, tower, processor
 
@@ -104,6 +103,28 @@ def qwen3_5() -> Made:
 
 
 @_kind
+def llava_next_video() -> Made:
+    made = tokenizer("<video>", image_token="<image>", video_token="<video>")
+    vision = tf.CLIPVisionConfig(**VISION, projection_dim=32)
+    config = tf.LlavaNextVideoConfig(
+        vision_config=vision,
+        text_config=tf.LlamaConfig(**TEXT),
+        image_grid_pinpoints=GRID,
+        spatial_pool_stride=2,
+        **_ids(made, image_token_id="<image>", video_token_id="<video>"),
+    )
+    processor = _without_video(tf.LlavaNextVideoProcessor)(
+        image_processor=tf.LlavaNextImageProcessorPil(**_crop(), image_grid_pinpoints=GRID),
+        tokenizer=made,
+        patch_size=14,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=template("<image>\n", "<video>\n"),
+    )
+    return tf.LlavaNextVideoForConditionalGeneration(config), processor
+
+
+@_kind
 def internvl() -> Made:
     named = {
         "image_token": "<IMG_CONTEXT>", "start_image_token": "<img>", "end_image_token": "</img>",
@@ -118,7 +139,7 @@ def internvl() -> Made:
     )
     images = tf.GotOcr2ImageProcessorPil(**_square(), crop_to_patches=True, max_patches=4, min_patches=1)
     processor = _without_video(tf.InternVLProcessor)(
-        image_processor=images, tokenizer=made, image_seq_length=4, chat_template=_template("<IMG_CONTEXT>")
+        image_processor=images, tokenizer=made, image_seq_length=4, chat_template=template("<IMG_CONTEXT>")
     )
     return tf.InternVLForConditionalGeneration(config), processor
 
@@ -143,7 +164,7 @@ def gemma3() -> Made:
         image_processor=tf.Gemma3ImageProcessorPil(**_square(56)),
         tokenizer=made,
         image_seq_length=4,
-        chat_template=_template("<start_of_image>"),
+        chat_template=template("<start_of_image>"),
     )
     return tf.Gemma3ForConditionalGeneration(config), processor
 
@@ -161,7 +182,7 @@ def smolvlm() -> Made:
     )
     images = tf.SmolVLMImageProcessorPil(size={"longest_edge": 56}, max_image_size={"longest_edge": 28})
     processor = _without_video(tf.SmolVLMProcessor)(
-        image_processor=images, tokenizer=made, image_seq_len=4, chat_template=_template("<image>")
+        image_processor=images, tokenizer=made, image_seq_len=4, chat_template=template("<image>")
     )
     return tf.SmolVLMForConditionalGeneration(config), processor
 
@@ -181,7 +202,7 @@ def idefics2() -> Made:
     )  # fmt: skip
     images = tf.Idefics2ImageProcessorPil(size={"shortest_edge": 28, "longest_edge": 56}, do_image_splitting=False)
     processor = tf.Idefics2Processor(
-        image_processor=images, tokenizer=made, image_seq_len=4, chat_template=_template("<image>")
+        image_processor=images, tokenizer=made, image_seq_len=4, chat_template=template("<image>")
     )
     return tf.Idefics2ForConditionalGeneration(config), processor
 
@@ -199,7 +220,7 @@ def _pixtral_processor(**options: Any) -> Any:
         from transformers.models.pixtral.processing_pixtral import PixtralProcessor
     images = tf.PixtralImageProcessorPil(size={"longest_edge": 56}, patch_size={"height": 14, "width": 14})
     made = tokenizer("[IMG_BREAK]", "[IMG_END]", image_token="[IMG]")
-    return PixtralProcessor(image_processor=images, tokenizer=made, chat_template=_template("[IMG]"), **options)
+    return PixtralProcessor(image_processor=images, tokenizer=made, chat_template=template("[IMG]"), **options)
 
 
 @_kind
@@ -242,7 +263,7 @@ def mllama() -> Made:
         **_ids(made, image_token_index="<|image|>"),
     )  # fmt: skip
     images = tf.MllamaImageProcessorPil(**_square(), max_image_tiles=4)
-    processor = tf.MllamaProcessor(image_processor=images, tokenizer=made, chat_template=_template("<|image|>"))
+    processor = tf.MllamaProcessor(image_processor=images, tokenizer=made, chat_template=template("<|image|>"))
     return tf.MllamaForConditionalGeneration(config), processor
 
 
@@ -264,7 +285,7 @@ def aya_vision() -> Made:
         patch_size=7,
         img_size=28,
         downsample_factor=2,
-        chat_template=_template("<image>"),
+        chat_template=template("<image>"),
     )
     return tf.AyaVisionForConditionalGeneration(config), processor
 
@@ -288,7 +309,7 @@ def glm4v() -> Made:
     processor = _without_video(tf.Glm4vProcessor)(
         image_processor=images,
         tokenizer=made,
-        chat_template=_template("<|begin_of_image|><|image|><|end_of_image|>"),
+        chat_template=template("<|begin_of_image|><|image|><|end_of_image|>"),
     )
     return tf.Glm4vForConditionalGeneration(config), processor
 
@@ -312,7 +333,7 @@ def janus() -> Made:
         image_processor=tf.JanusImageProcessorPil(**_square(), min_size=14),
         tokenizer=made,
         num_image_tokens=4,
-        chat_template=_template("<image_placeholder>"),
+        chat_template=template("<image_placeholder>"),
     )
     return tf.JanusForConditionalGeneration(config), processor
 
@@ -398,7 +419,7 @@ def ovis2() -> Made:
         tokenizer=made,
         image_token="<image>",
         image_seq_length=16,
-        chat_template=_template("<image>"),
+        chat_template=template("<image>"),
     )
     return tf.Ovis2ForConditionalGeneration(config), processor
 
@@ -413,6 +434,6 @@ def video_llama_3() -> Made:
     )
     images = tf.VideoLlama3ImageProcessorPil(min_pixels=28 * 28, max_pixels=28 * 28 * 16)
     processor = _without_video(tf.VideoLlama3Processor)(
-        image_processor=images, tokenizer=made, chat_template=_template("<image>")
+        image_processor=images, tokenizer=made, chat_template=template("<image>")
     )
     return tf.VideoLlama3ForConditionalGeneration(config), processor

@@ -33,13 +33,19 @@ CORPUS = [
 ]
 TEMPLATE = (
     "{% for m in messages %}{{ m['role'] }}: {% for c in m['content'] %}"
-    "{% if c['type'] == 'image' %}IMAGE{% else %}{{ c['text'] }}{% endif %}{% endfor %}{{ '\n' }}{% endfor %}"
+    "{% if c['type'] == 'image' %}IMAGE{% elif c['type'] == 'video' %}VIDEO{% else %}{{ c['text'] }}{% endif %}{% endfor %}"
+    "{{ '\n' }}{% endfor %}"
     "{% if add_generation_prompt %}assistant:{% endif %}"
 )
 TEXT_TEMPLATE = (
     "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}"
     "{% if add_generation_prompt %}assistant:{% endif %}"
 )
+
+
+def template(image: str, video: str = "<video>") -> str:
+    """The chat template with what stands for a picture and for a video."""
+    return TEMPLATE.replace("IMAGE", image).replace("VIDEO", video)
 
 
 def tokenizer(*extra: str, bos: bool = True, **named: str) -> Any:
@@ -80,7 +86,7 @@ def _clip_like(kind: str) -> tuple[Any, Any, Any]:
     crop = {"size": {"shortest_edge": 28}, "crop_size": {"height": 28, "width": 28}}
     common = {
         "tokenizer": made, "patch_size": 14, "vision_feature_select_strategy": "default",
-        "num_additional_image_tokens": 1, "chat_template": TEMPLATE.replace("IMAGE", "<image>\n"),
+        "num_additional_image_tokens": 1, "chat_template": template("<image>\n", "<video>\n"),
     }  # fmt: skip
     vision = tf.CLIPVisionConfig(**VISION, projection_dim=32)
     if kind == "llava":
@@ -109,7 +115,7 @@ def _onevision() -> tuple[Any, Any, Any]:
         tokenizer=made,
         num_image_tokens=4,
         vision_feature_select_strategy="full",
-        chat_template=TEMPLATE.replace("IMAGE", "<image>\n"),
+        chat_template=template("<image>\n", "<video>\n"),
     )
     return tf.LlavaOnevisionForConditionalGeneration(config), processor, made
 
@@ -138,10 +144,10 @@ def _qwen(kind: str) -> tuple[Any, Any, Any]:
         model, processor = tf.Qwen3VLForConditionalGeneration, tf.Qwen3VLProcessor
     unit = (2 * patch) ** 2
     images = tf.Qwen2VLImageProcessorPil(patch_size=patch, min_pixels=unit, max_pixels=16 * unit)
-    template = TEMPLATE.replace("IMAGE", "<|vision_start|><|image_pad|><|vision_end|>")
+    pads = ["<|vision_start|><|image_pad|><|vision_end|>", "<|vision_start|><|video_pad|><|vision_end|>"]
     return (
         model(config),
-        _without_video(processor)(image_processor=images, tokenizer=made, chat_template=template),
+        _without_video(processor)(image_processor=images, tokenizer=made, chat_template=template(*pads)),
         made,
     )
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from mm_eval.errors import DataError
 from mm_eval.task.media import Places
 from mm_eval.task.video.reader import FrameIndex, frames_at, index_of
 from mm_eval.task.video.rule import FrameRule
-from mm_eval.types import FRAME_MARK, Video
+from mm_eval.types import FRAME_MARK, Clip, Video
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -28,20 +28,19 @@ SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".ts", ".mpg", ".mp
 class Frames:
     """The chosen frames of one video, not decoded.
 
-    stamp: of the file when it was read. digests, numbers, times (seconds after the first frame of the file), ticks and keys
-    (see `frames_at`): of each frame. width, height: of the largest possible shown frame. size: as in FrameRule.
+    path: of the file, and stamp: its state when it was read. digests, ticks and keys (see `frames_at`): of each frame.
+    width, height: of the largest possible shown frame. size: as in FrameRule. whole: the frames as the only ones of a question.
     """
 
     path: str
     stamp: tuple[int, ...]
     digests: tuple[str, ...]
-    numbers: tuple[int, ...]
-    times: tuple[float, ...]
     ticks: tuple[int, ...]
     keys: tuple[int, ...]
     width: int
     height: int
     size: int | None
+    whole: Clip
 
     @property
     def pixels(self) -> int:
@@ -53,10 +52,9 @@ class Frames:
             raise DataError(f"the video {os.path.basename(self.path)!r} has changed during the run.")
         return [_fitted(picture, self.size) for picture in frames_at(self.path, self.ticks, self.keys)]
 
-    def labels(self) -> list[str]:
-        """A description of each frame: its number, its time and its file."""
-        name = os.path.basename(self.path)
-        return [f"frame {n} at {s:.3f} s of {name}" for n, s in zip(self.numbers, self.times, strict=True)]
+    def clip(self, first: int) -> Clip:
+        """The frames as a value of an instance. first: the number of the first one among its pictures."""
+        return replace(self.whole, first=first)
 
 
 def frames_of(item: Any, rule: FrameRule, places: Places) -> Frames | None:
@@ -119,13 +117,23 @@ def _chosen(path: str, stamp: tuple[int, ...], start: float | None, end: float |
         path,
         stamp,
         tuple(_frame_digest(digest, tick, rule.size) for tick in ticks),
-        tuple(numbers),
-        tuple(map(index.seconds, numbers)),
         tuple(ticks),
         tuple(map(index.key_of, ticks)),
         width,
         height,
         rule.size,
+        Clip(
+            first=0,
+            seconds=tuple(map(index.seconds, numbers)),
+            numbers=tuple(numbers),
+            total=len(index.ticks),
+            duration=index.duration,
+            fps=index.fps,
+            path=path,
+            start=start,
+            end=end,
+            rule=str(rule),
+        ),
     )
 
 

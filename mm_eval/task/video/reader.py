@@ -48,6 +48,17 @@ class FrameIndex:
         """When a frame is shown, in seconds after the first one."""
         return float((self.ticks[number] - self.ticks[0]) * self.tick)
 
+    @property
+    def fps(self) -> float:
+        """The mean number of frames a second. 0 for a single frame."""
+        last = self.seconds(len(self.ticks) - 1)
+        return (len(self.ticks) - 1) / last if last else 0.0
+
+    @property
+    def duration(self) -> float:
+        """The length in seconds: the last frame is shown as long as the mean one. 0 for a single frame."""
+        return len(self.ticks) / self.fps if self.fps else 0.0
+
     def key_of(self, tick: int) -> int:
         """The key frame from which the frame of a tick is decoded."""
         place = bisect_right(self.keys, tick)

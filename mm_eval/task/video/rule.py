@@ -88,6 +88,17 @@ def read_rule(text: object, where: str = "--video") -> FrameRule:
     return FrameRule(counts.get("frames"), found.get("fps"), least, most, spread or "ends", counts.get("size"))
 
 
+def shown_as(video_input: str, rule: FrameRule) -> str:
+    """How a model gets a video, for the report. video_input: as in `Model.video_input`.
+
+    >>> shown_as("video", DEFAULT)
+    'the frames are shown as a video (frames=8,ends)'
+    """
+    if video_input == "file":
+        return f"the server samples the file ({rule} was asked for)"
+    return f"the frames are shown as {'a video' if video_input == 'video' else video_input} ({rule})"
+
+
 def is_rule(text: object) -> bool:
     """Whether a text is a rule."""
     try:

@@ -42,29 +42,29 @@ def chosen(path: Path | str | Video, rule: str = "frames=12") -> Frames:
 @pytest.mark.parametrize("name", MADE)
 def test_the_frames_that_were_asked_for(name: str, rule: str, tmp_path: Path) -> None:
     frames = chosen(write(tmp_path / name, **MADE[name]), rule)
-    assert [read(picture) for picture in frames.pictures()] == list(frames.numbers)
+    assert [read(picture) for picture in frames.pictures()] == list(frames.whole.numbers)
     ticks = MADE[name].get("ticks")
-    times = [(ticks[n] - ticks[0]) / 1000 if ticks else n / 25 for n in frames.numbers]
-    assert frames.times == pytest.approx(times, abs=0.0015)
+    times = [(ticks[n] - ticks[0]) / 1000 if ticks else n / 25 for n in frames.whole.numbers]
+    assert frames.whole.seconds == pytest.approx(times, abs=0.0015)
 
 
 def test_a_turned_video_is_shown_upright(tmp_path: Path) -> None:
     frames = chosen(turned(write(tmp_path / "a.mp4"), tmp_path / "b.mp4"), "frames=3")
     pictures = frames.pictures()
     assert {picture.size for picture in pictures} == {(HEIGHT, WIDTH)}
-    assert [read(picture.rotate(90, expand=True)) for picture in pictures] == list(frames.numbers)
+    assert [read(picture.rotate(90, expand=True)) for picture in pictures] == list(frames.whole.numbers)
 
 
 def test_an_edit_list_leaves_frames_out(tmp_path: Path) -> None:
     frames = chosen(without_first(write(tmp_path / "a.mp4", options={"bf": "0"}), tmp_path / "b.mp4", 5), "frames=4")
-    assert [read(picture) for picture in frames.pictures()] == [number + 5 for number in frames.numbers]
-    assert frames.numbers == (0, 18, 36, 54) and frames.times[0] == 0
+    assert [read(picture) for picture in frames.pictures()] == [number + 5 for number in frames.whole.numbers]
+    assert frames.whole.numbers == (0, 18, 36, 54) and frames.whole.seconds[0] == 0
 
 
 def test_a_part_of_a_video_has_the_frames_between_its_times(tmp_path: Path) -> None:
     path = write(tmp_path / "a.mp4")
     frames = chosen(Video(path, 0.4, 0.8), "frames=3")
-    assert frames.numbers == (10, 15, 20) and [read(picture) for picture in frames.pictures()] == [10, 15, 20]
+    assert frames.whole.numbers == (10, 15, 20) and [read(picture) for picture in frames.pictures()] == [10, 15, 20]
     with pytest.raises(DataError, match="no frame from 9 to None s; its last one is at 2.360 s"):
         chosen(Video(path, 9))
     with pytest.raises(DataError, match="no number of seconds"):
@@ -131,7 +131,7 @@ def test_a_size_makes_each_frame_smaller(tmp_path: Path) -> None:
     assert (frames.width, frames.height, frames.pixels) == (160, 90, 40 * 160 * 90)
     pictures = frames.pictures()
     assert {picture.size for picture in pictures} == {(160, 90)}
-    assert [read(picture) for picture in pictures] == list(frames.numbers)
+    assert [read(picture) for picture in pictures] == list(frames.whole.numbers)
 
 
 def test_a_file_that_changes_during_the_run_is_an_error(tmp_path: Path) -> None:

@@ -1,0 +1,322 @@
+"""What the families do with videos, as data, and the frames of a video as tensors.
+
+    VideoInput     a family's own video input (families.py)
+    VideoSettings  the numbers of a checkpoint's video processor, from its files
+    Videos         both, for a checkpoint whose videos are shown as such
+    video_tensors  frames -> the tensors that the video processor makes
+    text_after     M-RoPE positions of the text after a video
+
+Without torchvision transformers has no video processor, so the tensors are made here: Pillow resizes the frames, which differs
+from torchvision by one step of 8 bits in places. With torchvision the checkpoint's video processor makes them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from mm_eval.errors import ConfigError, DataError
+
+from .arguments import WHERE, Arguments
+from .checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+CHANGED = 0.1
+"""Mean difference of a token's pixels from the frame before, in steps of 8 bits after normalising, below which video_llama_3
+leaves the token out."""
+LONGEST_SIDE = 4096
+"""Pixels; the largest size that smolvlm resizes to."""
+
+
+@dataclass(frozen=True)
+class VideoInput:
+    """A family's own video input.
+
+    rule: the frames that it takes where nothing else says it (`Model.video_rule`).
+    budget: what limits the pixels: of each "frame"; of the whole "video"; of the whole, with an equal "share" for each frame;
+        "fixed" if every frame has the same size.
+    settings: of its video processor, as far as the image processor has others and the checkpoint does not state them.
+    placeholder: a video in a plain-text prompt; empty: the processor's video token.
+    given: how the model takes the tensors: as "videos", as single "frames" (T, 3, H, W), or as the "pictures" of a prompt.
+    rate: the model takes the seconds of a temporal patch (`second_per_grid_ts`).
+    pair: the template may write a pair of tokens around the video that the training did not see (`Videos`).
+    """
+
+    rule: str
+    budget: Literal["frame", "video", "share", "fixed"] = "fixed"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    placeholder: str = ""
+    given: Literal["videos", "frames", "pictures"] = "videos"
+    rate: bool = False
+    pair: bool = False
+
+
+@dataclass(frozen=True)
+class VideoSettings:
+    """How frames become tensors, resolved for a checkpoint. It is part of the request key of a question with videos.
+
+    size: with a budget the least and the most pixels ("shortest_edge", "longest_edge"); else "height" and "width", or the
+        length of the shortest or of the longest side. crop: (height, width) of the middle that is kept.
+    square: the side of a second resize.
+    patch: its side in pixels. merge: patches on the side of a token. steps: frames of a patch.
+    compress: tokens that hardly differ from the frame before are left out. resample: the number of Pillow's filter.
+    """
+
+    budget: str
+    size: Mapping[str, int]
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    rescale: float = 1 / 255
+    resample: int = 3
+    crop: tuple[int, int] | None = None
+    square: int | None = None
+    patch: int = 14
+    merge: int = 2
+    steps: int = 2
+    compress: bool = False
+
+    @classmethod
+    def of(cls, video: VideoInput, checkpoint: Checkpoint, least: int | None, most: int | None) -> VideoSettings:
+        """The settings of a checkpoint. least, most: the user's limits in pixels. ConfigError if the files lack a number."""
+        stated = {**video.settings, **_stated(checkpoint, video)}
+        size = {name: int(value) for name, value in dict(stated.get("size") or {}).items() if value}
+        for old, name, given in (("min_pixels", "shortest_edge", least), ("max_pixels", "longest_edge", most)):
+            legacy = size.pop(old, None) or (stated.get(old) if video.budget != "fixed" else None)
+            if value := given or legacy:
+                size[name] = int(value)
+        needed = {"size": size, **{name: stated.get(name) for name in ("image_mean", "image_std")}}
+        if missing := [name for name, value in needed.items() if not value]:
+            raise ConfigError(
+                f"no file of {checkpoint.pretrained!r} states the {missing[0]} of its videos.",
+                where=WHERE,
+                hint="Fetch video_preprocessor_config.json.",
+            )
+        crop, square = stated.get("crop_size"), stated.get("max_image_size")
+        return cls(
+            budget=video.budget,
+            size=dict(sorted(size.items())),
+            mean=tuple(map(float, stated["image_mean"])),
+            std=tuple(map(float, stated["image_std"])),
+            rescale=float(stated.get("rescale_factor", 1 / 255)),
+            resample=int(stated.get("resample", 3)),
+            crop=(int(crop["height"]), int(crop["width"])) if crop and stated.get("do_center_crop") else None,
+            square=int(square["longest_edge"]) if square and video.given == "pictures" else None,
+            patch=int(stated.get("patch_size") or 14) if video.budget != "fixed" else 14,
+            merge=int(stated.get("merge_size") or 2),
+            steps=int(stated.get("temporal_patch_size") or 2),
+            compress=bool(stated.get("use_token_compression")),
+        )
+
+    def frame_size(self, frames: int, height: int, width: int) -> tuple[int, int]:
+        """(height, width) of each frame of a video after its first resize."""
+        if self.budget == "fixed":
+            return self._fixed_size(height, width)
+        unit, least, most = self.patch * self.merge, self.size["shortest_edge"], self.size["longest_edge"]
+        count = rounded = 1
+        if self.budget == "video":
+            count, rounded = frames, max(1, round(frames / self.steps)) * self.steps
+            if height < unit or width < unit:
+                larger = max(unit / height, unit / width)
+                height, width = int(height * larger), int(width * larger)
+        elif self.budget == "share":
+            most //= frames
+        else:
+            most = max(min(most, int(MOST_TOKENS * unit * unit * 0.9) * self.steps // frames), int(least * 1.05))
+        if max(height, width) > 200 * min(height, width):
+            raise DataError(
+                f"the frames of a video have {width} x {height} pixels, which is too narrow for this model."
+            )
+        sides = [round(side / unit) * unit for side in (height, width)]
+        if rounded * sides[0] * sides[1] > most:
+            shrink = math.sqrt(count * height * width / most)
+            sides = [max(unit, math.floor(side / shrink / unit) * unit) for side in (height, width)]
+        elif rounded * sides[0] * sides[1] < least:
+            grow = math.sqrt(least / (count * height * width))
+            sides = [math.ceil(side * grow / unit) * unit for side in (height, width)]
+        return sides[0], sides[1]
+
+    def _fixed_size(self, height: int, width: int) -> tuple[int, int]:
+        if "height" in self.size:
+            return self.size["height"], self.size["width"]
+        if "longest_edge" in self.size:  # the other side is even
+            side = min(self.size["longest_edge"], LONGEST_SIDE)
+            other = int(side * min(height, width) / max(height, width)) if height != width else side
+            other = max(1, other + other % 2)
+            return (other, side) if width >= height else (side, other)
+        side = self.size["shortest_edge"]
+        other = int(side * max(height, width) / min(height, width))
+        return (side, other) if width >= height else (other, side)
+
+
+MOST_TOKENS = 128_000
+"""Tokens whose pixels, less a tenth, limit a whole video of Qwen2-VL and Qwen2.5-VL, as in their own preprocessing."""
+
+
+@dataclass(frozen=True)
+class Videos:
+    """How a checkpoint's videos are shown as videos.
+
+    drops_pair: leaves out the pair of vision tokens that the template writes around a video. The processor of Qwen3-VL at its
+        release replaced this pair together with the video token by times and a pair around each two frames, so that its training
+        will have seen no outer pair. The processor of transformers 5 replaces the token alone.
+    """
+
+    kind: VideoInput
+    settings: VideoSettings
+    drops_pair: bool = False
+
+    @classmethod
+    def chosen(
+        cls, kind: VideoInput | None, checkpoint: Checkpoint, arguments: Arguments, template: str | None
+    ) -> Videos | None:
+        """The videos of a checkpoint; None if the frames are shown as pictures. ConfigError if arguments ask for more.
+
+        kind: the family's video input. template: the chat template's source, None where prompts are plain text.
+        """
+        settings, lacks = None, ""
+        if kind is None:
+            lacks = f"there is none here for {checkpoint.model_type}"
+        elif template is not None and "video" not in template:
+            lacks = "its chat template writes no videos"
+        else:
+            try:
+                settings = VideoSettings.of(kind, checkpoint, arguments.video_min_pixels, arguments.video_max_pixels)
+            except ConfigError as error:
+                lacks = error.what.rstrip(".")
+        of_budget = [name for name in ("video_min_pixels", "video_max_pixels") if getattr(arguments, name)]
+        of_pair = ["video_pair"] if arguments.video_pair else []
+        wanted = ["video=video"] if arguments.video == "video" else []
+        hint = "Leave it out: the frames of videos are then shown as pictures."
+        if kind is None or settings is None or arguments.video == "pictures":
+            if in_vain := wanted + of_budget + of_pair:
+                why = lacks or "video=pictures shows the frames as pictures"
+                raise ConfigError(f"{in_vain[0]} needs a video input: {why}.", where=WHERE, hint=hint)
+            return None
+        if in_vain := (of_budget if kind.budget == "fixed" else []) + ([] if kind.pair else of_pair):
+            what = f"{in_vain[0]} has no meaning for {checkpoint.model_type}."
+            raise ConfigError(what, where=WHERE, hint="Leave it out.")
+        return cls(kind, settings, kind.pair and arguments.video_pair != "keep")
+
+
+def _stated(checkpoint: Checkpoint, video: VideoInput) -> dict[str, Any]:
+    """What the files of the video processor state, else those of the image processor, in the order in which transformers looks.
+
+    Pixel limits for pictures are not limits for frames.
+    """
+    nested = checkpoint.read("processor_config.json")
+    of_images = nested.get("image_processor") or checkpoint.read("preprocessor_config.json")
+    of_videos = nested.get("video_processor") or checkpoint.read("video_preprocessor_config.json")
+    left_out = {*video.settings, *(() if video.budget == "fixed" else ("size", "min_pixels", "max_pixels"))}
+    taken = {name: value for name, value in of_images.items() if name not in left_out}
+    return {name: value for name, value in {**taken, **of_videos}.items() if value is not None}
+
+
+def video_tensors(frames: Sequence[Image], settings: VideoSettings, processor: Any = None) -> dict[str, Any]:
+    """The tensors of a video under the names of the video processors.
+
+    processor: the checkpoint's video processor, where torchvision is installed. With a budget: `pixel_values_videos` (patches,
+    values), `video_grid_thw` (1, 3) and, for video_llama_3, `video_merge_sizes` and `video_compression_mask`. Else
+    `pixel_values_videos` (1, frames, 3, height, width).
+    """
+    if processor is not None and len({frame.size for frame in frames}) == 1:
+        return _by_processor(frames, settings, processor)
+    import torch
+
+    size = settings.frame_size(len(frames), frames[0].height, frames[0].width)
+    video = torch.stack([_pixels(frame, size, settings) for frame in frames])
+    if settings.budget == "fixed":
+        return {"pixel_values_videos": video[None]}
+    patches, grid = _patches(video, settings)
+    tensors = {"pixel_values_videos": patches, "video_grid_thw": torch.tensor([grid])}
+    if settings.budget == "share":
+        tensors["video_merge_sizes"] = torch.tensor([settings.merge])
+        tensors["video_compression_mask"] = _changed(patches, grid, settings)
+    return tensors
+
+
+def _by_processor(frames: Sequence[Image], settings: VideoSettings, processor: Any) -> dict[str, Any]:
+    import numpy
+
+    budget = {"cap_pixels_per_frame": settings.budget == "frame"} if settings.budget in ("frame", "video") else {}
+    limits = {} if settings.budget == "fixed" else {"size": dict(settings.size)}
+    pixels = numpy.stack([numpy.asarray(frame.convert("RGB")) for frame in frames])
+    made = dict(processor([pixels], do_sample_frames=False, return_tensors="pt", **budget, **limits))
+    if "pixel_values" in made:
+        made["pixel_values_videos"] = made.pop("pixel_values")
+    kept = ("pixel_values_videos", "video_grid_thw", "video_merge_sizes", "video_compression_mask")
+    return {name: made[name] for name in kept if name in made}
+
+
+def _pixels(frame: Image, size: tuple[int, int], settings: VideoSettings) -> Any:
+    """A frame as (3, height, width), resized and normalised."""
+    import numpy
+    import torch
+
+    frame = frame.convert("RGB").resize(size[::-1], settings.resample)
+    if settings.square:
+        frame = frame.resize((settings.square, settings.square), settings.resample)
+    if settings.crop:
+        top, left = (round((have - want) / 2) for have, want in zip(size, settings.crop, strict=True))
+        frame = frame.crop((left, top, left + settings.crop[1], top + settings.crop[0]))
+    values = torch.from_numpy(numpy.array(frame)).permute(2, 0, 1).float() * settings.rescale
+    mean, std = (torch.tensor(each)[:, None, None] for each in (settings.mean, settings.std))
+    return (values - mean) / std
+
+
+def _patches(video: Any, settings: VideoSettings) -> tuple[Any, list[int]]:
+    """(patches of `steps` frames, those of a token one after another; their grid in time, height and width)."""
+    import torch
+
+    steps, merge, patch = settings.steps, settings.merge, settings.patch
+    if missing := -len(video) % steps:
+        video = torch.cat([video, video[-1:].expand(missing, -1, -1, -1)])
+    frames, channels, height, width = video.shape
+    grid = [frames // steps, height // patch, width // patch]
+    divided = video.reshape(
+        grid[0], steps, channels, grid[1] // merge, merge, patch, grid[2] // merge, merge, patch
+    ).permute(0, 3, 6, 4, 7, 2, 1, 5, 8)
+    return divided.reshape(math.prod(grid), channels * steps * patch * patch), grid
+
+
+def _changed(patches: Any, grid: Sequence[int], settings: VideoSettings) -> Any:
+    """Which tokens are kept: of the first frame all, of the others those that have changed, and at least one of each frame."""
+    import torch
+
+    tokens = patches.view(grid[0], grid[1] * grid[2] // settings.merge**2, -1)
+    kept = torch.ones(tokens.shape[:2], dtype=torch.bool)
+    if settings.compress and grid[0] > 1:
+        kept[1:] = (tokens[1:] - tokens[:-1]).abs().mean(-1) * 255 > CHANGED
+        kept[:, 0] |= ~kept.any(1)
+    return kept.flatten()
+
+
+def text_after(get_rope_index: Callable[..., Any]) -> Callable[..., Any]:
+    """A model's `get_rope_index` with the text after a video behind all of its positions, as in training.
+
+    transformers 5.23 begins that text after the video's height and width. It then stands at positions of later frames, and
+    generated text stands elsewhere than the same text in a prompt. Qwen2-VL and Qwen2.5-VL are affected, where a video has more
+    temporal positions than rows and columns; pictures are not, nor is Qwen3-VL, which numbers each two frames on their own.
+    """
+    import torch
+
+    def positions_of(input_ids: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
+        positions, shifts = get_rope_index(input_ids, *args, **options)
+        kinds, mask = options.get("mm_token_type_ids", *args[:1]), options.get("attention_mask")
+        for row in range(len(input_ids)):
+            real = torch.ones_like(input_ids[row]).bool() if mask is None else mask[row].bool()
+            own, kind = positions[:, row, real], kinds[row][real]
+            ends = ((kind[:-1] == 2) & (kind[1:] != 2)).nonzero()[:, 0].tolist()
+            for end in ends:
+                behind = own[:, : end + 1].max() + 1 - own[0, end + 1]
+                own[:, end + 1 :] += behind.clamp(min=0)
+            if ends:
+                positions[:, row, real] = own
+                shifts[row] = own.max() + 1 - own.shape[1]
+        return positions, shifts
+
+    positions_of.text_after = True  # type: ignore[attr-defined]
+    return positions_of
