@@ -4,8 +4,8 @@
 
 text: CPU time of the asking process over one process without workers, a request of text. Both are measured at two sizes, so that
     starting Ray is not in it.
-sharing: workers whose model sleeps: what they could have answered between the first and the last answer, each from its own start, over what was
-    answered. slow: the same with one of two workers three times as slow.
+sharing: workers whose model sleeps: what they could have answered between the first and the last answer, each from its own
+    start, over what was answered. slow: the same with one of two workers three times as slow.
 kills: twenty kill -9 at random moments. many: 100,000 docs of text (400,000 requests).
 Needs Ray (`pip install 'mm-eval[ray]'`).
 """
