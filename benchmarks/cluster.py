@@ -29,7 +29,7 @@ from data import four_choices
 from measure import ONE_THREAD, SCRATCH, fresh, shown
 
 ROOT = Path(__file__).parent.parent
-SECONDS = 0.02
+SECONDS = 0.05
 SLEEPING = ("--tasks", "mme,seedbench", "--sample", "--model", "scripted")
 Line = tuple[str, str, str]
 
