@@ -36,7 +36,8 @@ def test_kill_9_of_workers_loses_nothing_and_asks_only_what_was_in_flight_again(
     said = run.end()
     whole(run)
     assert said.count("A worker is gone") == kills
-    assert DOCS <= len(run.noted("ask")) <= DOCS + kills, "this model takes one request at a time"
+    again = len(run.noted("ask")) - DOCS
+    assert 0 <= again <= 4 * kills, "the one under way, and those whose answers were on their way"
 
 
 @pytest.mark.slow
@@ -48,7 +49,7 @@ def test_twenty_random_kills(start: Callable[..., Any]) -> None:
     run.end(seconds=400)
     assert set(counted(run).values()) == {1}
     assert all(row["failed"] == 0 for row in run.results["results"].values())
-    assert len(run.noted("ask")) <= len(counted(run)) + 20
+    assert len(run.noted("ask")) <= len(counted(run)) + 4 * 20, "one under way, and answers on their way"
 
 
 def test_a_killed_node_and_a_late_one(start: Callable[..., Any], nodes: Any) -> None:
