@@ -18,6 +18,7 @@ from mm_eval.catalog.manager import Loaded, TaskManager
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, NotHereError, did_you_mean, raise_all
+from mm_eval.executor import on_executor
 from mm_eval.judging.judges import Judge, check_stated, judged_configs, make_judges
 from mm_eval.preflight import check_first_doc, check_scoring, group_faults, requests_digest
 from mm_eval.prompt_styles import choose_styles, missing_key_notes
@@ -177,6 +178,7 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> OpenedTas
 
     Errors: ConfigError if data or prompts are not those of the run. A changed metric is allowed: scoring again is for that.
     """
+    request = request.without_workers()
 
     def recorded(configs: Mapping[str, TaskConfig]) -> dict[str, PromptStyle]:
         return {
@@ -244,7 +246,7 @@ def make_model(request: RunRequest) -> Model:
         offline=request.offline,
         on_long_prompt=request.on_long_prompt,
     )
-    return model_class_of(request).create(request.model_args, settings)
+    return on_executor(model_class_of(request).create(request.model_args, settings), request)
 
 
 def _uses_sample(request: RunRequest) -> bool:

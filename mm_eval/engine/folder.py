@@ -111,9 +111,7 @@ class RunFolder:
     def _remove_leftovers(self) -> None:
         """Removes the temporary files of killed processes (`write_atomic`)."""
         for path in (
-            path
-            for part in (".", "samples", "submissions", "media", "ranks")
-            for path in (self.path / part).glob(".*.tmp")
+            path for part in (".", "samples", "submissions", "media") for path in (self.path / part).glob(".*.tmp")
         ):
             pid = path.name.split(".")[-2]
             with suppress(OSError):

@@ -134,8 +134,7 @@ def _try_all(opened: OpenedTasks, state: JournalState, progress: Callable[[str],
         return
     for judge in asked:
         if judge.model is not None and judge.adapter not in EXEMPT:  # with another model than the run's, to be closed
-            own = type(judge.model).create(judge.args, judge.model.settings)
-            _try(opened, replace(judge, model=own), judged, state, kept, progress, tried)
+            _try(opened, replace(judge, model=judge.model.another()), judged, state, kept, progress, tried)
     for judge in asked:
         judge.preflight = "exempt" if judge.adapter in EXEMPT else "passed"
     tried.records = kept.records

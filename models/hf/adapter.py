@@ -272,6 +272,12 @@ class HuggingFace(Model):
         """sha256 of everything that decides this model's answers apart from the question."""
         return hashlib.sha256(json.dumps(self._constants, sort_keys=True).encode()).hexdigest()
 
+    def constants(self) -> Mapping[str, Any]:
+        return self._constants
+
+    def adopt(self, constants: Mapping[str, Any]) -> None:
+        self.__dict__["_constants"] = dict(constants)
+
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         shown = video_identity(instance, self._videos) if self._videos is not None else {}
         return {"adapter": self.engine, "model": self.fingerprint, **question(instance, self.settings.seed), **shown}

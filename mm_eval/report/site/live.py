@@ -137,7 +137,7 @@ class LiveRun:
             self._times.append(float(record["t"]))
 
     def rows(self, since: int) -> tuple[list[dict[str, Any]], int, bool]:
-        """The docs whose answers came after the first `since`, as the page's rows; where the next call goes on, and whether at once."""
+        """The docs answered after the first `since`, as rows of the page; where the next call goes on, and whether at once."""
         with self._lock:
             until = min(len(self._events), since + MOST)
             changed = list(dict.fromkeys(islice(self._events, since, until)))
