@@ -254,7 +254,7 @@ def _judged(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str,
 
 
 def prompt_text(prompt: Any) -> str:
-    """A prompt as a page shows it: text, or the messages of a chat with their roles; five or more pictures in a row as one line."""
+    """A prompt as a page shows it: text, or the messages of a chat with their roles. Many pictures in a row are one line."""
     if isinstance(prompt, str):
         return str(_short(_collapsed(prompt)))
     lines = []
