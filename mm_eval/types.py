@@ -59,11 +59,21 @@ class Video:
 
     path: of the file, absolute or relative to the data's folder. start, end: seconds after the first frame; None for the
     file's own ends. Which frames are shown is the rule of the run (`--video`), not the task's matter.
+    subtitles: the name of a file with its subtitles below the data's folder, for a `doc_to_text` that takes `clips`.
     """
 
     path: str | os.PathLike[str]
     start: float | None = None
     end: float | None = None
+    subtitles: str | None = None
+
+
+class Subtitle(NamedTuple):
+    """A text that is shown with a video from `start` to `end`, in seconds. end: None if the file does not state it."""
+
+    start: float
+    end: float | None
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,7 @@ class Clip:
     total, duration, fps: of the whole file: its frames, its length in seconds, and its mean rate (0 for a single frame).
     path: of the file; never part of a request key. start, end: in seconds, where a part of the file was asked for.
     rule: which frames were chosen ("frames=32,ends").
+    subtitles: those of the whole file, where the task named them. None if the video has no file of them.
     """
 
     first: int
@@ -87,6 +98,7 @@ class Clip:
     start: float | None = None
     end: float | None = None
     rule: str = ""
+    subtitles: tuple[Subtitle, ...] | None = None
 
     @property
     def last(self) -> int:
@@ -185,6 +197,7 @@ class Answer:
     cut: tokens at the beginning of the prompt were dropped, because prompt and answer did not fit into the model's length.
         None if an older journal lacks the field.
     key: the request key. images: digests of the prompt's pictures. turn_pictures: the number of pictures of each turn.
+    videos: which of the pictures are frames of a video. Read from a journal, a path is the file's name alone.
     error: why the last attempt failed. None for an answer.
     model: the model's name as the server returned it, with its fingerprint if there is one. Empty if unknown.
     """
@@ -199,6 +212,7 @@ class Answer:
     turn_pictures: tuple[int, ...] = ()
     error: MMEvalError | None = None
     model: str = ""
+    videos: tuple[Clip, ...] = ()
 
 
 Response = Answer

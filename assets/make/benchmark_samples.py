@@ -1,6 +1,6 @@
 """Writes the samples of the release benchmarks: python assets/make/benchmark_samples.py [--folder DIR] [NAME ...]
 
-NAME is a module of samples/; without one all are written. The same versions of Pillow and datasets write the same bytes.
+NAME is a module of samples/; without one all are written. The same versions of Pillow, PyAV and datasets write the same bytes.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def modules() -> list[str]:
 
 
 def write(module: str, folder: Path) -> list[Path]:
-    """Writes the samples of a module below the folder as the hub lays them out; the paths of the parquet files."""
+    """Writes the samples of a module below the folder as the hub lays them out; the paths of their files."""
     from datasets import Dataset, Features
 
     found: list[Sample] = importlib.import_module(f"samples.{module}").samples()
@@ -51,6 +51,11 @@ def write(module: str, folder: Path) -> list[Path]:
         else:
             made.to_parquet(target)
         written.append(target)
+        for name, content in sample.files.items():
+            beside = folder / sample.hub_id / name
+            beside.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_bytes(content)
+            written.append(beside)
     for hub_id in dict.fromkeys(sample.hub_id for sample in found):
         own = [sample for sample in found if sample.hub_id == hub_id]
         (folder / hub_id / "README.md").write_text(_card(hub_id, module, own), encoding="utf-8")

@@ -9,6 +9,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,15 +21,19 @@ from mm_eval.engine.journal import mend_torn_tails
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.files import read_regular, write_all, write_atomic
 from mm_eval.task.docs import FileState
+from mm_eval.types import FRAME_MARK
 
 RUN_VERSION = 1
 UNSTATED = {"on_long_prompt": "cut"}
 """The values of options that an older spec does not state."""
+FRAME = re.compile(rf'"{FRAME_MARK}[0-9a-f]+"'.encode())
+"""The digest of a video's frame in a record."""
 RESTORE = "Restore it, or choose another --output_path."
 
 Files: TypeAlias = Mapping[str, Mapping[str, FileState]]
 """{task: {name of a picture file in the task's rows: its state}}"""
 
+NOTHING: Mapping[str, Any] = {}
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.ESTALE})
 """The disk is full or fails. Any other error means that the folder is the wrong one."""
 
@@ -106,9 +111,7 @@ class RunFolder:
     def _remove_leftovers(self) -> None:
         """Removes the temporary files of killed processes (`write_atomic`)."""
         for path in (
-            path
-            for part in (".", "samples", "submissions", "media", "ranks")
-            for path in (self.path / part).glob(".*.tmp")
+            path for part in (".", "samples", "submissions", "media") for path in (self.path / part).glob(".*.tmp")
         ):
             pid = path.name.split(".")[-2]
             with suppress(OSError):
@@ -123,10 +126,11 @@ class RunFolder:
             hint = "Wait for it to end, or choose another --output_path."
             raise ConfigError(f"the run folder is in use by {holder}.", where=str(self.path), hint=hint) from error
 
-    def claim(self, spec: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
+    def claim(self, spec: Mapping[str, Any], request: Mapping[str, Any], machine: Mapping[str, Any] = NOTHING) -> bool:
         """Writes run.json, or checks that the folder has the same spec. Returns whether this continues an earlier run.
 
-        request: the command's settings, from which `mm-eval score` builds the tasks again.
+        request: the command's settings, from which `mm-eval score` builds the tasks again. machine: `Model.machine`, which may
+        differ when the run goes on.
         Raises ConfigError with the first differences.
         """
         known = self.read("run.json")
@@ -138,7 +142,8 @@ class RunFolder:
         if any((self.path / "journal").glob("*.jsonl")):
             what, hint = "the folder has answers, but no run.json with their spec.", "Choose another --output_path."
             raise ConfigError(what, where=str(self.path), hint=hint)
-        run = {"v": RUN_VERSION, "spec": spec, "request": request, "created": round(time.time(), 3)}
+        created = round(time.time(), 3)
+        run = {"v": RUN_VERSION, "spec": spec, "request": request, "machine": machine, "created": created}
         self.write("run.json", json.dumps(run, indent=2, ensure_ascii=False))
         return False
 
@@ -152,10 +157,23 @@ class RunFolder:
         if known.get("v", 0) > RUN_VERSION:
             raise ConfigError("it was written by a newer mm-eval.", where=str(self.path / "run.json"))
         spec = json.loads(json.dumps(spec))  # as run.json gives it back
-        if different := list(differences({**UNSTATED, **known["spec"]}, {**UNSTATED, **spec})):
+        if different := list(differences({**UNSTATED, **self._as_now(known["spec"], spec)}, {**UNSTATED, **spec})):
             hint = "Choose another --output_path, or repeat the first command of this run; `mm-eval score` scores it again."
             shown = "; ".join(different[:4])
             raise ConfigError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)
+
+    def _as_now(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An old spec with the video input of a family, unknown to earlier versions, if none of its answers is about a video."""
+        tasks = {name: dict(task) for name, task in old.get("tasks", {}).items()}
+        for name, task in tasks.items():
+            prompt, now = task.get("prompt", {}), new.get("tasks", {}).get(name, {}).get("prompt", {})
+            if "video_input" in now and "video_input" not in prompt:
+                task["prompt"] = {**prompt, **{key: now[key] for key in ("video", "video_input") if key in now}}
+        if tasks == old.get("tasks", {}) or any(
+            FRAME.search(file.read_bytes()) for file in self.path.glob("journal/*.jsonl")
+        ):
+            return old
+        return {**old, "tasks": tasks}
 
     def hold_files(self, find: Callable[[Files], Files]) -> None:
         """Records the state of the picture files that rows name. A run can't continue with changed files.

@@ -123,3 +123,46 @@ class LmmsEvalLetterFilter(LetterRule):
                 found += [(7, place, letter) for place, letter in places if place >= 0]
         found = found or [(0, text.rfind(letter), letter) for letter in options if letter in text]
         return max(found, key=lambda each: each[:2])[2] if found else None
+
+
+@register_filter("first_capital_letter")
+class FirstCapitalLetterFilter(LetterRule):
+    """The rule of Video-MME and LongVideoBench: the first capital letter of an option, after some beginnings are taken out.
+
+    So "Both are fine" is B, and "Because C" is B. Sources: BradyFU/Video-MME, evaluation/eval_your_results.py, and lmms-eval's
+    longvideobench/utils.py by that benchmark's authors, which draws a letter where this finds none.
+    removed: texts that are taken out of the answer first, such as "The answer is".
+    """
+
+    name = "first_capital_letter"
+
+    def __init__(
+        self, choices: str | Sequence[str] | None = None, letters: str = "ABCD", removed: Sequence[str] = ()
+    ) -> None:
+        super().__init__(choices, letters)
+        self.removed = tuple(removed)
+
+    def read(self, answer: str, options: Mapping[str, str]) -> str | None:
+        """The letter that an answer means; None if the rule finds none."""
+        for text in self.removed:
+            answer = answer.replace(text, "")
+        return next((character for character in answer if character in options), None)
+
+
+@register_filter("first_word_letter")
+class FirstWordLetterFilter(LetterRule):
+    """The rule of MVBench and MLVU: the first word is the letter, in any case, with or without brackets and full stops.
+
+    A word with one letter in brackets counts, too. Source: OpenGVLab/Ask-Anything, video_chat2/mvbench.ipynb, and
+    JUNJIE99/MLVU, videochat2/choice_bench.py (`check_ans`), which take an empty answer and a lone bracket for right.
+    """
+
+    name = "first_word_letter"
+
+    def read(self, answer: str, options: Mapping[str, str]) -> str | None:
+        """The letter that an answer means; None if the rule finds none."""
+        word = answer.strip().split(" ")[0].replace(".", "").upper()
+        if match := re.fullmatch(r"\(?([A-Z])\)?", word):
+            return match[1] if match[1] in options else None
+        held = {letter for letter in re.findall(r"\(([A-Z])\)", word) if letter in options}
+        return held.pop() if len(held) == 1 else None

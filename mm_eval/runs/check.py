@@ -9,7 +9,7 @@ GPU hour is spent.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -26,7 +26,7 @@ from mm_eval.runs.gold import FULL, Trial, Tried
 from mm_eval.runs.submission import record_of
 from mm_eval.scorers.base import Scorer
 from mm_eval.task.blocks import check_prompt_keys, choose_block
-from mm_eval.task.task import Task
+from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import Instance, Slot
 
 TOLERANCE = 1e-4
@@ -96,7 +96,8 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> Finding:
     """Builds every doc's prompt, and scores its gold answer, a wrong answer and an empty one."""
     style, doc_ids, blocks = plan.styles[name], plan.doc_ids[name], task.config.prompt_kwargs
     trial = Trial(task, style, plan.scorers[name])
-    for instance in task.instances(doc_ids, style, lambda doc_id: None):
+    unseen = None if shows_videos(task, doc_ids, style) else lambda doc_id: None
+    for instance in task.instances(doc_ids, style, unseen):
         if instance.error is not None:
             return Finding(name, False, f"{instance.error.owner} error: {instance.error}")
         try:
@@ -145,6 +146,13 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> Finding:
             if kind == "wrong" and "metric" in task.config.metadata and not _better(right, number):
                 return Finding(name, False, f"{said}, no worse than the gold answers")
     return Finding(name, True, said)
+
+
+def shows_videos(task: Task, doc_ids: Sequence[int], style: PromptStyle) -> bool:
+    """Whether the index of each doc's videos is to be read: the data set has video files, or the first doc shows one."""
+    if task.config.dataset_kwargs.get("video"):
+        return True
+    return task.has_pictures and any(instance.videos for instance in task.instances(list(doc_ids[:1]), style))
 
 
 def _below_full(trial: Trial, gold: Tried) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.task.video.rule import DEFAULT, FrameRule, read_rule
-from mm_eval.types import Doc
+from mm_eval.types import Clip, Doc
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +26,9 @@ PROMPT_KEYWORDS = ("model_specific_prompt_kwargs", "lmms_eval_specific_kwargs")
 
 TARGET_KEYWORD = "model_specific_target_kwargs"
 """A function that declares this parameter gets the entry of the block's key there (ai2d: answer with a letter or the option)."""
+
+CLIPS_KEYWORD = "clips"
+"""A function that declares this parameter gets the `Clip` of each video of its question: the shown frames and the subtitles."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class PromptBlock:
     read: if given, each key that a function looks up is added to it.
     video: which frames of a video are shown: `--video`, else the block's key `video`, which no function gets, else the model's
         own rule. video_input: how the model gets them (`Model.video_input`).
+    clips: the videos of one question; none while it is not known which frames are shown.
     """
 
     key: str = "default"
@@ -48,6 +52,7 @@ class PromptBlock:
     read: set[str] | None = field(default=None, compare=False)
     video: FrameRule = DEFAULT
     video_input: str = "pictures"
+    clips: tuple[Clip, ...] = field(default=(), compare=False)
 
     @classmethod
     def of_task(
@@ -129,6 +134,8 @@ def call(function: Callable[..., Any], doc: Doc, block: PromptBlock, *, second: 
         if keyword == TARGET_KEYWORD:
             if block.targets:
                 arguments[keyword] = block.targets.get(block.key, block.targets.get("default"))
+        elif keyword == CLIPS_KEYWORD:
+            arguments[keyword] = block.clips
         elif block.stated or not has_default:
             arguments[keyword] = block.for_function()
     return function(doc, **arguments)
@@ -138,7 +145,7 @@ def call(function: Callable[..., Any], doc: Doc, block: PromptBlock, *, second: 
 class _Parameters:
     """The parameters of a task's function beside the doc.
 
-    known: those of PROMPT_KEYWORDS and TARGET_KEYWORD that it declares, and whether each has a default.
+    known: those of PROMPT_KEYWORDS, TARGET_KEYWORD and CLIPS_KEYWORD that it declares, and whether each has a default.
     other: it declares none of these, but has a second parameter.
     """
 
@@ -152,7 +159,7 @@ def _parameters(function: Callable[..., Any]) -> _Parameters:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # a builtin without a signature
         return _Parameters()
-    names = (*PROMPT_KEYWORDS, TARGET_KEYWORD)
+    names = (*PROMPT_KEYWORDS, TARGET_KEYWORD, CLIPS_KEYWORD)
     known = {each.name: each.default is not each.empty for each in parameters if each.name in names}
     positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     return _Parameters(known, not known and len(positional) > 1)
@@ -249,6 +256,11 @@ def _unread(task: _Task, doc_ids: Sequence[int], block: PromptBlock) -> tuple[li
         except Exception:  # the task's own code; the error is reported when the doc's request is made
             return [], read
     return [key for key in filled if key not in read], read
+
+
+def takes_clips(entry: object) -> bool:
+    """Whether a config entry is a function whose result depends on the shown frames of the videos."""
+    return callable(entry) and CLIPS_KEYWORD in _parameters(entry).known
 
 
 def _takes_block(entry: object, second: bool) -> bool:

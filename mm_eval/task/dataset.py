@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog.draws import Draws
 from mm_eval.errors import ConfigError, DataError, NotHereError
 from mm_eval.task.arrow_files import read_rows
-from mm_eval.task.data_files import content_cache, datasets_cache
+from mm_eval.task.data_files import content_cache
 from mm_eval.task.decode import reset_pillow
 from mm_eval.task.docs import Docs, fingerprint_of
-from mm_eval.task.hub import hub_answers, hub_cache_only, hub_ids, sample_root, token_of
-from mm_eval.task.media import Places
+from mm_eval.task.hub import hub_answers, hub_cache_only, hub_ids, repository, sample_root, token_of
+from mm_eval.task.places import places_of
 from mm_eval.task.splits import configurations
 from mm_eval.task.undeclared import with_pictures_declared
 
@@ -23,7 +24,16 @@ LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder
 """Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
 
 IGNORED_KWARGS = frozenset(
-    {"token", "trust_remote_code", "video", "force_download", "force_unzip", "local_files_only", "create_link"}
+    {
+        "token",
+        "trust_remote_code",
+        "video",
+        "force_download",
+        "force_unzip",
+        "local_files_only",
+        "create_link",
+        "From_YouTube",
+    }
 )
 """Keys of `dataset_kwargs` that change no row: how the hub is accessed, and how lmms-eval downloads and unpacks.
 
@@ -114,6 +124,10 @@ def load_docs(
     only_reads = process is None or getattr(process, "reads_columns", False)
     rows, folder = _load(ids, split, source, kwargs, where, needs_datasets=not only_reads)
     fingerprint = fingerprint_of(rows)
+    repository_of = None
+    if folder is None and ids[0].path not in LOCAL_FILES:
+        tried = [(hub_id, one.revision) for one in ids for hub_id in hub_ids(one.path)]
+        repository_of = partial(repository, tried, source.offline, where)
     if process is not None:
         try:
             with (draws or Draws()).used(), nullcontext() if only_reads else _changing_rows(source):
@@ -126,7 +140,7 @@ def load_docs(
         rows,
         where=task or where,
         fingerprint=fingerprint,
-        places=_places(folder, kwargs, source.url_media),
+        places=places_of(folder, kwargs, source.url_media, repository_of),
         bundled=folder is not None and folder.is_relative_to(sample_root()),
     )
 
@@ -138,19 +152,6 @@ def _changing_rows(source: DataSource) -> Iterator[None]:
 
     with _no_progress_bar(), load_dataset_from(source):
         yield
-
-
-def _places(folder: Path | None, kwargs: Mapping[str, Any], url_media: bool) -> Places:
-    """Where rows may name files: the dataset's folder, the folders of its data files, and the caches of the hub."""
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    own = [folder] if folder is not None else []
-    named = kwargs.get("data_files") or ()
-    files = named.values() if isinstance(named, Mapping) else [named]
-    flat = [name for item in files for name in ([item] if isinstance(item, str) else item)]
-    own += [Path(name).parent for name in flat if "://" not in name and "*" not in name]
-    own += [Path(str(kwargs["data_dir"]))] if kwargs.get("data_dir") else []
-    return Places((*own, Path(HF_HUB_CACHE), datasets_cache()), url_media)
 
 
 def beside(files: Any, folder: Path) -> Any:
@@ -226,10 +227,10 @@ def _load(
         rows = None if needs_datasets else read_rows(str(place), one.names, split, options)
         return _read_all(one, place, split, options, where) if rows is None or not len(rows) else rows
 
-    options = {key: value for key, value in kwargs.items() if key not in (*IGNORED_KWARGS, "revision")}
-    if kwargs.get("video"):
-        hint = "Unpack them yourself, and let doc_to_visual return the paths of the files (docs/guides/video.md)."
-        raise ConfigError("dataset_kwargs requests videos, which are not unpacked.", where=where, hint=hint)
+    unread = (
+        {"revision", "cache_dir"} if kwargs.get("video") else {"revision"}
+    )  # with videos it is lmms-eval's own folder
+    options = {key: value for key, value in kwargs.items() if key not in IGNORED_KWARGS | unread}
     path = ids[0].path
     if found := source.found(*ids):
         return read(*found), found[1]

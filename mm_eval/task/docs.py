@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mm_eval.errors import DataError
+from mm_eval.task.data_files import file_digest
 from mm_eval.task.decode import PixelCount, decoding, reset_pillow
 from mm_eval.task.media import Places, decoded, inner_feature, media_of, without_media
 from mm_eval.types import Doc
@@ -23,8 +24,8 @@ from mm_eval.types import Doc
 LONGEST_NAME = 4096
 """The longest path in characters; longer texts are not tried as names."""
 
-IN_MEMORY = 64 * 2**20
-"""Larger files are read in blocks."""
+SMALL = 2**21
+"""Larger files are not read again for each new run."""
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Docs:
     )  # columns of records with pictures among texts
     _texts: Any = field(init=False, default=None, repr=False)
     _stored: Any = field(init=False, default=None, repr=False)
-    decodes: bool = field(init=False, default=False, repr=False)  # the rows have pictures, and no other media
+    decodes: bool = field(init=False, default=False, repr=False)  # the rows have pictures or videos, and no other media
     _features: Any = field(init=False, default=None, repr=False)  # `datasets` copies them at each access
 
     def __post_init__(self) -> None:
@@ -52,7 +53,7 @@ class Docs:
         self.media_columns = tuple(name for name in media if name not in self._records)
         self._texts = self.rows.remove_columns(list(media)) if media else self.rows
         self._stored = self.rows.with_format("arrow") if media else None
-        self.decodes = bool(media) and all(names == {"Image"} for names in media.values())
+        self.decodes = bool(media) and all(names <= {"Image", "Video"} for names in media.values())
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -96,16 +97,23 @@ class Docs:
         return keys
 
     def full(self, doc_id: int, most: int | None = None) -> Doc:
-        """The whole doc with its pictures decoded. DataError if one can't be, or if they have more than `most` pixels."""
+        """The whole doc with its pictures decoded. DataError if one can't be, or if they have more than `most` pixels.
+
+        With `most`, the doc is loaded ahead in a thread, which computes the digests of its pictures too.
+        """
         where = f"{self.where} doc {doc_id}"
         with decoding(where):
             if not self.decodes:
-                reset_pillow()  # `datasets` decodes: there may be video or audio
+                reset_pillow()  # `datasets` decodes: there may be audio
                 return dict(self.rows[doc_id])
             [row] = self._stored[doc_id].to_pylist()
-            count = PixelCount(most)
+            count, places, digests = PixelCount(most), self.places, most is not None
+
+            def again() -> Any:
+                return self._stored[doc_id].to_pylist()
+
             try:
-                return {name: decoded(self._features[name], value, self.places, count) for name, value in row.items()}
+                return {n: decoded(self._features[n], v, places, count, again, digests) for n, v in row.items()}
             except DataError as error:
                 raise error.located(where) from error
 
@@ -219,10 +227,9 @@ def _state(path: Path, known: FileState | None) -> FileState:
     stamp = f"{about.st_ino} {about.st_size} {about.st_ctime_ns}"
     if known is not None and known.stamp == stamp:
         return known
-    if about.st_size <= IN_MEMORY:
+    if about.st_size <= SMALL:
         return FileState(hashlib.sha256(path.read_bytes()).hexdigest()[:32], stamp)
-    with path.open("rb") as file:  # a video
-        return FileState(hashlib.file_digest(file, "sha256").hexdigest()[:32], stamp)
+    return FileState(file_digest(path)[:32], stamp)  # a video; its digest is kept between runs
 
 
 def _names(values: Any) -> Iterator[str]:

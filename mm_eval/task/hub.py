@@ -55,6 +55,31 @@ def fetch_repository(ids: Sequence[tuple[str, str | None]], folder: Path, offlin
     raise NotHereError(f"dataset {path!r} can't be downloaded: {'; '.join(failures)}")
 
 
+def repository(ids: Sequence[tuple[str, str | None]], offline: bool, where: str = "") -> list[Path]:
+    """The folder in the hub's cache with all files of a dataset, which are downloaded if they are not there, in a list.
+
+    ids: as in `fetch_repository`. Errors: NotHereError, located at `where`, if it is neither there nor on the hub.
+    """
+    import huggingface_hub
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    reachable = not offline and hub_answers()
+    failures = []
+    for hub_id, revision in ids:
+        try:
+            got = huggingface_hub.snapshot_download(
+                hub_id, repo_type="dataset", revision=revision, local_files_only=not reachable
+            )
+            return [Path(got)]
+        except (LocalEntryNotFoundError, HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
+            failures.append(f"{hub_id}: {str(error).strip().splitlines()[0]}")
+    raise NotHereError(
+        f"the videos of the dataset {ids[0][0]!r} are not on this machine: {'; '.join(failures)}",
+        where=where,
+        hint="mm-eval bundle copies data sets with their videos, on a machine with network.",
+    )
+
+
 def repository_size(ids: Sequence[tuple[str, str | None]], offline: bool) -> int | None:
     """The bytes of all files of that repository; None if the hub doesn't say."""
     import huggingface_hub

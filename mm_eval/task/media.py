@@ -10,6 +10,7 @@ import hashlib
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +27,12 @@ from mm_eval.task.decode import (
     open_picture,
     reset_pillow,
 )
+from mm_eval.types import Video
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+    from mm_eval.task.video.files import DataFiles
 
 MEDIA = frozenset({"Image", "Video", "Audio", "Pdf"})
 """Names of the features of `datasets` whose values are files."""
@@ -39,10 +43,14 @@ MOST_BYTES = 2**31
 
 @dataclass(frozen=True)
 class Places:
-    """Where a row's picture files may be. roots: folders, the dataset's own first. urls: `--allow_url_media`."""
+    """Where a row's picture files may be. roots: folders, the dataset's own first. urls: `--allow_url_media`.
+
+    files: the videos and subtitles in the data's folders and their archives.
+    """
 
     roots: tuple[Path, ...] = ()
     urls: bool = False
+    files: DataFiles | None = None
 
     def read(self, name: str) -> bytes:
         """The content of a file or URL that a row names. DataError if it is not allowed or can't be read."""
@@ -56,6 +64,20 @@ class Places:
         if (size := path.stat().st_size) > MOST_BYTES:
             raise DataError(f"the picture {name[:200]!r} has {size:,} bytes; the limit is {MOST_BYTES:,}.")
         return path.read_bytes()
+
+    def locate(self, name: str) -> str:
+        """The path of a video or of its subtitles, `ARCHIVE::MEMBER` for one in an archive. DataError if there is none."""
+        with suppress(DataError):
+            return str(self.find(name))
+        if self.files is None or "\0" in name:
+            raise DataError(f"there is no video file {name[-200:]!r} below the data's folder.")
+        return self.files.find(name)
+
+    def subtitles(self, name: str) -> str | None:
+        """As `locate`, for a file with subtitles. None if this video has none, while other videos of the data have some."""
+        with suppress(DataError):
+            return str(self.find(name))
+        return self.files.find_subtitles(name) if self.files else self.locate(name)
 
     def find(self, name: str) -> Path:
         """The path of a file that a row names. DataError if it is not below one of the folders, symlinks followed."""
@@ -71,12 +93,23 @@ class Places:
         raise DataError(f"the picture {name[:200]!r} is not a file below the data's folder.", hint=hint)
 
 
-def decoded(feature: Any, value: Any, places: Places, count: PixelCount) -> Any:
-    """A stored value with its pictures opened. count: of the pixels of the doc.
+def decoded(
+    feature: Any, value: Any, places: Places, count: PixelCount, again: Callable[[], Any], digests: bool = False
+) -> Any:
+    """A stored value with its pictures opened, and a `Video` in the place of each video. count: of the pixels of the doc.
 
+    again: reads the stored row once more. digests: compute the digest of each RGB picture too, which its shared pixels keep
+    (see `picture_digest`).
     Errors: DataError, or what Pillow raises, if a picture can't be decoded or the doc has too many pixels.
     """
-    return _with_media(feature, value, lambda medium, stored: _picture(medium, stored, places, count))
+
+    def opened(medium: Any, stored: Any) -> Any:
+        picture = _picture(medium, stored, places, count, again)
+        if digests and getattr(picture, "mode", "") == "RGB":
+            picture_digest(picture)
+        return picture
+
+    return _with_media(feature, value, opened)
 
 
 def without_media(feature: Any, value: Any) -> Any:
@@ -107,7 +140,9 @@ def _with_media(feature: Any, value: Any, change: Callable[[Any, Any], Any]) -> 
     return value
 
 
-def _picture(feature: Any, value: Any, places: Places, count: PixelCount) -> Image | Any:
+def _picture(feature: Any, value: Any, places: Places, count: PixelCount, again: Callable[[], Any]) -> Image | Any:
+    if type(feature).__name__ == "Video":
+        return _video(value, places, again)
     if type(feature).__name__ != "Image" or not feature.decode:
         return value
     content = value.get("bytes") if isinstance(value, Mapping) else None
@@ -120,6 +155,22 @@ def _picture(feature: Any, value: Any, places: Places, count: PixelCount) -> Ima
         content = places.read(name)
     picture = open_picture(content, count.add)
     return picture if feature.mode in (None, picture.mode) else picture.convert(feature.mode)
+
+
+def _video(value: Any, places: Places, again: Callable[[], Any]) -> Video:
+    """A video of a column of the type `datasets.Video`, which has bytes or a path."""
+    from mm_eval.task.video import store
+
+    content, name = (value.get("bytes"), value.get("path")) if isinstance(value, Mapping) else (None, str(value))
+    if content is not None:
+        return Video(store.given(content, again))
+    if name is None:
+        raise DataError("a video has neither bytes nor a path.")
+    if name.startswith("zip://") and "::" in name:  # as `datasets` names a file in an archive
+        member, archive = name.removeprefix("zip://").split("::", 1)
+        if places.find(archive):
+            return Video(f"{archive}::{member}")
+    return Video(places.locate(name))
 
 
 def inner_feature(feature: Any) -> Any:
@@ -196,8 +247,9 @@ def picture_digest(picture: Image) -> str:
     original = original_of(picture)
     if original is None:
         return _digest(picture)
-    original.digest = original.digest or _digest(picture)
-    return original.digest
+    with original.lock:
+        original.digest = original.digest or _digest(picture)
+        return original.digest
 
 
 def _digest(picture: Image) -> str:

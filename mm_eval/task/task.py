@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.errors import ConfigError, DataError, did_you_mean
+from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.task.ahead import decoded_ahead
-from mm_eval.task.blocks import PromptBlock
+from mm_eval.task.blocks import PromptBlock, takes_clips
 from mm_eval.task.dataset import DataSource
 from mm_eval.task.docs import Docs, FileState, picture_files, sample_files
 from mm_eval.task.fewshot import Example, ExamplePool
@@ -25,6 +25,7 @@ from mm_eval.task.media import Places
 from mm_eval.task.of_config import docs_of_split, example_pool
 from mm_eval.task.question import Question, question_of, text_of
 from mm_eval.task.requests import needs_bare_choices, requests_of
+from mm_eval.task.video.frames import videos_of
 from mm_eval.task.visuals import PictureCache, PictureLoader, Seen, Visual, decoded, looked_at, messages_of, visuals_of
 from mm_eval.types import Context, Doc, Instance, Message, RequestType
 
@@ -145,6 +146,9 @@ class Task:
         digests, pixels, clips, error = looked_at(turns if turn_pictures is None else [], where, self.seen)
         counts = [len(turn) for turn in digests] if turn_pictures is None else list(turn_pictures(doc_id) or ())
         counts += [0] * (len(examples) + 1 - len(counts))  # 0 where unknown
+        blocks = self._blocks_with_clips(turns, style.block, len(examples) + 1, where)
+        if blocks[-1].clips:
+            question = self.question(doc, blocks[-1], where)
 
         place = partial(config.where, "description")
         description = text_of(config.description, doc, style.block, what="description", where=where, place=place)
@@ -153,7 +157,10 @@ class Task:
             contexts = [written_context(written, description, style.system, question.prefix)]
         else:
             layout, settings = Layout.of_task(config, style.multiturn), config.fewshot_config
-            shown = [question_of(config, e.doc, style.block, f"{where}, few-shot example", settings) for e in examples]
+            place_of = f"{where}, few-shot example"
+            shown = [
+                question_of(config, e.doc, each, place_of, settings) for e, each in zip(examples, blocks, strict=False)
+            ]
             shots = [Turn(e.text, count, e.answer, e.prefix) for e, count in zip(shown, counts, strict=False)]
             final = [Turn(text, counts[-1], prefix=question.prefix) for text in question.contexts or [question.text]]
             contexts = [context_of(turn, shots, layout, description, style.system, style.chat) for turn in final]
@@ -177,6 +184,20 @@ class Task:
             instance.metadata["turn_pictures"] = counts
             instance.metadata["choices"] = question.choices
             yield instance
+
+    def _blocks_with_clips(
+        self, turns: Sequence[PictureLoader], block: PromptBlock, count: int, where: str
+    ) -> list[PromptBlock]:
+        """The block of each turn, with its videos if doc_to_text depends on the shown frames. Nothing is decoded.
+
+        Recorded answers can be scored without the videos; their prompts then lack what depends on the frames.
+        """
+        if not takes_clips(self.config.doc_to_text):
+            return [block] * count
+        try:
+            return [replace(block, clips=looked_at([turn], where).clips) for turn in turns]
+        except MMEvalError:  # it was raised, or is the doc's error, where a request is made
+            return [block] * count
 
     @cached_property
     def _bare_choices(self) -> bool:
@@ -253,13 +274,14 @@ class Task:
         return [name for name in _listed(self.config.cluster_key) if name not in known]
 
     def clusters(self, docs: Mapping[int, Doc], digests: Mapping[int, tuple[str, ...]]) -> dict[int, object]:
-        """{doc id: its cluster} for standard errors: its `cluster_key`, else its pictures, else the doc itself.
+        """{doc id: its cluster} for standard errors: its `cluster_key`, else what it shows, else the doc itself.
 
+        A doc with videos belongs to its videos, whichever frames and pictures it shows beside them; another one to its pictures.
         digests: the picture digests of the docs, as far as known.
         """
         names = self.cluster_columns
         if not names:
-            return {doc_id: digests.get(doc_id) or doc_id for doc_id in docs}
+            return {doc_id: videos_of(shown := digests.get(doc_id, ())) or shown or doc_id for doc_id in docs}
         found: dict[int, object] = {}
         for doc_id, doc in docs.items():
             if missing := [name for name in names if name not in doc]:

@@ -14,7 +14,8 @@ from mm_eval.task.blocks import PromptBlock, call
 from mm_eval.task.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, open_picture
 from mm_eval.task.media import Places, picture_digest, to_pictures
 from mm_eval.task.question import require_column
-from mm_eval.task.video.frames import SUFFIXES, Frames, frames_of
+from mm_eval.task.video.files import SUFFIXES
+from mm_eval.task.video.frames import Frames, frames_of
 from mm_eval.types import Clip, Doc, Message
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def visuals_of(
         for name in names:
             with decoding(where):
                 if name.lower().endswith(SUFFIXES) and "://" not in name:
-                    found.append(str(places.find(name)))
+                    found.append(places.locate(name))
                 else:
                     found.append(open_picture(places.read(name)))
                     count.add(found[-1])

@@ -1,6 +1,4 @@
-"""Faults 28, 29, 31 and 32: broken, huge and odd pictures, names that leave the data's folder, URLs that lead into a network.
-
-30 (a broken, empty or endless video) is open: nothing here decodes video, and a task gets frames as pictures.
+"""Faults 28 to 32: broken, huge and odd pictures, broken videos, names that leave the data's folder, URLs into a network.
 
 28's documented decodes: EXIF orientation is applied; of a GIF the first frame; CMYK as Pillow converts it; 16 bits a channel are
 scaled to 8; alpha is dropped, a palette's colours are kept.
@@ -25,7 +23,10 @@ from PIL import Image
 from mm_eval.errors import DataError
 from mm_eval.task import url_media
 from mm_eval.task.media import Places, open_picture
+from mm_eval.task.video.frames import frames_of
+from mm_eval.task.video.rule import read_rule
 from tests.cli.test_bad_input import data_root, picture
+from tests.task.video.movies import write
 
 
 def saved(image: Image.Image, kind: str, **options: object) -> bytes:
@@ -310,3 +311,28 @@ def test_32_redirects_bytes_and_seconds_are_limited(web) -> None:
     assert time.monotonic() - started < 3
     with pytest.raises(DataError, match="not a public address"):
         url_media.fetch(f"{url}/inside")
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("no moov", "can't be read: Invalid data"), ("broken moov", "has no video"), ("no frames", "has no frames|has no video"),
+     ("ten hours stated", "is cut off"), ("empty", "can't be read: Invalid data"), ("text", "can't be read: Invalid data")],
+)  # fmt: skip
+def test_30_a_broken_empty_or_endless_video_is_an_error_in_time(tmp_path: Path, kind: str, told: str) -> None:
+    whole = write(tmp_path / "whole.mp4", count=50).read_bytes()
+    matroska = bytearray(write(tmp_path / "whole.mkv", count=50).read_bytes())
+    moov, length = whole.index(b"moov"), matroska.index(bytes.fromhex("448988"))
+    matroska[length + 3 : length + 11] = struct.pack(">d", 36_000_000.0)  # milliseconds
+    path = tmp_path / ("a.mkv" if kind == "ten hours stated" else "a.mp4")
+    path.write_bytes({
+        "no moov": whole[: moov - 4],
+        "broken moov": whole[: moov + 12] + bytes(len(whole) - moov - 12),
+        "no frames": whole.replace(b"stbl", b"free"),
+        "ten hours stated": bytes(matroska),
+        "empty": b"",
+        "text": b"<html>not found</html>",
+    }[kind])  # fmt: skip
+    begun = time.process_time()
+    with pytest.raises(DataError, match=told):
+        frames_of(str(path), read_rule("frames=8"), Places())
+    assert time.process_time() - begun < 1

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mm_eval.errors import ConfigError
 from mm_eval.task.dataset import DataSource, load_docs
 from mm_eval.task.docs import Docs
 from mm_eval.task.media import picture_digest
@@ -61,5 +60,3 @@ def test_what_lmms_eval_says_about_downloading_decides_no_row(tmp_path: Path) ->
             "create_link": True, "video": False, "token": True}  # fmt: skip
     source = DataSource(data_root=tmp_path)
     assert len(load_docs("someone/data", None, "test", source, where="here", kwargs=said)) == 2
-    with pytest.raises(ConfigError, match="here: dataset_kwargs requests videos"):
-        load_docs("someone/data", None, "test", source, where="here", kwargs={"video": True})

@@ -110,7 +110,10 @@ def test_scoring_makes_the_same_context_again(root: Path) -> None:
             "neither text nor picture nor video: .*a.mp4",
         ),
         ([{"role": "user", "content": [{"type": "audio", "url": "a.wav"}]}], "gave sound, which is not supported"),
-        ([{"role": "user", "content": [{"type": "video", "url": "a.mp4"}]}], "there is no video file .a.mp4. below"),
+        (
+            [{"role": "user", "content": [{"type": "video", "url": "a.mp4"}]}],
+            "there is no file .a.mp4. in the data's folders",
+        ),
         (
             [{"role": "user", "content": [{"type": "image", "url": "a.png"}]}],
             "doc_to_messages gave str; expected a picture",

@@ -29,11 +29,13 @@ WAVE = {
     "letters and yes or no": ["mmbench_en_dev", "mmbench_cn_dev", "mmbench_en_dev_v11", "mmbench_cn_dev_v11",
                               "hallusion_bench_image", "pope"],
     "text": ["mmlu", "arc_challenge", "hellaswag", "winogrande", "gsm8k", "math500", "ifeval", "truthfulqa_mc", "wikitext"],
+    "videos": ["videomme", "videomme_w_subtitle", "mvbench", "egoschema_subset", "longvideobench_val_i", "longvideobench_val_v",
+               "mlvu_dev"],
     "groups": ["release_core", "hallucination", "ocr", "math", "multi_image", "text_core"],
 }  # fmt: skip
 """The names of the first wave of release benchmarks, with their groups."""
 
-MODALITIES, LANGUAGES = {"image", "multi_image", "text"}, {"english", "chinese"}
+MODALITIES, LANGUAGES = {"image", "multi_image", "video", "text"}, {"english", "chinese"}
 SKILLS = {"knowledge", "reasoning", "math", "ocr", "document", "chart", "diagram", "hallucination", "counting", "spatial",
           "general", "instruction_following", "science", "commonsense", "language_modelling"}  # fmt: skip
 HEADER = {
@@ -52,8 +54,8 @@ TABLES = ("metadata", "categories", "dataset_mirrors")
 """Keys that hold facts, a line each: their lines don't count."""
 LONGER = {"mme.yaml", "mmlu.yaml"}
 """Files with more lines: a metric or a member a line."""
-SEVERAL = {"docvqa": 2, "mathverse": 2}
-"""Modules that write the samples of several benchmarks, or of one with a split for each of its versions."""
+SEVERAL = {"docvqa": 2, "mathverse": 2, "mvbench": 4}
+"""Modules that write the samples of several benchmarks, or of one with many versions or sources of videos."""
 OLDER = {"lmms-lab/MME", "lmms-lab/SEED-Bench", "cais/mmlu", "allenai/ai2_arc", "openai/gsm8k"}
 """Samples that another script writes (assets/make/sample_data.py and text_data.py)."""
 PARTLY_RIGHT: dict[str, str] = {
@@ -119,7 +121,10 @@ def test_the_published_row_has_a_test_or_none_is_known(name: str) -> None:
     assert any(re.search(rf"\b{word}\b", text) and "replay" in text for text in texts for word in words), published
 
 
-@pytest.mark.parametrize("path", sorted(TASKS.rglob("*.yaml")), ids=lambda path: path.name)
+TASK_FILES = sorted(path for path in TASKS.rglob("*.yaml") if path.parent.name != "protocols")
+
+
+@pytest.mark.parametrize("path", TASK_FILES, ids=lambda path: path.name)
 def test_a_task_file_is_short(path: Path) -> None:
     counts = Counter(key for key, line in lines_of(path) if key not in TABLES)
     assert counts.total() <= MOST_LINES or path.name in LONGER, counts

@@ -23,6 +23,7 @@ class Sample:
 
     hub_id: "owner/name". split: as on the hub. config: the configuration; "default" where the hub has only one.
     features: column -> `datasets` feature, in the hub's order. rows: one mapping a document.
+    files: further files of the data set, such as archives of videos: {path: content}.
     """
 
     hub_id: str
@@ -30,6 +31,7 @@ class Sample:
     features: dict[str, Any]
     rows: list[Row] = field(repr=False)
     config: str = "default"
+    files: dict[str, bytes] = field(default_factory=dict, repr=False)
 
 
 def rng(*names: object) -> random.Random:

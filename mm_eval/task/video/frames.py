@@ -5,23 +5,28 @@ from __future__ import annotations
 import hashlib
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import DataError
 from mm_eval.task.media import Places
-from mm_eval.task.video.reader import FrameIndex, frames_at, index_of
+from mm_eval.task.video import store
+from mm_eval.task.video.cache_dir import put_in_place
+from mm_eval.task.video.reader import FrameIndex, frames_at
 from mm_eval.task.video.rule import FrameRule
+from mm_eval.task.video.subtitles import read_subtitles
 from mm_eval.types import FRAME_MARK, Clip, Video
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 AUDIO = (".mp3", ".wav", ".flac", ".ogg", ".opus", ".m4a", ".aac")
-SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".ts", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp", ".ogv")
-"""A column's text that ends with one of these names a video and not a picture."""
+
+
+OF_VIDEO = 32
+"""The characters of a frame's digest that are equal for all frames of one file: FRAME_MARK and 27 digits of the file's sha256."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,13 @@ class Frames:
 
     def pictures(self) -> list[Image]:
         """Decodes the frames. DataError if one can't be decoded, or the file has changed since its times were read."""
-        if _stamp(self.path) != self.stamp:
-            raise DataError(f"the video {os.path.basename(self.path)!r} has changed during the run.")
-        return [_fitted(picture, self.size) for picture in frames_at(self.path, self.ticks, self.keys)]
+        try:
+            if store.stamp(self.path) != self.stamp:
+                raise DataError(f"the video {os.path.basename(self.path)!r} has changed during the run.")
+            with store.local(self.path) as path:
+                return [_fitted(picture, self.size) for picture in frames_at(path, self.ticks, self.keys)]
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
 
     def clip(self, first: int) -> Clip:
         """The frames as a value of an instance. first: the number of the first one among its pictures."""
@@ -74,33 +83,40 @@ def frames_of(item: Any, rule: FrameRule, places: Places) -> Frames | None:
         raise DataError(f"the video {name[:200]!r} is not the name of a file; a video is read from a file.")
     if name.lower().endswith(AUDIO):
         raise DataError(f"{name[-200:]!r} is sound, which is not supported.", hint=NO_SOUND)
-    path = name if os.path.isabs(name) else _found(name, places)
-    if not os.path.isfile(path):
-        raise DataError(f"there is no video file {name[-200:]!r}.")
+    path = _found(name, places)
     for edge in (item.start, item.end):
         if edge is not None and not (isinstance(edge, (int, float)) and edge >= 0):
             raise DataError(
                 f"the video {name[-200:]!r} begins or ends at {edge!r}, which is no number of seconds from 0."
             )
     try:
-        return _chosen(path, _stamp(path), item.start, item.end, rule)
+        frames = _chosen(path, store.stamp(path), item.start, item.end, rule)
     except OSError as error:
-        raise DataError(f"the video {name[-200:]!r} can't be read: {error.strerror or error}.") from error
+        raise _unreadable(path, error) from error
+    said = places.subtitles(item.subtitles) if item.subtitles else None
+    return frames if said is None else replace(frames, whole=replace(frames.whole, subtitles=read_subtitles(said)))
 
 
 NO_SOUND = "Leave the sound out; mm-eval shows text, pictures and the frames of videos."
 
 
 def _found(name: str, places: Places) -> str:
-    try:
-        return str(places.find(name))
-    except DataError as error:
-        raise DataError(f"there is no video file {name[-200:]!r} below the data's folder.") from error
+    """The path of a video, as `store` takes it."""
+    if os.path.isabs(name) or store.is_given(name):
+        if not (store.exists(name) or put_in_place(name)):
+            raise DataError(f"there is no video file {name[-200:]!r}.")
+        return name
+    return places.locate(name)
+
+
+def _unreadable(path: str, error: OSError) -> DataError:
+    return DataError(f"the video {os.path.basename(path)[-200:]!r} can't be read: {error.strerror or error}.")
 
 
 @lru_cache(maxsize=4096)
 def _chosen(path: str, stamp: tuple[int, ...], start: float | None, end: float | None, rule: FrameRule) -> Frames:
-    index, digest = _index(path, stamp), _digest(path, stamp)
+    about = _about(path, stamp)
+    digest, index = about.digest, about.index
     first, last = _range(index, start, end)
     if first >= last:
         length = f"{index.seconds(len(index.ticks) - 1):.3f} s"
@@ -149,25 +165,19 @@ def _range(index: FrameIndex, start: float | None, end: float | None) -> tuple[i
 
 
 def _frame_digest(of_file: str, tick: int, size: int | None) -> str:
-    """The identity of a frame. It begins with FRAME_MARK, so that a record tells frames from pictures."""
+    """The identity of a frame, in 64 characters. It begins with that of the file, so that a record tells which video is shown."""
     text = f"{of_file} {tick} {size}"
-    return FRAME_MARK + hashlib.sha256(text.encode()).hexdigest()[len(FRAME_MARK) :]
+    return (FRAME_MARK + of_file)[:OF_VIDEO] + hashlib.sha256(text.encode()).hexdigest()[:OF_VIDEO]
 
 
-def _stamp(path: str) -> tuple[int, ...]:
-    about = os.stat(path)
-    return about.st_ino, about.st_size, about.st_mtime_ns
+def videos_of(digests: Iterable[str]) -> tuple[str, ...]:
+    """The videos that pictures of a prompt are frames of, each once, in the order in which they are shown."""
+    return tuple(dict.fromkeys(digest[:OF_VIDEO] for digest in digests if digest.startswith(FRAME_MARK)))
 
 
 @lru_cache(maxsize=8)
-def _index(path: str, stamp: tuple[int, ...]) -> FrameIndex:
-    return index_of(path)
-
-
-@lru_cache(maxsize=4096)
-def _digest(path: str, stamp: tuple[int, ...]) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _about(path: str, stamp: tuple[int, ...]) -> store.About:
+    return store.about(path, stamp)
 
 
 def _smaller(width: int, height: int, size: int | None) -> tuple[int, int]:

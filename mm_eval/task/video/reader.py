@@ -167,7 +167,7 @@ def _opened(path: str) -> Iterator[tuple[Any, Any]]:
     try:
         with av.open(os.path.abspath(path), options={"format_whitelist": CONTAINERS}) as file:
             covers = av.stream.Disposition.attached_pic
-            streams = [stream for stream in file.streams.video if not stream.disposition & covers]
+            streams = [each for each in file.streams.video if each.codec_context and not each.disposition & covers]
             if not streams:
                 sound = " It has sound, which is not supported." if file.streams.audio else ""
                 raise DataError(f"the file {_name(path)} has no video.{sound}")

@@ -1,0 +1,143 @@
+"""Where the files of a data set are: in folders or in archives, on this machine or in a repository of the hub."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mm_eval.errors import DataError
+from mm_eval.task.video.archives import IN, archives_below, is_safe, members_of
+
+SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".ts", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp", ".ogv")
+"""A column's text that ends with one of these names a video and not a picture."""
+
+TEXTS = (".srt", ".vtt", ".json")
+"""Files with subtitles."""
+
+
+class Place(NamedTuple):
+    """Where one file is. path: its own, or `ARCHIVE::MEMBER`. names: its paths from the data's folder, by the parts of which it
+    is found. own: the name that it has in its archive, or from the data's folder. content: what tells equal members in zips."""
+
+    path: str
+    names: tuple[tuple[str, ...], ...]
+    own: str
+    content: tuple[int, int] | None
+
+    def ends_with(self, parts: tuple[str, ...]) -> bool:
+        return any(name[-len(parts) :] == parts for name in self.names)
+
+
+class DataFiles:
+    """The videos and subtitles of a data set, found by the end of their path.
+
+    `a/b.mp4` is a file or member below any folder whose path ends so. The name of an archive counts as a folder, as if it had
+    been unpacked into one of its name. A file that lies in a folder is used rather than an archive's member. The folders are read
+    when the first name is looked for.
+
+    roots: the folders, or a function that gives them. allowed: folders in which a file may really lie besides, where links lead.
+    """
+
+    def __init__(self, roots: Sequence[Path] | Callable[[], Sequence[Path]], allowed: Sequence[Path] = ()) -> None:
+        self._roots, self._allowed = roots, allowed
+        self._places: dict[str, list[Place]] | None = None
+        self._unread: list[str] = []
+        self._lock = threading.Lock()
+
+    def find(self, name: str) -> str:
+        """The path of a file, or `ARCHIVE::MEMBER`.
+
+        Errors: DataError if there is no such file or there are several; NotHereError if the repository is not on this machine.
+        """
+        parts = tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
+        if not parts or not is_safe(name):
+            raise DataError(f"{name[-200:]!r} is not the name of a file below the data's folder.")
+        with self._lock:
+            if self._places is None:
+                self._places = self._read()
+            places = self._places
+        near = places.get(_stem(parts[-1]), [])
+        found = [place for place in near if place.ends_with(parts)]
+        if not found:  # the same video in another container
+            found = [p for p in near if p.ends_with((*parts[:-1], os.path.basename(p.own))) and _is_video(p.own, name)]
+        for better in (lambda p: IN not in p.path, lambda p: p.own == name):
+            found = [place for place in found if better(place)] or found
+        if not found:
+            raise DataError(f"there is no file {name[-200:]!r} in the data's folders and archives.{self._note()}")
+        if len(found) > 1 and (found[0].content is None or len({place.content for place in found}) > 1):
+            listed = " and ".join(_short(place) for place in found[:2])
+            raise DataError(f"there are {len(found)} files {name[-200:]!r}: {listed}.", hint="Name its folder, too.")
+        return found[0].path
+
+    def find_subtitles(self, name: str) -> str | None:
+        """As `find`; None if this one is missing, and there are others of its kind and no archive that can't be read."""
+        try:
+            return self.find(name)
+        except DataError:
+            suffix = os.path.splitext(name)[1].lower()
+            others = (place for each in (self._places or {}).values() for place in each)
+            if is_safe(name) and not self._unread and any(place.own.lower().endswith(suffix) for place in others):
+                return None
+            raise
+
+    def _read(self) -> dict[str, list[Place]]:
+        places: dict[str, list[Place]] = defaultdict(list)
+        roots = [Path(root) for root in (self._roots() if callable(self._roots) else self._roots)]
+        allowed = [folder.resolve() for folder in (*roots, *self._allowed)]
+        for root in roots:
+            for folder, inner, files in os.walk(root):
+                inner[:] = sorted(name for name in inner if not name.startswith("."))
+                below = os.path.relpath(folder, root)
+                within = () if below == "." else tuple(below.split(os.sep))
+                for file in sorted(files):
+                    path = os.path.join(folder, file)
+                    if file.lower().endswith((*SUFFIXES, *TEXTS)) and _is_below(path, allowed):
+                        name = (*within, file)
+                        places[_stem(file)].append(Place(path, (name,), "/".join(name), None))
+                readable, others = archives_below(folder, files)
+                self._unread += [f"{name!r} can be read only as a whole: unpack it there" for name in sorted(others)]
+                for archive in sorted(readable):
+                    self._add(archive, within, places, allowed)
+        return dict(places)
+
+    def _add(self, archive: str, within: tuple[str, ...], places: dict[str, list[Place]], allowed: list[Path]) -> None:
+        if os.path.exists(archive) and not _is_below(archive, allowed):
+            return
+        try:
+            members = members_of(archive)
+        except DataError as error:
+            self._unread.append(error.what.rstrip("."))
+            return
+        stem = os.path.splitext(os.path.basename(archive))[0]
+        for member in members.values():
+            if member.name.lower().endswith((*SUFFIXES, *TEXTS)):
+                name = tuple(member.name.split("/"))
+                names = ((*within, *name), (*within, stem, *name))
+                content = None if member.check is None else (member.size, member.check)
+                places[_stem(name[-1])].append(Place(f"{archive}{IN}{member.name}", names, member.name, content))
+
+    def _note(self) -> str:
+        more = f"; and {len(self._unread) - 3} more" if len(self._unread) > 3 else ""
+        return f" {'; '.join(self._unread[:3])}{more}." if self._unread else ""
+
+
+def _stem(file: str) -> str:
+    return os.path.splitext(file)[0].casefold()
+
+
+def _is_video(*names: str) -> bool:
+    return all(name.lower().endswith(SUFFIXES) for name in names)
+
+
+def _short(place: Place) -> str:
+    archive, mark, member = place.path.partition(IN)
+    return f"{member!r} in {os.path.basename(archive)!r}" if mark else repr(place.own)
+
+
+def _is_below(path: str, folders: Sequence[Path]) -> bool:
+    real = Path(path).resolve()
+    return any(real.is_relative_to(folder) for folder in folders)

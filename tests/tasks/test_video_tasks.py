@@ -1,0 +1,209 @@
+"""Video-MME, MVBench, EgoSchema, LongVideoBench and MLVU: prompts, hard answers, subtitles of the shown frames, means."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mm_eval.tasks.longvideobench.utils import between_frames
+from mm_eval.tasks.videomme.utils import shown_subtitles
+
+from mm_eval.catalog.manager import TaskManager
+from mm_eval.filters import build_filter_ensemble
+from mm_eval.filters.suites import FirstWordLetterFilter
+from mm_eval.task.video import frames
+from mm_eval.types import Clip, Subtitle
+from tests.tasks.answers import answered, prompt
+from tests.tasks.of_sample import DATA
+
+HARD = [
+    # answer, Video-MME's script, LongVideoBench's rule, MVBench's and MLVU's; computed with the benchmarks' own code, but for
+    # an empty answer and for brackets without a letter, which MVBench's takes for right
+    ("B", "B", "B", "B"),
+    ("b", None, None, "B"),
+    ("(b)", None, None, "B"),
+    ("B. dog", "B", "B", "B"),
+    ("(B) dog", "B", "B", "B"),
+    ("B, the dog", "B", "B", None),
+    ("The answer is (B).", "B", "B", None),
+    ("Best answer: C", "B", "C", None),
+    ("Best option: (C", "B", "C", None),
+    ("The best option is C", "C", "C", None),
+    ("Answer: C", "A", "A", None),
+    ("Both A and C are plausible", "B", "B", None),
+    ("Because it is C", "B", "B", None),
+    ("**B**", "B", "B", None),
+    ("\\boxed{B}", "B", "B", None),
+    ("答案是B", "B", "B", None),
+    ("(A)/(B)", "A", "A", None),
+    ("A dog is shown", "A", "A", "A"),
+    ("E", None, "E", None),
+    ("I think it is a dog", None, None, None),
+    ("I'm sorry, I can't help with that.", None, None, None),
+    ("(", None, None, None),
+    ("", None, None, None),
+]
+VIDEOMME = "Select the best answer to the following multiple-choice question based on the video"
+LETTER = "Respond with only the letter (A, B, C, or D) of the correct option."
+ASKED = "What is the color of the triangle?\nA. green.\nB. red.\nC. yellow.\nD. purple."
+DIRECTLY = "Answer with the option's letter from the given choices directly."
+PROMPTS = {
+    ("videomme", "default"): f"{VIDEOMME}. {LETTER}\n{ASKED}\nThe best answer is:",
+    ("videomme", "llava"): f"{VIDEOMME} and the subtitles. {LETTER}\n{ASKED}\n\n{DIRECTLY}",
+    ("videomme", "qwen2_5_vl"): f"\nThese are the frames of a video. {VIDEOMME}. {LETTER}\nQuestion: {ASKED}\nAnswer: ",
+    ("videomme", "qwen3_vl"): f"Question: {ASKED.replace('?', '?' + chr(10) + 'Options:')}\nAnswer with the option letter only.",
+    ("videomme_w_subtitle", "default"): "This video's subtitles are listed below:\nNow it says OPEN.\nNow it says SALE.\n"
+    f"{VIDEOMME} and the subtitles. {LETTER}\n{ASKED}\nThe best answer is:",
+    ("mvbench_action_sequence", "default"): "Carefully watch the video and pay attention to the cause and sequence of events, "
+    "the detail and movement of objects, and the action and pose of persons. Based on your observations, select the best option "
+    "that accurately addresses the question.\nQuestion: What is the color of the triangle?\nOptions:\n(A) red\n(B) green\n"
+    "(C) yellow\nOnly give the best option.\nBest option:(",
+    ("mvbench_action_sequence", "llava"): "Question:What is the color of the triangle?\nOption:\n(A) red\n(B) green\n(C) yellow\n"
+    "Only give the best option.\n",
+    ("egoschema_subset", "default"): "What is the color of the cross?\nA. black\nB. red\nC. purple\nD. green\nE. blue\n"
+    + DIRECTLY,
+    ("longvideobench_val_v", "default"): f"Question: What is the color of the cross?\nA. green\nB. red\n{DIRECTLY}",
+    ("mlvu_dev", "default"): "Carefully watch this video and pay attention to every detail. Based on your observations, select "
+    "the best option that accurately addresses the question.\nQuestion: What is the color of the cross?\n(A) purple\n(B) green\n"
+    "(C) black\n(D) red\nOnly give the best option.\nBest option: (",
+    ("mlvu_dev", "llava"): "What is the color of the cross?\n(A) purple\n(B) green\n(C) black\n(D) red\n"
+    "Only give the best option.\nBest option: (",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("task", "key"), PROMPTS)
+def test_the_prompt_of_each_block(cli: Any, task: str, key: str) -> None:
+    assert prompt(cli, task, key) == PROMPTS[task, key]
+
+
+@pytest.mark.parametrize(("answer", "videomme", "longvideobench", "first_word"), HARD)
+def test_hard_answers(answer: str, videomme: str | None, longvideobench: str | None, first_word: str | None) -> None:
+    assert read("videomme", answer) == videomme
+    assert read("longvideobench_val_v", answer) == longvideobench
+    assert FirstWordLetterFilter().read(answer, dict.fromkeys("ABCD", "")) == first_word
+
+
+def read(task: str, answer: str) -> str | None:
+    """The letter that a shipped task reads."""
+    config = next(iter(TaskManager().load(task).tasks.values())).resolved()
+    [[found]] = build_filter_ensemble("none", config.filter_list[0]["filter"]).chain([[answer]], [{}])
+    return found
+
+
+def clip(*seconds: float, subtitles: tuple[Subtitle, ...] | None = None) -> Clip:
+    return Clip(0, seconds, tuple(range(len(seconds))), 100, 10.0, 10.0, "a.mp4", subtitles=subtitles)
+
+
+def test_the_subtitles_are_those_of_the_shown_frames() -> None:
+    said = (
+        Subtitle(0, 2, "one"),
+        Subtitle(2, 3, "two"),
+        Subtitle(3, 5, "two"),
+        Subtitle(5, 6, "three"),
+        Subtitle(8, None, "end"),
+    )
+    assert shown_subtitles(clip(0.0, 4.0, 9.0, subtitles=said)) == ["one", "two", "end"]
+    assert shown_subtitles(clip(2.0, 3.5, subtitles=said)) == ["two"], (
+        "a text that goes on is listed once; an end is not shown"
+    )
+    assert shown_subtitles(clip(7.0, subtitles=said)) == shown_subtitles(clip(0.0)) == []
+
+
+def test_subtitles_stand_after_the_frames_before_their_middle() -> None:
+    said = (
+        Subtitle(20, 22, "one"),
+        Subtitle(24.9, 25.1, "short"),
+        Subtitle(26, 27, "unseen"),
+        Subtitle(28, None, "end"),
+    )
+    found = between_frames(clip(0.0, 1.5, 5.2, 9.5, subtitles=said), 20.0, 30.0)
+    assert found == ["<image>", "one", "<image>", "short", "<image>", "end", "<image>"]
+    assert between_frames(clip(1.0, 2.0), 0.0, 10.0) == ["<image>"] * 2
+
+
+def test_frames_and_subtitles_are_in_the_order_of_time_in_a_chat(cli: Any, tmp_path: Path) -> None:
+    asked = ("--tasks", "longvideobench_val_i", "--sample", "--model", "dummy", "--limit", 3)
+    ran = cli(*asked, "--apply_chat_template", "--video", "frames=4")
+    [turn] = ran.samples("longvideobench_val_i")[2]["prompt"]
+    kinds = [part.get("text", "#").strip().partition("\n")[0] for part in turn["content"]]
+    assert kinds == ["#", "Now it says SALE.", "#", "Now it says STOP.", "#", "Now it says TAXI.", "#",
+                     "Question: What does the star do first?"]  # fmt: skip
+    alone = cli("--tasks", "longvideobench_val_v", *asked[2:], "--output_path", tmp_path / "v", "--video", "frames=4")
+    assert "Now it says" not in str(alone.samples("longvideobench_val_v")[2]["prompt"])
+
+
+def test_another_rule_of_frames_shows_other_subtitles_and_asks_anew(cli: Any, tmp_path: Path) -> None:
+    asked = ("--tasks", "videomme_w_subtitle", "--sample", "--model", "dummy", "--limit", 1)
+    one = cli(*asked, "--video", "frames=1", "--output_path", tmp_path / "one")
+    two = cli(*asked, "--video", "frames=2", "--output_path", tmp_path / "two")
+    prompts = [ran.samples("videomme_w_subtitle")[0]["prompt"] for ran in (one, two)]
+    assert ["SALE" in each for each in prompts] == [False, True]
+    scored = cli("score", tmp_path / "two")
+    assert scored.code == 0 and "SALE" in two.samples("videomme_w_subtitle")[0]["prompt"]
+
+
+def test_a_video_without_subtitles_says_so_and_a_missing_archive_is_an_error(cli: Any, tmp_path: Path) -> None:
+    assert "listed below:\nNo subtitles available\nSelect" in prompt(cli, "videomme_w_subtitle", doc=6)
+    data = tmp_path / "lmms-lab" / "Video-MME"
+    shutil.copytree(DATA / "lmms-lab" / "Video-MME", data)
+    (data / "subtitle.zip").unlink()
+    ran = cli("--tasks", "videomme_w_subtitle", "--data_root", tmp_path, "--model", "dummy", "--limit", 2)
+    assert ran.code == 3
+    assert "no file 'mm-eval-0.srt'" in ran.samples("videomme_w_subtitle")[0]["error"]["what"]
+
+
+def test_validate_reads_the_index_of_each_video(cli: Any, tmp_path: Path) -> None:
+    data = tmp_path / "lmms-lab" / "Video-MME"
+    shutil.copytree(DATA / "lmms-lab" / "Video-MME", data)
+    archive = data / "videos_chunked_02.zip"
+    archive.write_bytes(archive.read_bytes()[:3000])
+    checked = cli("validate", "videomme", "--data_root", tmp_path)
+    assert (
+        checked.code == 2
+        and "FAIL  videomme: data error" in checked.out
+        and "'videos_chunked_02.zip' can't be read" in checked.out
+    )
+
+
+def test_categories_and_clusters_of_video_mme(cli: Any, tmp_path: Path) -> None:
+    ran = answered(cli, tmp_path, "videomme", ["A"] * 18)
+    levels = ran.results["categories"]["videomme"]
+    assert list(levels) == ["duration", "task", "domain", "sub-category"]
+    assert set(levels["duration"]) == {"short", "medium", "long"}
+    assert {each["n"] for each in levels["duration"].values()} == {6}
+    clusters = [str(row["cluster"]) for row in ran.samples("videomme")]
+    assert [clusters.count(each) for each in clusters] == [3] * 18
+
+
+def test_mvbench_is_the_mean_of_its_tasks(cli: Any, tmp_path: Path) -> None:
+    names = list(TaskManager().load("mvbench").tasks)
+    assert len(names) == 20
+    gold = [["A"] * 2 for _ in names]
+    ran = answered(cli, tmp_path, "mvbench", dict(zip([name.rpartition("::")[2] for name in names], gold, strict=True)))
+    each = [ran.results["results"][name.rpartition("::")[2]]["acc,none"] for name in names]
+    assert ran.results["groups"]["mvbench"]["acc,none"] == pytest.approx(sum(each) / 20)
+
+
+def test_mlvu_is_the_mean_over_tasks_of_unequal_size(cli: Any, tmp_path: Path) -> None:
+    ran = answered(cli, tmp_path, "mlvu_dev", ["A"] * 14)
+    rows = ran.samples("mlvu_dev")
+    by_task: dict[str, list[float]] = {}
+    for row in rows:
+        by_task.setdefault(row["doc"]["task_type"], []).append(float(row["target"] == "A"))
+    expected = sum(sum(each) / len(each) for each in by_task.values()) / 7
+    assert len(by_task) == 7 and ran.results["results"]["mlvu_dev"]["m_avg,none"] == pytest.approx(expected)
+
+
+def test_without_pyav_tasks_are_listed_and_a_video_task_says_how_to_install_it(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "av", None)
+    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "cache"))
+    frames._chosen.cache_clear()
+    frames._about.cache_clear()
+    assert "longvideobench_val_i" in cli("ls", "tasks").out
+    assert cli("--tasks", "arc_easy", "--sample", "--model", "dummy", "--limit", 1).code == 0
+    for task in ("mlvu_dev", "longvideobench_val_i"):
+        ran = cli("--tasks", task, "--sample", "--model", "dummy", "--output_path", tmp_path / task)
+        assert ran.code == 2 and "pip install 'mm-eval[video]'" in ran.err
