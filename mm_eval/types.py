@@ -5,8 +5,6 @@ Instance -> Answer -> (filters) -> ScoredDoc -> ReducedDoc -> {MetricKey: number
 
 from __future__ import annotations
 
-import base64
-import io
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -336,14 +334,6 @@ def at_image_marks(text: str, token: str) -> tuple[str, list[int]]:
     token: a pattern with the picture's number as its group, such as r"<image (\d)>".
     """
     return re.sub(token, IMAGE_MARK, text), [int(number) for number in re.findall(token, text)]
-
-
-def base64_picture(text: str) -> Image:
-    """A picture from its file in base64; "data:image/png;base64," may stand before it."""
-    from PIL import Image
-
-    content = base64.b64decode(text.rpartition(",")[2])
-    return Image.open(io.BytesIO(content), formats=("JPEG", "PNG", "WEBP", "GIF", "BMP"))
 
 
 def reads_columns(process_docs: ProcessDocs) -> ProcessDocs:
