@@ -20,13 +20,13 @@ def with_numbers(dataset: Any) -> Any:
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
     """The question with its options in the block's form; `<image>` is the place of a picture. Pictures without one come first."""
-    question, templates = doc["question"], model_specific_prompt_kwargs or {}
+    block, question = model_specific_prompt_kwargs or {}, doc["question"]
+    forms = {kind: block.get(kind.replace("-", "_"), "{question}") for kind in ("multi-choice", "short-answer")}
     if doc["question_type"] == "multi-choice":
         for letter, option in zip("ABCDEFGHIJ", doc["options"], strict=False):
             labelled = any(f"{letter}{sign}" in option.upper() for sign in "):.")
             question += f"\n {option}" if labelled else f"\n ({letter}) {option}"
-    kind = str(doc["question_type"]).replace("-", "_")
-    text = templates.get(kind, "{question}").replace("{question}", question)
+    text = forms[doc["question_type"]].replace("{question}", question)
     marks = text.count(IMAGE_MARK)
     return IMAGE_MARK * (doc["pictures"] - marks) + text if marks else text
 

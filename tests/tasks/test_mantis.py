@@ -26,6 +26,10 @@ def test_pictures_at_their_places_and_the_others_first(cli, tmp_path) -> None:
     assert part[0] == PICTURE and part[1]["text"].endswith("Q: ") and part[2] == PICTURE
 
 
+def test_a_run_may_have_one_kind_of_question_only(cli, tmp_path) -> None:
+    assert replay(cli, tmp_path, "mantis", ["A"], "--limit", 1).code == 0
+
+
 OPTIONS = ["cat", "dog", "3"]
 HARD = [  # answer, options, gold, right, read
     ("B", OPTIONS, "B", 1, True),
