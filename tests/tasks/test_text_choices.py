@@ -66,6 +66,12 @@ PROMPTS = {  # task, doc: prompt, the first two choices with the delimiter, targ
         [" Sprinkle them with soil.", " Sprinkle them with lemon juice."],
         1,
     ),
+    ("gpqa_diamond", 0): (
+        "What is the correct answer to this question:A photon has a wavelength of 620 nm. What is its energy?\nChoices:\n"
+        "(A) 6.2 eV\n(B) 0.5 eV\n(C) 3.1 eV\n(D) 2.0 eV\nAnswer:",
+        [" (A)", " (B)"],
+        3,
+    ),
     ("mmlu_anatomy", 0): (
         "The following are multiple choice questions (with answers) about anatomy.\n\nWhich bone is the longest in the human"
         " body?\nA. the femur\nB. the tibia\nC. the humerus\nD. the ulna\nAnswer:",

@@ -13,11 +13,11 @@ FEATURES = {
 GOALS = (  # goal, what works, what does not
     ("How do I keep cut apples from turning brown?", "Sprinkle them with lemon juice.", "Sprinkle them with soil."),
     ("To dry wet shoes overnight,", "stuff them with newspaper.", "stuff them with wet sponges."),
-    ("How do you open a tight lid of a jar?", "Hold the lid under hot water, then turn it.", "Cool the lid on ice, then push it."),
+    ("How do you open a jar's tight lid?", "Hold the lid under hot water, then turn it.", "Cool the lid on ice, then push it."),
     ("To find a small screw on a dark floor,", "shine a torch along the floor.", "close your eyes and listen."),
     ("How do I stop a door from squeaking?", "Put a drop of oil on the hinges.", "Put a drop of oil on the window."),
     ("To separate an egg,", "pass the yolk between the halves of the shell.", "pass the whole egg through a strainer."),
-    ("remove a ring from a swollen finger", "Rub soap on the finger and turn the ring.", "Rub flour on it and pull at the elbow."),
+    ("remove a ring from a swollen finger", "Rub soap on the finger and turn the ring.", "Rub flour on it and pull the elbow."),
     ("To light a candle in a deep jar,", "use a dry stick of spaghetti as a match.", "use a cooked spaghetti as a match."),
     ("How do you ripen an avocado faster?", "Put it in a paper bag with a banana.", "Put it in the freezer with a banana."),
     ("To carry several bottles at once,", "use a crate.", "use a colander full of water."),
