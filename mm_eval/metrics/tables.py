@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 ROW, SECTION, CELLS = "tr", ("thead", "tbody", "tfoot"), ("td", "th")
 WITHOUT_END = ("br", "hr", "img", "col", "input", "wbr")
-LAYOUT = ("thead", "tbody", "span", "sup", "sub", "div", "p", "html", "body", "colgroup", "col")
-"""Tags that OmniDocBench removes before it compares tables; their text stays."""
+LAYOUT = ("th", "thead", "tbody", "span", "sup", "sub", "div", "p", "html", "body", "colgroup", "col")
+"""Tags that OmniDocBench removes before it compares tables; their text stays, and a `th` is a `td`."""
 MOST_NODES = 2000
 MOST_PAIRS = MOST_NODES**2
 """Two trees with more pairs of nodes are not compared whole: the larger one loses its last nodes, an edit each."""
@@ -56,6 +56,8 @@ class _Reader(HTMLParser):
                 self.root = Node(tag)
                 self.open = [self.root]
                 return
+        if tag == "th" and tag in self.ignored:
+            tag = "td"
         if not self.open or tag in self.ignored:
             return
         if self.tables == 1 and tag in (*CELLS, ROW, *SECTION):
@@ -63,7 +65,7 @@ class _Reader(HTMLParser):
             while self.open[-1].tag not in outer:
                 self.open.pop()
             given = {name: (value or "").strip() for name, value in attrs}
-            made = Node("td" if tag in CELLS else tag)
+            made = Node(tag)
             if tag in CELLS:
                 made.spans = (_span(given.get("colspan")), _span(given.get("rowspan")))
             self.open[-1].children.append(made)
@@ -79,10 +81,11 @@ class _Reader(HTMLParser):
             if not self.tables:
                 self.open = []
                 return
-        tag = "td" if tag in CELLS else tag
+        if tag == "th" and tag in self.ignored:
+            tag = "td"
         if not self.open or tag in self.ignored or tag in WITHOUT_END:
             return
-        if self.tables == 1 and tag in ("td", ROW, *SECTION):
+        if self.tables == 1 and tag in (*CELLS, ROW, *SECTION):
             if tag in [node.tag for node in self.open]:
                 while self.open.pop().tag != tag:
                     pass
@@ -103,7 +106,14 @@ def _mark(tag: str) -> str:
     return chr(0xF0000 + zlib.crc32(tag.encode("utf-8", "replace")) % 0xFFFE)
 
 
-def table_of(html: str, ignored: Sequence[str] = LAYOUT) -> tuple[Node, int] | None:
+def cell_text(text: str) -> str:
+    """The text of a cell for OmniDocBench: in compatibility form, with single blanks."""
+    return re.sub(r"\s+", " ", unicodedata.normalize("NFKC", text.replace("\n", "")))
+
+
+def table_of(
+    html: str, ignored: Sequence[str] = LAYOUT, plain: Callable[[str], str] = cell_text
+) -> tuple[Node, int] | None:
     """The first table of a text and the number of its elements, those inside cells included; None if there is no table."""
     reader = _Reader(ignored)
     reader.feed(html)
@@ -111,19 +121,26 @@ def table_of(html: str, ignored: Sequence[str] = LAYOUT) -> tuple[Node, int] | N
     if reader.root is None:
         return None
     for node in _postorder(reader.root)[0]:
-        text = unicodedata.normalize("NFKC", node.text.replace("\n", ""))
-        node.text = re.sub(r"\s+", " ", text)
+        node.text = plain(node.text)
     return reader.root, reader.nodes
 
 
-def teds(answer: str, reference: str, structure_only: bool = False, ignored: Sequence[str] = LAYOUT) -> float:
+def teds(
+    answer: str,
+    reference: str,
+    structure_only: bool = False,
+    ignored: Sequence[str] = LAYOUT,
+    plain: Callable[[str], str] = cell_text,
+) -> float:
     """1 minus the tree edit distance of two tables in HTML divided by the elements of the larger one, from 0 to 1.
 
     Deleting or inserting a node costs 1, as does replacing one that has another tag or spans; a cell with other text costs the
-    normalised edit distance of the texts, or nothing with `structure_only`. A text without a table has similarity 0.
-    ignored: tags that are left out, as if only their content were written.
+    normalised edit distance of the texts, or nothing with `structure_only`. A text without a table has similarity 0. The text
+    of a head (`th`) is not compared.
+    ignored: tags that are left out, as if only their content were written; with "th" a head is a cell.
+    plain: what is compared of a cell's text.
     """
-    read, gold = table_of(answer, ignored), table_of(reference, ignored)
+    read, gold = table_of(answer, ignored, plain), table_of(reference, ignored, plain)
     if read is None or gold is None:
         return 0.0
     elements = max(read[1], gold[1])
