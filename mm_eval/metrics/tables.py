@@ -32,7 +32,7 @@ MOST_PAIRS = MOST_NODES**2
 
 @dataclass
 class Node:
-    """A table, a section, a row or a cell. text: of a cell, with one private character for each tag inside."""
+    """A table or an element in it. text: of a cell, with one private character for each tag inside; spans: of a cell."""
 
     tag: str
     spans: tuple[str, str] = ("1", "1")
@@ -65,15 +65,21 @@ class _Reader(HTMLParser):
             while self.open[-1].tag not in outer:
                 self.open.pop()
             given = {name: (value or "").strip() for name, value in attrs}
-            made = Node(tag)
-            if tag in CELLS:
-                made.spans = (_span(given.get("colspan")), _span(given.get("rowspan")))
-            self.open[-1].children.append(made)
-            self.open.append(made)
-            self.nodes += 1
-        elif self.open[-1].tag == "td":
+            self._add(
+                Node(tag, (_span(given.get("colspan")), _span(given.get("rowspan"))) if tag == "td" else ("1", "1"))
+            )
+            return
+        if self.open[-1].tag == "td":
             self.open[-1].text += _mark(f"<{tag}>")
             self.nodes += 1
+        else:
+            self._add(Node(tag))
+
+    def _add(self, node: Node) -> None:
+        self.nodes += 1
+        self.open[-1].children.append(node)
+        if node.tag not in WITHOUT_END:
+            self.open.append(node)
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "table" and self.tables:
@@ -85,12 +91,11 @@ class _Reader(HTMLParser):
             tag = "td"
         if not self.open or tag in self.ignored or tag in WITHOUT_END:
             return
-        if self.tables == 1 and tag in (*CELLS, ROW, *SECTION):
-            if tag in [node.tag for node in self.open]:
-                while self.open.pop().tag != tag:
-                    pass
-        elif self.open[-1].tag == "td":
+        if self.open[-1].tag == "td" and (self.tables > 1 or tag not in (*CELLS, ROW, *SECTION)):
             self.open[-1].text += _mark(f"</{tag}>")
+        elif tag in [node.tag for node in self.open[1:]]:
+            while self.open.pop().tag != tag:
+                pass
 
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1].tag == "td":

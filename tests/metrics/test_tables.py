@@ -50,6 +50,7 @@ BROKEN = [
     ('<table><tr><td colspan="2">a</td><td>b</td></tr><tr><td>c</td></tr></table>', 1 - 1 / 5),
     ('<table><tr><td colspan="x">a</td><td rowspan="">b</td></tr><tr><td>c</td></tr></table>', 1),
     ("<table><tr><td>a</td><td>b</td></tr></table>", 1 - 2 / 5),
+    ("<table><caption>x</caption><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>", 1 - 1 / 6),
     ("<table></table>", 0),
     ("</td></tr></table>", 0),
     ("<table" * 40, 0),
@@ -67,6 +68,14 @@ def test_only_the_structure() -> None:
         teds(CELLS.replace("a", "x").replace("b", "y"), CELLS, structure_only=True) < 1
     )  # tables and cells have other tags
     assert teds("<table><tr><td>x</td><td>y</td></tr><tr><td>z</td></tr></table>", CELLS, structure_only=True) == 1
+
+
+def test_heads_are_compared_by_their_tags_alone_where_they_are_no_cells() -> None:
+    head = "<table><tr><th>x</th><td>b</td></tr><tr><td>c</td></tr></table>"
+    bold = head.replace("<th>x</th>", '<th colspan="2"><i>a</i></th>')
+    assert teds(head, CELLS) == pytest.approx(1 - 1 / 5) == teds(head, CELLS, ignored=())
+    assert teds(head.replace("x", "y"), head, ignored=()) == 1
+    assert teds(bold, head, ignored=()) == pytest.approx(1 - 1 / 6)  # the tag inside is a node
 
 
 def large(rows: int, columns: int, factor: int) -> str:
