@@ -87,14 +87,17 @@ def plain_text(text: str) -> str:
 
 
 def _shown(formula: str) -> str:
-    """A formula with Greek letters for their names and no other command; as it is if it has no command or index."""
+    """A formula with Greek letters for their names and no other command; as it is if it has no command or index.
+
+    The script uses pylatexenc, which also keeps accents and writes fonts as mathematical letters.
+    """
     if not re.search(r"[\\^_]", formula):
         return f"${formula}$"
 
     def symbol(match: re.Match[str]) -> str:
         size = "CAPITAL" if match[1][0].isupper() else "SMALL"
         try:
-            return unicodedata.lookup(f"GREEK {size} LETTER {match[1].upper()}")
+            return unicodedata.lookup(f"GREEK {size} LETTER {match[1].removeprefix('var').upper()}")
         except KeyError:
             return " "
 
