@@ -17,6 +17,13 @@ from .rules import clean, listed, score_of
 NONE = "Not answerable"
 
 
+def with_pages(dataset: Any) -> Any:
+    """The docs, if their pages were drawn. ValueError else."""
+    if "pages" not in dataset.column_names:
+        raise ValueError("the rows name no pages. Draw them: python -m mm_eval.tasks.mmlongbench_doc.draw FOLDER")
+    return dataset
+
+
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
     """The question between the block's pre_prompt and post_prompt."""
     block = model_specific_prompt_kwargs or {}

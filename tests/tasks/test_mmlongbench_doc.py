@@ -120,6 +120,14 @@ def test_the_pages_are_drawn_once(tmp_path, monkeypatch, capsys) -> None:
     assert (tools / "pdftoppm.log").read_text().count("-r 144 -l 120") == 1
 
 
+def test_rows_without_pages_are_an_error_that_says_what_to_do(cli, tmp_path) -> None:
+    folder = tmp_path / "root" / "yubo2333" / "MMLongBench-Doc"
+    folder.mkdir(parents=True)
+    (folder / "train.jsonl").write_text('{"doc_id": "a.pdf", "question": "?", "answer": "1"}\n')
+    ran = cli("--tasks", "mmlongbench_doc", "--model", "dummy", "--data_root", tmp_path / "root")
+    assert ran.code == 2 and "Draw them: python -m" in ran.err
+
+
 def test_its_usage() -> None:
     ran = subprocess.run(
         [sys.executable, ROOT / "tasks" / "mmlongbench_doc" / "draw.py"], capture_output=True, text=True
