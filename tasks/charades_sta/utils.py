@@ -19,9 +19,9 @@ _CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?"
 _NUMBER = r"\d+(?:\.\d+)?"
 _RANGES = (
     re.compile(rf"\b({_CLOCK})\s*[–-]\s*({_CLOCK})\b"),
-    re.compile(rf"({_NUMBER})\s*[–-]\s*({_NUMBER})"),
+    re.compile(rf"(?<!\d)({_NUMBER})\s*[–-]\s*({_NUMBER})"),
 )
-_LAST_RANGE = re.compile(rf"({_NUMBER})\s*s?\s*[–-]\s*({_NUMBER})\s*s?")
+_LAST_RANGE = re.compile(rf"(?<!\d)({_NUMBER})\s*s?\s*[–-]\s*({_NUMBER})\s*s?")
 _CLOCKS = re.compile(rf"\b{_CLOCK}\b")
 _FIRST_NUMBER = re.compile(rf"\b{_NUMBER}\b")
 
@@ -66,12 +66,14 @@ def spans(answer: str) -> list[Span]:
     """
     lines = re.split(r"[!?\n]", answer.lower().replace("to", "-"))
     lines = [line for line in lines if any(word in line for word in NAMED)] or lines
-    ranges = (pattern.findall(line) for pattern in _RANGES for line in lines)
     clocks = [time for line in lines for time in _CLOCKS.findall(line)]
-    firsts = [found[0] for line in lines if (found := _FIRST_NUMBER.search(line))]
-    pairs = (list(zip(times[::2], times[1::2], strict=False)) for times in (clocks, firsts))
-    last = (_LAST_RANGE.findall(line) for line in lines)
-    found = next((some for forms in (ranges, pairs, last) for some in forms if some), [])
+    firsts = [match[0] for match in map(_FIRST_NUMBER.search, lines) if match]
+    forms: list[Sequence[tuple[str, str]]] = [
+        *(pattern.findall(line) for pattern in _RANGES for line in lines),
+        *(list(zip(times[::2], times[1::2], strict=False)) for times in (clocks, firsts)),
+        *(_LAST_RANGE.findall(line) for line in lines),
+    ]
+    found: Sequence[tuple[str, str]] = next(filter(None, forms), [])
     times = [sorted((seconds(start), seconds(end))) for start, end in found]
     return list(dict.fromkeys((start, end) for start, end in times))
 

@@ -9,12 +9,14 @@ from typing import Any
 
 from mm_eval.filters.base import UNPARSED
 from mm_eval.filters.mmmu import INDICATORS, listed_options, open_answer_is_right
-from mm_eval.types import Video
+from mm_eval.types import Clip, Video
 
 OTHER_INDICATORS = (
     "are ", "in total ", "total ", "identify ", "recognize ", "calculated as ", "counted as ", "measured as ", "observed as ",
     "concluded as ", "found to be ", "equals ", "determined to be ", "number of ", "value is ", "adds up to ", "have ", "has ",
 )  # fmt: skip
+LAST = 1.0
+"""Seconds at the end of a video in which its picture must be seen; how long the hub's videos show it is not known here."""
 DISCIPLINES = {
     "Art": ("Art", "Art_Theory", "Design", "Music"),
     "Business": ("Accounting", "Economics", "Finance", "Manage", "Marketing"),
@@ -55,8 +57,23 @@ def _question(doc: Mapping[str, Any]) -> str:
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
     """The question and its lettered options, between the block's texts; `open_prompt` takes the place of `mcq_prompt`."""
     block = model_specific_prompt_kwargs or {}
-    kind = block.get("mcq_prompt" if options(doc) else "open_prompt", "")
-    return f"{block.get('pre_prompt', '')}{kind}{_question(doc)}{block.get('post_prompt', '')}"
+    chosen, free = block.get("mcq_prompt", ""), block.get("open_prompt", "")
+    return (
+        f"{block.get('pre_prompt', '')}{chosen if options(doc) else free}{_question(doc)}{block.get('post_prompt', '')}"
+    )
+
+
+def adapted(
+    doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None, clips: Sequence[Clip] = ()
+) -> str:
+    """The same for adaptation. Raises ValueError if no frame of the last second is shown, where the question's picture is."""
+    for clip in clips:
+        if clip.numbers[-1] < clip.total - 1 and clip.seconds[-1] < clip.duration - LAST:
+            raise ValueError(
+                f"the picture of the question is at the end of the video ({clip.duration:.1f} s), and the last shown frame at "
+                f"{clip.seconds[-1]:.1f} s: use a rule that shows the last frame, such as --video frames=32,ends"
+            )
+    return doc_to_text(doc, model_specific_prompt_kwargs)
 
 
 def letter(answer: str, texts: Sequence[str]) -> str | None:

@@ -33,9 +33,9 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
     """The question and its options, which have their letters, between the block's texts; another ending asks for a number."""
     block = model_specific_prompt_kwargs or {}
-    options = [] if is_number(doc) else ["Options:", *doc["options"]]
-    end = block.get("number_post_prompt" if is_number(doc) else "post_prompt", "")
-    return "\n".join([block.get("pre_prompt", ""), doc["question"], *options, end])
+    letter_end, number_end = block.get("post_prompt", ""), block.get("number_post_prompt", "")
+    asked = [number_end] if is_number(doc) else ["Options:", *doc["options"], letter_end]
+    return "\n".join([block.get("pre_prompt", ""), doc["question"], *asked])
 
 
 def is_number(doc: Mapping[str, Any]) -> bool:

@@ -78,3 +78,10 @@ def test_prompts(cli: Any) -> None:
 def test_the_last_frame_is_shown_for_adaptation(cli: Any) -> None:
     ran = cli("show", "video_mmmu_adaptation", "--sample", "--model", "dummy", "--doc", 0)
     assert "frame 0 at 0.000 s" in ran.out and "frame 23 at 2.875 s" in ran.out and "frames=32,ends" in ran.out
+
+
+def test_a_rule_that_leaves_the_picture_out_is_an_error(cli: Any) -> None:
+    asked = ("--tasks", "video_mmmu_adaptation", "--sample", "--model", "dummy", "--limit", 1, "--video")
+    ran = cli(*asked, "frames=1,middle")
+    assert ran.code == 2 and "at the end of the video (3.0 s)" in ran.err and "--video frames=32,ends" in ran.err
+    assert cli(*asked, "frames=2,middle").code == 0, "the last frame of these is in the last second"
