@@ -81,7 +81,7 @@ def _pending_docs(prepared: Prepared, name: str, doc_ids: list[int], state: Jour
             answers += 1
             if instance.error is not None:
                 continue
-            instance.image_digests = found.images
+            instance.image_digests, instance.videos = found.images, found.videos
             if found.key != request_key(prepared.model, instance):
                 hint = "A file that the task reads must have changed; give the run another --output_path."
                 what = "the recorded answer is to another question than the one that this doc makes now."

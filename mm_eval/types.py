@@ -195,6 +195,7 @@ class Answer:
     cut: tokens at the beginning of the prompt were dropped, because prompt and answer did not fit into the model's length.
         None if an older journal lacks the field.
     key: the request key. images: digests of the prompt's pictures. turn_pictures: the number of pictures of each turn.
+    videos: which of the pictures are frames of a video. Read from a journal, a path is the file's name alone.
     error: why the last attempt failed. None for an answer.
     model: the model's name as the server returned it, with its fingerprint if there is one. Empty if unknown.
     """
@@ -209,6 +210,7 @@ class Answer:
     turn_pictures: tuple[int, ...] = ()
     error: MMEvalError | None = None
     model: str = ""
+    videos: tuple[Clip, ...] = ()
 
 
 Response = Answer

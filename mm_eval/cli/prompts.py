@@ -1,7 +1,8 @@
 """Runs the same model with several prompt blocks and shows which suits it: one table, differences paired by doc.
 
-Several models (--model a --model b, each with its --model_args) give the matrix models x prompts. The same command resumes
-where it stopped."""
+Several rules of frames (--video a --video b) are compared in the same way: with the model's own block, or with each of --keys.
+Several models (--model a --model b, each with its --model_args) give the matrix models x prompts. The same command resumes where
+it stopped."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.engine.folder import RunFolder
-    from mm_eval.release_plan import INTERRUPTED, PARTIAL, attempt, check_models
+    from mm_eval.release.plan import INTERRUPTED, PARTIAL, attempt, check_models
     from mm_eval.report.progress import ProgressBar
     from mm_eval.report.prompts import as_json, render, write_prompts
     from mm_eval.runs.prompts import PromptComparison
 
+    rules = read_rules(args.video or [])
     keys = read_names(args.keys) if args.keys else None
     blocks = read_prompt_file(args.prompt_file) if args.prompt_file else None
     if args.prompt_key:
@@ -67,7 +70,7 @@ def main(args: argparse.Namespace) -> int:
     trials, code, holes = [], 0, dict[str, MMEvalError]()
     for name, request in requests.items():
         try:
-            run_keys = partial(run_prompts, request, keys, output, name, ProgressBar())
+            run_keys = partial(run_prompts, request, keys, rules, output, name, ProgressBar())
             reports = run_keys() if len(requests) == 1 else attempt(run_keys)
         except KeyboardInterrupt:
             code = INTERRUPTED
@@ -98,22 +101,32 @@ def main(args: argparse.Namespace) -> int:
 
 
 def run_prompts(
-    request: RunRequest, keys: Sequence[str] | None, output_path: Path, name: str, progress: Progress
+    request: RunRequest,
+    keys: Sequence[str] | None,
+    rules: Sequence[str],
+    output_path: Path,
+    name: str,
+    progress: Progress,
 ) -> dict[str, Report]:
-    """Runs one model with each prompt key into <output_path>/<name>/<key>; tasks, pictures and weights are shared.
+    """Runs one model with each prompt into <output_path>/<name>/<prompt>; tasks, pictures and weights are shared.
 
-    keys: None for every block of the tasks and of request.prompt_blocks. name: of the model's folder.
+    keys: None for every block of the tasks and of request.prompt_blocks; for the model's own one where there are several rules.
+    rules: of the frames of videos, as `--video`. name: of the model's folder.
     Errors: ConfigError, before the first request, for a key that no task has or a block with a key that nothing reads.
     """
     from mm_eval.prepare import prepare
-    from mm_eval.release_plan import INTERRUPTED, folder_name
+    from mm_eval.release.plan import INTERRUPTED, folder_name
     from mm_eval.run import run
 
     prepared = prepare(request, progress.phase)
-    chosen = list(keys) if keys else known_keys(prepared)
-    check_keys(prepared, chosen)
+    chosen = list(keys) if keys else [] if len(rules) > 1 else known_keys(prepared)
+    if chosen:
+        check_keys(prepared, chosen, fewest=1 if len(rules) > 1 else 2)
     folder = output_path / folder_name(name)
-    trials = {key: prepared.with_prompt_key(key, str(folder / folder_name(key))) for key in chosen}
+    trials = {
+        label: prepared.asked_with(key, rule, str(folder / folder_name(label)))
+        for label, (key, rule) in asked_with(chosen, rules).items()
+    }
     reports: dict[str, Report] = {}
     with closing(prepared.model):
         prepared.check_generation()
@@ -124,6 +137,19 @@ def run_prompts(
     return reports
 
 
+def asked_with(keys: Sequence[str], rules: Sequence[str]) -> dict[str, tuple[str | None, str | None]]:
+    """{name of a prompt: its key and its rule of frames}. What all have in common is not named.
+
+    >>> list(asked_with(["default", "qwen_vl"], ["frames=2,ends", "frames=8,ends"]))[:2]
+    ['default frames=2,ends', 'default frames=8,ends']
+    """
+    named: dict[str, tuple[str | None, str | None]] = {}
+    for key, rule in product(keys or [""], rules or [""]):
+        parts = [key if len(keys) > 1 else "", rule if len(rules) > 1 else ""]
+        named[" ".join(filter(None, parts))] = key or None, rule or None
+    return named
+
+
 def known_keys(prepared: Prepared) -> list[str]:
     """Every prompt key of the tasks, `default` first."""
     from mm_eval.prompt_styles import prompt_blocks
@@ -132,18 +158,19 @@ def known_keys(prepared: Prepared) -> list[str]:
     return list(dict.fromkeys(["default", *(key for own in blocks.values() for key in own)]))
 
 
-def check_keys(prepared: Prepared, keys: Sequence[str]) -> None:
+def check_keys(prepared: Prepared, keys: Sequence[str], fewest: int = 2) -> None:
     """ConfigError for a key that no task has, for one given twice, and where there is nothing to compare."""
-    from mm_eval.release_plan import check_folders
+    from mm_eval.release.plan import check_folders
 
     known = known_keys(prepared)
     for key in keys:
         if key not in known:
             hint = did_you_mean(key, known)
             raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--keys", hint=hint)
-    if len(set(keys)) < max(2, len(keys)):
+    if len(set(keys)) < max(fewest, len(keys)):
         what = f"at least two different prompt keys are needed, not {list(keys)}."
-        raise ConfigError(what, where="--keys", hint="Add blocks of your own with --prompt_file.")
+        hint = "Add blocks of your own with --prompt_file, or compare frames with several --video."
+        raise ConfigError(what, where="--keys", hint=hint)
     check_folders(keys, "--keys")
 
 
@@ -162,6 +189,21 @@ def read_prompt_file(path: str) -> dict[str, Any]:
     return dict(blocks)
 
 
+def read_rules(texts: Sequence[str]) -> list[str]:
+    """Rules of frames in their full form. ConfigError for one given twice.
+
+    >>> read_rules(["frames=2", "fps=1,middle"])
+    ['frames=2,ends', 'fps=1,min=1,max=768,middle']
+    """
+    from mm_eval.task.video.rule import read_rule
+
+    rules = [str(read_rule(text)) for text in texts]
+    for place, rule in enumerate(rules):
+        if rule in rules[:place]:
+            raise ConfigError(f"the rule {rule!r} is given twice.", where="--video", hint="Give each rule once.")
+    return rules
+
+
 def _models(args: argparse.Namespace) -> list[tuple[str, argparse.Namespace]]:
     """The name of each model and of its folder, and the command with that model alone."""
     models: list[Any] = args.model or [None]
@@ -171,7 +213,7 @@ def _models(args: argparse.Namespace) -> list[tuple[str, argparse.Namespace]]:
     settings = settings if len(settings) == len(models) else settings * len(models)
     named: dict[str, argparse.Namespace] = {}
     for model, arguments in zip(models, settings, strict=True):
-        one = argparse.Namespace(**{**vars(args), "model": model, "model_args": arguments})
+        one = argparse.Namespace(**{**vars(args), "model": model, "model_args": arguments, "video": None})
         name = model or "tiny-llava"
         pretrained = [item.split("=", 1)[1] for item in arguments.split(",") if item.startswith("pretrained=")]
         name = Path(pretrained[0]).name if pretrained else name

@@ -5,17 +5,28 @@ No weights are loaded."""
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mm_eval.cli.options import add_model_options, add_option, add_task_options, read_names, read_request
+from mm_eval.cli.options import (
+    add_model_options,
+    add_option,
+    add_protocol_option,
+    add_task_options,
+    read_names,
+    read_request,
+)
 from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
+from mm_eval.files import write_atomic
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.task.video.rule import shown_as
 
 if TYPE_CHECKING:
-    from mm_eval.engine.model import Model
+    from mm_eval.engine.model import Preview
     from mm_eval.prepare import Prepared
+    from mm_eval.report.shown import ShownPrompt
     from mm_eval.types import Instance
 
 
@@ -36,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--answer", metavar="TEXT", help="with --judge: the answer that is judged (default: the gold one)"
     )
+    add_option(
+        parser, "html", "FILE", "write a page with the prompt, its pictures, and the frames of videos with their times"
+    )
+    add_protocol_option(parser)
     add_model_options(parser)
     add_task_options(parser)
 
@@ -46,6 +61,8 @@ def main(args: argparse.Namespace) -> int:
     request, stand_in = _with_stand_in(args)
     if args.keys and args.prompt_key:
         raise ConfigError("--keys and --prompt_key exclude each other.")
+    if args.html and (args.keys or args.judge is not None):
+        raise ConfigError("--html shows one prompt; it excludes --keys and --judge.", where="--html")
     prepared = prepare(request)
     for name, task in prepared.tasks.items():
         if args.doc >= len(task.docs):
@@ -59,21 +76,65 @@ def main(args: argparse.Namespace) -> int:
 
         show_judge(args, prepared)
         return 0
-    for name, task in prepared.tasks.items():
-        block = prepared.styles[name].block
-        instances = _instances(prepared, name, args.doc)
-        first = instances[0]
-        choices = len(instances) if first.request_type == "loglikelihood" else "-"
-        say(f"task: {task.path}   doc: {args.doc}   request: {first.request_type}   choices: {choices}")
-        say(model)
-        say(f"prompt key: {block.key}   {dict(block.kwargs) or ''}")
-        if first.videos:
-            say(f"video: {shown_as(block.video_input, block.video)}")
-        if task.docs.bundled:
-            say("data: the bundled sample, not the benchmark")
-        _print_prompt(prepared.model, first)
-        _print_rest(instances)
+    shown = [_show(prepared, name, args.doc, model) for name in prepared.tasks]
+    if args.html:
+        from mm_eval.report.shown import shown_page
+
+        title = f"{', '.join(prepared.tasks)}, doc {args.doc}"
+        _write(args.html, shown_page(title, (prompt() for prompt in shown)))
     return 0
+
+
+def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[], ShownPrompt]:
+    """Prints a doc's prompt. Returns a function that gives it for a page."""
+    task, block = prepared.tasks[name], prepared.styles[name].block
+    instances = _instances(prepared, name, doc_id)
+    first = instances[0]
+    choices = len(instances) if first.request_type == "loglikelihood" else "-"
+    head = [
+        f"task: {task.config.row_name}   doc: {doc_id}   request: {first.request_type}   choices: {choices}",
+        model,
+        f"prompt key: {block.key}   {dict(block.kwargs) or ''}",
+        *([f"video: {shown_as(block.video_input, block.video)}"] if first.videos else []),
+        *(["data: the bundled sample, not the benchmark"] if task.docs.bundled else []),
+    ]
+    for line in head:
+        say(line)
+    preview, rest = prepared.model.preview(first), [*_rest(instances), *_protocol(prepared, name)]
+    _print_prompt(preview, first)
+    for line in rest:
+        say(line)
+
+    def for_page() -> ShownPrompt:
+        from mm_eval.report.shown import ShownPrompt
+        from mm_eval.report.side_by_side import shortened
+
+        pictures = first.images() if first.images else []
+        return ShownPrompt(head, shortened(preview.text), rest, pictures, first.videos)
+
+    return for_page
+
+
+def _protocol(prepared: Prepared, name: str) -> list[str]:
+    """How each setting of the protocol is known, and what an option overrides. Empty without a protocol."""
+    from mm_eval.report.protocols import provenance
+    from mm_eval.runs.protocols.verdicts import differences
+    from mm_eval.under_protocol import protocol_of
+
+    protocol = protocol_of(prepared.request)
+    if protocol is None:
+        return []
+    differing = [f"  differs: {each.said}" for each in differences(prepared, protocol, name)]
+    return [*provenance(protocol, prepared.tasks[name].path), *differing]
+
+
+def _write(path: str, page: Iterable[str]) -> None:
+    """Writes a page and says where. ConfigError if the file can't be written."""
+    try:
+        write_atomic(Path(path), page, durable=False)
+    except OSError as error:
+        raise ConfigError(f"the page can't be written: {error.strerror}.", where=path) from error
+    say(f"page: {path}")
 
 
 def _compare_keys(args: argparse.Namespace, prepared: Prepared, model: str) -> None:
@@ -85,7 +146,7 @@ def _compare_keys(args: argparse.Namespace, prepared: Prepared, model: str) -> N
 
     keys = read_names(args.keys)
     check_keys(prepared, keys)
-    of_keys = {key: prepared.with_prompt_key(key, "") for key in keys}
+    of_keys = {key: prepared.asked_with(key, prepared.request.video, "") for key in keys}
     for name, task in prepared.tasks.items():
         texts = {}
         for key, one in of_keys.items():
@@ -94,7 +155,7 @@ def _compare_keys(args: argparse.Namespace, prepared: Prepared, model: str) -> N
             counts = f", {preview.tokens} tokens, {preview.image_tokens or 0} of pictures"
             heading = f"{key}{'' if used == key else f' (as {used})'}{'' if preview.tokens is None else counts}"
             texts[heading] = shortened(preview.text)
-        say(f"task: {task.path}   doc: {args.doc}   {model}")
+        say(f"task: {task.config.row_name}   doc: {args.doc}   {model}")
         _print_pictures(instance)
         say_lines(side_by_side(texts, max(80, shutil.get_terminal_size((120, 24)).columns)))
 
@@ -113,7 +174,7 @@ def _with_stand_in(args: argparse.Namespace) -> tuple[RunRequest, str]:
 
     from mm_eval.prepare import model_class_of
 
-    request = read_request(args)
+    request = read_request(args, protocol=args.protocol)
     stand_in = getattr(model_class_of(request), "bundled_stand_in", None)
     if stand_in is None or "pretrained" in request.model_args:
         return request, ""
@@ -121,13 +182,14 @@ def _with_stand_in(args: argparse.Namespace) -> tuple[RunRequest, str]:
     return replace(request, model=stand_in), remark
 
 
-def _print_prompt(model: Model, instance: Instance) -> None:
-    preview = model.preview(instance)
+def _print_prompt(preview: Preview, instance: Instance) -> None:
+    from mm_eval.report.side_by_side import shortened
+
     _print_pictures(instance)
     if preview.tokens is not None:
         say(f"tokens: {preview.tokens}, of which {preview.image_tokens or 0} stand for pictures")
     say("---------------------------------------- prompt")
-    say_lines(preview.text)
+    say_lines(shortened(preview.text))
     say("---------------------------------------- end of prompt")
 
 
@@ -138,17 +200,18 @@ def _print_pictures(instance: Instance) -> None:
         say(f"picture {number}: {picture.width} x {picture.height}{frame}")
 
 
-def _print_rest(instances: list[Instance]) -> None:
+def _rest(instances: list[Instance]) -> list[str]:
+    """The lines below a prompt: its continuations or generation options, and the target."""
     from mm_eval.engine.model import flatten
 
-    first = instances[0]
+    first, lines = instances[0], list[str]()
     if first.request_type == "loglikelihood":
         for instance in instances:
             if instance.context != first.context:  # a gap to be filled, or a choice on its own (acc_mutual_info)
-                say(f"context {instance.choice}: {flatten(instance)!r}")
+                lines.append(f"context {instance.choice}: {flatten(instance)!r}")
             right = instance.target if isinstance(instance.target, list) else [instance.target]
             marked = " <- right" if instance.choice in right else ""
-            say(f"continuation {instance.choice}: {instance.continuation!r}{marked}")
+            lines.append(f"continuation {instance.choice}: {instance.continuation!r}{marked}")
     elif first.generation_kwargs:
-        say(f"generation: {dict(first.generation_kwargs)}")
-    say(f"target: {first.target!r}")
+        lines.append(f"generation: {dict(first.generation_kwargs)}")
+    return [*lines, f"target: {first.target!r}"]

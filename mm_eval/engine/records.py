@@ -11,6 +11,7 @@ from typing import Any
 
 from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError
 from mm_eval.json_text import encoder
+from mm_eval.task.video.record import clip_of, clip_record
 from mm_eval.types import Answer, LLOutput, Slot, judge_of_slot, token_counts
 
 VERSION = 1
@@ -26,6 +27,8 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
     record: dict[str, Any] = {"v": VERSION, "kind": kind, "key": answer.key, "slots": slots}
     if answer.images:
         record["images"], record["turn_pictures"] = list(answer.images), list(answer.turn_pictures)
+    if answer.videos:
+        record["videos"] = list(map(clip_record, answer.videos))
     record["attempts"], record["t"] = answer.attempts, round(time.time(), 3)
     if error is not None:
         return {**record, "error": error_fields(error)}
@@ -71,7 +74,10 @@ def answer_of(record: Mapping[str, Any]) -> Answer | None:
     truncated, cut, attempts = fields.get("truncated", False), fields.get("cut"), record.get("attempts", 1)
     images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
     model = sys.intern(str(fields.get("model", "")))
-    return Answer(output, truncated, NO_USAGE, attempts, cut, record["key"], images, turn_pictures, error, model)
+    videos = tuple(map(clip_of, record.get("videos", ())))
+    return Answer(
+        output, truncated, NO_USAGE, attempts, cut, record["key"], images, turn_pictures, error, model, videos
+    )
 
 
 _line = encoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""Runs of one model with several prompt blocks, compared with the first of them.
+"""Runs of one model with several prompt blocks or rules of frames, compared with the first of them.
 
 compared = PromptComparison.read("tiny-llava", {"default": folder, "qwen_vl": folder})
 """
@@ -19,7 +19,10 @@ from mm_eval.runs.recorded import RecordedRun, RecordedTask
 
 @dataclass
 class PromptComparison:
-    """One model's recorded runs by prompt key. compared: each run after the first, with the first."""
+    """One model's recorded runs by the name of their prompt: its key, its rule of frames, or both.
+
+    compared: each run after the first, with the first.
+    """
 
     model: str
     runs: dict[str, RecordedRun]
@@ -75,9 +78,18 @@ class PromptComparison:
         return max((abs(found.value) for key in self.runs if (found := self.estimate(key, name, metric))), default=0.0)
 
     def asked_as(self, prompt: str, name: str) -> str:
-        """The key of the block that was used: `default` where the task has no block of this key."""
-        found = {self.runs[prompt].prompt_keys[task] for task in self.members(name)}
-        return prompt if prompt in found else "/".join(sorted(found))
+        """The prompt's name, or the key of the block that was used instead where the task has no block of its key."""
+        run = self.runs[prompt]
+        found = {run.prompt_keys[task] for task in self.members(name)}
+        return prompt if {prompt, run.request.get("prompt_key")} & {*found, None} else "/".join(sorted(found))
+
+    def _asked(self, prompt: str, name: str) -> list[tuple[str, str | None]]:
+        """How each task below a name was asked: the key of its block, and the rule of the frames where it shows videos."""
+        run = self.runs[prompt]
+        prompts = {task: run.results["run"]["prompts"][task] for task in self.members(name)}
+        return [
+            (each["key"], each.get("video") if run.tasks[task].shows_videos else None) for task, each in prompts.items()
+        ]
 
     def flips(self, prompt: str, name: str) -> tuple[list[tuple[str, int]], list[tuple[str, int]], int]:
         """(lost, gained, reworded) against the first prompt: flipped docs as (task, doc id), the number of changed answers."""
@@ -93,8 +105,9 @@ class PromptComparison:
     def verdicts(self, name: str) -> Iterator[str]:
         """A sentence for each number and prompt, and what limits it."""
         for prompt, comparison in self.compared.items():
-            if self.asked_as(prompt, name) == self.asked_as(self.baseline, name):
-                yield f"{name} has no block {prompt!r}: it was asked as with {self.baseline}."
+            if self._asked(prompt, name) == self._asked(self.baseline, name):
+                lacks = f"no block {prompt!r}" if self.asked_as(prompt, name) != prompt else "no video"
+                yield f"{name} has {lacks}: it was asked as with {self.baseline}."
                 continue
             for change in comparison.changes:
                 if change.task == name and change.headline:
@@ -103,12 +116,17 @@ class PromptComparison:
                     yield verdict(change, prompt, self.baseline) + few
 
     def block_texts(self) -> dict[str, str]:
-        """The text of each prompt block, task by task."""
+        """The text of each prompt block with its rule of frames, task by task."""
         found = {}
         for key, run in self.runs.items():
             prompts = run.results["run"]["prompts"]
-            found[key] = "; ".join(f"{task} {block_text(prompt['kwargs'])}" for task, prompt in prompts.items())
+            found[key] = "; ".join(f"{task} {block_text(_with_rule(prompt))}" for task, prompt in prompts.items())
         return found
+
+
+def _with_rule(prompt: Mapping[str, Any]) -> dict[str, Any]:
+    """What a block states, the rule of frames under `video` unless it is the default one."""
+    return {**prompt["kwargs"], **({"video": prompt["video"]} if "video" in prompt else {})}
 
 
 def block_text(kwargs: Mapping[str, Any]) -> str:
@@ -131,6 +149,8 @@ def best_of(compared: PromptComparison, name: str, metric: str) -> list[str]:
     if not values:
         return []
     better = compared.runs[compared.baseline].results["higher_is_better"].get(name, {}).get(metric.split(",")[0], True)
+    if better is None:
+        return []
     best = max(values.values()) if better else min(values.values())
     leading = [key for key, value in values.items() if value == best]
     return leading if len(leading) < len(values) else []

@@ -16,6 +16,7 @@ from mm_eval.scorers.categories import CategoryDocs
 from mm_eval.scorers.judged import Judged
 from mm_eval.scorers.silent import SilentAnswers
 from mm_eval.task.task import PromptStyle, Task
+from mm_eval.task.video.record import clip_record
 from mm_eval.task.video.rule import shown_as
 from mm_eval.types import FRAME_MARK, Answer, Instance, MetricKey, Number, ReducedDoc, ScoredDoc, Slot
 
@@ -51,7 +52,7 @@ class TaskScores:
     cut: int = 0
     ties: int = 0
     unparsed_by: dict[str, int] = field(default_factory=dict)
-    higher_is_better: dict[str, bool] = field(default_factory=dict)
+    higher_is_better: dict[str, bool | None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     silent: SilentAnswers = field(default_factory=SilentAnswers)
@@ -172,7 +173,7 @@ class TaskScoring:
             by_doc[instance.doc_id].append(instance)
         failures: dict[int, MMEvalError] = {}
         pending: dict[int, MMEvalError] = {}  # docs with a request that was never made
-        shown: dict[int, tuple[str, ...]] = {}  # all pictures of the prompt
+        shown: dict[int, Answer] = {}  # with all pictures of the prompt
         asked_about: dict[int, tuple[str, ...]] = {}  # the question's own, which are what was drawn
         truncated, cut = set(), set()
         for doc_id, instances in by_doc.items():
@@ -186,13 +187,13 @@ class TaskScoring:
                     continue
                 instance.resps = [found.output]
                 if found.images:  # a request may be without: an option on its own, for acc_mutual_info
-                    shown[doc_id] = found.images
+                    shown[doc_id] = found
                     asked_about[doc_id] = _of_question(found)
                 if found.truncated:
                     truncated.add(doc_id)
                 if found.cut:
                     cut.add(doc_id)
-        self._with_video += sum(any(each.startswith(FRAME_MARK) for each in images) for images in shown.values())
+        self._with_video += sum(any(each.startswith(FRAME_MARK) for each in found.images) for found in shown.values())
         pending = {doc_id: error for doc_id, error in pending.items() if doc_id not in failures}
         whole = {doc_id: instances for doc_id, instances in by_doc.items() if doc_id not in {**failures, **pending}}
         categories = self._categories.of_docs({doc_id: instances[0].doc for doc_id, instances in by_doc.items()})
@@ -219,7 +220,9 @@ class TaskScoring:
             if doc_id in self._clusters and self._clusters[doc_id] != doc_id:
                 row["cluster"] = self._clusters[doc_id]  # so that runs can be compared by what was drawn together
             if doc_id in shown:
-                row["images"] = list(shown[doc_id])
+                row["images"] = list(shown[doc_id].images)
+                if videos := shown[doc_id].videos:
+                    row["videos"] = list(map(clip_record, videos))
             yield row
 
     def _turn_pictures(self, doc_id: int) -> tuple[int, ...] | None:
@@ -278,8 +281,7 @@ class TaskScoring:
         elif status == "failed" and len(scores.errors) < 5:
             scores.errors.append(str(failure))
         row: dict[str, Any] = {
-            "task": self.task.path,
-            "alias": self.task.config.display_name,
+            "task": self.task.config.row_name,
             "doc_id": doc_id,
             "status": status if failure or not truncated else "truncated",
             "doc": first.doc,

@@ -25,6 +25,7 @@ from mm_eval.task.media import Places
 from mm_eval.task.of_config import docs_of_split, example_pool
 from mm_eval.task.question import Question, question_of, text_of
 from mm_eval.task.requests import needs_bare_choices, requests_of
+from mm_eval.task.video.frames import videos_of
 from mm_eval.task.visuals import PictureCache, PictureLoader, Seen, Visual, decoded, looked_at, messages_of, visuals_of
 from mm_eval.types import Context, Doc, Instance, Message, RequestType
 
@@ -273,13 +274,14 @@ class Task:
         return [name for name in _listed(self.config.cluster_key) if name not in known]
 
     def clusters(self, docs: Mapping[int, Doc], digests: Mapping[int, tuple[str, ...]]) -> dict[int, object]:
-        """{doc id: its cluster} for standard errors: its `cluster_key`, else its pictures, else the doc itself.
+        """{doc id: its cluster} for standard errors: its `cluster_key`, else what it shows, else the doc itself.
 
+        A doc with videos belongs to its videos, whichever frames and pictures it shows beside them; another one to its pictures.
         digests: the picture digests of the docs, as far as known.
         """
         names = self.cluster_columns
         if not names:
-            return {doc_id: digests.get(doc_id) or doc_id for doc_id in docs}
+            return {doc_id: videos_of(shown := digests.get(doc_id, ())) or shown or doc_id for doc_id in docs}
         found: dict[int, object] = {}
         for doc_id, doc in docs.items():
             if missing := [name for name in names if name not in doc]:

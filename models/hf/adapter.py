@@ -30,7 +30,7 @@ from mm_eval.errors import ConfigError
 from mm_eval.types import Instance
 
 from .arguments import WHERE, Arguments
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, parameter_count
 from .families import FAMILIES, TEXT_FAMILIES, UNKNOWN, Family, family_of, most_shared, quickest
 from .prompt import PromptWriter
 from .video_prompt import VideoWriter, video_identity
@@ -53,13 +53,12 @@ class HuggingFace(Model):
 
     bundled_stand_in: the bundled model that `show` uses if no `pretrained` is given.
     own_key: the prompt key of this adapter name, whatever the checkpoint.
-    engine: what runs the checkpoint, for its identity. takes_videos: whether it gets videos as a family's own video input.
+    engine: what runs the checkpoint, for its identity.
     """
 
     bundled_stand_in: ClassVar[str | None] = "tiny-llava"
     own_key: ClassVar[str | None] = None
     engine: ClassVar[str] = "hf"
-    takes_videos: ClassVar[bool] = True
     local: ClassVar[bool] = True
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
@@ -96,7 +95,7 @@ class HuggingFace(Model):
         """The family's own video input; None if the frames are shown as pictures."""
         chat = self.settings.chat_template is not False and self.chat
         template = (self.template or self.checkpoint.chat_templates) if chat else None
-        kind = family.video if family is not None and self.takes_videos else None
+        kind = family.video if family is not None else None
         return Videos.chosen(kind, self.checkpoint, self.arguments, template)
 
     def _read_arguments(self) -> Arguments:
@@ -220,6 +219,9 @@ class HuggingFace(Model):
             gc.collect()
             torch.cuda.empty_cache()
 
+    def check_arguments(self) -> None:
+        _ = self.writer  # the processor has pixel limits, or has not
+
     def check_generation(self, kwargs: Mapping[str, Any]) -> None:
         from .generate import check_options
 
@@ -270,6 +272,12 @@ class HuggingFace(Model):
         """sha256 of everything that decides this model's answers apart from the question."""
         return hashlib.sha256(json.dumps(self._constants, sort_keys=True).encode()).hexdigest()
 
+    def constants(self) -> Mapping[str, Any]:
+        return self._constants
+
+    def adopt(self, constants: Mapping[str, Any]) -> None:
+        self.__dict__["_constants"] = dict(constants)
+
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         shown = video_identity(instance, self._videos) if self._videos is not None else {}
         return {"adapter": self.engine, "model": self.fingerprint, **question(instance, self.settings.seed), **shown}
@@ -283,6 +291,16 @@ class HuggingFace(Model):
             "fingerprint": self.fingerprint,
             **{name: value for name, value in self._constants.items() if name not in ("adapter", "files")},
         }
+
+    def machine(self) -> Mapping[str, Any]:
+        parameters = None if quantisation(self.checkpoint.config) else parameter_count(self.checkpoint.weights())
+        return {"device": self._device, "parameters": parameters}
+
+    @property
+    def _device(self) -> str:
+        from .loading import named_device
+
+        return named_device(self._device_and_dtype[0])
 
     def preview(self, instance: Instance) -> Preview:
         prompt = self.writer.write(instance)

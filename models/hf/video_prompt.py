@@ -157,6 +157,19 @@ class VideoWriter(PromptWriter):
         )
         return self._started(prompt)
 
+    def write_brief(self, instance: Instance, pictures: int) -> Prompt:
+        """The prompt with one token for each video and each picture, for an engine that processes them itself."""
+        clips = native_clips(instance)
+        if not clips:
+            return super().write_brief(instance, pictures)
+        blank = self._blank(instance, pictures)
+        starts, inside = _places(clips)
+        self._check(blank.text, len(clips), pictures - len(starts) - len(inside))
+        text = self.video_token.join(self._outside(blank.text))
+        prompt = self._started(replace(blank, ids=self._tokens(text, blank.special, blank.chat)))
+        places = tuple(place for place, token in enumerate(prompt.ids) if token in self._tokens_shown)
+        return replace(prompt, image_places=places)
+
     def _check(self, text: str, videos: int, stills: int) -> None:
         """Raises ModelError unless the prompt has a place for each video, and the family takes both kinds together."""
         if (written := text.count(self.video_token)) != videos:

@@ -8,7 +8,6 @@ The key is read from the environment (OPENAI_API_KEY, or the variable named by a
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import logging
 import random
@@ -21,15 +20,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies
 
 from mm_eval.engine.generation import TOKEN_CAPS, GenerationOptions
-from mm_eval.engine.model import Answers, Model, ModelSettings, question, register_model
+from mm_eval.engine.model import Answers, Model, ModelSettings, Preview, question, register_model
 from mm_eval.errors import ConfigError, MMEvalError, ModelError, did_you_mean
 from mm_eval.task.decode import IN_FLIGHT, decoding
-from mm_eval.task.media import encoded
-from mm_eval.types import Answer, Instance, Message
+from mm_eval.types import Answer, Instance
 
 from .arguments import check, check_key, json_object, key_of, limits_of, number, secrets_of
+from .messages import chat_messages, preview_messages, text_of
 from .names import cap_name, prompt_keys
 from .sampling import drawn_from, note
+from .videos import SHOWN_AS, Videos
 
 if TYPE_CHECKING:
     import httpx
@@ -61,6 +61,8 @@ class OpenAI(Model):
             raise ConfigError("--offline allows no connection, and this model is a server.", where="--model openai")
         self.model = str(self.args["model"])
         self.prompt_keys = prompt_keys(self.model)
+        self.videos = Videos.of(self.args, self.prompt_keys)
+        self.video_input = SHOWN_AS[self.videos.way]
         self.extra_body = json_object(self.args.get("extra_body", {}))
         self.max_tokens_name = str(self.args.get("max_tokens_name") or cap_name(self.model))
         self.way = str(self.args.get("loglikelihood", "auto"))
@@ -92,7 +94,7 @@ class OpenAI(Model):
             raise ConfigError(f"the proxy can't be used ({type(error).__name__}).", hint=hint) from None
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
-        return {**self.describe(), **question(instance, self.settings.seed)}
+        return {**self.describe(), **question(instance, self.settings.seed), **self.videos.identity(instance)}
 
     def describe(self) -> Mapping[str, Any]:
         described = {"adapter": "openai", "version": ADAPTER_VERSION, "server": self.server, "model": self.model}
@@ -130,10 +132,16 @@ class OpenAI(Model):
         dollars = self.dollars(usage)
         counted = tokens if dollars is None else f"{tokens}, ${dollars:,.4f} at the given prices"
         notes = [self.writing.notes if self.writing else "", note(self._unstated) if self._unstated else ""]
+        notes.append(self.videos.note(usage))
         return "; ".join([counted, *filter(None, notes)])
 
     def stop_soon(self) -> None:
         self._stop_soon()
+
+    def preview(self, instance: Instance) -> Preview:
+        if isinstance(instance.context, str):
+            return super().preview(instance)
+        return super().preview(replace(instance, context=preview_messages(instance, self.videos)))
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         async def one(client: Client, group: list[Instance]) -> list[Pair]:
@@ -263,7 +271,7 @@ class OpenAI(Model):
 
         prefill: the beginning of the model's turn.
         """
-        common = {"model": self.model, **fields, **self.extra_body}
+        common = {"model": self.model, **fields, **self.videos.fields(instance), **self.extra_body}
         writing = self.writing
         if isinstance(instance.context, str):
             if instance.image_digests:
@@ -284,10 +292,10 @@ class OpenAI(Model):
 
         def make() -> bytes:
             with IN_FLIGHT.held(instance.pixels), decoding(f"{instance.task} doc {instance.doc_id}"):
-                messages = chat_messages(instance)
+                messages = chat_messages(instance, self.videos)
             if prefill is not None:
                 if messages and messages[-1]["role"] == "assistant":  # the context ends in the beginning of an answer
-                    messages = [*messages[:-1], {**messages[-1], "content": _text(messages[-1]) + prefill}]
+                    messages = [*messages[:-1], {**messages[-1], "content": text_of(messages[-1]) + prefill}]
                 else:
                     messages.append({"role": "assistant", "content": prefill})
             turned = {}
@@ -299,35 +307,6 @@ class OpenAI(Model):
             return await asyncio.to_thread(make) if instance.image_digests else make()
 
         return "/chat/completions", encoded_in_a_thread
-
-
-def chat_messages(instance: Instance) -> list[Message]:
-    """The context in the protocol's form, with each picture as a data URL in its place."""
-    assert not isinstance(instance.context, str)
-    pictures = iter(zip(instance.images() if instance.images else [], instance.image_digests, strict=True))
-    messages = []
-    for message in instance.context:
-        content = message["content"]
-        if not isinstance(content, str):
-            parts = []
-            for part in content:
-                if part["type"] == "image":
-                    if (shown := next(pictures, None)) is None:
-                        raise ModelError("the prompt has more places for pictures than there are pictures.")
-                    mime, data = encoded(*shown)
-                    url = f"data:{mime};base64,{base64.b64encode(data).decode()}"
-                    parts.append({"type": "image_url", "image_url": {"url": url}})
-                else:
-                    parts.append(part)
-            only_text = all(part["type"] == "text" for part in parts)
-            content = "".join(str(part["text"]) for part in parts) if only_text else parts
-        messages.append({"role": message["role"], "content": content})
-    return messages
-
-
-def _text(message: Message) -> str:
-    content = message["content"]
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
 @contextmanager

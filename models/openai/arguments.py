@@ -68,6 +68,10 @@ RULES = {
     "extra_body": _rule("a JSON object", lambda value: isinstance(value, (str, Mapping))),  # `json_object` reads it
     "chat_template_kwargs": _rule("a JSON object", JSON_OBJECT.fits, JSON_OBJECT.read),
     "send_stop": _rule("true or false", lambda value: isinstance(value, bool), switch),
+    "video": _rule("pictures, times or file", ("pictures", "times", "file").__contains__),
+    "max_video_mb": _rule(
+        f"a number above 0, at most {MOST_MEGABYTES},", partial(_is_float, most=MOST_MEGABYTES), _read_float
+    ),
     "loglikelihood": _rule("auto, prompt or token", ("auto", "prompt", "token").__contains__),
 }
 

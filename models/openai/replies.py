@@ -15,7 +15,7 @@ from typing import Any
 from mm_eval.errors import ModelError
 from mm_eval.types import Answer, token_counts
 
-COUNTS = ("prompt_tokens", "completion_tokens")
+COUNTS = ("prompt_tokens", "completion_tokens", "video_tokens")
 LONGEST_NAME = 200
 """Characters of a model's name that are recorded."""
 TOLERANCE = 1e-3
@@ -63,8 +63,12 @@ class Closed(Exception):
 
 
 def usage_of(reply: Mapping[str, Any]) -> dict[str, int]:
-    """The valid token counts of a reply."""
-    counts = token_counts(reply.get("usage"))
+    """The valid token counts of a reply; those of videos where the server gives them (vLLM)."""
+    usage: Any = reply.get("usage")
+    match usage:
+        case {"prompt_tokens_details": {"multimodal_tokens": {"video": count}}}:
+            usage = {**usage, "video_tokens": count}
+    counts = token_counts(usage)
     return {name: counts[name] for name in COUNTS if name in counts}
 
 

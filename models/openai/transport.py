@@ -279,6 +279,14 @@ SYSTEMATIC = (
         "Check extra_body, chat_template_kwargs and the task's generation options. Where options of a question are scored, use "
         "a server that scores prompts (vLLM), --model hf or vllm, or NAME@generate.",
     ),
+    (
+        re.compile(
+            r"video_url|[Aa]t most 0 video|not support (?:the )?video|(?:media_io|mm_processor)_kwargs are disabled"
+        ),
+        "the server refuses the file of a video, or the rule of its frames",
+        "vLLM takes the rule if it is started with --trust-request-mm-kwargs. Or send the chosen frames as pictures: video=times "
+        "or video=pictures in --model_args.",
+    ),
 )
 """What a server says to every question of a run (vLLM, OpenAI, LiteLLM, transformers serve): pattern, what is wrong, a hint."""
 SYSTEMATIC_STATUSES = (400, 404, 422)

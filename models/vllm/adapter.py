@@ -7,7 +7,7 @@ import hashlib
 import importlib.metadata
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,6 +20,8 @@ from mm_eval.types import Instance
 
 from ..hf.adapter import HuggingFace
 from ..hf.arguments import FLAG, RULES, WHERE, Arguments
+from ..hf.families import Family
+from ..hf.videos import Videos
 
 if TYPE_CHECKING:
     from .asking import Asking
@@ -28,8 +30,10 @@ VERSION = 1
 """Raised when a change here changes answers, so that older answers are not reused."""
 ROOM = 2
 """Tokens that vLLM needs beside a sequence to score: the last one of it, which `hf` does not feed, and one to generate."""
-NOT_HERE = ("device", "device_map", "attn_implementation", "peft")
+NOT_HERE = ("device", "device_map", "attn_implementation", "peft", "video_min_pixels", "video_max_pixels")
 """Arguments of `hf` that vLLM decides by itself, and `peft`, which is `lora` here."""
+VIDEO_TYPES = frozenset({"qwen2_vl", "qwen2_5_vl"})
+"""The model types whose own video input was compared with `hf` on a real engine. Others get the frames as pictures."""
 _SHARE = Rule("a share above 0 and at most 1", lambda value: is_number(value) and 0 < value <= 1, number)
 
 
@@ -72,7 +76,6 @@ class Vllm(HuggingFace):
     """Any checkpoint that vLLM runs, offline: pretrained=FOLDER_OR_HUB_ID. Needs `pip install 'mm-eval[vllm]'`."""
 
     engine: ClassVar[str] = "vllm"
-    takes_videos: ClassVar[bool] = False
     arguments: VllmArguments
 
     def _read_arguments(self) -> VllmArguments:
@@ -86,6 +89,11 @@ class Vllm(HuggingFace):
             hint = "Give the folder that PEFT's save_pretrained wrote."
             raise ConfigError(f"lora={arguments.lora!r} has no adapter_config.json.", where=WHERE, hint=hint)
         return arguments
+
+    def _own_videos(self, family: Family | None) -> Videos | None:
+        if family is not None and self.checkpoint.model_type not in VIDEO_TYPES:
+            family = replace(family, video=None)
+        return super()._own_videos(family)
 
     @cached_property
     def _asking_vllm(self) -> Asking:
@@ -143,6 +151,12 @@ class Vllm(HuggingFace):
         config = self.checkpoint.config
         own = config.get("text_config", config).get("max_position_embeddings") or self.arguments.max_length
         return min(self.arguments.max_length + ROOM, max(int(own), self.arguments.max_length))
+
+    @property
+    def _device(self) -> str:
+        from ..hf.loading import named_device
+
+        return named_device("cuda" if _has_gpu() else "cpu")
 
     @cached_property
     def _dtype(self) -> str:

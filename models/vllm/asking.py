@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers
 from mm_eval.errors import ConfigError, DataError, MMEvalError, ModelError, did_you_mean
-from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Answer, Instance, LLOutput
 
 from ..hf.asking import boundary, fitted, located, prompt_parts
@@ -29,6 +28,7 @@ from ..hf.pictures import shown, written_ahead
 from ..hf.preprocessing import Picture
 from ..hf.prompt import Prompt, PromptWriter
 from ..hf.runtime import windows
+from .question import Question, written
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -47,24 +47,6 @@ OF_OTHER_ADAPTERS = frozenset({"image_aspect_ratio"})
 SEEDS = 2**63
 GRACE = 3.0
 """Seconds that requests in flight have after an interrupt. Those without an answer stay pending."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """A written prompt with what the engine needs beside its ids: pictures and their digests."""
-
-    prompt: Prompt
-    pictures: tuple[Any, ...] = field(repr=False, default=())
-    digests: tuple[str, ...] = ()
-
-    def request(self, ids: Sequence[int]) -> dict[str, Any]:
-        """The request for these ids, which hold one image token a picture."""
-        request: dict[str, Any] = {"prompt_token_ids": list(ids)}
-        if self.pictures:
-            request["multi_modal_data"] = {"image": list(self.pictures)}
-            if len(self.digests) == len(self.pictures):
-                request["multi_modal_uuids"] = {"image": list(self.digests)}
-        return request
 
 
 def check_options(options: GenerationOptions) -> dict[str, Any]:
@@ -176,9 +158,7 @@ class Asking:
 
     def _written(self, instance: Instance) -> Question:
         """The prompt of an instance. Raises DataError for a bad picture."""
-        with IN_FLIGHT.held(instance.pixels):
-            pictures = tuple(instance.images()) if instance.images is not None else ()
-        return Question(self.writer.write_brief(instance, len(pictures)), pictures, instance.image_digests)
+        return written(self.writer, instance)
 
     @cached_property
     def _special(self) -> dict[str, int]:
@@ -321,7 +301,7 @@ async def _ready(score: LLOutput) -> LLOutput:
 
 def _as_pictured(prompt: Prompt, question: Question) -> Prompt:
     """The prompt marked as one with pictures where it has any: such a prompt is never cut."""
-    return replace(prompt, pictures=(Picture(question.digests, {}),)) if question.pictures else prompt
+    return replace(prompt, pictures=(Picture((), {}),)) if question.shown else prompt
 
 
 def _total(entries: Sequence[Mapping[int, Any]], ids: Sequence[int]) -> LLOutput:

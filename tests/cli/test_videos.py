@@ -1,6 +1,7 @@
 """A task whose rows name videos, from the command line: frames as pictures, resumed, shown, and an error for a bad file."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,8 @@ def test_the_frames_are_shown_as_pictures_and_the_table_says_so(cli: Any, tmp_pa
     assert "3 of 3 docs show a video: the frames are shown as pictures (frames=8,ends)" in ran.out
     first, again, other = ran.samples("clips")
     assert len(first["images"]) == 8 and first["images"] == again["images"] != other["images"]
+    [clip] = first["videos"]
+    assert (clip["first"], clip["path"], clip["numbers"][:2], clip["seconds"][:2]) == (0, "a.mp4", [0, 7], [0.0, 0.28])
     assert [row["cluster"] for row in (first, again)] == [first["cluster"]] * 2 != [other["cluster"]] * 2
     assert "3 of 3 docs show a video" in cli("score", ran.folder).out
 
@@ -196,3 +199,18 @@ def test_without_pyav_the_run_ends_with_how_to_install_it(
     monkeypatch.setitem(__import__("sys").modules, "av", None)
     ran = cli(*command(folder))
     assert ran.code == 2 and "pip install 'mm-eval[video]'" in ran.err
+
+
+def test_show_writes_a_page_with_the_frames_and_their_times(cli: Any, tmp_path: Path) -> None:
+    folder, page = made(tmp_path / "task", "!function utils.part", rule="frames=3"), tmp_path / "new/shown.html"
+    words = ("show", "clips", "--include_path", folder, "--model", "tiny-llava", "--html", page)
+    assert f"page: {page}" in cli(*words).out
+    text = page.read_text()
+    assert text.count('<img src="data:image/jpeg;base64,') == 4 and text.count('class="strip"') == 2
+    captions = ["picture 0", "0.400 s", "0.800 s", "1.200 s"]
+    assert re.findall("<figcaption>(.*?)</figcaption>", text) == captions
+    assert "a.mp4: 3 of 50 frames (frames=3,ends), 2.0 s, from 0.4 s to 1.2 s" in text
+    assert "<script" not in text and "What is it, 0?" in text and "target: &#39;red&#39;" in text
+    (tmp_path / "file").write_text("")
+    assert cli(*words[:-1], tmp_path / "file" / "page.html").code == 2
+    assert cli(*words, "--keys", "default,mine").code == 2

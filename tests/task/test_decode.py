@@ -5,7 +5,8 @@ import struct
 
 import numpy as np
 import pytest
-from mm_eval.models.openai.adapter import chat_messages
+from mm_eval.models.openai.messages import chat_messages
+from mm_eval.models.openai.videos import Videos
 from PIL import Image
 
 from mm_eval.errors import DataError
@@ -65,7 +66,7 @@ def test_a_request_holds_no_transparent_picture() -> None:
     instance = Instance(
         "generate_until", "t", 0, {}, messages, images=lambda: [shown], image_digests=(picture_digest(shown),)
     )
-    [message] = chat_messages(instance)
+    [message] = chat_messages(instance, Videos("pictures"))
     data = base64.b64decode(message["content"][0]["image_url"]["url"].partition(",")[2])
     assert Image.open(io.BytesIO(data)).mode == "RGB"
 

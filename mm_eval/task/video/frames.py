@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 AUDIO = (".mp3", ".wav", ".flac", ".ogg", ".opus", ".m4a", ".aac")
+
+
+OF_VIDEO = 32
+"""The characters of a frame's digest that are equal for all frames of one file: FRAME_MARK and 27 digits of the file's sha256."""
 
 
 @dataclass(frozen=True)
@@ -161,9 +165,14 @@ def _range(index: FrameIndex, start: float | None, end: float | None) -> tuple[i
 
 
 def _frame_digest(of_file: str, tick: int, size: int | None) -> str:
-    """The identity of a frame. It begins with FRAME_MARK, so that a record tells frames from pictures."""
+    """The identity of a frame, in 64 characters. It begins with that of the file, so that a record tells which video is shown."""
     text = f"{of_file} {tick} {size}"
-    return FRAME_MARK + hashlib.sha256(text.encode()).hexdigest()[len(FRAME_MARK) :]
+    return (FRAME_MARK + of_file)[:OF_VIDEO] + hashlib.sha256(text.encode()).hexdigest()[:OF_VIDEO]
+
+
+def videos_of(digests: Iterable[str]) -> tuple[str, ...]:
+    """The videos that pictures of a prompt are frames of, each once, in the order in which they are shown."""
+    return tuple(dict.fromkeys(digest[:OF_VIDEO] for digest in digests if digest.startswith(FRAME_MARK)))
 
 
 @lru_cache(maxsize=8)

@@ -31,9 +31,10 @@ MODEL = "tiny-llava"
 
 
 class Serving:
-    """A `vllm serve` that can be killed and started again on its port."""
+    """A `vllm serve` that can be killed and started again on its port. more: further options of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: str = MODEL, *more: str) -> None:
+        self.model, self.more = model, more
         with socket.socket() as found:
             found.bind(("127.0.0.1", 0))
             self.port = found.getsockname()[1]
@@ -43,9 +44,10 @@ class Serving:
         command = [
             str(Path(sys.executable).parent / "vllm"),
             "serve",
-            str(FOLDER / MODEL),
+            str(FOLDER / self.model),
             "--served-model-name",
-            MODEL,
+            self.model,
+            *self.more,
         ]
         command += ["--host", "127.0.0.1", "--port", str(self.port), "--dtype", "float32", "--max-model-len", "2048"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

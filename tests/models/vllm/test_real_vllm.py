@@ -138,3 +138,36 @@ def _children(pid: int) -> list[int]:
         front = [child for child, parent in parents.items() if parent in front]
         found += front
     return found
+
+
+def test_videos_are_shown_as_by_hf(both: tuple[Any, Any]) -> None:
+    """As the family's own video input where it has one (tiny-qwen2-vl), with true times; else as pictures (tiny-llava)."""
+    from tests.models.hf.test_videos import asked
+
+    assert (
+        both[0].video_input == both[1].video_input == ("video" if both[1].prompt_keys[-1] == "qwen_vl" else "pictures")
+    )
+    kwargs = {"max_new_tokens": 12, "min_new_tokens": 6}
+    size = (96, 96)  # shown as they are
+    rows = [
+        asked(text, seed, order=order, size=size, doc_id=4 * seed + 2 * (order < 0) + n, generation_kwargs=kwargs)
+        for seed in (0, 1)
+        for order in (1, -1)
+        for n, text in enumerate(["What is shown?", "Is there a person in the photo?"])
+    ]
+    same(both[0].generate(rows), both[1].generate(rows))
+    scored = [
+        asked("Which color?", order=order, size=size, doc_id=100 + order, choice=choice, continuation=text,
+              request_type="loglikelihood")
+        for order in (1, -1)
+        for choice, text in enumerate([" yes", " a red circle under a blue square"])
+    ]  # fmt: skip
+    other = [
+        asked("What?", size=size, generation_kwargs={"max_new_tokens": 1}) for size in ((84, 56), (160, 64), (300, 500))
+    ]
+    tokens = [[answer.usage["prompt_tokens"] for _, answer in model.generate(other)] for model in both]
+    assert sorted(tokens[0]) == sorted(tokens[1]), "frames have the same size in both"
+    sums = outputs(both[0].loglikelihood(scored))
+    same(both[0].loglikelihood(scored), both[1].loglikelihood(scored))
+    assert sums[101, 1][0] != pytest.approx(sums[99, 1][0], abs=1e-4), "the order of the frames matters"
+    assert both[0].identity(rows[0]).get("videos") == both[1].identity(rows[0]).get("videos")
