@@ -25,7 +25,7 @@ from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.submission import check_files
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
-from mm_eval.task.blocks import PromptBlock
+from mm_eval.task.blocks import check_pixel_limits, PromptBlock
 from mm_eval.task.dataset import DataId, DataSource, lacks_sample
 from mm_eval.task.docs import FileState
 from mm_eval.task.task import PromptStyle, Task
@@ -149,6 +149,7 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
         return choose_styles(request, configs, model, chat)
 
     opened = _open(request, loaded, _uses_sample(request), styles, progress)
+    check_pixel_limits({name: style.block for name, style in opened.styles.items()}, request.model_args)
     opened.check_first_docs()
     opened.judges = judges
     plan = Prepared(**vars(opened), model=model)
