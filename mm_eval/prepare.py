@@ -25,7 +25,7 @@ from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.submission import check_files
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
-from mm_eval.task.blocks import check_pixel_limits, PromptBlock
+from mm_eval.task.blocks import PromptBlock, check_pixel_limits
 from mm_eval.task.dataset import DataId, DataSource, lacks_sample
 from mm_eval.task.docs import FileState
 from mm_eval.task.task import PromptStyle, Task

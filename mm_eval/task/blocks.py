@@ -148,11 +148,15 @@ def check_pixel_limits(blocks: Mapping[str, PromptBlock], model_args: Mapping[st
     """
     for task, block in blocks.items():
         stated = block.kwargs.get("coordinates")
-        for name, sign in (("min_pixels", -1), ("max_pixels", 1)) if isinstance(stated, Mapping) else ():
+        if not isinstance(stated, Mapping):
+            continue
+        for name, sign in (("min_pixels", -1), ("max_pixels", 1)):
             given, known = str(model_args.get(name, "")), stated.get(name)
             if given.isdecimal() and isinstance(known, int) and sign * int(given) < sign * known:
-                what = f"{task}: answers are read in pixels of pictures resized with {name}={known}, but the model has {name}={given}."
-                hint = f"Leave it out, or state {name}: {given} under `coordinates` in the prompt block {block.key!r} of a task of yours."
+                what = f"{task} reads pixels of pictures resized with {name}={known}, but the model has {name}={given}."
+                hint = (
+                    f"Leave it out, or state {name} under `coordinates` in the block {block.key!r} of a task of yours."
+                )
                 raise ConfigError(what, where="--model_args", hint=hint)
 
 

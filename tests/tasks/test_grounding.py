@@ -238,3 +238,41 @@ def test_other_pixel_limits_of_the_model_are_an_error(cli: Any, limit: str, code
     assert ran.code == code, ran.err
     assert code == 0 or limit.partition("=")[0] in ran.err
     assert cli("show", "refcoco_val", "--sample", "--model", "tiny-qwen2-vl", "--model_args", limit).code == 0
+
+
+def test_clicks_by_platform_and_type(cli: Any, tmp_path: Path) -> None:
+    """Half of the sample's clicks are right; the categories are those of the papers' tables."""
+    gold = [row["target"] for row in answered(cli, tmp_path, "screenspot_v2", ["-"] * 8).samples("screenspot_v2")]
+    ran = answered(cli, tmp_path, "screenspot_v2", [*gold[:4], "[0.01, 0.01]", "click (5, 5)", "", "20%, 30%"])
+    row = ran.results["results"]["screenspot_v2"]
+    assert (row["point_in_box,none"], row["other_units,none"], row["unparsed"]) == (0.5, 0.125, 2)
+    levels = ran.results["categories"]["screenspot_v2"]
+    found = {name: each["point_in_box,none"] for name, each in levels["platform"].items()}
+    assert found == {"Mobile": 1, "Desktop": 1, "Web": 0}
+    assert set(levels["platform and type"]) == {f"{a}, {b}" for a in found for b in ("text", "icon")}
+
+
+@pytest.mark.parametrize(
+    ("task", "key", "units", "target"),
+    [
+        ("screenspot_v2", "llava", "within [0, 1].", "in 1 x 1"),
+        ("screenspot_v2", "internvl", "within [0, 1000].", "in 1000 x 1000"),
+        ("screenspot_pro", "qwen2_5_vl", "in pixels of the image.", "in 196 x 112"),
+        ("screenspot_pro", "qwen3_vl", "within [0, 1000].", "in 1000 x 1000"),
+    ],
+)
+def test_a_click_is_asked_for_in_the_units_of_the_target(
+    cli: Any, task: str, key: str, units: str, target: str
+) -> None:
+    ran = cli("show", task, "--sample", "--model", "dummy", "--prompt_key", key)
+    assert units in ran.out
+    assert f"{target}'" in ran.out
+
+
+def test_screenspot_pro_by_group(cli: Any, tmp_path: Path) -> None:
+    gold = [row["target"] for row in answered(cli, tmp_path, "screenspot_pro", ["-"] * 6).samples("screenspot_pro")]
+    levels = answered(cli, tmp_path, "screenspot_pro", [gold[0], *["[0, 0]"] * 5]).results["categories"][
+        "screenspot_pro"
+    ]
+    assert {name: each["point_in_box,none"] for name, each in levels["group"].items()}["Dev"] == 1
+    assert {name: each["n"] for name, each in levels["ui_type"].items()} == {"text": 3, "icon": 3}
