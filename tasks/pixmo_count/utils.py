@@ -28,4 +28,7 @@ def number(doc: Mapping[str, Any]) -> str:
 def process_results(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
     """1 if the first digits of the answer are those of the right number; "03" is not 3."""
     found = _DIGITS.search(results[0] or "")
-    return {"acc": float(found is not None and found[0] == number(doc)), "__rule__": "first_number" if found else UNPARSED}
+    return {
+        "acc": float(found is not None and found[0] == number(doc)),
+        "__rule__": "first_number" if found else UNPARSED,
+    }

@@ -33,7 +33,9 @@ def test_hard_answers(cli: Any, tmp_path: Any) -> None:
     rows = ran.samples("pixmo_count")
     unread = [row["rules"]["none"][0] in ("unparsed", "truncated") for row in rows]
     scores = [row["scores"]["acc,none"] for row in rows]
-    assert [None if none else score for none, score in zip(unread, scores, strict=True)] == [right for _, _, right in HARD]
+    assert [None if none else score for none, score in zip(unread, scores, strict=True)] == [
+        right for _, _, right in HARD
+    ]
     assert all(score == 0 for none, score in zip(unread, scores, strict=True) if none)
     assert categories(ran, "pixmo_count", "number", "n") == {"3": 17, "4": 1, "10": 1}
 
