@@ -1,4 +1,4 @@
-"""MMSI-Bench: letters by the authors' rule, types as categories, and pictures that are stored as bytes."""
+"""MMSI-Bench: letters by the authors' rule, types as categories, and several pictures."""
 
 from typing import Any
 

@@ -1,13 +1,13 @@
 """MMSI-Bench: two or three views of a drawn room for each of the eleven types of questions."""
 
-from datasets import Sequence, Value
+from datasets import Image, Sequence, Value
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
-from samples import Sample, png, rng
+from samples import Row, Sample, png, rng
 
 FEATURES = {
-    "id": Value("int64"), "images": Sequence(Value("binary")), "question_type": Value("string"), "question": Value("string"),
+    "id": Value("int64"), "images": Sequence(Image()), "question_type": Value("string"), "question": Value("string"),
     "answer": Value("string"), "thought": Value("string"),
 }  # fmt: skip
 TYPES = (
@@ -17,7 +17,7 @@ TYPES = (
 )  # fmt: skip
 
 
-def _views(number: int, count: int) -> list[bytes]:
+def _views(number: int, count: int) -> list[Row]:
     """A red box that moves to the right between the views."""
     stream = rng("mmsi_bench", number)
     top, left = stream.randint(20, 44), stream.randint(4, 16)
@@ -28,7 +28,7 @@ def _views(number: int, count: int) -> list[bytes]:
         pen.line((0, 64, 96, 64), fill="gray", width=2)
         x = left + view * 20
         pen.rectangle((x, top, x + 16, top + 16), fill="red")
-        views.append(png(made)["bytes"])
+        views.append(png(made))
     return views
 
 
