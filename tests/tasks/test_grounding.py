@@ -10,6 +10,7 @@ from PIL import Image
 from mm_eval.errors import ConfigError
 from mm_eval.filters.places import first_point
 from mm_eval.metrics.grounding import Units, box_iou, other_units, point_in_box
+from tests.papers.recordings import write_answers
 from tests.tasks.answers import answered
 from tests.tasks.made_up import MadeUp
 
@@ -276,3 +277,21 @@ def test_screenspot_pro_by_group(cli: Any, tmp_path: Path) -> None:
     ]
     assert {name: each["point_in_box,none"] for name, each in levels["group"].items()}["Dev"] == 1
     assert {name: each["n"] for name, each in levels["ui_type"].items()} == {"text": 3, "icon": 3}
+
+
+def test_a_picture_that_cannot_be_read_fails_its_document_alone(cli: Any, tmp_path: Path) -> None:
+    root = REFCOCOG.write(tmp_path / "data", [{}, {"image": {"bytes": b"no picture", "path": None}}, {}])
+    answers = write_answers(tmp_path / "answers.jsonl", {"refcocog_test": ["[0, 0, 1, 1]"] * 3})
+    options = (
+        "--model",
+        "replay",
+        "--model_args",
+        f"path={answers}",
+        "--data_root",
+        root,
+        "--output_path",
+        tmp_path / "run",
+    )
+    ran = cli("--tasks", "refcocog_test", *options)
+    assert ran.code == 3
+    assert [row["status"] for row in ran.samples("refcocog_test")] == ["answered", "failed", "answered"]
