@@ -27,7 +27,7 @@ from mm_eval.runs.protocols.verdicts import differing_notes
 from mm_eval.runs.submission import check_files
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
-from mm_eval.task.blocks import PromptBlock
+from mm_eval.task.blocks import PromptBlock, check_pixel_limits
 from mm_eval.task.dataset import DataId, DataSource, lacks_sample
 from mm_eval.task.docs import FileState
 from mm_eval.task.task import PromptStyle, Task
@@ -154,6 +154,7 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
         return choose_styles(request, configs, model, chat)
 
     opened = _open(request, loaded, _uses_sample(request), styles, progress)
+    check_pixel_limits({name: style.block for name, style in opened.styles.items()}, request.model_args)
     opened.check_first_docs()
     opened.judges = judges
     plan = Prepared(**vars(opened), model=model)

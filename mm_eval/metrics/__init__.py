@@ -19,6 +19,7 @@ from mm_eval.metrics.aggregation import (
 from mm_eval.metrics.circular import circular_accuracy
 from mm_eval.metrics.corpus import F1, MCC, Bleu, Chrf, Ter
 from mm_eval.metrics.generation import anls, exact_match_fn, relaxed_accuracy
+from mm_eval.metrics.grounding import Units, box_accuracy, box_iou, other_units, point_in_box
 from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import (
     BitsPerByte,
@@ -94,6 +95,7 @@ __all__ = [
     "StandardError",
     "SumStatistics",
     "Ter",
+    "Units",
     "WordPerplexity",
     "acc",
     "acc_bytes",
@@ -104,6 +106,8 @@ __all__ = [
     "anls",
     "bits_per_byte",
     "bootstrap_stderr",
+    "box_accuracy",
+    "box_iou",
     "bpb",
     "brier_score",
     "bypass",
@@ -125,8 +129,10 @@ __all__ = [
     "metric",
     "nanmean",
     "not_smooth",
+    "other_units",
     "pass_at_k",
     "perplexity",
+    "point_in_box",
     "pop_stddev",
     "reduction",
     "register_aggregation",
@@ -134,9 +140,9 @@ __all__ = [
     "register_reduction",
     "relaxed_accuracy",
     "sample_stddev",
+    "smooth",
     "standard_error",
     "stderr_for_metric",
-    "smooth",
     "stratified_by",
     "take_first",
     "vqa_accuracy",

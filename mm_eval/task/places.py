@@ -27,8 +27,10 @@ def places_of(
     named = kwargs.get("data_files") or ()
     files = named.values() if isinstance(named, Mapping) else [named]
     flat = [name for item in files for name in ([item] if isinstance(item, str) else item)]
-    own += [Path(name).parent for name in flat if "://" not in name and "*" not in name]
+    base = folder or Path()  # of a dataset on this machine its files are meant, and not those of the working directory
+    own += [(base / name).parent for name in flat if "://" not in name and "*" not in name]
     own += [Path(str(kwargs["data_dir"]))] if kwargs.get("data_dir") else []
+    own = list(dict.fromkeys(own))
     caches = (Path(HF_HUB_CACHE), datasets_cache())
     videos = DataFiles(repository if kwargs.get("video") and repository is not None else own, caches)
     if kwargs.get("video") and kwargs.get("cache_dir"):

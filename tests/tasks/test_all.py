@@ -38,7 +38,7 @@ WAVE = {
 
 MODALITIES, LANGUAGES = {"image", "multi_image", "video", "text"}, {"english", "chinese"}
 SKILLS = {"knowledge", "reasoning", "math", "ocr", "document", "chart", "diagram", "hallucination", "counting", "spatial",
-          "general", "instruction_following", "science", "commonsense", "language_modelling"}  # fmt: skip
+          "general", "instruction_following", "science", "commonsense", "language_modelling", "grounding"}  # fmt: skip
 HEADER = {
     "version": (int, float),
     "paper": str,
@@ -55,7 +55,7 @@ TABLES = ("metadata", "categories", "dataset_mirrors")
 """Keys that hold facts, a line each: their lines don't count."""
 LONGER = {"mme.yaml", "mmlu.yaml"}
 """Files with more lines: a metric or a member a line."""
-SEVERAL = {"docvqa": 2, "mathverse": 2, "mvbench": 4}
+SEVERAL = {"docvqa": 2, "mathverse": 2, "mvbench": 4, "refcoco": 3}
 """Modules that write the samples of several benchmarks, or of one with many versions or sources of videos."""
 OLDER = {"lmms-lab/MME", "lmms-lab/SEED-Bench", "cais/mmlu", "allenai/ai2_arc", "openai/gsm8k"}
 """Samples that another script writes (assets/make/sample_data.py and text_data.py)."""

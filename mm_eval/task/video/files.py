@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mm_eval.errors import DataError
-from mm_eval.task.video.archives import IN, archives_below, is_safe, members_of
+from mm_eval.task.video.archives import IN, archives_below, is_safe, members_of, opened
 
 SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".ts", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp", ".ogv")
 """A column's text that ends with one of these names a video and not a picture."""
 
 TEXTS = (".srt", ".vtt", ".json")
 """Files with subtitles."""
+
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+"""Pictures, which are read where they are in an archive."""
 
 
 class Place(NamedTuple):
@@ -33,7 +36,7 @@ class Place(NamedTuple):
 
 
 class DataFiles:
-    """The videos and subtitles of a data set, found by the end of their path.
+    """The videos, subtitles and pictures of a data set, found by the end of their path.
 
     `a/b.mp4` is a file or member below any folder whose path ends so. The name of an archive counts as a folder, as if it had
     been unpacked into one of its name. A file that lies in a folder is used rather than an archive's member. The folders are read
@@ -53,14 +56,7 @@ class DataFiles:
 
         Errors: DataError if there is no such file or there are several; NotHereError if the repository is not on this machine.
         """
-        parts = tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
-        if not parts or not is_safe(name):
-            raise DataError(f"{name[-200:]!r} is not the name of a file below the data's folder.")
-        with self._lock:
-            if self._places is None:
-                self._places = self._read()
-            places = self._places
-        near = places.get(_stem(parts[-1]), [])
+        parts, near = self._near(name)
         found = [place for place in near if place.ends_with(parts)]
         if not found:  # the same video in another container
             found = [p for p in near if p.ends_with((*parts[:-1], os.path.basename(p.own))) and _is_video(p.own, name)]
@@ -72,6 +68,35 @@ class DataFiles:
             listed = " and ".join(_short(place) for place in found[:2])
             raise DataError(f"there are {len(found)} files {name[-200:]!r}: {listed}.", hint="Name its folder, too.")
         return found[0].path
+
+    def _near(self, name: str) -> tuple[tuple[str, ...], list[Place]]:
+        """The parts of a name, and the files with the same last part but for its ending."""
+        parts = tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
+        if not parts or not is_safe(name):
+            raise DataError(f"{name[-200:]!r} is not the name of a file below the data's folder.")
+        with self._lock:
+            if self._places is None:
+                self._places = self._read()
+            places = self._places
+        return parts, places.get(_stem(parts[-1]), [])
+
+    def packed(self, name: str, most: int) -> bytes | None:
+        """The content of a file in an archive; None if no archive has a file of this name.
+
+        Errors: DataError if there are several, if it has more than `most` bytes, or if the archive can't be read.
+        """
+        if not is_safe(name):
+            return None
+        parts, near = self._near(name)
+        if not any(place.ends_with(parts) for place in near) and not self._unread:
+            return None
+        path = self.find(name)
+        if IN not in path:
+            return None
+        with opened(path) as (file, size):
+            if size > most:
+                raise DataError(f"the file {name[-200:]!r} has {size:,} bytes; the limit is {most:,}.")
+            return file.read(size)
 
     def find_subtitles(self, name: str) -> str | None:
         """As `find`; None if this one is missing, and there are others of its kind and no archive that can't be read."""
@@ -95,7 +120,7 @@ class DataFiles:
                 within = () if below == "." else tuple(below.split(os.sep))
                 for file in sorted(files):
                     path = os.path.join(folder, file)
-                    if file.lower().endswith((*SUFFIXES, *TEXTS)) and _is_below(path, allowed):
+                    if file.lower().endswith((*SUFFIXES, *TEXTS, *PICTURES)) and _is_below(path, allowed):
                         name = (*within, file)
                         places[_stem(file)].append(Place(path, (name,), "/".join(name), None))
                 readable, others = archives_below(folder, files)
@@ -114,7 +139,7 @@ class DataFiles:
             return
         stem = os.path.splitext(os.path.basename(archive))[0]
         for member in members.values():
-            if member.name.lower().endswith((*SUFFIXES, *TEXTS)):
+            if member.name.lower().endswith((*SUFFIXES, *TEXTS, *PICTURES)):
                 name = tuple(member.name.split("/"))
                 names = ((*within, *name), (*within, stem, *name))
                 content = None if member.check is None else (member.size, member.check)
