@@ -72,6 +72,11 @@ class RunFolder:
             return any(path.is_file() and path.stat().st_size for path in (self.path / "journal").glob("*.jsonl"))
         return False
 
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        """`Model.constants` of the launch that made the run; empty if there is none, or if its model had none."""
+        return (self.read("run.json") or {}).get("constants") or NOTHING
+
     def refuse_if_held(self) -> None:
         """Raises ConfigError if another launch holds the folder. Creates nothing, so it can be called before anything else."""
         try:
@@ -126,11 +131,17 @@ class RunFolder:
             hint = "Wait for it to end, or choose another --output_path."
             raise ConfigError(f"the run folder is in use by {holder}.", where=str(self.path), hint=hint) from error
 
-    def claim(self, spec: Mapping[str, Any], request: Mapping[str, Any], machine: Mapping[str, Any] = NOTHING) -> bool:
+    def claim(
+        self,
+        spec: Mapping[str, Any],
+        request: Mapping[str, Any],
+        machine: Mapping[str, Any] = NOTHING,
+        constants: Mapping[str, Any] = NOTHING,
+    ) -> bool:
         """Writes run.json, or checks that the folder has the same spec. Returns whether this continues an earlier run.
 
         request: the command's settings, from which `mm-eval score` builds the tasks again. machine: `Model.machine`, which may
-        differ when the run goes on.
+        differ when the run goes on. constants: `Model.constants`, by which a launch without the weights describes the model.
         Raises ConfigError with the first differences.
         """
         known = self.read("run.json")
@@ -144,6 +155,8 @@ class RunFolder:
             raise ConfigError(what, where=str(self.path), hint=hint)
         created = round(time.time(), 3)
         run = {"v": RUN_VERSION, "spec": spec, "request": request, "machine": machine, "created": created}
+        if constants:
+            run["constants"] = constants
         self.write("run.json", json.dumps(run, indent=2, ensure_ascii=False))
         return False
 

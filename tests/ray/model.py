@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.model import Answers, Model, question
-from mm_eval.errors import ConfigError
+from mm_eval.errors import ConfigError, ModelError
 from mm_eval.types import Answer, Instance
 
 
 class Scripted(Model):
-    """Answers by a hash of the question.
+    """Answers by a hash of the question. The usage of an answer is the pid of its process.
 
-    log: a file that gets "pid kind what" for each load, request and opened file. seconds: of sleep a request. slow: the first
-    worker to load sleeps so many times as long. poison: kills its process at a prompt with this text. hang: the first worker that
-    meets a prompt with this text hangs. die: kills its process while it loads. unloadable: raises ConfigError while it loads.
-    differs: the second worker to be made says that it has another dtype. watch: opened files are logged.
+    log: a file that gets "pid kind what" for each load, request and opened file. seconds: of sleep a request. loading: of sleep a
+    load. slow: the first worker to load sleeps so many times as long. poison: kills its process at a prompt with this text.
+    fails: gives a failure for it. hang: the first worker that meets a prompt with this text hangs. die: kills its process while it
+    loads. unloadable: raises ConfigError while it loads. differs: the second worker to be made says that it has another dtype.
+    watch: opened files are logged.
     """
 
     local = True
@@ -35,6 +36,7 @@ class Scripted(Model):
             os.kill(os.getpid(), signal.SIGKILL)
         if "unloadable" in self.args:
             raise ConfigError("the weights are not here.", where="--model_args", hint="Put them here.")
+        time.sleep(float(self.args.get("loading", 0)))
         if "slow" in self.args and self.first("slow"):
             self.seconds *= float(self.args["slow"])
         self.note("sleeps", str(self.seconds))
@@ -70,7 +72,11 @@ class Scripted(Model):
 
                 same = tuple(map(picture_digest, instance.images())) == instance.image_digests
                 self.note("pixels", "same" if same else "other")
-            yield instance, Answer(("Yes", "No")[hashlib.sha256(text.encode()).digest()[0] % 2])
+            if "fails" in self.args and self.args["fails"] in text:
+                yield instance, ModelError("refused")
+                continue
+            answer = ("Yes", "No")[hashlib.sha256(text.encode()).digest()[0] % 2]
+            yield instance, Answer(answer, usage={"pid": os.getpid()})
 
     def note(self, kind: str, what: str) -> None:
         if "log" in self.args and self.args["log"] not in what:
