@@ -19,9 +19,9 @@ class Scripted(Model):
 
     log: a file that gets "pid kind what" for each load, request and opened file. seconds: of sleep a request. loading: of sleep a
     load. slow: the first worker to load sleeps so many times as long. poison: kills its process at a prompt with this text.
-    fails: gives a failure for it. hang: the first worker that meets a prompt with this text hangs. die: kills its process while it
-    loads. unloadable: raises ConfigError while it loads. differs: the second worker to be made says that it has another dtype.
-    watch: opened files are logged.
+    fails: gives a failure for it. hang: the first worker that meets a prompt with this text hangs. die: kills its process in a
+    load. unloadable: raises ConfigError in a load. differs: the second worker to be made says that it has another dtype. watch:
+    opened files are logged.
     """
 
     local = True
