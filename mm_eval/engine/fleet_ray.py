@@ -178,7 +178,7 @@ def local_cluster() -> Iterator[str]:
 
 def _hush(ray: Any) -> None:
     """Ray prints what its machines report to standard output, where the table belongs, and has no option for that."""
-    worker = getattr(ray._private, "worker", None)
+    worker: Any = getattr(ray._private, "worker", None)
     if hasattr(worker, "print_to_stdstream"):
         worker.print_to_stdstream = lambda data, *others, **more: log.debug("Ray: %s", data.get("lines"))
 

@@ -153,7 +153,8 @@ def start(tmp_path: Path, nodes: Nodes) -> Iterator[Callable[..., Command]]:
             words += ["--executor", "ray", "--workers", str(workers), "--ray_address", nodes.address]
         if "--output_path" not in words:
             words += ["--output_path", str(folder)]
-        command = [sys.executable, "-m", "tests.ray", *words, "--sample", "--no_report"]
+        words += ["--sample"] if words[0] == "prompts" else ["--sample", "--no_report"]
+        command = [sys.executable, "-m", "tests.ray", *words]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         begun.append(Command(subprocess.Popen(command, env=ENVIRONMENT, cwd=ROOT, text=True, **pipes), folder, log))
         return begun[-1]

@@ -1,5 +1,6 @@
 """A model for workers: what goes wrong with it is stated in its arguments."""
 
+import errno
 import hashlib
 import os
 import signal
@@ -21,14 +22,14 @@ class Scripted(Model):
     load. slow: the first worker to load sleeps so many times as long. poison: kills its process at a prompt with this text.
     fails: gives a failure for it. hang: the first worker that meets a prompt with this text hangs. die: kills its process in a
     load. unloadable: raises ConfigError in a load. differs: the second worker to be made says that it has another dtype. watch:
-    opened files are logged.
+    opened files are logged. full: the number of the request at which the disk of a worker is full.
     """
 
     local = True
 
     def __init__(self, args: Mapping[str, Any], settings: Any) -> None:
         super().__init__(args, settings)
-        self.seconds, self.known = float(self.args.get("seconds", 0)), None
+        self.seconds, self.known, self.asked = float(self.args.get("seconds", 0)), None, 0
 
     def prepare(self) -> None:
         self.note("load", str(time.time()))
@@ -60,6 +61,9 @@ class Scripted(Model):
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         for instance in instances:
+            self.asked += 1
+            if self.asked == int(self.args.get("full", 0)):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             text = str(instance.context)
             self.note("ask", f"{instance.task}:{instance.doc_id}")
             if "poison" in self.args and self.args["poison"] in text:
