@@ -232,7 +232,7 @@ class Fleet(Model):
         """Starts as many workers as are lacking."""
         cluster = self._the_cluster
         while len(self._workers) < self._places:
-            worker = Held(next(self._numbers), self.clock())
+            worker = Held(next(self._numbers), started=self.clock())
             self._workers[worker.number] = worker
             cluster.start(worker.number)
 
@@ -266,7 +266,7 @@ class Fleet(Model):
                 block.open = False
                 again.extend(self._shared_out(block, said[1]))
         elif kind == "started":
-            worker.started = self.clock()
+            worker.started, worker.host = self.clock(), said[0]
         elif kind == "described":
             self._compare(worker, said[0])
         elif kind == "loaded":
@@ -311,7 +311,7 @@ class Fleet(Model):
         self._places -= 1
         if self._places < 1:
             raise error
-        log.warning("A worker is left out: %s", error)
+        log.warning("The worker on %s is left out: %s", worker.host, error)
 
     def _end(self, worker: Held, gently: bool = False) -> None:
         self._the_cluster.kill([worker.number], gently)
@@ -321,7 +321,9 @@ class Fleet(Model):
         """Takes the blocks of a lost worker back. Another one is started when there is something to ask."""
         self._end(worker)
         if not self._stopping:
-            log.warning("A worker is gone, and what it had not answered is asked elsewhere: %s.", why)
+            log.warning(
+                "The worker on %s is gone, and what it had not answered is asked elsewhere: %s.", worker.host, why
+            )
         if not worker.loaded:
             self._died_loading += crashed
             if self._died_loading >= LOADS:

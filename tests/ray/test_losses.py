@@ -4,6 +4,7 @@ import json
 import os
 import random
 import signal
+import socket
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -53,7 +54,7 @@ def test_kill_9_of_workers_loses_nothing_and_asks_again_what_had_not_arrived(sta
         killed.append(run.kill_a_worker())
     said = run.end()
     whole(run)
-    assert said.count("A worker is gone") == len(killed) and "(raylet)" not in said
+    assert said.count(f"The worker on {socket.gethostname()} is gone") == len(killed) and "(raylet)" not in said
     assert asked_again(run, killed) == len(run.noted("ask")) - DOCS
 
 
