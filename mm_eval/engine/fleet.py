@@ -144,6 +144,7 @@ class Fleet(Model):
 
     def _asked(self, instances: Iterable[Instance]) -> Answers:
         source, again, more, ends = blocks_of(instances), deque[Block](), True, 0
+        self._finishing = False
         try:
             while True:
                 if (wanted := 2 * self._stopping or int(self._finishing)) > ends:
@@ -170,7 +171,6 @@ class Fleet(Model):
         finally:
             for worker in self._workers.values():  # if the asking process gave up: nothing of this is wanted any more
                 worker.leases.clear()
-            self._finishing = False
 
     def _free(self, again: deque[Block]) -> list[Held]:
         """Workers that can take a block. A suspect is the only block of its worker, so that a death is surely its own."""

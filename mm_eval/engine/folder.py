@@ -129,6 +129,8 @@ class RunFolder:
         except BlockingIOError as error:
             holder = os.pread(fd, 4096, 0).decode(errors="replace").strip() or "another process"
             hint = "Wait for it to end, or choose another --output_path."
+            if (count := _started_together()) > 1:
+                hint += f" Where a launcher started this command {count} times: start it once, with --executor ray."
             raise ConfigError(f"the run folder is in use by {holder}.", where=str(self.path), hint=hint) from error
 
     def claim(
@@ -248,6 +250,12 @@ class RunFolder:
             what = f"it can't be written: {error.strerror or error}."
             raise StoreError(what, where=str(path), hint=hint) from error
         return path
+
+
+def _started_together() -> int:
+    """How many processes `srun` or `mpirun` started with this one, as their variables say."""
+    counts = (os.environ.get(name, "") for name in ("SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"))
+    return max(int(count) if count.isdigit() else 1 for count in counts)
 
 
 def _is_alive(pid: int) -> bool:

@@ -484,6 +484,7 @@ def test_a_run_that_ends_early_hands_out_nothing_more_and_the_next_one_begins_an
             leased = len(joined[0].leases)
     assert 20 <= len(found) == len(Steady.asked) < 40, "what the model had taken is answered, the rest is not asked"
     assert len(joined[0].leases) == leased and Steady.stops == 0
+    model.finish()  # of a run whose last requests failed before they were asked
     asked = requests(30)
     answered(model.generate(asked), asked)
     model.close()
