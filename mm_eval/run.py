@@ -101,7 +101,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     folder = RunFolder(Path(path or default_folder(prepared.request, spec)))
     tried = Tried()
     if own.leads and prepared.judges:
-        if _has_local_judge(prepared):
+        if prepared.request.executor and _has_local_judge(prepared):
             prepared.model.close()  # workers that were started to describe it
         tried = try_judges(prepared, _read_journal(folder), progress.phase)
     if own.count == 1:

@@ -12,6 +12,7 @@ from mm_eval.command_line import as_command
 from mm_eval.engine.fleet import Fleet
 from mm_eval.engine.model import ModelSettings
 from mm_eval.errors import ConfigError
+from mm_eval.judging.judges import Judge, make_judges
 from mm_eval.prepare import make_model
 from mm_eval.request import RunRequest
 from mm_eval.types import Instance
@@ -65,6 +66,20 @@ def test_a_finished_run_of_a_checkpoint_needs_no_ray(cli, monkeypatch: pytest.Mo
     del recorded["constants"]
     (first.folder / "run.json").write_text(json.dumps(recorded))
     assert "pip install 'mm-eval[ray]'" in cli(*words, "--executor", "ray").err
+
+
+def test_a_local_judge_of_a_recorded_run_is_described_without_a_worker(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    here = RunRequest(("mmvet",), judge="tiny-llava", output_path=str(tmp_path))
+    [recorded] = make_judges(here)
+    entry = json.loads(json.dumps(recorded.to_json()))
+    (tmp_path / "run.json").write_text(json.dumps({"judges": [entry]}))
+    [judge] = make_judges(replace(here, executor="ray"))
+    assert isinstance(judge.model, Fleet) and judge.to_json() == recorded.to_json()
+    assert judge.is_same(Judge.from_json(entry))
+    (tmp_path / "run.json").unlink()
+    with pytest.raises(ConfigError, match="needs the package ray"):
+        make_judges(replace(here, executor="ray"))
 
 
 def test_a_release_file_is_used_with_and_without_a_cluster(

@@ -141,8 +141,8 @@ def make_judges(request: RunRequest) -> list[Judge]:
         args = dict(given)
         stated = args.pop("name", None)
         try:
-            model = MODELS.get(adapter, where="--judge").create(args, settings)
-            model = on_executor(model, request) if model.local else model
+            made = MODELS.get(adapter, where="--judge").create(args, settings)
+            model = on_executor(made, request) if made.local else made
         except ConfigError as error:
             where, what, hint = (
                 re.sub(r"--model(?=\b|_args)", "--judge", text) for text in (error.where, error.what, error.hint)
@@ -151,7 +151,8 @@ def make_judges(request: RunRequest) -> list[Judge]:
         name = name_of(stated, adapter, args)
         model.expect(known.get(name, {}))
         judge = Judge(name, adapter, args, dict(model.describe()), constants=dict(model.constants()), model=model)
-        model.close()  # workers that were started to describe it
+        if model is not made:
+            model.close()  # the worker that was started to describe it
         judge.preflight = "exempt" if adapter in EXEMPT else "skipped"
         if judge.name in [other.name for other in found]:
             hint = f"Give one of them another name: --judge_args name={judge.name}-2,..."
