@@ -95,11 +95,13 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     answers may be complete: there the first request that reaches the model loads it.
     """
     progress, started = progress or Silent(), started or time.time()
+    if path := prepared.request.output_path:
+        prepared.model.expect(RunFolder(Path(path)).constants)
     spec, own = prepared.spec(), processes()
-    folder = RunFolder(Path(prepared.request.output_path or default_folder(prepared.request, spec)))
+    folder = RunFolder(Path(path or default_folder(prepared.request, spec)))
     tried = Tried()
     if own.leads and prepared.judges:
-        if _has_local_judge(prepared):
+        if prepared.request.executor and _has_local_judge(prepared):
             prepared.model.close()  # workers that were started to describe it
         tried = try_judges(prepared, _read_journal(folder), progress.phase)
     if own.count == 1:
@@ -112,7 +114,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
 
     def claim() -> None:
         tried.check()  # so that all processes of the launch get the error
-        folder.claim(spec, prepared.request.to_json(), prepared.model.machine())
+        folder.claim(spec, prepared.request.to_json(), prepared.model.machine(), prepared.model.constants())
         if own.leads:  # once a launch: it may read every picture file
             folder.hold_files(prepared.picture_files)
             if not prepared.request.no_judge:

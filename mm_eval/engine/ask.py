@@ -263,6 +263,8 @@ class Asker:
             self.outcome.hold_to(self.fail_at, self.failed_elsewhere())
         if self.outcome.stopped is None:
             self.outcome.stopped = self.over_budget()
+        if self.outcome.stopped is not None:
+            self.model.finish()
 
 
 @contextmanager

@@ -277,6 +277,7 @@ class HuggingFace(Model):
 
     def adopt(self, constants: Mapping[str, Any]) -> None:
         self.__dict__["_constants"] = dict(constants)
+        self.__dict__.pop("fingerprint", None)
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         shown = video_identity(instance, self._videos) if self._videos is not None else {}
