@@ -37,8 +37,8 @@ def mme_shaped(docs: int) -> Path:
     return _data_root(f"mme-{docs}", "lmms-lab/MME", docs, row, image={"_type": "Image"})
 
 
-def seed_shaped(docs: int) -> Path:
-    """A data root with `lmms-lab/SEED-Bench`: a picture of 640 x 480 of its own for each doc, and four choices."""
+def seed_shaped(docs: int, size: tuple[int, int] = (640, 480)) -> Path:
+    """A data root with `lmms-lab/SEED-Bench`: a picture of its own for each doc, and four choices."""
 
     def row(number: int) -> dict[str, Any]:
         draw = random.Random(number)
@@ -48,7 +48,7 @@ def seed_shaped(docs: int) -> Path:
             **choices,
             "data_id": f"{number}",
             "data_type": "image",
-            "image": [{"bytes": _jpeg(number, (30, 40), (640, 480)), "path": None}],
+            "image": [{"bytes": _jpeg(number, (30, 40), size), "path": None}],
             "question": f"What is {WORDS[number % 15]} in the picture?",
             "question_id": f"{number}",
             "question_type_id": number % 9 + 1,
@@ -56,7 +56,8 @@ def seed_shaped(docs: int) -> Path:
 
     number = {"dtype": "int64", "_type": "Value"}
     pictures = {"feature": {"_type": "Image"}, "_type": "List"}
-    return _data_root(f"seed-{docs}", "lmms-lab/SEED-Bench", docs, row, image=pictures, question_type_id=number)
+    name = f"seed-{docs}" if size == (640, 480) else f"seed-{docs}-{size[0]}"
+    return _data_root(name, "lmms-lab/SEED-Bench", docs, row, image=pictures, question_type_id=number)
 
 
 def _jpeg(seed: int, blocks: tuple[int, int], size: tuple[int, int]) -> bytes:

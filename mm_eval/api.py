@@ -158,7 +158,7 @@ def _task_result(name: str, row: Mapping[str, Any], better: Mapping[str, bool]) 
 
 
 def evaluate(
-    tasks: str | Sequence[str],
+    tasks: str | Sequence[str] = (),
     model: str | None = None,
     model_args: Mapping[str, Any] | None = None,
     *,
@@ -167,6 +167,7 @@ def evaluate(
 ) -> Results:
     """Runs `mm-eval run` in this process, or resumes a run, and returns its results.
 
+    tasks: needed, unless `protocol` is given: then it is all its benchmarks by default.
     options: those of the command under the same names (limit, output_path, prompt_key, num_fewshot, sample, ...).
     progress: shows bars on the error stream.
     Errors: ConfigError when nothing was requested; what fails later is in the results.
@@ -177,5 +178,6 @@ def evaluate(
 
     given = {**by_field(options, "evaluate"), "model": model, "model_args": model_arguments(model_args or {})}
     check_options(given, "evaluate")
-    request = RunRequest(tasks=task_names(tasks, "evaluate"), **given)
+    names = () if given.get("protocol") and not tasks else task_names(tasks, "evaluate")
+    request = RunRequest(tasks=names, **given)
     return Results(run(request, ProgressBar() if progress else None))

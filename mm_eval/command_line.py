@@ -10,7 +10,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from mm_eval.arguments import SWITCH
-from mm_eval.request import COMMAND_NAMES, RULES, RunRequest
+from mm_eval.request import COMMAND_NAMES, EXECUTOR, RULES, RunRequest
 
 
 def as_command(request: RunRequest, verb: str = "") -> str:
@@ -25,7 +25,9 @@ def as_command(request: RunRequest, verb: str = "") -> str:
         default = each.default_factory() if each.default_factory is not MISSING else each.default
         if each.name in ("tasks", "prompt_blocks", "name", "judge", "judge_args") or value == default:
             continue
-        if verb and "judge" in each.name:  # only a run, and `score`, ask judges
+        if verb and ("judge" in each.name or each.name in EXECUTOR):  # only a run, and `score`, ask judges
+            continue
+        if verb not in ("", "show") and each.name == "protocol":  # its settings of the run stand in the other options
             continue
         name = COMMAND_NAMES.get(each.name, each.name)
         if name == "no_report" or value is True and RULES[each.name] is SWITCH:

@@ -35,7 +35,7 @@ class MMEvalError(Exception):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), where=self.where, hint=self.hint), (self.what,)
+        return partial(type(self), where=self.where, hint=self.hint), (self.what,), {"attempts": self.attempts}
 
 
 class ConfigError(MMEvalError):

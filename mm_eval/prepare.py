@@ -18,10 +18,12 @@ from mm_eval.catalog.manager import Loaded, TaskManager
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, NotHereError, did_you_mean, raise_all
+from mm_eval.executor import on_executor
 from mm_eval.judging.judges import Judge, check_stated, judged_configs, make_judges
 from mm_eval.preflight import check_first_doc, check_scoring, group_faults, requests_digest
 from mm_eval.prompt_styles import choose_styles, missing_key_notes
 from mm_eval.request import DEFAULT_MODEL, RunRequest
+from mm_eval.runs.protocols.verdicts import differing_notes
 from mm_eval.runs.submission import check_files
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
@@ -29,6 +31,7 @@ from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.dataset import DataId, DataSource, lacks_sample
 from mm_eval.task.docs import FileState
 from mm_eval.task.task import PromptStyle, Task
+from mm_eval.under_protocol import completed, protocol_of, task_overrides
 
 
 @dataclass(kw_only=True)
@@ -133,6 +136,8 @@ class Prepared(OpenedTasks):
 def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase: None) -> Prepared:
     """Loads tasks, data and the model's description; loads no weights and requests nothing."""
     loaded = load_configs(request)  # names first: a typo is reported at once
+    if (whole := completed(request, loaded, _uses_sample(request))) != request:
+        request, loaded = whole, load_configs(whole)
     check_stated(request, loaded.tasks)
     judges = make_judges(request) if judged_configs(loaded.tasks) and not request.predict_only else []
     if request.judges and not judges:
@@ -152,6 +157,7 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
     opened.check_first_docs()
     opened.judges = judges
     plan = Prepared(**vars(opened), model=model)
+    plan.notes += differing_notes(plan)
     if request.model is None:
         data = " on bundled sample data" if plan.sampled else ""
         plan.notes.append(f"no --model was given: this is the bundled {DEFAULT_MODEL}{data}")
@@ -172,6 +178,7 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> OpenedTas
 
     Errors: ConfigError if data or prompts are not those of the run. A changed metric is allowed: scoring again is for that.
     """
+    request = request.without_workers()
 
     def recorded(configs: Mapping[str, TaskConfig]) -> dict[str, PromptStyle]:
         return {
@@ -213,8 +220,10 @@ def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | No
         overrides["num_fewshot"] = request.num_fewshot
     if request.gen_kwargs:
         overrides["generation_kwargs"] = one_token_cap(request.gen_kwargs)
-    manager = TaskManager(include_path=request.include_path)
-    loaded = manager.load(list(request.tasks), overrides=overrides or None, faults=faults)
+    protocol, manager = protocol_of(request), TaskManager(include_path=request.include_path)
+    names = request.tasks or (protocol.benchmarks if protocol else ())
+    below = task_overrides(protocol) if protocol else None
+    loaded = manager.load(list(names), overrides=overrides or None, faults=faults, below=below)
     for name in request.samples or ():
         if name not in loaded.tasks:
             hint = did_you_mean(name, loaded.tasks)
@@ -237,7 +246,7 @@ def make_model(request: RunRequest) -> Model:
         offline=request.offline,
         on_long_prompt=request.on_long_prompt,
     )
-    return model_class_of(request).create(request.model_args, settings)
+    return on_executor(model_class_of(request).create(request.model_args, settings), request)
 
 
 def _uses_sample(request: RunRequest) -> bool:

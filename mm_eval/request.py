@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 from mm_eval.arguments import (
     COUNT_FROM_0,
+    COUNT_FROM_1,
     PATH,
     SWITCH,
     TEXT,
@@ -33,6 +34,8 @@ from mm_eval.errors import ConfigError, raise_all
 from mm_eval.task.video.rule import NEEDED, is_rule
 
 DEFAULT_MODEL = "tiny-llava"
+EXECUTOR = ("executor", "workers", "worker_gpus", "worker_cpus", "worker_timeout", "ray_address")
+"""The options that say which processes answer. They decide no answer."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +50,13 @@ class RunRequest:
     name: what tables and reports call the model, where that is not the checkpoint's or the adapter's name.
     categories: the table shows every category, however many there are.
     on_long_prompt: "cut" or "fail", for a text prompt that does not fit into the model's length.
+    protocol: the named protocol whose settings the run has where no option states another; with it `tasks` may be empty.
     video: the rule of the frames that are shown of a video, such as "frames=32"; None for the prompt block's, else 8 frames.
     judge, judge_args: the adapters of the judges and their arguments, in pairs; `judges` reads both.
     no_judge: judged tasks run without their judged numbers. judge_retries: how often an unreadable reply is asked for again.
     judge_budget: dollars above which nothing is asked. judge_preflight: a judge is tried before the run.
+    executor: "ray" for `workers` that each load the model on worker_gpus and worker_cpus of the cluster at ray_address; one that
+        says nothing for worker_timeout seconds is replaced. None for this process.
     """
 
     tasks: tuple[str, ...]
@@ -83,12 +89,19 @@ class RunRequest:
     name: str | None = None
     on_long_prompt: str = "cut"
     video: str | None = None
+    protocol: str | None = None
     judge: str | Sequence[str] = ()
     judge_args: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
     no_judge: bool = False
     judge_retries: int = 2
     judge_budget: int | float | None = None
     judge_preflight: bool = True
+    executor: str | None = None
+    workers: int | None = None
+    worker_gpus: int | float | None = None
+    worker_cpus: int | float | None = None
+    worker_timeout: int | float | None = None
+    ray_address: str | None = None
 
     @property
     def judges(self) -> list[tuple[str, dict[str, Any]]]:
@@ -104,6 +117,11 @@ class RunRequest:
             )
         arguments = [dict(model_arguments(args)) for args in given] or [{} for _ in adapters]
         return list(zip(adapters, arguments, strict=True))
+
+    def without_workers(self) -> RunRequest:
+        """The same request for this process alone: scoring needs no cluster."""
+        none: dict[str, Any] = dict.fromkeys(EXECUTOR)
+        return replace(self, **none)
 
     def to_json(self) -> dict[str, Any]:
         """For run.json, so that `mm-eval score` can build the tasks again from any working directory."""
@@ -185,6 +203,14 @@ RULES: dict[str, Rule] = {
     "judge": Rule("a model's name, or a list of them", lambda value: all(map(is_text, _listed(value)))),
     "judge_args": Rule(f"{_MAPPING.needed}, or a list of them", lambda value: all(map(_MAPPING.fits, _listed(value)))),
     "judge_retries": COUNT_FROM_0,
+    "executor": Rule("ray", lambda value: value == "ray"),
+    "workers": COUNT_FROM_1,
+    "worker_gpus": Rule("a number from 0", lambda value: is_number(value) and value >= 0, number),
+    **dict.fromkeys(
+        ("worker_cpus", "worker_timeout"),
+        Rule("a number above 0", lambda value: is_number(value) and value > 0, number),
+    ),
+    "ray_address": TEXT,
     "judge_budget": Rule("a number of dollars from 0", lambda value: is_number(value) and value >= 0, number),
     **dict.fromkeys(("include_path", "output_path", "data_root", "use_cache"), PATH),
     **dict.fromkeys(
@@ -194,6 +220,7 @@ RULES: dict[str, Rule] = {
             "reference",
             "model_index",
             "figures",
+            "bundle",
             "output",
             "against",
             "html",
@@ -203,7 +230,9 @@ RULES: dict[str, Rule] = {
         PATH,
     ),
     **dict.fromkeys(("doc", "docs", "flips"), Rule("a whole number from 0", is_count, whole_number)),
-    **dict.fromkeys(("model", "name", "device", "prompt_key"), TEXT),
+    "port": Rule("a port from 0 to 65535", lambda value: is_count(value, 0, 65_535), whole_number),
+    "parallel": COUNT_FROM_1,
+    **dict.fromkeys(("model", "name", "device", "prompt_key", "protocol", "only"), TEXT),
     **dict.fromkeys(
         (
             "sample",

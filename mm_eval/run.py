@@ -17,14 +17,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mm_eval.engine.ask import Asker, Outcome, StopSignal
+from mm_eval.engine.ask import Asker, Outcome, StopSignal, model_boundary
 from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.launch import Processes, processes
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.progress import Progress, Silent
-from mm_eval.engine.ranks import Signs, all_have_read, launched, wait_for_ranks
+from mm_eval.engine.ranks import Launch, launched
+from mm_eval.engine.spans import answering
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.json_text import encoder
 from mm_eval.judging.asking import ask_judges
@@ -37,6 +38,7 @@ from mm_eval.prepare import OpenedTasks, Prepared, prepare, prepare_from_spec
 from mm_eval.report.html import write_report
 from mm_eval.report.thumbnails import Media, pictures_of, thumbnails_of_requests, write_thumbnails
 from mm_eval.request import DEFAULT_MODEL, RunRequest, failure_limit
+from mm_eval.runs.protocols.verdicts import protocol_results
 from mm_eval.runs.recorded import RecordedRun, sample_name
 from mm_eval.runs.results import assemble, environment
 from mm_eval.runs.submission import Submission
@@ -97,6 +99,8 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     folder = RunFolder(Path(prepared.request.output_path or default_folder(prepared.request, spec)))
     tried = Tried()
     if own.leads and prepared.judges:
+        if _has_local_judge(prepared):
+            prepared.model.close()  # workers that were started to describe it
         tried = try_judges(prepared, _read_journal(folder), progress.phase)
     if own.count == 1:
         tried.check()
@@ -108,16 +112,17 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
 
     def claim() -> None:
         tried.check()  # so that all processes of the launch get the error
-        folder.claim(spec, prepared.request.to_json())
+        folder.claim(spec, prepared.request.to_json(), prepared.model.machine())
         if own.leads:  # once a launch: it may read every picture file
             folder.hold_files(prepared.picture_files)
-            prepared.judges = joined_judges(folder, asked)
-            record_judges(folder, prepared.judges)
+            if not prepared.request.no_judge:
+                prepared.judges = joined_judges(folder, asked)
+                record_judges(folder, prepared.judges)
 
     with launched(own, folder, claim) as launch:
         state = _read_journal(folder)
-        all_have_read(own, launch)
-        outcome = _answer(prepared, folder, state, tried, progress if own.leads else Silent(), own, launch)
+        launch.all_have_read()
+        outcome = _answer(prepared, folder, state, tried, progress if own.leads else Silent(), launch)
         if not own.leads:
             return Report({}, folder.path, 130 if outcome.interrupted else 0, [], silent=True)
         if prepared.request.predict_only:
@@ -175,34 +180,50 @@ def _answer(
     state: JournalState,
     tried: Tried,
     progress: Progress,
-    own: Processes,
-    launch: str,
+    launch: Launch,
 ) -> Outcome:
     """Makes this process's pending requests, then judges its docs. Rank 0 waits for the other processes of the launch."""
+    own = launch.own
     pending = find_pending(prepared, state, own)
     fail_at = failure_limit(prepared.request.fail_on_error, pending.total)
     outcome = Outcome(reused=pending.answered)
-    signs = Signs(folder.path, launch, own, outcome.counts)
-    progress.start("answering", pending.share)
+    progress.priced(lambda: spent(prepared, state))
+    progress.start("answering", pending.share - pending.answered)
     with StopSignal().listening() as stop:
-        with signs.given(), closing(_open_journal(folder)) as journal:
+        with closing(_open_journal(folder)) as journal:
             tried.write(journal, state)
-            elsewhere = signs.failed_elsewhere
+
+            def elsewhere() -> int:
+                return launch.failed_elsewhere(outcome.counts())
+
             media = _thumbnails(prepared, folder, own)
             with media, opened_cache(prepared.request.use_cache, prepared.model) as cache:
                 asker = Asker(prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere)
                 asker.ask(in_cheapest_order(pending.instances()))
             progress.stop()
             if prepared.judges and not asker.halted:
-                if any(judge.model and judge.model.local for judge in prepared.judges):
+                if _has_local_judge(prepared):
                     prepared.model.close()  # its memory is needed for the judge
                 ask_judges(prepared, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
+        with model_boundary(outcome):
+            outcome.add(launch.others(outcome.counts(), lambda: stop.requested))
         if own.leads and own.count > 1:
-            dead, others = wait_for_ranks(folder.path, launch, own, lambda: stop.requested, heard=signs.heard)
-            outcome.add(others, dead, stop.requested)
+            outcome.interrupted = outcome.interrupted or stop.requested
             if fail_at is not None:
                 outcome.hold_to(fail_at)
     return outcome
+
+
+def spent(opened: Prepared, state: JournalState) -> float | None:
+    """The dollars that all answers and verdicts of a run folder have cost so far; None where a server's prices are unknown."""
+    used = [(opened.model, state.usage)]
+    used += [(judge.model, state.judge_usage.get(judge.name, {})) for judge in opened.judges if judge.model is not None]
+    costs = [model.dollars(tokens) for model, tokens in used]
+    return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def _has_local_judge(prepared: Prepared) -> bool:
+    return any(judge.model and judge.model.local for judge in prepared.judges)
 
 
 def _read_journal(folder: RunFolder) -> JournalState:
@@ -243,9 +264,15 @@ def _report(
     results, order = assemble(opened, scores)
     if submissions:
         results["submissions"] = {each.name: each.to_json() for each in submissions}
-    results["run"] = {**environment(opened, spec, started), "usage": dict(sorted(state.usage.items()))}
+    machine = (folder.read("run.json") or {}).get("machine", {})
+    results["run"] = {**environment(opened, spec, started), **machine, "answering": answering(folder.path)}
+    results["run"]["usage"] = dict(sorted(state.usage.items()))
+    if isinstance(opened, Prepared):
+        results["run"].update(opened.model.ran_on())
     if state.judge_usage:
         results["run"]["judge_usage"] = state.judge_usage
+    if (under_protocol := protocol_results(opened, results)) is not None:
+        results["protocol"] = under_protocol
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
     failed = sum(each.failed + each.not_requested + each.judge_failures + len(each.missing) for each in scores.values())
     failed += sum(each.failed for each in submissions)

@@ -31,6 +31,8 @@ from mm_eval.types import Answer, Instance
 class Replay(Model):
     """Answers from a JSONL file of recorded answers (path=FILE.jsonl)."""
 
+    travels = False
+
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         super().__init__(args, settings)
         chosen = read_arguments(self.args, {"path": PATH}, "--model_args", "argument of replay")

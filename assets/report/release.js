@@ -15,7 +15,8 @@ const room = () => Math.max(280, Math.min(640, innerWidth - 56));
 function head() {
   const top = byId("top");
   top.append(make("h1", {}, about.title));
-  top.append(make("div", { class: "soft" }, `${about.columns.length} models, ${about.rows.length} numbers`));
+  top.append(make("div", { class: "soft" }, `${about.columns.length} model${about.columns.length === 1 ? "" : "s"}, ${about.rows.length} number${about.rows.length === 1 ? "" : "s"}`));
+  if (about.going.length) top.append(make("h2", {}, "Going on"), make("ul", { id: "going" }, ...about.going.map((one) => make("li", {}, make("a", { href: one.link }, one.name), `: ${one.said}`))));
   if (about.sample.length) top.append(make("div", { class: "banner" }, `Sample data, not ${about.sample.join(", ")}: drawn for trying mm-eval out, and no result on a benchmark.`));
 }
 
@@ -23,7 +24,7 @@ function head() {
 function columns() {
   const order = about.columns.map((_, place) => place).filter((place) => !hidden.has(place));
   if (byRow === null) return order;
-  const row = about.rows[byRow], value = (place) => row.cells[place] ? row.cells[place].v * (row.better ? 1 : -1) : -Infinity;
+  const row = about.rows[byRow], value = (place) => row.cells[place] ? row.cells[place].v * (row.better === false ? -1 : 1) : -Infinity;
   return order.sort((a, b) => value(b) - value(a));
 }
 function rowsInOrder() {
@@ -36,6 +37,7 @@ function rowsInOrder() {
 }
 // How dark a number is: its place between the lowest and the highest ranked number of its row; pale where all share the first rank
 function shade(row, cells, cell) {
+  if (row.better === null) return "";
   const ranked = cells.filter((one) => one && !one.apart).map((one) => one.v), low = Math.min(...ranked), high = Math.max(...ranked);
   if (cell.apart || ranked.length < 2 || high === low) return "";
   const share = (cell.v - low) / (high - low), darkest = cells.some((one) => one && one.rank) ? 40 : 12;
@@ -59,7 +61,7 @@ function cellOf(row, cells, place, of) {
   const said = [`${model.name}, ${of}: ${asText(row, cell.v)}`];
   if (cell.at) said.push(`95% interval ${asText(row, cell.at[0])} to ${asText(row, cell.at[1])}`);
   if (cell.rank) said.push(`rank ${cell.rank}`);
-  said.push(cell.apart || "", cell.flaw || "", cell.ours ? "" : "as reported, not measured by us");
+  said.push(cell.apart || "", cell.flaw || "", cell.ours ? "" : "as reported, not measured by us", cell.protocol ? `under the protocol ${cell.protocol}` : "");
   const td = make("td", { class: kinds, style: shade(row, cells, cell) || null, title: said.filter(Boolean).join("\n") });
   const shown = make(cell.link ? "a" : "div", { href: cell.link });
   shown.append(cell.rank ? make("span", { class: "rank" }, `#${cell.rank}`) : "", make("span", { class: "value" }, asText(row, cell.v)));
@@ -67,6 +69,7 @@ function cellOf(row, cells, place, of) {
   if (!cell.ours) shown.append(make("span", { class: "mark" }, " *"));
   if (byId("c-intervals").checked) shown.append(make("br", {}), whisker(cells, cell));
   if (cell.verdict) shown.append(make("small", { class: "verdict" }, cell.verdict));
+  if (cell.protocol) shown.append(make("small", { class: "verdict" }, `§ ${cell.protocol}`));
   if (cell.apart) shown.append(make("small", {}, "not ranked"));
   if (!cell.link && cell.where) shown.append(make("small", {}, cell.where));
   td.append(shown);
@@ -90,7 +93,7 @@ function table() {
     }
     const sort = make("button", { type: "button", title: "order the columns by this row; once more: as given", "aria-pressed": String(byRow === place) }, byRow === place ? "⇤" : "⇄");
     sort.addEventListener("click", () => { byRow = byRow === place ? null : place; refresh(); });
-    name.append(...breaking(row.label), row.better ? "" : " ↓", " ", sort);
+    name.append(...breaking(row.label), row.better === false ? " ↓" : "", " ", sort);
     body.append(make("tr", { class: row.group ? "group" : "" }, name, ...order.map((column) => cellOf(row, row.cells, column, row.label))));
     if (all || opened.has(place)) for (const part of row.parts) {
       body.append(make("tr", { class: "part" }, make("th", { scope: "row" }, ...breaking(part.label)), ...order.map((column) => cellOf(row, part.cells, column, `${row.label}, ${part.label}`))));
@@ -160,7 +163,7 @@ function scatter(row, axis) {
   });
   return svg;
 }
-const AXES = { parameters: "parameters", tokens: "tokens a document", seconds: "seconds of the whole run a document", dollars: "dollars of the whole run" };
+const AXES = { parameters: "parameters", tokens: "tokens a document", seconds: "seconds of requests a document", dollars: "dollars of the whole run" };
 function charts() {
   const box = byId("chart");
   const options = about.rows.map((row, place) => make("option", { value: place }, row.label));
@@ -217,6 +220,7 @@ byId("controls").addEventListener("submit", (event) => event.preventDefault());
 addEventListener("resize", drawCharts);
 addEventListener("hashchange", () => { fromAddress(); table(); drawCharts(); });
 byId("legend").append("Colour: from the worst ", make("span", { class: "key", style: "background:linear-gradient(to right, transparent, color-mix(in srgb, var(--fill) 40%, transparent))" }), " to the best ranked number of a row; pale where no two models of the row can be told apart. #1= means that several models share the first rank: they can't be told apart at 5% after Holm's correction over all pairs of this table. Hatched: not ranked. ⚠ a remark, * as reported. A number opens the samples behind it.");
+if (about.apart.length) byId("notes").append(make("p", { class: "hint", id: "apart" }, `This page holds all its numbers and charts. Samples and pictures are on the pages of the runs, to which its numbers link: ${about.apart.map((folder) => `${folder}/report.html`).join(", ")}. mm-eval report RUNS --bundle DIR writes a folder that can be copied as a whole.`));
 if (about.notes.length) byId("notes").append(make("h2", {}, "Notes"), make("ul", {}, ...about.notes.map((note) => make("li", {}, note))));
 table();
 drawCharts();

@@ -27,10 +27,12 @@ function header() {
   fact("price", used.dollars ? `$${used.dollars.toFixed(2)}` : null);
   fact("device", about.device);
   fact("dtype", about.dtype);
+  fact("parameters", about.parameters ? inWords(about.parameters) : "unknown");
   fact("versions", [`mm-eval ${about.version}`, ...Object.entries(about.libraries).map((pair) => pair.join(" "))].join(", "));
   top.append(make("details", { open: "" }, make("summary", { class: "soft" }, "What was asked, and how"), facts));
 }
 
+const inWords = (count) => count < 1e6 ? count.toLocaleString("en") : count < 1e9 ? `${(count / 1e6).toPrecision(3)} million` : `${(count / 1e9).toPrecision(3)} billion`;
 const duration = (seconds) => seconds < 60 ? `${seconds.toFixed(1)} s` : [[3600, "h"], [60, "min"], [1, "s"]].map(([size, unit], place, all) => [Math.floor(place ? Math.round(seconds) % all[place - 1][0] / size : Math.round(seconds) / size), unit]).filter(([count]) => count).map((pair) => pair.join(" ")).join(" ");
 
 // What went wrong: each finding with its cause, a command, and links to its examples
@@ -106,112 +108,22 @@ function overview() {
   section.append(make("p", { class: "hint" }, "Intervals are 95%, docs on one picture drawn together; exact ones are of numbers with nearly all docs right or wrong. Failed docs are in no number; unparsed answers score 0, unless the benchmark's own rule gives them an answer. A prompt that was cut lost its beginning, since it did not fit into the model's length."));
 }
 
-// Charts of a task
-function bars(parts, choose) {
-  // choose(part): shows the samples of a category; undefined where the bars are no categories
-  const top = Math.max(...parts.map((part) => Math.max(part.value, part.interval ? part.interval[1] : 0)), 0.0001);
-  const low = Math.min(0, ...parts.map((part) => Math.min(part.value, part.interval ? part.interval[0] : 0)));
-  const line = 24, left = choose ? 180 : 160, width = 140, at = (value) => left + width * (value - low) / (top - low);
-  const svg = draw("svg", { viewBox: `0 0 ${left + width + (choose ? 96 : 58)} ${parts.length * line + 6}`, role: "img", "aria-label": "score of each category" });
-  parts.forEach((part, index) => {
-    const y = index * line + 4;
-    const longest = choose ? 24 : 22, name = part.name.length > longest ? `${part.name.slice(0, longest - 1)}…` : part.name;
-    const text = draw("text", { x: left - 8, y: y + 13, "text-anchor": "end" }, name);
-    text.append(draw("title", {}, part.name));
-    svg.append(text);
-    const bar = draw("rect", { class: "bar", x: at(Math.min(0, part.value)), y, width: Math.max(1, Math.abs(at(part.value) - at(0))), height: line - 8, opacity: 0.55 });
-    bar.append(draw("title", {}, `${part.name}: ${number(part.value)} of ${part.n} docs`));
-    svg.append(bar);
-    if (choose) {
-      text.setAttribute("tabindex", "0");
-      text.setAttribute("role", "button");
-      text.setAttribute("aria-label", visible(`show the ${part.n} samples of ${part.name}`));
-      for (const element of [text, bar]) { element.classList.add("choice"); element.addEventListener("click", () => choose(part)); }
-      text.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(part); } });
-    }
-    if (part.interval) {
-      const [from, to] = part.interval.map(at), middle = y + line / 2 - 4;
-      svg.append(draw("line", { class: "whisker", x1: from, x2: to, y1: middle, y2: middle }));
-      for (const x of [from, to]) svg.append(draw("line", { class: "whisker", x1: x, x2: x, y1: middle - 4, y2: middle + 4 }));
-    }
-    svg.append(draw("text", { x: left + width + 8, y: y + 13 }, number(part.value)));
-    if (choose) svg.append(draw("text", { class: "soft", x: left + width + 58, y: y + 13 }, part.n.toLocaleString("en")));
-  });
-  return svg;
-}
-const clean = (value) => String(value).trim().toLowerCase();
-function said(row, labels) {
-  // The label that a row's answer came to: extracted text where that is a label, the other of two where it is wrong.
-  if (row.u || unscored(row)) return null;
-  const gold = clean(row.g), extracted = clean(Object.values(row.x)[0]?.[0] ?? "");
-  if (row.ok === true) return gold;
-  if (labels.includes(extracted)) return extracted;
-  if (row.ok === false && labels.length === 2) return labels.find((label) => label !== gold);
-  return null;
-}
-function confusion(of) {
-  const choice = of.length && of[0].o ? of[0].o.length : 0;
-  let labels = [...new Set(of.map((row) => clean(row.g)))].sort();
-  const answer = (row) => {
-    if (!choice) return said(row, labels);
-    if (unscored(row)) return null;
-    const lls = row.a.slice(0, choice).map((pair) => logLikelihood(pair[0]));
-    return String(lls.indexOf(Math.max(...lls)));
-  };
-  if (labels.length < 2 || labels.length > 8 || labels.some((label) => label.length > 12)) return null;
-  if (labels.join() === "no,yes") labels = ["yes", "no"];
-  const counts = {}, columns = [...labels, "none"];
-  for (const row of of) if (!unscored(row)) { const key = `${clean(row.g)}|${answer(row) ?? "none"}`; counts[key] = (counts[key] || 0) + 1; }
-  const most = Math.max(1, ...Object.values(counts)), show = (label) => choice ? String.fromCharCode(65 + Number(label)) : label.length === 1 ? label.toUpperCase() : label;
-  const table = make("table", { class: "confusion" }), head = make("tr", {}, make("th", {}, "gold ↓ said →"));
-  for (const label of columns) head.append(make("th", {}, label === "none" ? "unparsed" : show(label)));
-  table.append(head);
-  for (const gold of labels) {
-    const line = make("tr", {}, make("th", {}, show(gold)));
-    for (const label of columns) {
-      const count = counts[`${gold}|${label}`] || 0, cell = make("td", { class: gold === label ? "same" : "" }, String(count));
-      cell.style.background = `color-mix(in srgb, var(--fill) ${Math.round(55 * count / most)}%, transparent)`;
-      line.append(cell);
-    }
-    table.append(line);
-  }
-  const box = make("div", { class: "card" }, make("h3", {}, "Answers against gold"), make("div", { class: "scroll" }, table));
-  const parsed = of.filter((row) => !unscored(row) && answer(row) !== null);
-  if (labels[0] === "yes" && parsed.length) {
-    const yes = parsed.filter((row) => answer(row) === "yes").length / parsed.length, gold = of.filter((row) => clean(row.g) === "yes").length / of.length;
-    box.append(make("p", { class: "hint" }, `Says yes to ${percent(yes)} of the questions that it answered; yes is right for ${percent(gold)}.`));
-  }
-  box.append(make("p", { class: "hint" }, "Framed cells are right answers."));
-  return box;
-}
-function lengths(of) {
-  const texts = of.flatMap((row) => row.a).filter((answer) => typeof answer === "string");
-  if (!texts.length) return null;
-  const bins = [];
-  for (const text of texts) { const bin = text.length ? Math.floor(Math.log2(text.length)) + 1 : 0; bins[bin] = (bins[bin] || 0) + 1; }
-  const first = bins.findIndex((count) => count), shown = Array.from({ length: bins.length - first }, (_, index) => [first + index, bins[first + index] || 0]);
-  const most = Math.max(...shown.map(([, count]) => count)), step = Math.min(60, 300 / shown.length), height = 110;
-  const svg = draw("svg", { viewBox: `0 0 ${Math.max(200, step * shown.length + 10)} ${height + 44}`, width: Math.max(200, step * shown.length + 10), role: "img", "aria-label": "lengths of the answers" });
-  shown.forEach(([bin, count], index) => {
-    const tall = height * count / most, x = 5 + index * step;
-    svg.append(draw("rect", { class: "bar", x, y: 16 + height - tall, width: step - 4, height: tall, opacity: 0.55 }));
-    svg.append(draw("text", { x: x + step / 2 - 2, y: 12 + height - tall, "text-anchor": "middle" }, count || ""));
-    const from = bin ? 2 ** (bin - 1) : 0, to = bin ? 2 ** bin - 1 : 0;
-    svg.append(draw("text", { class: "soft", x: x + step / 2 - 2, y: height + 32, "text-anchor": "middle" }, from === to ? from : step < 45 ? from : `${from}–${to}`));
-  });
-  return make("div", { class: "card" }, make("h3", {}, "Characters an answer"), svg);
-}
 function charts() {
   const section = byId("charts");
+  section.replaceChildren();
   for (const task of about.tasks) {
-    const of = rows.filter((row) => row.t === task.name), boxes = [];
+    const boxes = [];
     for (const level of task.levels) {
       const drawing = bars(level.parts, (part) => showCategory(task.name, part.label));
       const box = make("div", { class: level.parts.length > 24 ? "tall" : "" }, drawing);
       boxes.push(make("div", { class: "card" }, make("h3", {}, level.by), box, make("p", { class: "hint" }, "Bars with 95% intervals, and the number of docs. A click on a category shows its samples.")));
     }
     if (task.parts.length > 1) boxes.push(make("div", { class: "card" }, make("h3", {}, task.by), bars(task.parts)));
-    boxes.push(confusion(of), lengths(of));
+    for (const sizes of task.sizes) {
+      const drawing = bars(sizes.parts, (part) => showCell(["length", task.name, sizes.unit, part.first, part.last]));
+      boxes.push(make("div", { class: "card" }, make("h3", {}, sizes.by), drawing, make("p", { class: "hint" }, "The share of right docs by the length of their first answer, with 95% intervals and the number of docs. A click on a length shows its samples.")));
+    }
+    boxes.push(confusion(task.name));
     const there = boxes.filter(Boolean);
     if (there.length) section.append(make("h2", {}, task.name), make("div", { class: "charts" }, ...there));
   }

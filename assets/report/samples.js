@@ -8,7 +8,7 @@ const unscored = (row) => row.s === "failed" || row.s === "not requested";
 const unreadable = (row) => (row.j || []).some((judge) => judge.e.some((one) => one.v === null));
 const unjudged = (row) => !!row.j && row.ok === undefined && row.j[0].e.every((one) => one.v === null);
 const shownVerdict = (one) => one.v === null ? `nothing: ${one.r === null ? "no reply" : "unreadable"}` : typeof one.v === "object" ? JSON.stringify(one.v) : String(one.v);
-const state = (row) => unscored(row) ? [row.s, "other", "⚠"] : unjudged(row) ? ["no verdict", "other", "⚠"] : row.u ? ["unparsed", "other", "?"] : row.ok === true ? ["right", "right", "✓"] : row.ok === false ? ["wrong", "wrong", "✗"] : ["scored", "other", "•"];
+const state = (row) => about.kind === "live" && !unscored(row) ? [row.s, "other", "•"] : unscored(row) ? [row.s, "other", "⚠"] : unjudged(row) ? ["no verdict", "other", "⚠"] : row.u ? ["unparsed", "other", "?"] : row.ok === true ? ["right", "right", "✓"] : row.ok === false ? ["wrong", "wrong", "✗"] : ["scored", "other", "•"];
 // Runs beside a sample: of `held` (all, or the chosen one) the first in which a right answer became a wrong one, or the reverse
 const turned = (row) => (row.w || []).findIndex((one, place) => one && (!byId("f-beside").value || place === Number(byId("f-beside").value)) && one.ok !== undefined && row.ok !== undefined && one.ok !== row.ok);
 const flip = (row) => {
@@ -43,10 +43,10 @@ function label(row) {
   return make("span", { class: `state ${kind}` }, `${sign} ${name}${place < 0 ? "" : `, but ${row.ok ? "wrong" : "right"} in ${about.beside[place].replace(/^([A-Z]|run \d+): .*/, "$1")}`}`);
 }
 function rowElement(index) {
-  const row = shown[index], element = make("div", { class: index === chosen ? "row chosen" : "row", role: "option", "data-index": index, "aria-selected": String(index === chosen) });
+  const row = shown[index], element = make("div", { class: index === chosen ? "row chosen" : "row", role: "option", id: `row-${index}`, "data-index": index, "aria-posinset": index + 1, "aria-setsize": shown.length, "aria-selected": String(index === chosen) });
   element.style.top = `${index * HEIGHT}px`;
   const source = row.images && picture(row.images[0]);
-  element.append(source ? make("img", { src: source, alt: "", loading: "lazy" }) : make("div", { class: "blank" }));
+  element.append(source ? missingAs(make("img", { src: source, alt: "", loading: "lazy" }), () => make("div", { class: "blank" })) : make("div", { class: "blank" }));
   element.append(make("div", {}, make("div", { class: "one" }, label(row), make("span", { class: "soft" }, `${about.models?.length > 1 ? `${modelOf(row)} · ` : ""}${row.t} ${row.d}${categoriesOf(row).map((name) => ` · ${name}`).join("")}`)), make("div", { class: "two" }, chosenOf(row) || "(empty)")));
   return element;
 }
@@ -56,6 +56,32 @@ function paint() {
   const elements = [spacer];
   for (let index = first; index < last; index += 1) elements.push(rowElement(index));
   list.replaceChildren(...elements);
+  if (chosen >= first && chosen < last) list.setAttribute("aria-activedescendant", `row-${chosen}`); else list.removeAttribute("aria-activedescendant");
+}
+// A picture of a sample. One that is not there says where it is; one that is there in full size opens it
+function missingAs(img, instead) {
+  img.addEventListener("error", () => img.replaceWith(instead()));
+  return img;
+}
+function pictureElement(digest, alt) {
+  const source = picture(digest), full = fullSize(digest);
+  const absent = () => make("span", { class: "soft" }, `picture ${digest.slice(0, 12)} is not ${about.where ? `in this page: ${source ? `look in media/ of ${about.where}` : `it was not kept in ${about.where}`}` : "here"}`);
+  if (!source) return absent();
+  if (!full) return missingAs(make("img", { src: source, alt, loading: "lazy" }), absent);
+  const button = make("button", { type: "button", class: "zoom", "aria-label": `${alt} in full size` });
+  button.append(missingAs(make("img", { src: source, alt, loading: "lazy" }), absent));
+  button.addEventListener("click", () => zoom(full, alt));
+  return button;
+}
+function zoom(address, alt) {
+  const close = make("button", { type: "button" }, "Close"), img = make("img", { src: address, alt });
+  const dialog = make("dialog", { class: "zoom", "aria-label": `${alt} in full size` }, make("p", {}, close, " ", make("a", { href: address, target: "_blank", rel: "noopener" }, "Open alone"), make("span", { class: "soft" }, " A click on the picture shows it pixel by pixel.")), img);
+  img.addEventListener("click", () => dialog.classList.toggle("pixels"));
+  missingAs(img, () => make("p", {}, "This picture is no longer in the data of the run; the page has its thumbnail."));
+  close.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
 }
 function block(title, text) { return [make("h4", {}, title), make("pre", {}, text === "" ? "(empty)" : text)]; }
 function marked(title, text) {
@@ -105,21 +131,24 @@ function show(index, keepAddress) {
   const parts = [make("div", { class: "head" }, make("h3", {}, `${row.t}, doc ${row.d}${row.c.length ? ` (${categoriesOf(row).join(", ")})` : ""}`), make("span", {}, label(row), " ", copy))];
   if (row.images) {
     const box = make("div", { class: "pictures" });
-    row.images.forEach((digest, place) => { const source = picture(digest); box.append(source ? make("img", { src: source, alt: `picture ${place + 1}`, loading: "lazy" }) : make("span", { class: "soft" }, `picture ${digest.slice(0, 12)} is not beside this file`)); });
+    row.images.forEach((digest, place) => box.append(pictureElement(digest, `picture ${place + 1}`)));
     strips(row, box);
     parts.push(box);
   }
   parts.push(...marked(`Prompt, as asked${about.own ? ` in ${about.own}` : ""}`, row.p));
   if (row.k) parts.push(make("p", { class: "hint" }, "The prompt was cut: the model did not get its beginning."));
   if (row.e) parts.push(...block(row.s === "not requested" ? "Not requested" : "Failed", row.e));
-  if (row.o) parts.push(...block("Choices, with log-likelihood in nats", row.o.map((text, place) => `${place === row.g || (Array.isArray(row.g) && row.g.includes(place)) ? "→" : " "} ${logLikelihood(row.a[place]?.[0]).toFixed(3)}  ${text}`).join("\n")));
-  else row.a.forEach((answer, place) => parts.push(...marked(`Answer${row.a.length > 1 ? ` ${place + 1}` : ""}${about.own ? ` in ${about.own} (${state(row)[0]})` : ""}`, typeof answer === "string" ? answer : JSON.stringify(answer))));
+  const answers = []; // of all runs, side by side
+  if (row.o) answers.push(block("Choices, with log-likelihood in nats", row.o.map((text, place) => `${place === row.g || (Array.isArray(row.g) && row.g.includes(place)) ? "→" : " "} ${logLikelihood(row.a[place]?.[0]).toFixed(3)}  ${text}`).join("\n")));
+  else row.a.forEach((answer, place) => answers.push(marked(`Answer${row.a.length > 1 ? ` ${place + 1}` : ""}${about.own ? ` in ${about.own} (${state(row)[0]})` : ""}`, typeof answer === "string" ? answer : JSON.stringify(answer))));
   (row.w || []).forEach((other, place) => {
-    if (!other) { parts.push(...block(`Answer in ${about.beside[place]}`, "not asked the same")); return; }
+    if (!other) { answers.push(block(`Answer in ${about.beside[place]}`, "not asked the same")); return; }
     const mark = other.e ? " (failed)" : other.u ? " (unparsed)" : other.ok === undefined ? "" : other.ok ? " (right)" : " (wrong)";
-    parts.push(...block(`Answer in ${about.beside[place]}${mark}`, other.e || other.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join("\n")));
-    if (other.p !== undefined) parts.push(make("details", {}, make("summary", { class: "soft" }, `Its prompt in ${about.beside[place]}`), make("pre", {}, other.p)));
+    const box = [...block(`Answer in ${about.beside[place]}${mark}`, other.e || other.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join("\n"))];
+    if (other.p !== undefined) box.push(make("details", {}, make("summary", { class: "soft" }, `Its prompt in ${about.beside[place]}`), make("pre", {}, other.p)));
+    answers.push(box);
   });
+  parts.push(make("div", { class: "answers" }, ...answers.map((one) => make("section", {}, ...one))));
   for (const judge of row.j || []) parts.push(...verdicts(row, judge));
   const facts = make("dl", { class: "facts" });
   const fact = (name, value) => facts.append(make("dt", {}, name), make("dd", {}, value));
@@ -132,19 +161,27 @@ function show(index, keepAddress) {
   detail.replaceChildren(...parts, make("h4", {}, "Extraction and score"), facts);
   detail.scrollTop = 0;
 }
-function apply(wanted) {
+// Whether a row is one that the filters ask for
+function matching() {
   const task = byId("f-task").value, category = byId("f-category").value, result = byId("f-result").value, words = byId("f-text").value.trim().toLowerCase();
   const model = byId("f-model").value;
-  shown = rows.filter((row) => (!only || (only.docs[row.t]?.has(row.d) && (row.m ?? null) === only.model)) && (!model || row.m === Number(model)) && (!task || row.t === task) && (!category || categoriesOf(row).includes(category)) &&
+  return (row) => (!only || only.keep(row)) && (!model || row.m === Number(model)) && (!task || row.t === task) && (!category || categoriesOf(row).includes(category)) &&
     (!result || state(row)[0] === result || flip(row) === result || row.s === result || (result === "cut" && row.k) || (result === "flipped" && flip(row)) || (result === "judges disagree" && row.jd) || (result === "unreadable" && unreadable(row)) || (result === "wrong" && row.ok === false)) &&
-    (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || (row.j || []).some((judge) => judge.e.some((one) => (one.r || "").toLowerCase().includes(words))) || String(row.d) === words));
+    (!words || row.p.toLowerCase().includes(words) || answerText(row).toLowerCase().includes(words) || (row.j || []).some((judge) => judge.e.some((one) => (one.r || "").toLowerCase().includes(words))) || String(row.d) === words);
+}
+function apply(wanted) {
+  shown = rows.filter(matching());
   byId("only").hidden = !only && !opening;
   byId("only").firstElementChild.textContent = only ? visible(only.said) : opening;
-  byId("count").textContent = `${shown.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")}`;
+  counted();
   chosen = -1;
   list.scrollTop = 0;
   const at = wanted ? shown.indexOf(wanted) : shown.length ? 0 : -1;
-  if (at >= 0) show(at, !wanted); else { paint(); detail.replaceChildren(make("p", { class: "soft" }, "No sample matches these filters.")); }
+  if (at >= 0) show(at, !wanted); else { paint(); detail.replaceChildren(make("p", { class: "soft" }, `${about.loading ? "Loading samples ..." : "No sample matches these filters."}`)); }
+}
+function counted() {
+  const every = Math.max(rows.length, about.samples || 0).toLocaleString("en");
+  byId("count").textContent = `${shown.length.toLocaleString("en")} of ${every}${about.loading ? ` (${rows.length.toLocaleString("en")} loaded)` : ""}`;
 }
 function clearFilters() {
   only = null;
@@ -161,8 +198,21 @@ function showCategory(task, category) {
 function showOnly(cell) {
   // The docs behind a count of the tables, and no others
   clearFilters();
-  only = { said: `${cell.count} ${cell.said}`, model: cell.model ?? null, docs: Object.fromEntries(Object.entries(cell.docs).map(([task, ids]) => [task, new Set(ids)])) };
+  const docs = Object.fromEntries(Object.entries(cell.docs).map(([task, ids]) => [task, new Set(ids)])), model = cell.model ?? null;
+  only = { said: `${cell.count} ${cell.said}`, keep: (row) => docs[row.t]?.has(row.d) && (row.m ?? null) === model };
   apply();
+  byId("samples").scrollIntoView();
+}
+// The samples of a chart's cell, whose texts are in the address: #?cell=length,mme,characters,2,3
+function setCell(text) {
+  const [kind, ...of] = text.split(",").map(decodeURIComponent);
+  if (Object.hasOwn(CELLS, kind)) only = { ...CELLS[kind](...of), cell: text };
+}
+function showCell(cell) {
+  clearFilters();
+  setCell(cell.map(encodeURIComponent).join(","));
+  apply();
+  keepFilters();
   byId("samples").scrollIntoView();
 }
 function fromAddress() {
@@ -177,19 +227,22 @@ function fromAddress() {
 const FILTERS = { model: "f-model", task: "f-task", category: "f-category", beside: "f-beside", result: "f-result", text: "f-text" };
 function keepFilters() {
   const stated = Object.entries(FILTERS).map(([name, id]) => [name, byId(id).value]).filter(([, value]) => value);
+  if (only?.cell) stated.push(["cell", only.cell]);
   history.replaceState(null, "", stated.length ? `#?${new URLSearchParams(stated)}` : location.pathname + location.search);
 }
 // The docs that a page of one run shows first, where its address asks for nothing: those that something is wrong with
 function openOnFailures() {
-  const [failure] = ["failed", "not requested", "no verdict", "unparsed"].filter((name) => rows.some((row) => state(row)[0] === name || row.s === name));
+  const counted = { failed: "failed", "not requested": "not_requested", "no verdict": "judge_failed", unparsed: "unparsed" };
+  const [failure] = Object.keys(counted).filter((name) => about.next ? (about.table || []).some((row) => row[counted[name]]) : rows.some((row) => state(row)[0] === name || row.s === name));
   if (about.kind !== "run" || location.hash.length > 1 || !failure) return;
+  offerFilters([{ t: about.tasks[0].name, c: "", s: failure }].filter(() => about.next));
   byId("f-result").value = failure;
   opening = `These docs first: ${failure}.`;
 }
 function jump() {
   if (location.hash.startsWith("#?")) {
     clearFilters();
-    for (const [name, value] of new URLSearchParams(location.hash.slice(2))) if (FILTERS[name]) byId(FILTERS[name]).value = value;
+    for (const [name, value] of new URLSearchParams(location.hash.slice(2))) if (FILTERS[name]) byId(FILTERS[name]).value = value; else if (name === "cell") setCell(value);
     apply();
     byId("samples").scrollIntoView();
     return;
@@ -200,19 +253,32 @@ function jump() {
   apply(row);
   byId("samples").scrollIntoView();
 }
+// The filters' options, with those of rows that came since
+const RESULTS = ["right", "wrong", "unparsed", "truncated", "cut", "failed", "not requested", "no verdict", "judges disagree", "unreadable", "flipped", "lost", "gained"];
+const offered = { task: new Set(), category: new Set(), result: new Set() };
+function offerFilters(of) {
+  const before = Object.values(offered).map((names) => names.size);
+  for (const row of of) {
+    offered.task.add(row.t);
+    for (const name of categoriesOf(row)) offered.category.add(name);
+    for (const name of [state(row)[0], row.s, row.k && "cut", row.jd && "judges disagree", unreadable(row) && "unreadable"]) if (name) offered.result.add(name);
+    if (flip(row)) for (const name of ["flipped", "lost", "gained"]) offered.result.add(name);
+  }
+  const names = { task: [...offered.task], category: [...offered.category].sort(), result: RESULTS.filter((name) => offered.result.has(name)) };
+  Object.entries({ task: "all tasks", category: "all categories", result: "all results" }).forEach(([name, all], place) => {
+    const select = byId(`f-${name}`), kept = select.value;
+    if (select.length && offered[name].size === before[place]) return;
+    select.replaceChildren(make("option", { value: "" }, all), ...names[name].map((one) => make("option", { value: one }, one)));
+    select.value = kept;
+  });
+}
 function samples() {
-  const options = (id, names, all) => byId(id).append(make("option", { value: "" }, all), ...names.map((name) => make("option", { value: name }, name)));
-  options("f-task", [...new Set(rows.map((row) => row.t))], "all tasks");
-  options("f-category", [...new Set(rows.flatMap(categoriesOf))].sort(), "all categories");
+  offerFilters(rows);
   byId("f-model").append(make("option", { value: "" }, "all models"), ...(about.models || []).map((name, place) => make("option", { value: place }, name)));
   byId("f-model").parentElement.hidden = (about.models || []).length < 2;
-  byId("only").lastElementChild.addEventListener("click", () => { if (opening) clearFilters(); only = null; apply(); });
+  byId("only").lastElementChild.addEventListener("click", () => { if (opening) clearFilters(); only = null; apply(); keepFilters(); });
   byId("f-beside").append(make("option", { value: "" }, "any run"), ...about.beside.map((name, place) => make("option", { value: place }, name)));
   byId("f-beside").parentElement.hidden = about.beside.length < 2;
-  const results = ["right", "wrong", "unparsed", "truncated", "cut", "failed", "not requested", "no verdict"].filter((name) => rows.some((row) => state(row)[0] === name || row.s === name || (name === "cut" && row.k)));
-  if (rows.some((row) => row.jd)) results.push("judges disagree");
-  if (rows.some(unreadable)) results.push("unreadable");
-  options("f-result", rows.some(flip) ? [...results, "flipped", "lost", "gained"] : results, "all results");
   for (const id of ["f-model", "f-task", "f-category", "f-beside", "f-result"]) byId(id).addEventListener("change", () => { opening = ""; apply(); keepFilters(); });
   let timer = 0;
   byId("f-text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { opening = ""; apply(); keepFilters(); }, 80); });
@@ -235,7 +301,9 @@ function samples() {
   openOnFailures();
   apply();
 }
+about.loading = Boolean(about.next);
 drawTop();
+if (about.outside) byId("filters").after(make("p", { class: "hint", id: "outside" }, `${about.outside.toLocaleString("en")} pictures are not in this file: they are in media/ of ${about.where}. Keep the page there, or share what this writes: mm-eval report ${about.where} --bundle DIR`));
 samples();
 jump();
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -2,8 +2,12 @@
 // Draws the page from the JSON in it. Texts become text nodes only: nothing that a model said is ever read as HTML.
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
 const about = read("data"), rows = read("rows");
+// The address of a thumbnail: in the page or beside it. Pages whose samples come in parts know where pictures are in full size
 let pictures = null;
-const picture = (digest) => (pictures ||= read("media"))[digest];
+const kinds = {};
+const stored = (folder, digest, ending) => `${folder}${encodeURIComponent(digest.slice(0, 2))}/${encodeURIComponent(digest)}${ending}`;
+const picture = (digest) => about.pictures ? stored(about.pictures.thumbnails, digest, ".jpg") : (pictures ||= read("media"))[digest];
+const fullSize = (digest) => !about.pictures || (about.pictures.listed && !kinds[digest]) ? null : stored(about.pictures.full, digest, kinds[digest] ? `.${kinds[digest]}` : "");
 const byId = (id) => document.getElementById(id);
 
 // A text as it is shown: characters that control or reorder others are written out, so that no line reads as it does not stand

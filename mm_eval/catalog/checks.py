@@ -131,7 +131,9 @@ def _check_metrics(metrics: Any, fallback: str) -> None:
             if entry.get(key) is not None and not isinstance(entry[key], str) and not is_function(entry[key]):
                 raise ConfigError(f"{key!r} must be a name or a function, not {entry[key]!r}.", where=where)
         if not isinstance(entry.get("higher_is_better"), (bool, type(None))):
-            raise ConfigError("'higher_is_better' must be true or false.", where=where)
+            raise ConfigError(
+                "'higher_is_better' must be true, false, or null for a number without a direction.", where=where
+            )
         _check_kwargs(entry, where)
 
 

@@ -38,6 +38,7 @@ class TaskConfig:
     """One task: its data, its prompt and its scoring, with a format applied.
 
     name: the short name. path: the identity under which answers are stored, with groups and format ("g::t@mcqa").
+    key: its key in the results of a run: the short name where that is unambiguous, else the path.
     source: the merged keys as written, before the format, with their lines.
     format: the layout that made the doc_to_* fields; format_asked: the name after the @, if there was one.
     task_class, class_arguments: `class: !function task.Qasper`, and the keys beside it that mm-eval doesn't know.
@@ -49,6 +50,7 @@ class TaskConfig:
     path: str
     source: LocatedDict = field(repr=False)
     file: Path | None = None
+    key: str = ""
     task_alias: str | None = None
     tag: tuple[str, ...] = ()
     format: Format | None = None
@@ -190,9 +192,9 @@ class TaskConfig:
         return self.name
 
     @property
-    def display_name(self) -> str:
-        """The name of its row in a table: the alias or the name, with the format that was requested."""
-        return (self.task_alias or self.name) + (f"@{self.format_asked}" if self.format_asked else "")
+    def row_name(self) -> str:
+        """Its name in all outputs. A `task_alias` is read and not shown, since no option knows it."""
+        return schema.shown_name(self.key or self.path, self.path)
 
     @property
     def is_shipped(self) -> bool:
@@ -227,7 +229,7 @@ class TaskConfig:
         """The filter pipelines, each with its name, steps and metrics.
 
         {"name", "filter": [{"function", "kwargs"}], "metric_list": [{"metric", "aggregation", "higher_is_better",
-        "reduction", "kwargs"}]}; a value that isn't stated is None. Without a filter_list there is one pipeline, "none".
+        "reduction", "kwargs"}]}; other values that aren't stated are None. Without a filter_list there is one pipeline, "none".
         A pipeline without metrics of its own has the task's. The mappings are LocatedDicts: `.where()` is file:line.
         """
         pipelines: list[dict[str, Any]] = []
@@ -273,7 +275,8 @@ class TaskConfig:
 
     def identity(self) -> str:
         """sha256 over the digest and the display keys: two equal tasks at different places share it."""
-        return digest_of([self.digest(), self.display_name, list(self.tag)])
+        shown = (self.task_alias or self.name) + (f"@{self.format_asked}" if self.format_asked else "")
+        return digest_of([self.digest(), shown, list(self.tag)])
 
     def to_json(self, hide: tuple[str, ...] = ()) -> dict[str, Any]:
         """The config for results.json: the keys as written, functions by name. hide: keys to leave out."""
@@ -339,9 +342,9 @@ def _check_name(stated: Any, name: str, where: str) -> None:
 
 
 def _split(entry: Mapping[str, Any], known: tuple[str, ...]) -> LocatedDict:
-    """An entry with its known keys, and all others under `kwargs`; lm-eval allows them at the same level."""
-    flat = {key: value for key, value in entry.items() if key not in (*known, "kwargs")}
-    kwargs = {**flat, **(entry.get("kwargs") or {})}
-    made = LocatedDict({**{key: entry.get(key) for key in known}, "kwargs": kwargs}, located(entry).place)
+    """An entry with its known keys, and others under `kwargs`, as lm-eval allows. A stated null `higher_is_better` is kept."""
+    kwargs = {key: value for key, value in entry.items() if key not in (*known, "kwargs")} | (entry.get("kwargs") or {})
+    stated = {key: entry.get(key) for key in known if key in entry or key != "higher_is_better"}
+    made = LocatedDict({**stated, "kwargs": kwargs}, located(entry).place)
     made.places = dict(located(entry).places)
     return made

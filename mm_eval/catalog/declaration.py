@@ -20,7 +20,7 @@ _TAG = re.compile(r"(?:^|(?<=[\s\[,'\"]))[^\s\[\],'\"#-][^\s\[\],'\"]*")
 def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
     """The index's record of a file, as JSON, and the other files that it includes.
 
-    {"kind": "task" | "group" | "none" | "broken", "name", "tags", "about", "inline": [[path, kind, tags]],
+    {"kind": "task" | "group" | "protocol" | "none" | "broken", "name", "tags", "about", "inline": [[path, kind, tags]],
     "aliases": [[alias, name or path]], "error"}.
     """
     from mm_eval.catalog.yaml import load_config  # here, since unchanged files need no YAML library
@@ -29,6 +29,8 @@ def read_declaration(path: Path) -> tuple[dict[str, Any], list[Path]]:
         config, files = load_config(path)
     except ConfigError as error:
         return _broken(path, error), []
+    if isinstance(config.get("protocol"), str) and not {"task", "group"} & config.keys():
+        return {"kind": "protocol", "name": config["protocol"]}, files[1:]
     defaults, included = _defaults(config, path)
     return _task_or_group(config, defaults), [*files[1:], *included]
 

@@ -32,7 +32,6 @@ class GroupConfig:
     path: str
     source: LocatedDict = field(repr=False)
     file: Path | None = None
-    group_alias: str | None = None
     members: list[Any] = field(default_factory=list)
     aggregate_metric_list: tuple[GroupMetric, ...] = ()
     tag: tuple[str, ...] = ()
@@ -62,7 +61,6 @@ class GroupConfig:
             path=path or name,
             source=source,
             file=file,
-            group_alias=source.get("group_alias") or source.get("task_alias"),
             members=[members] if isinstance(members, str) else members,
             aggregate_metric_list=_aggregates(source),
             tag=tuple(schema.texts(source.get("tag"))),
@@ -80,11 +78,6 @@ class GroupConfig:
     def aliases(self) -> list[str]:
         """Its other names."""
         return schema.texts(self.source.get("aliases"))
-
-    @property
-    def display_name(self) -> str:
-        """The name of its row in a table."""
-        return self.group_alias or self.name
 
     @property
     def version(self) -> Any:
@@ -229,7 +222,11 @@ ABOUT_A_GROUP = ("group_alias", "aggregate_metric_list", "metadata", "tag", "tas
 class RuntimeOverrides:
     """Overrides given at run time: for all tasks, or by the name of a task, group, tag or path."""
 
-    def __init__(self, overrides: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self, overrides: Mapping[str, Any] | None, below: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> None:
+        """below: overrides by name that all others take precedence over, and whose names need not be loaded (a protocol's)."""
+        self.below = dict(below or {})
         self.for_all = LocatedDict()
         self.by_name: dict[str, Mapping[str, Any]] = {}
         self.used: set[str] = set()
@@ -245,7 +242,10 @@ class RuntimeOverrides:
 
     def of(self, group_names: tuple[str, ...], names: tuple[str, ...]) -> LocatedDict:
         """The overrides of a task or group that is known by `names` (most specific last), inside groups with `group_names`."""
-        found = LocatedDict(self.for_all)
+        found = LocatedDict()
+        for name in dict.fromkeys((*group_names, *names)):
+            found = merge(found, self.below.get(name, {}))
+        found = merge(found, self.for_all)
         for name in dict.fromkeys(group_names):
             if name in self.by_name:
                 found = merge(found, without(self._named(name), ABOUT_A_GROUP))

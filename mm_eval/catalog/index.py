@@ -25,7 +25,7 @@ from mm_eval.registry import entry_points
 
 log = logging.getLogger(__name__)
 
-CACHE_FORMAT = 8
+CACHE_FORMAT = 9
 """Increase it when the result of `read_declaration` changes: older caches are then ignored."""
 
 ENTRY_POINTS = "mm_eval.tasks"
@@ -63,12 +63,7 @@ def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool 
     same name make an entry with rivals; requesting it is an error. So does an alias that equals a name or another alias; a
     name in the user's folders replaces an alias.
     """
-    sources = [default_folders(), entry_point_folders()] if include_defaults else []
-    for given in include_path:
-        folder = Path(given).expanduser()
-        if not os.path.isdir(folder):
-            raise ConfigError(f"--include_path {os.fspath(given)!r} is not a folder.")
-        sources.append([Path(os.path.abspath(folder))])
+    sources = _sources(include_path, include_defaults)
     entries: dict[str, Entry] = {}
     own_folders = [folder for folders in sources[2 if include_defaults else 0 :] for folder in folders]
     for folders in sources:
@@ -82,6 +77,37 @@ def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool 
     _add_tags(entries)
     _add_aliases(entries, own_folders)
     return entries
+
+
+def protocol_files(include_path: Iterable[str | Path] = ()) -> dict[str, Path]:
+    """{name of a protocol: its file}. One in a later source replaces that of an earlier one.
+
+    Errors: ConfigError for two protocols of one name in a source.
+    """
+    known: dict[str, Path] = {}
+    for folders in _sources(include_path):
+        found: dict[str, Path] = {}
+        for folder in folders:
+            for file, record in _declarations(folder):
+                if record["kind"] != "protocol":
+                    continue
+                name = record["name"]
+                if (rival := found.setdefault(name, file)) != file:
+                    places = f"{shown_path(rival)} and {shown_path(file)}"
+                    raise ConfigError(f"two files declare the protocol {name!r}: {places}.", hint="Rename one of them.")
+        known.update(found)
+    return known
+
+
+def _sources(include_path: Iterable[str | Path], include_defaults: bool = True) -> list[list[Path]]:
+    """The folders of tasks by source: built-in ones, those of installed packages, and each of the user's."""
+    sources = [default_folders(), entry_point_folders()] if include_defaults else []
+    for given in include_path:
+        folder = Path(given).expanduser()
+        if not os.path.isdir(folder):
+            raise ConfigError(f"--include_path {os.fspath(given)!r} is not a folder.")
+        sources.append([Path(os.path.abspath(folder))])
+    return sources
 
 
 def default_folders() -> list[Path]:
@@ -108,7 +134,7 @@ def entry_point_folders() -> list[Path]:
 def _add_folder(entries: dict[str, Entry], folder: Path) -> None:
     for file, record in _declarations(folder):
         kind, name = record["kind"], record.get("name")
-        if kind == "none" or not name:
+        if kind in ("none", "protocol") or not name:
             continue
         known = entries.get(name)
         if kind == "broken" and known is not None:

@@ -124,6 +124,7 @@ class TaskManager:
         specs: Spec | Iterable[Spec],
         overrides: Mapping[str, Any] | None = None,
         faults: list[tuple[str, ConfigError]] | None = None,
+        below: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Loaded:
         """The configs of the given specs.
 
@@ -131,10 +132,11 @@ class TaskManager:
             separated by commas; or mappings: a config, or `{"task": name, key: value}` to override some keys.
         overrides: keys for all tasks (`{"num_fewshot": 5}`) or by name (`{"arc_easy": {"num_fewshot": 5}}`); they take
             precedence over every file.
+        below: keys by name that the overrides take precedence over; a name that the specs do not load is ignored.
         faults: if given, specs and members with errors are left out, and (spec, error) is appended here.
         Errors: ConfigError on anything unknown or invalid, with file, line and a suggestion. Nothing is imported.
         """
-        runtime = RuntimeOverrides(overrides)
+        runtime = RuntimeOverrides(overrides, below)
         found: list[ConfigError] | None = None if faults is None else []
         expander = Expander(self.entries, runtime, found)
         listed: list[Spec] = [specs] if isinstance(specs, (str, Path, Mapping)) else list(specs)
@@ -181,7 +183,7 @@ def _collect(nodes: list[Node]) -> Loaded:
         key, path = keys[identities[id(node)]]
         original = first[identities[id(node)]]
         if isinstance(original, TaskNode):
-            loaded.tasks.setdefault(key, replace(original.config, path=path))
+            loaded.tasks.setdefault(key, replace(original.config, path=path, key=key))
         elif key not in loaded.groups:
             loaded.groups[key] = replace(original.config, path=path)
             members = Counter(add(child) for child in original.children)

@@ -208,6 +208,12 @@ def split_format(name: str) -> tuple[str, str | None]:
     return name, chosen or None
 
 
+def shown_name(key: str, path: str) -> str:
+    """The name of a task in all outputs: its key in the results, with the format that was requested. path: its identity."""
+    last = path.rpartition("::")[2]
+    return last if split_format(last)[0] == key else key
+
+
 def is_group(config: Mapping[Any, Any]) -> bool:
     """Whether a mapping defines a group: it has a list of members under `task`, or one name and no key of a task."""
     if "group" not in config:

@@ -29,8 +29,10 @@ VERBS = {
     "compare": "two runs or more, paired by doc: differences with intervals, and which docs flipped",
     "judge": "how good the judge of a run is: known answers, both orders of a pair, two judges, people's labels",
     "report": "report.html of a run, or a release table of several",
+    "view": "serve run folders on this machine: tables, samples, pictures in full size, runs that go on",
     "bundle": "copy the data sets of tasks to a data root, for a machine without network",
     "score": "score a run again from its journal, without the model",
+    "protocols": "named protocols of reports: settings with their provenance, and reported numbers; check them",
     "diagnose": "what went wrong in a run, with counts, examples and the command that mends it",
 }
 

@@ -29,6 +29,8 @@ REGISTRIES = {
     "scorers": "mm_eval.scorers:SCORERS",
     "formats": "mm_eval.catalog.formats:FORMATS",
 }
+LEAST = {6: 24, 4: 16, 1: 14}
+"""The columns that a narrow terminal cuts, in this order, and how many characters of each it keeps: rows, data sets, metrics."""
 CATALOG = ("tasks", "groups", "tags")
 
 
@@ -77,11 +79,35 @@ def _tasks(args: argparse.Namespace) -> int:
             raise ConfigError(f"no tasks match {args.search!r}.")
     table = [cells for _, cells in rows] if word else [list(HEADINGS), *(cells for _, cells in rows)]
     widths = [max(len(cells[place]) for cells in table) for place in range(len(HEADINGS))]
-    columns = None if args.verbose else shutil.get_terminal_size((120, 24)).columns
+    if not args.verbose:
+        widths = _fitting(widths, shutil.get_terminal_size((120, 24)).columns)
     for cells in table:
-        text = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
-        say(text if columns is None or len(text) <= columns else f"{text[: columns - 4].rstrip()} ...")
+        say(
+            "  ".join(
+                f"{_cut(cell, width):<{width}}" for cell, width in zip(cells, widths, strict=True) if width
+            ).rstrip()
+        )
     return 0
+
+
+def _fitting(widths: list[int], room: int) -> list[int]:
+    """The widths of the columns within a terminal's width, 0 for one that is left out. Some columns are cut before others go."""
+    found = list(widths)
+    for place, least in LEAST.items():
+        over = sum(width + 2 for width in found if width) - 2 - room
+        if over > 0:
+            found[place] = max(found[place] - over, min(least, found[place]))
+    for place in reversed(range(1, len(found))):
+        if sum(width + 2 for width in found if width) - 2 > room:
+            found[place] = 0
+    for place in reversed(LEAST):  # what the columns that went have left
+        spare = room + 2 - sum(width + 2 for width in found if width)
+        found[place] += max(0, min(spare, widths[place] - found[place])) if found[place] else 0
+    return found
+
+
+def _cut(cell: str, width: int) -> str:
+    return cell if len(cell) <= width else f"{cell[: width - 3].rstrip()}..."
 
 
 def _cells(line: Line) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.arguments import Rule, invalid, is_json, read_json, shortly
 from mm_eval.errors import ConfigError
-from mm_eval.request import COMMAND_NAMES, RULES, read_option
+from mm_eval.request import COMMAND_NAMES, EXECUTOR, RULES, read_option
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest
@@ -94,6 +94,11 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
     add_option(parser, "seed", "N", "of sampling, few-shot choice and bootstrap (default 0)", default=0)
 
 
+def add_protocol_option(parser: argparse.ArgumentParser) -> None:
+    what = "a named protocol of a report: its prompts, generation, pictures and judge, unless an option states another"
+    add_option(parser, "protocol", "NAME", f"{what} (`mm-eval protocols` lists them)")
+
+
 def add_store_options(
     parser: argparse.ArgumentParser, output: str = "the run folder (default: a name made of the run, in ./runs)"
 ) -> None:
@@ -127,6 +132,29 @@ def add_judge_options(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "judge_preflight", "BOOL", what, default=True)
 
 
+def add_executor_options(parser: argparse.ArgumentParser) -> None:
+    """Which processes answer."""
+    add_option(
+        parser, "executor", "ray", "workers on a cluster of Ray answer, each with the model (default: this process)"
+    )
+    add_option(
+        parser, "workers", "N", "workers that load the model (default 1); more machines may join while they answer"
+    )
+    add_option(
+        parser, "worker_gpus", "N", "GPUs of a worker, or a share of one (default: 1 if the cluster has GPUs, else 0)"
+    )
+    add_option(parser, "worker_cpus", "N", "CPUs of a worker (default 1)")
+    what = "a worker that says nothing for so long while it loads or answers is replaced (default 1800)"
+    add_option(parser, "worker_timeout", "SECONDS", what)
+    what = "HOST:PORT of a cluster (env RAY_ADDRESS; without either one is started on this machine, for this run)"
+    add_option(parser, "ray_address", "ADDRESS", what)
+
+
+def read_executor(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields of a request that the options of `add_executor_options` state."""
+    return {name: getattr(args, name) for name in EXECUTOR}
+
+
 def read_judges(args: argparse.Namespace) -> dict[str, Any]:
     """The fields of a request that the options of `add_judge_options` state."""
     return {
@@ -153,7 +181,7 @@ def read_task_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
     from mm_eval.request import RunRequest
 
     return RunRequest(
-        tasks=tuple(read_names(args.tasks)),
+        tasks=tuple(read_names(args.tasks)) if args.tasks or not rest.get("protocol") else (),
         num_fewshot=args.num_fewshot,
         limit=args.limit,
         samples=_read_samples(args.samples),

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.engine.folder import RunFolder
-    from mm_eval.release_plan import INTERRUPTED, PARTIAL, attempt, check_models
+    from mm_eval.release.plan import INTERRUPTED, PARTIAL, attempt, check_models
     from mm_eval.report.progress import ProgressBar
     from mm_eval.report.prompts import as_json, render, write_prompts
     from mm_eval.runs.prompts import PromptComparison
@@ -115,7 +115,7 @@ def run_prompts(
     Errors: ConfigError, before the first request, for a key that no task has or a block with a key that nothing reads.
     """
     from mm_eval.prepare import prepare
-    from mm_eval.release_plan import INTERRUPTED, folder_name
+    from mm_eval.release.plan import INTERRUPTED, folder_name
     from mm_eval.run import run
 
     prepared = prepare(request, progress.phase)
@@ -160,7 +160,7 @@ def known_keys(prepared: Prepared) -> list[str]:
 
 def check_keys(prepared: Prepared, keys: Sequence[str], fewest: int = 2) -> None:
     """ConfigError for a key that no task has, for one given twice, and where there is nothing to compare."""
-    from mm_eval.release_plan import check_folders
+    from mm_eval.release.plan import check_folders
 
     known = known_keys(prepared)
     for key in keys:

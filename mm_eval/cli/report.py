@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mm_eval.cli.options import add_option
-from mm_eval.cli.say import say, say_lines
+from mm_eval.cli.say import complain_briefly, say, say_lines
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 
 if TYPE_CHECKING:
@@ -49,7 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "figures",
         "DIR",
-        "write the table's figures, and nothing else: SVG files of a heat map and of each benchmark's bars",
+        "write the table's figures, and nothing else: a heat map and each benchmark's bars as SVG, and as PDF with matplotlib",
+    )
+    add_option(
+        parser,
+        "bundle",
+        "DIR",
+        "html: write the release page, each run's page and all pictures in full size as files for a web server into a new folder",
     )
     add_option(parser, "output", "FILE", "the file, or of an export the folder, to write to")
 
@@ -69,14 +75,17 @@ def main(args: argparse.Namespace) -> int:
         _write(args.model_index, yaml.safe_dump({"model-index": model_index(runs)}, sort_keys=False))
     reference = read_reference(args.reference) if args.reference else ()
     if args.figures:
-        for path in _write_figures(
-            Path(args.figures), release_table(runs, reference, holes, mix_judges=args.mix_judges)
-        ):
-            say(path)
+        _write_figures(Path(args.figures), release_table(runs, reference, holes, mix_judges=args.mix_judges))
         return 3 if holes else 0
     if args.format in EXPORTS:
         for path in _export(runs, args.format, args.output):
             say(path)
+        return 3 if holes else 0
+    if args.bundle:
+        if args.format != "html" or args.against or args.output:
+            raise ConfigError("--bundle goes with --format html, without --against and --output.")
+        table = release_table(runs, reference, holes, mix_judges=args.mix_judges)
+        say(_write_bundle(Path(args.bundle), runs, table))
         return 3 if holes else 0
     if args.format == "html" and len(runs) == 1:
         if args.output or args.reference or args.intervals or args.categories:
@@ -153,11 +162,25 @@ def _write_page(path: Path, table: ReleaseTable) -> Path:
         raise StoreError(f"the page can't be written: {error.strerror}.", where=str(path)) from error
 
 
-def _write_figures(folder: Path, table: ReleaseTable) -> list[Path]:
+def _write_bundle(folder: Path, runs: list[RecordedRun], table: ReleaseTable) -> Path:
+    from mm_eval.report.site.bundle import write_bundle
+
+    try:
+        return write_bundle(folder, runs, table, say)
+    except OSError as error:
+        raise StoreError(f"the files can't be written: {error.strerror}.", where=str(folder)) from error
+
+
+def _write_figures(folder: Path, table: ReleaseTable) -> None:
+    from mm_eval.report import pdf
     from mm_eval.report.figures import write_figures
 
     try:
-        return write_figures(folder, table)
+        drawn = write_figures(folder, table)
+        for path in [*drawn, *(pdf.write_pdfs(drawn) if pdf.is_available() else ())]:
+            say(path)
+        if not pdf.is_available():
+            complain_briefly(pdf.MISSING)
     except OSError as error:
         raise StoreError(f"the figures can't be written: {error.strerror}.", where=str(folder)) from error
 

@@ -6,17 +6,21 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mm_eval.cli.options import (
     add_bootstrap_option,
     add_categories_option,
+    add_executor_options,
     add_judge_options,
     add_model_options,
     add_option,
+    add_protocol_option,
     add_store_options,
     add_task_options,
+    read_executor,
     read_judges,
     read_request,
 )
@@ -24,6 +28,7 @@ from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 
 if TYPE_CHECKING:
+    from mm_eval.release.outcomes import Ended, Outcomes
     from mm_eval.request import RunRequest
 
 
@@ -32,10 +37,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, "config", "FILE", "several models from one YAML file: `models:`, `tasks:` and options of this command"
     )
+    add_protocol_option(parser)
+    add_option(
+        parser,
+        "name",
+        "NAME",
+        "the model's name in tables and reports, and in the protocol (default: the checkpoint's)",
+    )
+    what = "models of --config that run at a time, each in a process of its own (default 1; all with --executor ray)"
+    add_option(parser, "parallel", "N", what)
+    what = "only this model of --config (may be given more than once); the page shows the others as far as they are recorded"
+    add_option(parser, "only", "NAME", what, action="append", default=[])
     add_model_options(parser)
     add_task_options(parser)
     add_store_options(parser)
     add_judge_options(parser)
+    add_executor_options(parser)
     parser.add_argument("--predict_only", action="store_true", help="request and record answers, score nothing")
     add_categories_option(parser)
     parser.add_argument("--no_report", action="store_true", help="write no report.html and no thumbnails")
@@ -45,7 +62,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     if args.config:
         return _release(args)
-    if not args.tasks:
+    for name in ("only", "parallel"):
+        if getattr(args, name):
+            raise ConfigError(f"--{name} is an option of a release.", where=f"--{name}", hint="Add --config FILE.")
+    if not args.tasks and (args.tasks is not None or not args.protocol):
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     request = _request(args)
     from mm_eval.report.progress import ProgressBar
@@ -59,32 +79,36 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _release(args: argparse.Namespace) -> int:
-    """Runs every model of a release file and prints one table; a model that fails leaves its column empty."""
+    """Runs the models of a release file and prints one table; a model that fails leaves its column empty."""
     from dataclasses import replace
 
-    from mm_eval.release_plan import Outcomes, check_models, read_release
+    from mm_eval.release.outcomes import Outcomes
+    from mm_eval.release.plan import INTERRUPTED, at_a_time, check_models, read_release
     from mm_eval.report.release import as_markdown
     from mm_eval.report.release_page import write_release_page
     from mm_eval.runs.release import release_table
 
     named = bool(args.tasks)
     args.tasks = args.tasks or "none"
-    if args.model or args.model_args:
-        raise ConfigError("--model and --model_args belong into the file of --config.", hint="Give one or the other.")
+    if args.model or args.model_args or args.name:
+        what = "--model, --model_args and --name belong into the file of --config."
+        raise ConfigError(what, hint="Give one or the other.")
     base = _request(args)
-    requests = read_release(args.config, base if named else replace(base, tasks=()))
+    release = read_release(args.config, base if named else replace(base, tasks=()))
+    requests = release.chosen(args.only)
+    parallel = at_a_time(requests, args.parallel or release.parallel)
     check_models(requests)
     found = Outcomes()
-    for name, request in requests.items():
-        say(f"{name}: {request.output_path}")
-        found.add(name, request)
-        for problem in found.problems:
-            say(f"  {problem}")
-        if found.interrupted:
-            break
-    found.leave_out(requests)
+    run = _side_by_side if parallel > 1 else _in_turn
+    run(requests, parallel, found)
+    if found.exit_code == INTERRUPTED:
+        found.leave_out(requests, "it was not run: the release was interrupted before it")
+    for name, request in release.runs.items():
+        if name not in requests:
+            found.add_recorded(name, request)
     if found.runs or found.holes:
-        table = release_table(found.runs, holes=found.holes, order=list(requests))
+        found.runs.sort(key=lambda run: list(release.runs).index(run.name))
+        table = release_table(found.runs, holes=found.holes, order=list(release.runs))
         say_lines(
             "\n"
             + as_markdown(table, intervals=True, categories=any(request.categories for request in requests.values()))
@@ -95,9 +119,49 @@ def _release(args: argparse.Namespace) -> int:
     return found.exit_code
 
 
+def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes) -> None:
+    """Runs the models one after another in this process."""
+    from mm_eval.release.outcomes import drive
+    from mm_eval.release.plan import INTERRUPTED
+    from mm_eval.report.progress import ProgressBar
+
+    for name, request in requests.items():
+        say(f"{name}: {request.output_path}")
+        ended = drive(request, ProgressBar())
+        found.add(name, ended)
+        for problem in ended.problems:
+            say(f"  {problem}")
+        if ended.exit_code == INTERRUPTED:
+            break
+
+
+def _side_by_side(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes) -> None:
+    """Runs the models in processes of their own, `parallel` at a time."""
+    from mm_eval.release.drivers import Drivers
+    from mm_eval.release.plan import INTERRUPTED, on_one_cluster
+    from mm_eval.report.release_progress import ReleaseProgress
+
+    progress = ReleaseProgress(list(requests))
+
+    def end(name: str, ended: Ended) -> None:
+        found.add(name, ended)
+        with progress.aside():
+            say(f"{name}: {requests[name].output_path}")
+            for problem in ended.problems:
+                say(f"  {problem}")
+
+    with on_one_cluster(requests) as placed:
+        interrupted = Drivers(placed, parallel, progress, end).run()
+    progress.draw(last=True)
+    if interrupted:
+        found.exit_code = INTERRUPTED
+
+
 def _request(args: argparse.Namespace) -> RunRequest:
     return read_request(
         args,
+        protocol=args.protocol,
+        name=args.name,
         output_path=args.output_path,
         predict_only=args.predict_only,
         bootstrap_iters=args.bootstrap_iters,
@@ -106,4 +170,5 @@ def _request(args: argparse.Namespace) -> RunRequest:
         report=not args.no_report,
         categories=args.categories,
         **read_judges(args),
+        **read_executor(args),
     )

@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mm_eval.cli.options import add_model_options, add_option, add_task_options, read_names, read_request
+from mm_eval.cli.options import (
+    add_model_options,
+    add_option,
+    add_protocol_option,
+    add_task_options,
+    read_names,
+    read_request,
+)
 from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 from mm_eval.files import write_atomic
@@ -43,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, "html", "FILE", "write a page with the prompt, its pictures, and the frames of videos with their times"
     )
+    add_protocol_option(parser)
     add_model_options(parser)
     add_task_options(parser)
 
@@ -84,7 +92,7 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
     first = instances[0]
     choices = len(instances) if first.request_type == "loglikelihood" else "-"
     head = [
-        f"task: {task.path}   doc: {doc_id}   request: {first.request_type}   choices: {choices}",
+        f"task: {task.config.row_name}   doc: {doc_id}   request: {first.request_type}   choices: {choices}",
         model,
         f"prompt key: {block.key}   {dict(block.kwargs) or ''}",
         *([f"video: {shown_as(block.video_input, block.video)}"] if first.videos else []),
@@ -92,7 +100,7 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
     ]
     for line in head:
         say(line)
-    preview, rest = prepared.model.preview(first), _rest(instances)
+    preview, rest = prepared.model.preview(first), [*_rest(instances), *_protocol(prepared, name)]
     _print_prompt(preview, first)
     for line in rest:
         say(line)
@@ -105,6 +113,19 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
         return ShownPrompt(head, shortened(preview.text), rest, pictures, first.videos)
 
     return for_page
+
+
+def _protocol(prepared: Prepared, name: str) -> list[str]:
+    """How each setting of the protocol is known, and what an option overrides. Empty without a protocol."""
+    from mm_eval.report.protocols import provenance
+    from mm_eval.runs.protocols.verdicts import differences
+    from mm_eval.under_protocol import protocol_of
+
+    protocol = protocol_of(prepared.request)
+    if protocol is None:
+        return []
+    differing = [f"  differs: {each.said}" for each in differences(prepared, protocol, name)]
+    return [*provenance(protocol, prepared.tasks[name].path), *differing]
 
 
 def _write(path: str, page: Iterable[str]) -> None:
@@ -134,7 +155,7 @@ def _compare_keys(args: argparse.Namespace, prepared: Prepared, model: str) -> N
             counts = f", {preview.tokens} tokens, {preview.image_tokens or 0} of pictures"
             heading = f"{key}{'' if used == key else f' (as {used})'}{'' if preview.tokens is None else counts}"
             texts[heading] = shortened(preview.text)
-        say(f"task: {task.path}   doc: {args.doc}   {model}")
+        say(f"task: {task.config.row_name}   doc: {args.doc}   {model}")
         _print_pictures(instance)
         say_lines(side_by_side(texts, max(80, shutil.get_terminal_size((120, 24)).columns)))
 
@@ -153,7 +174,7 @@ def _with_stand_in(args: argparse.Namespace) -> tuple[RunRequest, str]:
 
     from mm_eval.prepare import model_class_of
 
-    request = read_request(args)
+    request = read_request(args, protocol=args.protocol)
     stand_in = getattr(model_class_of(request), "bundled_stand_in", None)
     if stand_in is None or "pretrained" in request.model_args:
         return request, ""
@@ -162,11 +183,13 @@ def _with_stand_in(args: argparse.Namespace) -> tuple[RunRequest, str]:
 
 
 def _print_prompt(preview: Preview, instance: Instance) -> None:
+    from mm_eval.report.side_by_side import shortened
+
     _print_pictures(instance)
     if preview.tokens is not None:
         say(f"tokens: {preview.tokens}, of which {preview.image_tokens or 0} stand for pictures")
     say("---------------------------------------- prompt")
-    say_lines(preview.text)
+    say_lines(shortened(preview.text))
     say("---------------------------------------- end of prompt")
 
 

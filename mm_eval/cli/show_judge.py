@@ -36,9 +36,8 @@ def show_judge(args: argparse.Namespace, prepared: Prepared) -> None:
             raise ConfigError(what, where="--answer")
         if not answer:
             raise ConfigError(f"no gold answer is known for doc {args.doc} of {name}.", hint="Give one with --answer.")
-        say(
-            f"task: {task.path}   doc: {args.doc}   judged answer: {answer!r}{' (gold)' if args.answer is None else ''}"
-        )
+        gold = " (gold)" if args.answer is None else ""
+        say(f"task: {task.config.row_name}   doc: {args.doc}   judged answer: {answer!r}{gold}")
         questions = questions_about(task, args.doc, first.doc, answer)
         for number, instance in enumerate(questions, 1):
             if instance.error is not None:

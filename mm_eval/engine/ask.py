@@ -26,6 +26,7 @@ from mm_eval.types import Answer, Instance
 
 log = logging.getLogger(__name__)
 
+STOPPING = "Stopping: requests in flight are still recorded. Interrupt again to stop at once."
 SHOWN_FAILURES = 5
 """Failures that are logged as they happen. The table's footer and the samples report all."""
 
@@ -52,24 +53,19 @@ class Outcome:
     verdicts: Outcome | None = None
 
     def counts(self) -> dict[str, int]:
-        """The counts under their names in a rank's file."""
+        """The counts under the names by which ranks exchange them."""
         own = {file_name: getattr(self, name) for file_name, name in COUNTS.items()}
         judged = self.verdicts.counts() if self.verdicts is not None else {}
         return {**own, **{f"judge_{name}": count for name, count in judged.items()}}
 
-    def add(self, others: Iterable[Mapping[str, int]], dead: list[int], interrupted: bool) -> None:
-        """Adds the counts of the launch's other processes. The requests of a dead one stay pending."""
+    def add(self, others: Iterable[Mapping[str, int]]) -> None:
+        """Adds the counts of the launch's other processes."""
         for counts in others:
             for file_name, name in COUNTS.items():
                 setattr(self, name, getattr(self, name) + counts[file_name])
                 if self.verdicts is not None:
                     judged = getattr(self.verdicts, name) + counts.get(f"judge_{file_name}", 0)
                     setattr(self.verdicts, name, judged)
-        if dead and self.stopped is None:
-            ranks = ", ".join(map(str, dead))
-            hint = "The same command makes the requests that they left pending."
-            self.stopped = ModelError(f"no sign of life from rank {ranks}.", hint=hint)
-        self.interrupted = self.interrupted or interrupted
 
     def hold_to(self, fail_at: int, elsewhere: int = 0) -> None:
         """Stops the run once `fail_at` requests have failed. elsewhere: failures in other processes."""
@@ -81,7 +77,7 @@ class Outcome:
 
 
 COUNTS = {name: name for name in ("reused", "asked", "shared", "cached", "answered", "failed")} | {"asked": "requested"}
-"""The counts of an `Outcome`, by their names in a rank's file."""
+"""The counts of an `Outcome`, by the names under which ranks exchange them."""
 
 
 @dataclass
@@ -99,7 +95,7 @@ class StopSignal:
             raise KeyboardInterrupt
         self.requested = True
         self.notify()
-        log.warning("Stopping: requests in flight are still recorded. Interrupt again to stop at once.")
+        log.warning(STOPPING)
 
     @contextmanager
     def listening(self) -> Iterator[StopSignal]:

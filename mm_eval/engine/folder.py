@@ -33,6 +33,7 @@ RESTORE = "Restore it, or choose another --output_path."
 Files: TypeAlias = Mapping[str, Mapping[str, FileState]]
 """{task: {name of a picture file in the task's rows: its state}}"""
 
+NOTHING: Mapping[str, Any] = {}
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.ESTALE})
 """The disk is full or fails. Any other error means that the folder is the wrong one."""
 
@@ -110,9 +111,7 @@ class RunFolder:
     def _remove_leftovers(self) -> None:
         """Removes the temporary files of killed processes (`write_atomic`)."""
         for path in (
-            path
-            for part in (".", "samples", "submissions", "media", "ranks")
-            for path in (self.path / part).glob(".*.tmp")
+            path for part in (".", "samples", "submissions", "media") for path in (self.path / part).glob(".*.tmp")
         ):
             pid = path.name.split(".")[-2]
             with suppress(OSError):
@@ -127,10 +126,11 @@ class RunFolder:
             hint = "Wait for it to end, or choose another --output_path."
             raise ConfigError(f"the run folder is in use by {holder}.", where=str(self.path), hint=hint) from error
 
-    def claim(self, spec: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
+    def claim(self, spec: Mapping[str, Any], request: Mapping[str, Any], machine: Mapping[str, Any] = NOTHING) -> bool:
         """Writes run.json, or checks that the folder has the same spec. Returns whether this continues an earlier run.
 
-        request: the command's settings, from which `mm-eval score` builds the tasks again.
+        request: the command's settings, from which `mm-eval score` builds the tasks again. machine: `Model.machine`, which may
+        differ when the run goes on.
         Raises ConfigError with the first differences.
         """
         known = self.read("run.json")
@@ -142,7 +142,8 @@ class RunFolder:
         if any((self.path / "journal").glob("*.jsonl")):
             what, hint = "the folder has answers, but no run.json with their spec.", "Choose another --output_path."
             raise ConfigError(what, where=str(self.path), hint=hint)
-        run = {"v": RUN_VERSION, "spec": spec, "request": request, "created": round(time.time(), 3)}
+        created = round(time.time(), 3)
+        run = {"v": RUN_VERSION, "spec": spec, "request": request, "machine": machine, "created": created}
         self.write("run.json", json.dumps(run, indent=2, ensure_ascii=False))
         return False
 

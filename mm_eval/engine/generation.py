@@ -45,12 +45,12 @@ class GenerationOptions:
 
     @classmethod
     def from_kwargs(cls, kwargs: Mapping[str, Any]) -> GenerationOptions:
-        """Reads the `generation_kwargs` of a YAML file. Raises ConfigError for an invalid value.
+        """Reads the `generation_kwargs` of a YAML file; null means not given. Raises ConfigError for an invalid value.
 
         Temperature 0 or `do_sample: false` means greedy. `do_sample: true` without a temperature samples at 1, as in
         transformers.
         """
-        options = {name: value for name, value in kwargs.items() if name not in TRANSPORT_OPTIONS}
+        options = {name: v for name, v in kwargs.items() if name not in TRANSPORT_OPTIONS and v is not None}
         caps = [options.pop(name, None) for name in TOKEN_CAPS]
         sampling = _flag(options.pop("do_sample", None), "do_sample")
         temperature = _number(float, options.pop("temperature", 1 if sampling else 0) or 0, "temperature")

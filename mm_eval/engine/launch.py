@@ -1,21 +1,13 @@
-"""The processes (ranks) of a launch, and how they find each other: `torchrun` or `accelerate launch` start them.
+"""The processes (ranks) of a launch on one machine: `torchrun` or `accelerate launch` start them, and end all when one dies.
 
-Before the first request they exchange values through torch's key-value store (TCPStore), never through a collective: a
-collective waits for a dead process until its own timeout, which has to be hours long because a process may be downloading a
-model. Here each process counts up a number in the store every few seconds. A process that waits for another one gives up
-with a clear message when that number stands still.
+So no rank has to notice the death of another one. They exchange values through the key-value store (TCPStore) that the launcher
+serves, never through a collective: that waits only until a timeout, and a rank may be downloading a model.
 """
 
 from __future__ import annotations
 
-import atexit
-import json
 import os
-import socket
-import threading
-import time
-from collections.abc import Callable, Hashable, Mapping
-from contextlib import suppress
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
@@ -24,11 +16,7 @@ from typing import Any, Protocol
 from mm_eval.errors import ConfigError
 
 START = timedelta(minutes=5)
-"""How long the processes wait for each other to connect, before anything is loaded."""
-BEAT = 2.0
-"""Seconds between two heartbeats."""
-SILENCE = 60.0
-"""Seconds without a heartbeat after which a process counts as dead."""
+"""How long a rank tries to connect to the launcher's store."""
 
 
 @dataclass(frozen=True)
@@ -58,163 +46,60 @@ class Processes:
 
 @lru_cache(maxsize=1)
 def processes() -> Processes:
-    """The processes of this launch, as accelerate sees them. A single one unless a launcher started several."""
-    if int(os.environ.get("WORLD_SIZE") or 1) < 2:
-        return Processes()
-    # Without this a lost connection prints 60 lines of C++ frames; here it is an error with a message.
-    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
-    from accelerate import PartialState
-    from accelerate.utils import parse_flag_from_env
+    """The processes of this launch. A single one unless a launcher started several.
 
-    on_cpu = parse_flag_from_env("ACCELERATE_USE_CPU")
-    try:
-        _wait_for_store()
-        _init_after_restart(on_cpu)
-        state = PartialState(cpu=on_cpu, timeout=START)
-    except RuntimeError as error:
-        raise _not_connected(error) from error
-    if state.num_processes < 2:
-        raise ConfigError(
-            f"{os.environ['WORLD_SIZE']} processes were launched, and accelerate finds no device for them.",
-            hint="Without a GPU set ACCELERATE_USE_CPU=true.",
-        )
-    own = Processes(state.process_index, state.num_processes, state.local_process_index)
-    rendezvous(own)  # heartbeats begin here, before anything is loaded
+    Errors: ConfigError for processes that nobody ends when one of them dies, or that are on several machines.
+    """
+    count = int(os.environ.get("WORLD_SIZE") or 1)
+    if count < 2:
+        return Processes()
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+        what = f"WORLD_SIZE is {count}, but neither torchrun nor accelerate launch started this process."
+        hint = "Start it with one of them, which end all processes when one dies, or use --executor ray."
+        raise ConfigError(what, hint=hint)
+    if (here := int(os.environ.get("LOCAL_WORLD_SIZE") or count)) < count:
+        what = f"{here} of the {count} processes of this launch are on this machine."
+        raise ConfigError(what, hint="torchrun is for one machine; use --executor ray for several.")
+    own = Processes(int(os.environ["RANK"]), count, int(os.environ["LOCAL_RANK"]))
+    _take_gpu(own.local)
     return own
 
 
+def _take_gpu(number: int) -> None:
+    """Makes the GPU of this number the default one. Does nothing where there is none, or ACCELERATE_USE_CPU is set."""
+    import torch
+
+    if os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes") or not torch.cuda.is_available():
+        return
+    if number >= (count := torch.cuda.device_count()):
+        hint = "Start as many processes as there are GPUs, or set ACCELERATE_USE_CPU=true."
+        raise ConfigError(f"there is no GPU for process {number} of this machine, which has {count}.", hint=hint)
+    torch.cuda.set_device(number)
+
+
 class Store(Protocol):
-    """What is used of torch's stores. Every method raises RuntimeError once the process that serves the store has ended."""
+    """What is used of torch's stores. Every method raises RuntimeError once the launcher, which serves the store, has ended."""
 
     def set(self, key: str, value: str) -> None: ...
     def get(self, key: str) -> bytes: ...
     def check(self, keys: list[str]) -> bool: ...
-
-
-class Rendezvous:
-    """Exchanges JSON values between `count` processes, of which this is one, and sends its heartbeat while it lives.
-
-    connect: opens a connection to the store. Called twice, since a connection answers one question at a time.
-    """
-
-    def __init__(self, connect: Callable[[], Store], rank: int, count: int) -> None:
-        self._store, self.rank, self.count = connect(), rank, count
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._beat, args=(connect(),), name="rendezvous", daemon=True)
-        self._thread.start()
-        atexit.register(self._leave)  # a thread inside the store's own code must not outlive the interpreter
-
-    def publish(self, name: str, value: Any) -> None:
-        """Stores a JSON value under a name for the other processes."""
-        try:
-            self._store.set(f"{name}/{self.rank}", json.dumps(value))
-        except RuntimeError as error:
-            raise self._lost() from error
-
-    def wait_for(self, name: str, rank: int) -> Any:
-        """The value that a process publishes under a name. Waits as long as that process lives; then raises ConfigError."""
-        key, last, silent, before = f"{name}/{rank}", b"", 0.0, time.monotonic()
-        try:
-            while not self._store.check([key]):
-                left, now = self._store.check([f"left/{rank}"]), time.monotonic()
-                beat = self._store.get(f"beat/{rank}") if self._store.check([f"beat/{rank}"]) else b""
-                # A pause of this process (a suspended job) says nothing about the other one: it counts for a second.
-                silent = 0.0 if beat != last else silent + min(now - before, 1.0)
-                last, before = beat, now
-                if (left and not self._store.check([key])) or silent > SILENCE:
-                    raise self._ended(f"rank {rank} ended before the run began.")
-                time.sleep(0.05)
-            return json.loads(self._store.get(key))
-        except RuntimeError as error:
-            raise self._lost() from error
-
-    def wait_for_all(self, name: str) -> list[Any]:
-        """The values that all processes publish under a name, by rank."""
-        return [self.wait_for(name, rank) for rank in range(self.count)]
-
-    def _beat(self, store: Store) -> None:
-        beats = 0
-        while True:
-            try:
-                store.set(f"beat/{self.rank}", str(beats := beats + 1))
-            except RuntimeError:  # the process that serves the store has ended; whoever waits for it notices
-                return
-            if self._over.wait(BEAT):
-                return
-
-    def _leave(self) -> None:
-        self._over.set()
-        self._thread.join(BEAT)
-        with suppress(RuntimeError):
-            self._store.set(f"left/{self.rank}", "")
-
-    def _lost(self) -> ConfigError:
-        return self._ended("rank 0, or its launcher, ended before the run began: the connection is lost.")
-
-    def _ended(self, what: str) -> ConfigError:
-        hint = "Its own output says why. Nothing was requested; the same command starts again."
-        return ConfigError(what, where=f"rank {self.rank} of {self.count}", hint=hint)
+    def add(self, key: str, number: int) -> int: ...
 
 
 @lru_cache(maxsize=1)
-def rendezvous(own: Processes) -> Rendezvous | None:
-    """The rendezvous of this launch. None if there is one process."""
+def store_of(own: Processes) -> Any:
+    """The store of this launch; None if there is one process. Restarted processes have the same store and other keys."""
     if own.count == 1:
         return None
-    try:
-        return Rendezvous(lambda: _connect("mm_eval-rendezvous"), own.rank, own.count)
-    except RuntimeError as error:
-        raise _not_connected(error) from error
-
-
-def _connect(prefix: str) -> Any:
-    """A new connection to the store that torchrun, accelerate or rank 0 serves for this launch; its keys get a prefix.
-
-    torchrun's store outlives a restart of the processes, so the prefix ends with the number of the restart.
-    """
+    # Without this a lost connection prints 60 lines of C++ frames.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     import torch.distributed as dist
 
     host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    return dist.PrefixStore(f"{prefix}-{attempt}", dist.TCPStore(host, port, is_master=False, timeout=START))
-
-
-def _wait_for_store() -> None:
-    """Returns when rank 0, or torchrun, listens. Raises RuntimeError after `START`, without torch's 60 lines of C++ frames."""
-    host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT", "")
-    if os.environ.get("RANK", "0") == "0" or not host or not port.isdigit():
-        return
-    until = time.monotonic() + START.total_seconds()
-    while True:
-        try:
-            socket.create_connection((host, int(port)), timeout=5).close()
-            return
-        except OSError as error:
-            if time.monotonic() > until:
-                raise RuntimeError(f"no connection to {host}:{port}: {error.strerror or error}") from error
-        time.sleep(0.2)
-
-
-def _init_after_restart(on_cpu: bool) -> None:
-    """Initializes torch's process group if torchrun restarted the processes.
-
-    The store then still holds the addresses of the dead processes: with torch 2.13 and gloo the new ones connect to those and
-    give up. A prefix for each restart separates them.
-    """
-    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    if attempt == "0" or os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
-        return
-    import torch.distributed as dist
-
-    rank, count, store = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), _connect("mm_eval")
-    dist.init_process_group("gloo" if on_cpu else None, store=store, rank=rank, world_size=count, timeout=START)
-
-
-def _not_connected(error: RuntimeError) -> ConfigError:
-    rank, count = os.environ.get("RANK", "?"), os.environ["WORLD_SIZE"]
-    first_line = str(error).strip().split("\n")[0]
-    what = f"the {count} processes of this launch did not find each other within {START.total_seconds():.0f} s"
-    hint = "Was every one of them started, and did one end early? Its output says why. Nothing was requested."
-    return ConfigError(
-        f"{what} ({type(error).__name__}: {first_line:.200}).", where=f"rank {rank} of {count}", hint=hint
-    )
+    restart = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    try:
+        store = dist.TCPStore(host, port, is_master=False, timeout=START)
+    except RuntimeError as error:
+        what = f"no connection to the launcher at {host}:{port} ({str(error).strip().splitlines()[0]:.200})."
+        raise ConfigError(what, where=f"rank {own.rank} of {own.count}", hint="Nothing was requested.") from error
+    return dist.PrefixStore(f"mm_eval-{restart}", store)

@@ -73,6 +73,7 @@ class Model:
     function_of_key: equal request keys get equal answers, so a question that occurs twice in a run is requested once.
     bundled: this model is shipped with mm-eval, so it is evaluated on the bundled sample data by default.
     local: it holds weights on this machine, so that another model is closed before it is loaded as a judge.
+    travels: workers on other machines can answer for it; False for one that reads a file of this machine.
     video_rule: which frames of a video are shown where neither `--video` nor the prompt block says it ("frames=32,ends"); empty
         for the rule of all models without one.
     video_input: how videos are shown: "pictures", "pictures with times", "video" (the family's own video input) or "file".
@@ -83,6 +84,7 @@ class Model:
     function_of_key: ClassVar[bool] = True
     bundled: ClassVar[bool] = False
     local: ClassVar[bool] = False
+    travels: ClassVar[bool] = True
     video_rule: str = ""
     video_input: str = "pictures"
 
@@ -108,6 +110,21 @@ class Model:
     def close(self) -> None:
         """Gives back what the model holds (memory, processes). Called once after the last request; may be called again."""
 
+    def another(self) -> Model:
+        """A model with the same arguments, its weights not loaded."""
+        return type(self).create(self.args, self.settings)
+
+    def constants(self) -> Mapping[str, Any]:
+        """The part of `describe` and `identity` that only the machine of the weights knows: digests, dtype, versions."""
+        return {}
+
+    def adopt(self, constants: Mapping[str, Any]) -> None:
+        """Takes the `constants` of an equal model elsewhere: stating the identity then needs no weights and no GPU."""
+
+    def ran_on(self) -> Mapping[str, Any]:
+        """Entries for `run` in results.json that say where the model ran. Nothing for a model in this process."""
+        return {}
+
     def shares(self, instance: Instance) -> bool:
         """Whether the answer to this instance may fill other slots with an equal request key."""
         return self.function_of_key
@@ -123,6 +140,9 @@ class Model:
     def stop_soon(self) -> None:
         """Called by a signal handler when the user interrupts: no new request follows; those in flight get a few seconds."""
 
+    def check_arguments(self) -> None:
+        """Raises ConfigError for arguments that the model's own files do not allow, which `create` does not read."""
+
     def check_generation(self, kwargs: Mapping[str, Any]) -> None:
         """Raises ConfigError for generation_kwargs that the model does not support. Called before the first request."""
         GenerationOptions.from_kwargs(kwargs)
@@ -134,6 +154,13 @@ class Model:
     def describe(self) -> Mapping[str, Any]:
         """What was measured, for run.json: JSON values that are equal for equal models."""
         return {"adapter": type(self).__name__, "args": self.args}
+
+    def machine(self) -> Mapping[str, Any]:
+        """Where it runs and how large it is, for readers of the page: {"device": ..., "parameters": ...}, as far as known.
+
+        It is no part of a key or a spec: the same run may go on elsewhere.
+        """
+        return {}
 
     def preview(self, instance: Instance) -> Preview:
         """The prompt as the model gets it, without loading weights."""

@@ -19,6 +19,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, raise_all
+from mm_eval.executor import on_executor
 from mm_eval.judging.prompts import judge_instance
 from mm_eval.judging.verdicts import first_value
 from mm_eval.request import RunRequest
@@ -137,12 +138,14 @@ def make_judges(request: RunRequest) -> list[Judge]:
         stated = args.pop("name", None)
         try:
             model = MODELS.get(adapter, where="--judge").create(args, settings)
+            model = on_executor(model, request) if model.local else model
         except ConfigError as error:
             where, what, hint = (
                 re.sub(r"--model(?=\b|_args)", "--judge", text) for text in (error.where, error.what, error.hint)
             )
             raise type(error)(f"the judge: {what}" if "judge" not in what else what, where=where, hint=hint) from error
         judge = Judge(name_of(stated, adapter, args), adapter, args, dict(model.describe()), model=model)
+        model.close()  # workers that were started to describe it
         judge.preflight = "exempt" if adapter in EXEMPT else "skipped"
         if judge.name in [other.name for other in found]:
             hint = f"Give one of them another name: --judge_args name={judge.name}-2,..."

@@ -134,8 +134,7 @@ def _try_all(opened: OpenedTasks, state: JournalState, progress: Callable[[str],
         return
     for judge in asked:
         if judge.model is not None and judge.adapter not in EXEMPT:  # with another model than the run's, to be closed
-            own = type(judge.model).create(judge.args, judge.model.settings)
-            _try(opened, replace(judge, model=own), judged, state, kept, progress, tried)
+            _try(opened, replace(judge, model=judge.model.another()), judged, state, kept, progress, tried)
     for judge in asked:
         judge.preflight = "exempt" if judge.adapter in EXEMPT else "passed"
     tried.records = kept.records
@@ -245,7 +244,7 @@ def _score(opened: OpenedTasks, trial: _Trial, answer: str) -> float | None:
         return 0.0
     for number in scores.numbers:
         if isinstance(number.value, (int, float)):
-            return float(number.value) * (1 if scores.higher_is_better.get(number.metric, True) else -1)
+            return float(number.value) * (-1 if scores.higher_is_better.get(number.metric) is False else 1)
     return None
 
 

@@ -288,7 +288,7 @@ class _Trial:
             return self._score(doc_id, str(verdict or ""))
         share = position(config, self.task.docs.text(doc_id), verdict)
         stated = next((entry for entry in config.metric_list if entry.get("metric") in config.metrics[:1]), {})
-        return share if share is None or stated.get("higher_is_better", True) else 1 - share
+        return share if share is None or stated.get("higher_is_better") is not False else 1 - share
 
     def _score(self, doc_id: int, extracted: str) -> float | None:
         """The score that the task's own rules give to what the judge read."""

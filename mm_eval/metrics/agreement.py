@@ -149,10 +149,7 @@ def noise_share(verdicts: Sequence[Sequence[float]], clusters: Clusters = None) 
     if len(kept) < 2 or len({value for of_doc in kept for value in of_doc}) == 1:
         return None
     found = estimate(_noise, kept, None if clusters is None else [clusters[place] for place in several])
-    if found.margin is not None:
-        low, high = found.value - found.margin, found.value + found.margin
-        found = replace(found, exact=(max(0.0, low), min(1.0, high)))
-    return found
+    return replace(found, scale=(0.0, 1.0))
 
 
 @smooth

@@ -85,6 +85,7 @@ class Metric(Generic[T, K]):
     kwargs: arguments of fn from the task's YAML.
     aggregation: turns the values of all docs into one number.
     output_type: the output types of the tasks that it fits.
+    higher_is_better: None for a number that has no direction, such as the share of answers that are yes.
     reduction: turns the scores of a doc's repeats into one value, or into {name: value} for keys "name(metric)".
     """
 
@@ -92,7 +93,7 @@ class Metric(Generic[T, K]):
     fn: Callable[..., Any]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     aggregation: Callable[..., float] | None = None
-    higher_is_better: bool = True
+    higher_is_better: bool | None = True
     output_type: frozenset[str] = frozenset({"multiple_choice"})
     reduction: Callable[..., Any] | None = take_first
 
@@ -127,12 +128,11 @@ class Metric(Generic[T, K]):
             reduction = partial(reduction, **for_reduction)
         elif cfg.get("reduction") is None:
             reduction = base.reduction or take_first
-        higher = cfg.get("higher_is_better")
         return replace(
             base,
             reduction=reduction,
             aggregation=_aggregation(cfg.get("aggregation"), base),
-            higher_is_better=base.higher_is_better if higher is None else bool(higher),
+            higher_is_better=cfg.get("higher_is_better", base.higher_is_better),
         )
 
     def compute(self, *args: Any, **kwargs: Any) -> Any:

@@ -49,7 +49,7 @@ class Estimate:
     stderr: None if there is none; `note` says why. freedom: degrees of freedom of the interval, clusters minus strata.
     rarer: of a right/wrong metric the docs of the rarer kind, of a difference the docs that changed; None for other metrics.
     exact: the interval where that of the standard error would not hold (all right, all wrong, no doc flipped, or nearly so).
-    exact_p: the p-value of a difference that belongs to `exact`.
+    exact_p: the p-value of a difference that belongs to `exact`. scale: the least and the greatest value that there is.
     """
 
     value: float
@@ -61,20 +61,30 @@ class Estimate:
     rarer: int | None = None
     exact: tuple[float, float] | None = None
     exact_p: float | None = None
+    scale: tuple[float, float] | None = None
 
     @property
     def margin(self) -> float | None:
-        """Half the width of the 95% interval; None if there is none, or if it is exact and its halves differ."""
-        if not self.stderr or self.exact is not None:
-            return None  # a standard error of 0 means that nothing varied, not that nothing can vary
-        return t_quantile((1 + CONFIDENCE) / 2, self.freedom) * self.stderr
+        """Half the width of the 95% interval; None if there is none, or if its halves differ."""
+        if (interval := self.interval) is None or self.exact is not None or interval != self._by_stderr:
+            return None
+        return interval[1] - self.value
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95% interval; None if there is none."""
-        if self.exact is not None:
+        """The 95% interval, which ends where the scale ends; None if there is none."""
+        if self.exact is not None or (found := self._by_stderr) is None:
             return self.exact
-        return None if self.margin is None else (self.value - self.margin, self.value + self.margin)
+        least, most = self.scale or (-math.inf, math.inf)
+        return max(least, found[0]), min(most, found[1])
+
+    @property
+    def _by_stderr(self) -> tuple[float, float] | None:
+        """Student's interval. A standard error of 0 means that nothing varied, not that nothing can vary."""
+        if not self.stderr:
+            return None
+        half = t_quantile((1 + CONFIDENCE) / 2, self.freedom) * self.stderr
+        return self.value - half, self.value + half
 
     @property
     def p_value(self) -> float | None:
@@ -84,7 +94,8 @@ class Estimate:
         if self.stderr is None:
             return None
         if self.stderr == 0:
-            return 1.0 if self.value == 0 else 0.0
+            # every cluster has the same value: the chance that this many signs agree, as in a sign test
+            return 1.0 if self.value == 0 else 2.0 ** min(0, 1 - self.clusters)
         return t_two_sided(self.value / self.stderr, self.freedom)
 
     @property
@@ -139,7 +150,8 @@ def with_stderr(
     count, strata = _count(aggregation, values, clusters)
     marks = Counter(map(right_or_wrong, values))
     rarer = None if None in marks else min(marks[True], marks[False])
-    found = Estimate(value, stderr, len(values), count, max(1, count - strata), rarer=rarer)
+    scale = (0.0, 1.0) if _are_fractions(aggregation, values) else None
+    found = Estimate(value, stderr, len(values), count, max(1, count - strata), rarer=rarer, scale=scale)
     if stderr is None or rarer is None or not (stderr == 0 or rarer < FEW_OF_A_KIND):
         return found if stderr != 0 else replace(found, note=NO_SPREAD)
     if traits_of(aggregation).is_mean:
@@ -149,6 +161,14 @@ def with_stderr(
         best = value >= float(aggregation([marked(v, 1.0) for v in values])) - 1e-9 * far
         return replace(found, exact=(value - room, value) if best else (value, value + room))
     return found if stderr else replace(found, note=NO_SPREAD)
+
+
+def _are_fractions(aggregation: Aggregation, values: Sequence[Any]) -> bool:
+    """Whether the number lies in [0, 1], as it is declared, or as a mean of such values does."""
+    traits = traits_of(aggregation)
+    if traits.fraction or not traits.is_mean:
+        return traits.fraction
+    return all(isinstance(value, (bool, int, float)) and (0 <= value <= 1 or value != value) for value in values)
 
 
 def paired_difference(
@@ -162,11 +182,12 @@ def paired_difference(
 ) -> Estimate:
     """aggregation(second) - aggregation(first); the values at one position belong to the same doc."""
     traits = traits_of(aggregation)
+    scale = (-1.0, 1.0) if _are_fractions(aggregation, first) and _are_fractions(aggregation, second) else None
     if traits.is_mean:
         kept = [i for i, (a, b) in enumerate(zip(first, second, strict=True)) if a == a and b == b]
         changes = [float(second[i]) - float(first[i]) for i in kept]
         where = None if clusters is None else [clusters[i] for i in kept]
-        found = replace(estimate(aggregation, changes, where, seed=seed), exact=None, note="")
+        found = replace(estimate(aggregation, changes, where, seed=seed), exact=None, note="", scale=scale)
         kept_pairs = [(first[i], second[i]) for i in kept]
         return _of_flips(replace(found, rarer=sum(change != 0 for change in changes)), changes, kept_pairs, where)
     pairs = list(zip(first, second, strict=True))
@@ -182,7 +203,7 @@ def paired_difference(
         sums=None if sums is None else lambda items: _both_sums(sums, items),
         influence=None if influence is None else lambda items: _change_of_influence(influence, items),
     )(difference)
-    found = estimate(declared, pairs, clusters, bootstrap_iters=bootstrap_iters, seed=seed)
+    found = replace(estimate(declared, pairs, clusters, bootstrap_iters=bootstrap_iters, seed=seed), scale=scale)
     far = reach(aggregation, first) if found.stderr == 0 and found.value == 0 and _are_marks(pairs) else None
     if far is None:
         return found

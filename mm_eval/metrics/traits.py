@@ -73,6 +73,7 @@ class Traits:
     influence: how much each value moves the number, to first order: what it adds to the number's error. The values of a
         stratum have influences that sum to 0. The standard error is then a closed form over clusters.
     smooth: a small change of the values changes the number a little; a median is not smooth. None: not declared.
+    fraction: its number lies in [0, 1], and so does its interval. A mean of values in [0, 1] needs not say so.
     of: the noun for its values ("log-likelihood").
     """
 
@@ -83,6 +84,7 @@ class Traits:
     content: Callable[[Any], Hashable] | None = None
     influence: Callable[[Sequence[Any]], Sequence[float]] | None = None
     smooth: bool | None = None
+    fraction: bool = False
     of: str = "value"
 
 

@@ -165,7 +165,7 @@ def _rows(comparison: Comparison, letter: str) -> list[Row]:
         cells: dict[str, Cell] = {
             "task": change.task if change.task != last else "",
             "metric": metric,
-            "metric and direction": metric + ("" if change.better else " ↓"),
+            "metric and direction": metric + (" ↓" if change.better is False else ""),
             "first": with_margin(change.first, scale),
             "second": with_margin(change.second, scale),
             **difference_cells(change, scale, reach(drawn_together[change.task, change.headline])),
@@ -251,7 +251,11 @@ def _below(comparison: Comparison, letter: str) -> Iterator[str]:
         yield "p (Holm) of categories is corrected for the categories alone"
     if any(e.exact for c in comparison.changes for e in (c.first, c.second, c.difference)):
         yield EXACT_NOTE
-    few = [c for c in comparison.changes if c.headline and c.difference.few and c.difference.margin is not None]
+    few = [
+        c
+        for c in comparison.changes
+        if c.headline and c.difference.few and c.difference.interval and not c.difference.exact
+    ]
     for change in few:
         found = change.difference
         changed = "" if found.rarer is None else f" and {found.rarer} docs that changed"

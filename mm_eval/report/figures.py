@@ -47,7 +47,7 @@ def write_figures(folder: Path, table: ReleaseTable) -> list[Path]:
 def heat_map(table: ReleaseTable) -> Iterator[str]:
     """A row for each benchmark, a column for each model, in the shades of the release page: white for the worst of a row."""
     heads = [_wrapped(name) for name in table.columns]
-    names = {row: table.label(row) + ("" if table.better.get(row, True) else " ↓") for row in table.rows}
+    names = {row: table.label(row) + (" ↓" if table.better.get(row) is False else "") for row in table.rows}
     left = 20 + max((width(name) for name in names.values()), default=0)
     across = max([CELL, *(16 + width(line) for head in heads for line in head)])
     top = 14 + 15 * max(map(len, heads), default=1)
@@ -84,7 +84,7 @@ def bars(table: ReleaseTable, row: tuple[str, str]) -> Iterator[str]:
     remarks = _remarks(table, row)
     bottom = 30 + BAR * len(columns)
     wide: float = max([left + FULL + 80, *(20 + width(remark, SMALL) for remark in remarks)])
-    title = table.label(row) + ("" if table.better.get(row, True) else " (lower is better)")
+    title = table.label(row) + (" (lower is better)" if table.better.get(row) is False else "")
 
     def at(value: float) -> float:
         return left + FULL * (value - low) / ((high - low) or 1)
@@ -145,11 +145,11 @@ def _value(x: float, y: float, across: float, found: ReleaseNumber | None, rank:
         yield _text(x + across / 2, y + 29, text, anchor="middle", size=SMALL, colour=SOFT)
 
 
-def _shade(found: ReleaseNumber | None, numbers: Sequence[ReleaseNumber], higher: bool) -> float:
+def _shade(found: ReleaseNumber | None, numbers: Sequence[ReleaseNumber], higher: bool | None) -> float:
     """A number's place between the worst and the best ranked one of its row; pale where no two can be told apart."""
     ranked = [each for each in numbers if not each.set_apart]
     values = [each.value for each in ranked]
-    if found is None or found.set_apart or len(values) < 2 or min(values) == max(values):
+    if found is None or higher is None or found.set_apart or len(values) < 2 or min(values) == max(values):
         return 0.0
     share = (found.value - min(values)) / (max(values) - min(values))
     return (share if higher else 1 - share) * (1.0 if any((each.rank or 1) > 1 for each in ranked) else 0.3)

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
+from mm_eval.report.by_size import right_by_size
 from mm_eval.report.diagnosis import as_values
 from mm_eval.report.page import SampleRows, category_labels, page, pictures
 from mm_eval.runs.compare import headline_keys
 from mm_eval.runs.diagnose import Diagnosis
 from mm_eval.runs.estimates import estimates
 from mm_eval.runs.judged_by import AT, judges_of
+from mm_eval.runs.protocols.release import verdict_notes
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
 from mm_eval.runs.results import headline_of, numbers_of
 
@@ -32,18 +34,36 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
     """
     diagnosis = Diagnosis(run)
     rows = SampleRows(run, [against] if against else [], look=diagnosis.add)
-    lines = page(
-        f"{run.model}: {', '.join(run.tasks)}",
-        "run.js",
-        rows,
-        lambda: pictures(rows.digests, [run.folder], run.folder),
-        lambda: {
-            **_overview(run, rows.categories),
-            "findings": as_values(diagnosis.findings()),
-            "beside": ["/".join(against.folder.parts[-2:])] if against else [],
-        },
-    )
+    beside = ["/".join(against.folder.parts[-2:])] if against else []
+    outside = 0  # pictures that are not in the page itself
+
+    def counted() -> Iterator[tuple[str, str]]:
+        nonlocal outside
+        for digest, address in pictures(rows.digests, [run.folder], run.folder):
+            outside += not address.startswith("data:")
+            yield digest, address
+
+    def about() -> dict[str, Any]:
+        where = {"where": str(run.folder), "outside": outside}
+        return {**about_run(run, rows.categories, diagnosis, beside), **where}
+
+    lines = page(title_of(run), "run.js", rows, counted, about)
     return RunFolder(run.folder).write_lines("report.html", lines)
+
+
+def title_of(run: RecordedRun) -> str:
+    """The title of a run's page."""
+    return f"{run.model}: {', '.join(run.tasks)}"
+
+
+def about_run(
+    run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]], diagnosis: Diagnosis, beside: Sequence[str]
+) -> dict[str, Any]:
+    """The part of a run's page above its samples, from what was collected while they were written.
+
+    categories, diagnosis: of all samples. beside: the names of the runs whose answers stand beside each sample.
+    """
+    return {**_overview(run, categories), "findings": as_values(diagnosis.findings()), "beside": list(beside)}
 
 
 def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Any]:
@@ -72,16 +92,18 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
 def _spent(run: RecordedRun) -> dict[str, Any]:
     """When and where the run was made and what it took; None for what it did not record."""
     about, used = run.results["run"], run.results["run"].get("usage", {})
-    started = about.get("started")
+    asked = about.get("answering") or {}
+    started = asked.get("started") or about.get("started")
     date = datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d %H:%M UTC") if started else None
     model_args = run.request.get("model_args", {})
     return {
         "date": date,
-        "seconds": about.get("seconds"),
+        "seconds": asked.get("seconds", about.get("seconds")),
         "processes": about.get("processes"),
         "usage": {name: used[name] for name in ("prompt_tokens", "completion_tokens", "dollars") if used.get(name)},
         "device": about.get("device") or run.request.get("device") or model_args.get("device"),
         "dtype": about.get("model", {}).get("dtype"),
+        "parameters": about.get("parameters"),
     }
 
 
@@ -109,12 +131,12 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
         headlines = headline_keys(task) if task is not None else []
         yield {
             "name": name,
-            "alias": row.get("alias", name),
+            "alias": row["alias"],
             "group": name in run.results["groups"],
             "numbers": numbers,
             "headlines": headlines,
             "better": better,
-            "notes": row.get("notes", []),
+            "notes": [*verdict_notes(run, name), *row.get("notes", [])],
             "warnings": row.get("warnings", []),
             "bounds": row.get("judge_bounds"),
             **counts,
@@ -128,7 +150,7 @@ def _judges(run: RecordedRun, task: str) -> list[dict[str, Any]]:
 
 def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """The bars of a task: the numbers that are parts of another one (MME's categories), else its mean in each category."""
-    levels = list(_levels(run, task))
+    levels, tokens = list(_levels(run, task)), run.tokens.get(task.name, {})
     headlines = headline_keys(task)
     parts = {key.removesuffix(",none"): task.estimate(key) for key in task.values if key not in headlines}
     by = "By category"
@@ -144,7 +166,7 @@ def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, 
         for name, e in parts.items()
         if e is not None
     ]
-    return {"name": task.name, "by": by, "parts": drawn, "levels": levels}
+    return {"name": task.name, "by": by, "parts": drawn, "levels": levels, "sizes": list(right_by_size(task, tokens))}
 
 
 def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[dict[str, Any]]:

@@ -19,11 +19,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from mm_eval.metrics.paired import right_or_wrong
 from mm_eval.report.safe import href, html, in_script
+from mm_eval.runs.marking import Marking
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import warnings_of
 from mm_eval.runs.verdicts import judges_disagree, verdicts_of
+from mm_eval.types import IMAGE_MARK
 
 CATEGORY_COLUMNS = (
     "category",
@@ -45,19 +46,23 @@ def page(
     rows: Iterable[Mapping[str, Any]],
     pictures: Callable[[], Iterable[tuple[str, str]]],
     about: Callable[[], Mapping[str, Any]],
+    in_parts: bool = False,
 ) -> Iterator[str]:
     """The page in pieces, each of whole lines.
 
     top: the script that draws the part above the samples. rows: the samples. pictures: (digest, address) of each picture.
     about: the data of the part above the samples. Both are called after the last row, so that they may use what the rows collect.
+    in_parts: the samples come from scripts beside the page, of which `about` names the first as `next`.
     """
+    scripts = ("shared.js", "charts.js", top, "samples.js", *(["parts.js"] if in_parts else []))
     values: dict[str, Callable[[], Iterable[str]]] = {
         "TITLE": lambda: [html(title)],
         "STYLE": lambda: [asset("report.css")],
         "ROWS": lambda: _bracketed("[]", (in_script(row) for row in rows)),
         "MEDIA": lambda: _bracketed("{}", (f"{in_script(digest)}:{in_script(at)}" for digest, at in pictures())),
         "DATA": lambda: [in_script(about())],
-        "SCRIPT": lambda: map(asset, ("shared.js", top, "samples.js")),
+        "BESIDE": lambda: [" 'self' file:" if in_parts else ""],
+        "SCRIPT": lambda: map(asset, scripts),
     }
     yield from filled("report.html", values)
 
@@ -127,11 +132,13 @@ class SampleRows:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for name in self.run.tasks:
             beside = [Answers(other, name) if other and name in other.tasks else None for other in self.others]
-            categories = self.categories.setdefault(name, {})
+            categories, marking = self.categories.setdefault(name, {}), Marking.of(self.run, name)
             for row in self.run.rows(name):
                 if self.look is not None:
                     self.look(name, row)
-                shown = _shown(name, row)
+                shown = _shown(name, row, marking)
+                if row["resps"] and isinstance(row["resps"][0], str):
+                    shown["z"] = [len(row["resps"][0]), self.run.tokens.get(name, {}).get(row["doc_id"])]
                 if isinstance(shown["c"], str):
                     categories.setdefault(shown["c"], array("q")).append(row["doc_id"])
                 self.digests.update(dict.fromkeys(shown.get("images", ())))
@@ -173,6 +180,7 @@ class Answers:
 
     def __init__(self, run: RecordedRun, task: str) -> None:
         self._task, self._path, self._places = task, run.samples_path(task), dict[int, int]()
+        self._marking = Marking.of(run, task)
         at = 0
         with self._path.open("rb") as file:
             for line in file:
@@ -189,24 +197,23 @@ class Answers:
             other = json.loads(file.readline())
         if (other["doc"], other["target"]) != (row["doc"], row["target"]):
             return None  # the data differs, so that the id is that of another doc
-        shown = _shown(self._task, other)
+        shown = _shown(self._task, other, self._marking)
         keys = ("a", "ok", "e", "u", "x") if row["prompt"] == other["prompt"] else ("a", "ok", "e", "u", "x", "p")
         return {key: shown[key] for key in keys if key in shown}
 
 
-def _shown(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
+def _shown(name: str, row: Mapping[str, Any], marking: Marking) -> dict[str, Any]:
     """A row of samples/<task>.jsonl in the short keys of the page, since there may be 20,000 rows."""
     scores, judges = row.get("scores", {}), verdicts_of(row)
     further = tuple(f"@{judge}" for judge in judges if judge)  # right or wrong is what the first judge says
-    marks = (right_or_wrong(value) for key, value in scores.items() if not key.partition(",")[0].endswith(further))
-    right = next((mark for mark in marks if mark is not None), None)
+    right = marking.mark({key: value for key, value in scores.items() if not key.partition(",")[0].endswith(further)})
     rules = row.get("rules", {})
     unparsed = bool(rules) and all(set(found) == {"unparsed"} for found in rules.values() if found)
     shown: dict[str, Any] = {
         "t": name,
         "d": row["doc_id"],
         "s": row["status"],
-        "p": _prompt_text(row.get("prompt", "")),
+        "p": prompt_text(row.get("prompt", "")),
         "g": row.get("target"),
         "a": [_short(answer) for answer in row.get("resps", [])],
         "x": row.get("filtered_resps", {}),
@@ -231,7 +238,7 @@ def _judged(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str,
             "n": name,
             "e": [
                 {
-                    "p": _prompt_text(entry.get("prompt") or ""),
+                    "p": prompt_text(entry.get("prompt") or ""),
                     "r": _short(entry.get("reply")),
                     "v": entry.get("verdict"),
                     "m": entry.get("model"),
@@ -246,15 +253,21 @@ def _judged(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str,
     ]
 
 
-def _prompt_text(prompt: Any) -> str:
+def prompt_text(prompt: Any) -> str:
+    """A prompt as a page shows it: text, or the messages of a chat with their roles. Many pictures in a row are one line."""
     if isinstance(prompt, str):
-        return str(_short(prompt))
+        return str(_short(_collapsed(prompt)))
     lines = []
     for message in prompt:
         parts = message["content"]
         text = parts if isinstance(parts, str) else "".join(part.get("text", "<image>\n") for part in parts)
         lines.append(f"[{message['role']}]\n{text}")
-    return str(_short("\n\n".join(lines)))
+    return str(_short(_collapsed("\n\n".join(lines))))
+
+
+def _collapsed(text: str) -> str:
+    """A video of 768 frames would fill the panel with its marks."""
+    return re.sub(rf"(?:{IMAGE_MARK}\s*){{5,}}", lambda run: f"{IMAGE_MARK} x{run[0].count(IMAGE_MARK)}\n", text)
 
 
 def _short(value: Any) -> Any:

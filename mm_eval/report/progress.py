@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from mm_eval.report.streams import Lenient
@@ -21,6 +22,9 @@ class ProgressBar:
         """Shows what happens before the first request: loading data, loading the model."""
         if self._live:
             print(f"\x1b[2K\rloading {name} ...", end="", file=self._stream, flush=True)
+
+    def priced(self, dollars: Callable[[], float | None]) -> None:
+        """Takes a function that gives the dollars spent; a bar does not show them."""
 
     def start(self, name: str, total: int) -> None:
         from tqdm import tqdm

@@ -186,6 +186,21 @@ def _matrix(models: Sequence[PromptComparison]) -> Iterator[Table]:
             yield Table([title, *map(Column, prompts)], rows)
 
 
+def _slopes(models: Sequence[PromptComparison], prompts: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """A chart for each headline number of a group, or of a task outside of groups: a line for each model over the prompts."""
+    groups = models[0].runs[models[0].baseline].results["groups"]
+    inside = {leaf for group in groups for leaf in models[0].members(group)}
+    for name in models[0].names:
+        for metric in models[0].headlines(name) if name not in inside and len(prompts) > 1 else ():
+            lines = []
+            for of_model in models:
+                found = [of_model.estimate(prompt, name, metric) for prompt in prompts]
+                points = [e and {"value": e.value, "interval": list(e.interval) if e.interval else None} for e in found]
+                lines.append({"name": of_model.model, "points": points})
+            if any(point for line in lines for point in line["points"]):
+                yield {"title": f"{name} {metric.removesuffix(',none')}", "prompts": list(prompts), "lines": lines}
+
+
 def _about(folder: Path, models: Sequence[PromptComparison], prompts: Sequence[str]) -> dict[str, Any]:
     """The part of the page above the samples."""
     several = len(models) > 1
@@ -209,6 +224,7 @@ def _about(folder: Path, models: Sequence[PromptComparison], prompts: Sequence[s
         **about_differences("prompts", title, runs, facts, prompts[0], prompts[1:]),
         "models": [of_model.model for of_model in models],
         "sections": sections,
+        "slopes": list(_slopes(models, prompts)),
         "hint": f"Differences are to {prompts[0]!r}, paired by doc, with docs on one picture drawn together. "
         "† is an exact interval. * can be told apart from 0 at 5%; p is corrected (Holm) for the number of blocks.",
     }

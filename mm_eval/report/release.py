@@ -10,6 +10,7 @@ from mm_eval.runs.compare import number
 from mm_eval.runs.release import ReleaseNumber, ReleaseTable
 
 SET_APART = "‡"
+UNDER_PROTOCOL = "§"
 
 
 def as_markdown(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
@@ -31,6 +32,7 @@ def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True)
     """A row for each number, always with its interval, and for each category where there are any. No cell can start a formula."""
     names = ["benchmark", "metric", "model", "value", "low", "high", "best", "source", "verdict"]
     names += ["level", "category"] if table.categories else []
+    names += ["protocol"] if any(found.protocol for row in table.rows.values() for found in row.values()) else []
     names += ["judge", "ranked"] if any(found.judges for row in table.rows.values() for found in row.values()) else []
     rows = []
     for (task, metric), numbers in table.rows.items():
@@ -54,6 +56,7 @@ def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True)
                     "category": category,
                     "judge": ", ".join(named) or found.judge,
                     "ranked": int(not found.set_apart),
+                    "protocol": of_model.protocol,
                 }
                 rows.append(Row(cells))
     return to_csv(Table([Column(name) for name in names], rows))
@@ -82,6 +85,7 @@ def _cell(found: ReleaseNumber | None, intervals: bool) -> Value | None:
     elif intervals and found.interval is not None:
         after = f" [{', '.join(number(bound, found.value) for bound in found.interval)}]"
     after += f" {SET_APART}" if found.set_apart else ""
+    after += f" {UNDER_PROTOCOL}" if found.protocol else ""
     after += ("" if found.ours else " *") + (f" ({found.verdict})" if found.verdict else "")
     return Value(number(found.value), after, bold=found.best)
 
@@ -93,7 +97,17 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
     if intervals and any(found.margin is not None for found in numbers):
         marks.append("± is half of the 95% interval.")
     if intervals and any(found.margin is None and found.interval is not None for found in numbers):
-        marks.append("[low, high] is the exact 95% interval, where nearly all docs are right or wrong.")
+        marks.append(
+            "[low, high] is a 95% interval: exact, where nearly all docs are right or wrong, or ended at 0 or 1."
+        )
     if any(found.set_apart for found in numbers):
         marks.append(f"{SET_APART} measured otherwise than the rest of its row: not ranked with it.")
+    under: dict[str, list[str]] = {}
+    for (task, _), row in table.rows.items():
+        for column, found in row.items():
+            if found.protocol and task not in under.setdefault(f"{column}: {found.protocol}", []):
+                under[f"{column}: {found.protocol}"].append(task)
+    if under:
+        of_each = "; ".join(f"{said} ({', '.join(tasks)})" for said, tasks in under.items())
+        marks.append(f"{UNDER_PROTOCOL} under a named protocol. {of_each}.")
     return marks + table.notes

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -23,25 +24,36 @@ from mm_eval.runs.release import ReleaseNumber, ReleaseTable
 TITLE = "Release table"
 
 
-def write_release_page(path: Path, table: ReleaseTable) -> Path:
-    """Writes the page and returns its path."""
-    return RunFolder(path.parent).write_lines(path.name, release_page(table, path.parent))
+def write_release_page(path: Path, table: ReleaseTable, pages: Mapping[Path, str] | None = None) -> Path:
+    """Writes the page and returns its path. pages: links to the runs' pages, by run folder (None: report.html of each)."""
+    return RunFolder(path.parent).write_lines(path.name, release_page(table, path.parent, pages))
 
 
-def release_page(table: ReleaseTable, folder: Path) -> Iterator[str]:
-    """The page in pieces. folder: where it will lie, for its links."""
+def release_page(
+    table: ReleaseTable,
+    folder: Path,
+    pages: Mapping[Path, str] | None = None,
+    going: Sequence[Mapping[str, str]] = (),
+) -> Iterator[str]:
+    """The page in pieces. folder: where it will lie, for its links. pages: as in `write_release_page`.
+
+    going: name, link and progress of runs that have no numbers yet.
+    """
+    beside = _pages(table, folder) if pages is None else None
+    shown = beside if beside is not None else pages or {}
+    more = {"going": list(going), "apart": sorted(map(str, beside or ()))}
     return filled(
         "release.html",
         {
             "TITLE": lambda: [html(TITLE)],
             "STYLE": lambda: map(asset, ("report.css", "release.css")),
-            "DATA": lambda: [in_script(about(table, folder))],
+            "DATA": lambda: [in_script({**about(table, shown), **more})],
             "SCRIPT": lambda: map(asset, ("shared.js", "release.js")),
         },
     )
 
 
-def about(table: ReleaseTable, folder: Path) -> dict[str, Any]:
+def about(table: ReleaseTable, pages: Mapping[Path, str]) -> dict[str, Any]:
     """What the page shows, as JSON values."""
     runs = _runs(table)
     every = [run for found in runs.values() for run in found]
@@ -49,12 +61,12 @@ def about(table: ReleaseTable, folder: Path) -> dict[str, Any]:
         "title": TITLE,
         "sample": sorted({name for run in every for name in run.results["run"].get("sample") or ()}),
         "columns": [{"name": name, "facts": _facts(name, runs), "hole": _hole(table, name)} for name in table.columns],
-        "rows": [_row(table, row, folder) for row in table.rows],
+        "rows": [_row(table, row, pages) for row in table.rows],
         "notes": table.notes,
     }
 
 
-def _row(table: ReleaseTable, row: tuple[str, str], folder: Path) -> dict[str, Any]:
+def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -> dict[str, Any]:
     numbers = table.rows[row]
     measured = [found for found in numbers.values() if found.run is not None]
     first = measured[0] if measured else None
@@ -66,13 +78,13 @@ def _row(table: ReleaseTable, row: tuple[str, str], folder: Path) -> dict[str, A
         "group": bool(first and first.run and first.name in first.run.results["groups"]),
         "better": table.better.get(row, True),
         "scale": max(map(abs, known), default=1.0),
-        "cells": _cells(table.columns, numbers, folder),
+        "cells": _cells(table.columns, numbers, pages),
         "parts": [
             {
                 "level": level,
                 "name": category,
                 "label": f"{level}: {category}" if several else category,
-                "cells": _cells(table.columns, found, folder, (level, category)),
+                "cells": _cells(table.columns, found, pages, (level, category)),
             }
             for (level, category), found in table.categories.get(row, {}).items()
         ],
@@ -80,14 +92,17 @@ def _row(table: ReleaseTable, row: tuple[str, str], folder: Path) -> dict[str, A
 
 
 def _cells(
-    columns: Sequence[str], numbers: Mapping[str, ReleaseNumber], folder: Path, category: tuple[str, str] | None = None
+    columns: Sequence[str],
+    numbers: Mapping[str, ReleaseNumber],
+    pages: Mapping[Path, str],
+    category: tuple[str, str] | None = None,
 ) -> list[dict[str, Any] | None]:
     ranks = dict(ranked_columns(numbers))
-    return [_cell(numbers.get(name), ranks.get(name), folder, category) for name in columns]
+    return [_cell(numbers.get(name), ranks.get(name), pages, category) for name in columns]
 
 
 def _cell(
-    found: ReleaseNumber | None, rank: str | None, folder: Path, category: tuple[str, str] | None
+    found: ReleaseNumber | None, rank: str | None, pages: Mapping[Path, str], category: tuple[str, str] | None
 ) -> dict[str, Any] | None:
     if found is None:
         return None
@@ -99,42 +114,52 @@ def _cell(
         "apart": "measured otherwise than the rest of its row: not ranked" if found.set_apart else None,
         "flaw": found.flaw or None,
         "verdict": found.verdict or None,
-        **(_of_run(found, found.run, folder, category) if found.run else {}),
+        "protocol": found.protocol or None,
+        **(_of_run(found, found.run, pages, category) if found.run else {}),
     }
     return {**cell, **{name: value for name, value in optional.items() if value is not None}}
 
 
-def _of_run(found: ReleaseNumber, run: RecordedRun, folder: Path, category: tuple[str, str] | None) -> dict[str, Any]:
+def _of_run(
+    found: ReleaseNumber, run: RecordedRun, pages: Mapping[Path, str], category: tuple[str, str] | None
+) -> dict[str, Any]:
     """Where a number's samples are, and what its run used."""
     used, docs = (
         run.results["run"].get("usage", {}),
         sum(map(_docs, map(run.results["results"].get, run.spec["tasks"]))),
     )
+    seconds = run.results["run"].get("answering", run.results["run"]).get("seconds")
     tokens = sum(used.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
     return {
-        **_samples(found, run, folder, category),
+        **_samples(found, run, pages, category),
         "tokens": round(tokens / docs, 2) if tokens and docs else None,
-        "seconds": round(run.results["run"]["seconds"] / docs, 5)
-        if docs and run.results["run"].get("seconds")
-        else None,
+        "seconds": round(seconds / docs, 5) if docs and seconds else None,
         "dollars": used.get("dollars"),
-        "parameters": run.results["run"].get("model", {}).get("parameters"),
+        "parameters": run.results["run"].get("parameters"),
     }
 
 
-def _samples(found: ReleaseNumber, run: RecordedRun, folder: Path, category: tuple[str, str] | None) -> dict[str, str]:
+def _pages(table: ReleaseTable, folder: Path) -> dict[Path, str]:
+    """The links from a page in a folder to the pages of the runs, as far as there are some."""
+    found = {}
+    for run in (run for runs in _runs(table).values() for run in runs):
+        page = run.folder / "report.html"
+        with suppress(ValueError):  # on another drive
+            if page.is_file():
+                found[run.folder] = href(Path(os.path.relpath(page, folder)))
+    return found
+
+
+def _samples(
+    found: ReleaseNumber, run: RecordedRun, pages: Mapping[Path, str], category: tuple[str, str] | None
+) -> dict[str, str]:
     """A link to the samples on the run's own page, where there is one, else the path of the folder."""
-    page = run.folder / "report.html"
-    if not page.is_file():
-        return {"where": str(run.folder)}
-    try:
-        beside = os.path.relpath(page, folder)
-    except ValueError:  # on another drive
+    if run.folder not in pages:
         return {"where": str(run.folder)}
     stated = {"task": found.name} if found.name in run.spec["tasks"] else {}
     if category is not None:
         stated["category"] = shown_category(run.results.get("categories", {}).get(found.name, {}), *category)
-    return {"link": href(Path(beside)) + (f"#?{urlencode(stated)}" if stated else "")}
+    return {"link": pages[run.folder] + (f"#?{urlencode(stated)}" if stated else "")}
 
 
 def _runs(table: ReleaseTable) -> dict[str, list[RecordedRun]]:

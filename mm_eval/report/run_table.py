@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.report.categories import hidden_categories, levels_shown
+from mm_eval.report.protocols import protocol_lines
 from mm_eval.report.safe import in_line
 from mm_eval.report.table import LONGEST, Column, Row, Table, to_text
 from mm_eval.runs.results import headline_of, is_official, numbers_of, warnings_of
@@ -54,6 +55,8 @@ def render(report: Report) -> str:
         chosen = levels_shown(results, report.order, report.categories)
         parts += ["", *table(results, report.order, chosen).split("\n"), ""]
         parts += [*_footer(results, chosen), *hidden_categories(results, chosen)]
+        if verdicts := list(protocol_lines(results)):
+            parts += ["", *verdicts, ""]
     parts += [f"note: {note}" for note in report.notes]
     if report.problems:
         parts += ["", *report.problems]

@@ -31,13 +31,14 @@ from PIL.Image import Resampling
 from PIL.JpegImagePlugin import JpegImageFile
 
 from mm_eval.errors import DataError, MMEvalError
-from mm_eval.files import write_atomic
+from mm_eval.files import read_regular, write_atomic
 from mm_eval.report.safe import href
 from mm_eval.task.decode import check_size, decoding, open_picture
 from mm_eval.task.media import own_file, picture_digest
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.task.video.frames import Frames
 from mm_eval.task.visuals import Visual
+from mm_eval.types import FRAME_MARK
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -54,6 +55,8 @@ AS_IT_IS = (480, 24 * 1024)
 ORIENTATION = 0x0112
 LINE = re.compile(rb'\{"digest": "(\w{64})", "jpeg": "')
 """The beginning of a line of the pack: JSON in one way to write it, whose parts are found without reading all of it."""
+DIGEST = re.compile(f"(?:[0-9a-f]{{64}}|{FRAME_MARK}[0-9a-f]{{{64 - len(FRAME_MARK)}}})")
+"""The digest of a picture, or of a frame of a video."""
 LINE_START, LINE_END = len('{"digest": "", "jpeg": "') + 64, len('"}\n')
 PACKED = 32 * 2**20
 """Bytes of thumbnails, as base64, that the pages of a run contain themselves: about 2,000 thumbnails."""
@@ -190,10 +193,25 @@ class Media:
     def address(self, digest: str, page_folder: Path) -> str | None:
         """The address of a thumbnail in a page in `page_folder`: a data URL, or a path; None if it was not there at the start."""
         if self._pack is not None and digest in self._places:
-            self._pack.seek(self._places[digest])
-            return f"data:image/jpeg;base64,{self._pack.readline()[LINE_START:-LINE_END].decode(errors='replace')}"
+            return f"data:image/jpeg;base64,{self._packed(self._pack, digest).decode(errors='replace')}"
         path = self._loose(digest)
         return href(Path(os.path.relpath(path, page_folder))) if path.exists() else None
+
+    def content(self, digest: str) -> bytes | None:
+        """The JPEG of a thumbnail; None if it was not there at the start, or is a link to outside of the run folder."""
+        if self._pack is not None and digest in self._places:
+            with suppress(ValueError):
+                return base64.b64decode(self._packed(self._pack, digest), validate=True)
+        path = self._loose(digest)
+        if not DIGEST.fullmatch(digest) or not path.resolve().is_relative_to(self._folder.parent.resolve()):
+            return None
+        with suppress(OSError):
+            return read_regular(path)
+        return None
+
+    def _packed(self, pack: BinaryIO, digest: str) -> bytes:
+        pack.seek(self._places[digest])
+        return pack.readline()[LINE_START:-LINE_END]
 
     def add(self, digest: str, jpeg: bytes) -> None:
         """Adds a new thumbnail."""
@@ -274,6 +292,11 @@ def thumbnail_of(picture: Image) -> bytes:
     """The thumbnail of a picture that is decoded already."""
     file = own_file(picture)
     return file if file is not None and _is_small(picture, file) else _encoded(picture)
+
+
+def thumbnail(content: bytes) -> bytes:
+    """The thumbnail of a picture's file. Raises DataError for what is no picture."""
+    return thumbnail_of(open_picture(content))
 
 
 def _is_small(picture: Image, file: bytes) -> bool:

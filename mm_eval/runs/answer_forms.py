@@ -143,18 +143,20 @@ def answers_of(row: Mapping[str, Any]) -> list[Answered]:
     ]
 
 
+_LATIN = re.compile("[A-Za-z]")
+
+
 def script(text: str) -> str:
     """The script of most letters of a text: "LATIN", "CJK", "CYRILLIC", ...; empty for fewer than `LETTERS` letters.
 
     >>> script("The answer is a red bus."), script("这是一张图片，里面有一辆红色的公共汽车"), script("B")
     ('LATIN', 'CJK', '')
     """
-    found: Counter[str] = Counter()
-    for character in text[:400]:
-        if character.isascii():
-            found["LATIN"] += character.isalpha()
-        elif character.isalpha():
-            found[unicodedata.name(character, "?").split()[0]] += 1
+    start = text[:400]
+    found = Counter({"LATIN": len(_LATIN.findall(start))})
+    if not start.isascii():
+        letters = (character for character in start if not character.isascii() and character.isalpha())
+        found.update(unicodedata.name(character, "?").split()[0] for character in letters)
     if found.total() < LETTERS:
         return ""
     return found.most_common(1)[0][0]

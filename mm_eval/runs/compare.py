@@ -29,7 +29,8 @@ class Change:
 
     first, second: the number in each run over the docs that both scored. difference: second - first, paired.
     corrected: the p-value of the difference after Holm's correction. flips: of right/wrong metrics, else None.
-    better: whether higher is better. headline: whether the number is not a part of another one of its task.
+    better: whether higher is better; None for a number without a direction.
+    headline: whether the number is not a part of another one of its task.
     category: (level, category) of a number over the docs of one category.
     """
 
@@ -39,7 +40,7 @@ class Change:
     second: Estimate
     difference: Estimate
     flips: Flips | None
-    better: bool = True
+    better: bool | None = True
     headline: bool = True
     corrected: float | None = None
     category: tuple[str, str] | None = None
@@ -271,7 +272,8 @@ def verdict(change: Change, name: str, baseline: str) -> str:
     if found.interval is None:
         return f"{where}: no interval: {found.note}".removesuffix(": ")
     if change.told_apart:
-        word = "better" if (found.value > 0) == change.better else "worse"
+        up = found.value > 0
+        word = ("higher" if up else "lower") if change.better is None else "better" if up == change.better else "worse"
         amount = f"{signless(found.value)} {spread(found)}"
         return f"{name} is {word} than {baseline} on {where} by {amount} (p {p_text(change.corrected, '= ')})."
     if found.value == 0:
@@ -287,11 +289,12 @@ def verdict(change: Change, name: str, baseline: str) -> str:
 
 
 def spread(found: Estimate, scale: float | None = None) -> str:
-    """Half the 95% interval ("± 0.0120"), or the whole one where it is exact ("[0.8576, 1.0000] †"); empty without one."""
+    """Half the 95% interval ("± 0.0120"), or the whole one where its halves differ; † where it is exact; empty without one."""
     scale = found.value if scale is None else scale
     if found.margin is not None:
         return f"± {number(found.margin, scale)}"
-    return f"[{', '.join(number(bound, scale) for bound in found.interval)}] {EXACT}" if found.interval else ""
+    whole = f"[{', '.join(number(bound, scale) for bound in found.interval)}]" if found.interval else ""
+    return f"{whole} {EXACT}" if found.exact else whole
 
 
 def rounded(count: int) -> int:

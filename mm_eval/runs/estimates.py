@@ -115,7 +115,9 @@ def _scaled(estimate: Estimate, scale: float) -> Estimate:
     stderr = None if estimate.stderr is None else abs(scale) * estimate.stderr
     ends = [scale * end for end in estimate.exact or ()]
     exact = (min(ends), max(ends)) if ends else None
-    return replace(estimate, value=scale * estimate.value, stderr=stderr, exact=exact)
+    limits = [scale * end for end in estimate.scale or ()]
+    within = (min(limits), max(limits)) if limits else None
+    return replace(estimate, value=scale * estimate.value, stderr=stderr, exact=exact, scale=within)
 
 
 def _of_group(run: RecordedRun, group: str, number: Number) -> Estimate:
@@ -224,7 +226,17 @@ def _together(
     else:
         freedom = min((e.freedom for e in below.values()), default=1)
     docs, clusters = (sum(getattr(e, name) for e in below.values()) for name in ("docs", "clusters"))
-    return Estimate(value, stderr, docs, clusters, max(1, freedom), exact=_exact(value, below, f))
+    exact, scale = _exact(value, below, f), _scale(below, f)
+    return Estimate(value, stderr, docs, clusters, max(1, freedom), exact=exact, scale=scale)
+
+
+def _scale(below: Mapping[str, Estimate], f: OfTasks | None) -> tuple[float, float] | None:
+    """The least and the greatest number of a group, from those of its tasks; None where one of them is not known."""
+    scales = {name: e.scale for name, e in below.items() if e.scale is not None}
+    if f is None or not below or len(scales) < len(below):
+        return None
+    least, most = (f({name: ends[n] for name, ends in scales.items()}) for n in (0, 1))
+    return None if least is None or most is None else (min(least, most), max(least, most))
 
 
 def _exact(value: float, below: Mapping[str, Estimate], f: OfTasks | None) -> tuple[float, float] | None:

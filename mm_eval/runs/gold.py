@@ -211,7 +211,7 @@ class Trial:
             return None
         stated = self.task.config.metadata.get("metric")
         number = next((n for n in found if stated in (n.metric, str(n.key))), found[0])
-        return str(number.key), float(number.value), scores.higher_is_better.get(number.metric, True)
+        return str(number.key), float(number.value), scores.higher_is_better.get(number.metric) is not False
 
 
 def lookup_text(answer: Callable[[Slot], Any], task: Task, row: Mapping[str, Any]) -> Any:
@@ -230,5 +230,5 @@ def _marks(scores: Mapping[str, Any], scorers: Iterable[Scorer]) -> Iterator[tup
             value = value.get("score")
         elif isinstance(value, (tuple, list)) and len(value) == 2 and isinstance(value[0], str):
             value = value[1]
-        if isinstance(value, (bool, int, float)) and value >= 0 and better.get(key.split(",")[0], True):
+        if isinstance(value, (bool, int, float)) and value >= 0 and better.get(key.split(",")[0]) is not False:
             yield key, float(value)

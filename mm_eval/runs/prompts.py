@@ -149,6 +149,8 @@ def best_of(compared: PromptComparison, name: str, metric: str) -> list[str]:
     if not values:
         return []
     better = compared.runs[compared.baseline].results["higher_is_better"].get(name, {}).get(metric.split(",")[0], True)
+    if better is None:
+        return []
     best = max(values.values()) if better else min(values.values())
     leading = [key for key, value in values.items() if value == best]
     return leading if len(leading) < len(values) else []

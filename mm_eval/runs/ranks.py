@@ -56,12 +56,12 @@ def rank(table: ReleaseTable) -> None:
     )
 
 
-_Row = tuple[Mapping[str, "ReleaseNumber"], bool, tuple[str, str] | None]
-"""The numbers of a row by column, whether higher is better, and the category that they are of."""
+_Row = tuple[Mapping[str, "ReleaseNumber"], bool | None, tuple[str, str] | None]
+"""The numbers of a row by column, whether higher is better, and the category that they are of. Without a direction: no ranks."""
 
 
 def _rank(rows: Sequence[_Row]) -> None:
-    differences = _Differences()
+    differences, rows = _Differences(), [row for row in rows if row[1] is not None]
     pairs: list[tuple[ReleaseNumber, ReleaseNumber, Estimate | None]] = []
     for numbers, _, category in rows:
         ranked = [found for found in numbers.values() if not found.set_apart]
@@ -81,7 +81,7 @@ def _rank(rows: Sequence[_Row]) -> None:
             found.best = bool(behind) and found.rank == 1 and not any(_ahead(other, found, higher) for other in behind)
 
 
-def _ahead(a: ReleaseNumber, b: ReleaseNumber, higher: bool) -> bool:
+def _ahead(a: ReleaseNumber, b: ReleaseNumber, higher: bool | None) -> bool:
     return a.value > b.value if higher else a.value < b.value
 
 

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mm_eval.catalog.group_metric import GroupMetric
+from mm_eval.catalog.schema import shown_name
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.paired import Estimate, estimate, with_stderr
 from mm_eval.request import column_name
+from mm_eval.runs.tokens import answer_tokens
 from mm_eval.types import FRAME_MARK, MetricKey
 
 if TYPE_CHECKING:
@@ -41,18 +43,21 @@ Aggregation = Callable[[Sequence[Any]], float]
 class RecordedTask:
     """The scored docs of one task of a run.
 
-    values: {"metric,filter": {doc_id: value}}. clusters: {doc_id: number of its cluster}. better: {metric: higher is better}.
+    values: {"metric,filter": {doc_id: value}}. clusters: {doc_id: number of its cluster}.
+    better: {metric: higher is better; None for no direction}.
     recorded: the task's row of results.json. aggregations: the task's own functions by key.
-    categories: {level: {category: doc ids}}. shows_videos: whether a prompt shows frames of a video.
+    categories: {level: {category: doc ids}}. sizes: {"characters" or "tokens": {doc_id: how long its first answer is}}.
+    shows_videos: whether a prompt shows frames of a video.
     """
 
     name: str
     values: dict[str, dict[int, Any]] = field(default_factory=dict)
     clusters: dict[int, Hashable] = field(default_factory=dict)
-    better: Mapping[str, bool] = field(default_factory=dict)
+    better: Mapping[str, bool | None] = field(default_factory=dict)
     recorded: Mapping[str, Any] = field(default_factory=dict)
     aggregations: Mapping[str, Aggregation] = field(default_factory=dict)
     categories: dict[str, dict[str, array[int]]] = field(default_factory=dict)
+    sizes: dict[str, dict[int, int]] = field(default_factory=dict)
     shows_videos: bool = False
     _whole: dict[str, Estimate | None] = field(default_factory=dict, repr=False)
 
@@ -133,6 +138,8 @@ class RecordedRun:
         run, results = _read(path, "run.json", OF_RUN), _read(path, "results.json", OF_RESULTS)
         if not isinstance(run["spec"].get("tasks"), dict) or not isinstance(run["request"].get("tasks"), list):
             raise StoreError("it does not name the tasks of the run.", where=str(path / "run.json"))
+        for key, row in results["results"].items():  # folders of earlier versions hold `task_alias` instead
+            row["alias"] = shown_name(key, run["spec"]["tasks"].get(key, {}).get("path", key))
         return cls(path, results, run["spec"], run["request"], name)
 
     @property
@@ -153,6 +160,12 @@ class RecordedRun:
     def judges(self, task: str) -> list[str]:
         """The names of a task's judges, the first one first; none where it was not judged."""
         return [str(entry["name"]) for entry in self.results.get("judges", {}).get(task, ())]
+
+    @cached_property
+    def tokens(self) -> dict[str, dict[int, int]]:
+        """{task: {doc id: tokens of its first answer}}, as far as they were counted."""
+        by_path = answer_tokens(self.folder)
+        return {name: by_path.get(task["path"], {}) for name, task in self.spec["tasks"].items()}
 
     def samples_path(self, task: str) -> Path:
         """samples/<task>.jsonl"""
@@ -196,6 +209,8 @@ class RecordedRun:
                 for category in names:
                     task.categories.setdefault(level, {}).setdefault(category, array("q")).append(doc_id)
             if row["status"] not in ("failed", "not requested"):
+                if row["resps"] and isinstance(row["resps"][0], str):
+                    task.sizes.setdefault("characters", {})[doc_id] = len(row["resps"][0])
                 for key, value in row["scores"].items():
                     last = last if value == last and type(value) is type(last) else _lean(value)
                     task.values.setdefault(key, {})[doc_id] = last

@@ -9,7 +9,6 @@ says whether the two match. Numbers of two judges are not ranked together, and s
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.runs.compare import headline_keys, number, signed
 from mm_eval.runs.estimates import estimates
 from mm_eval.runs.judged_by import RecordedJudge, judges_behind
+from mm_eval.runs.protocols.release import notes_on_protocols, protocol_of_number
 from mm_eval.runs.ranks import rank, set_apart
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release_judges import by_another_judge, notes_on_holes, notes_on_judges
@@ -53,6 +53,7 @@ class ReleaseNumber:
     judges: {task: judge} of a judged number; judge: the one that a reported number names.
     set_apart: it was measured otherwise than the rest of its row (judge, prompt, docs), and is not ranked.
     rank: in its row, 1 for the first; models that can't be told apart share a rank. None where it is not ranked.
+    protocol: the named protocol under which ours was measured.
     run, name, key: where ours was measured: the run, the task or group, and the key of the number. None for a reported one.
     """
 
@@ -67,6 +68,7 @@ class ReleaseNumber:
     judge: str = ""
     set_apart: bool = False
     rank: int | None = None
+    protocol: str = ""
     run: RecordedRun | None = field(default=None, repr=False, compare=False)
     name: str = ""
     key: str = ""
@@ -83,14 +85,15 @@ class ReleaseNumber:
 class ReleaseTable:
     """rows: (benchmark, metric) to numbers by column. columns: models in order, ours first. notes: below the table.
 
-    categories: of a row, (level, category) to numbers by column. better: of a row, whether higher is better.
+    categories: of a row, (level, category) to numbers by column. better: of a row, whether
+    higher is better; None for a row without a direction, which has no ranks.
     """
 
     columns: list[str] = field(default_factory=list)
     rows: dict[tuple[str, str], dict[str, ReleaseNumber]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     categories: dict[tuple[str, str], dict[tuple[str, str], dict[str, ReleaseNumber]]] = field(default_factory=dict)
-    better: dict[tuple[str, str], bool] = field(default_factory=dict)
+    better: dict[tuple[str, str], bool | None] = field(default_factory=dict)
 
     def label(self, row: tuple[str, str]) -> str:
         """A row's name: the benchmark's, with the metric where it has several rows."""
@@ -166,7 +169,7 @@ def release_table(
         table.notes += [f"{column}, {name}: {part}, no result on a benchmark." for name, part in parts_of(run).items()]
     for column, run in columns:
         table.notes += [f"{column}, {said}" for said in warnings_of(run.results)]
-        table.notes += notes_on_holes(column, run)
+        table.notes += [*notes_on_holes(column, run), *notes_on_protocols(column, run)]
     for model, reason in (holes or {}).items():
         if _line(model) not in table.columns:
             table.columns.append(_line(model))
@@ -187,11 +190,7 @@ def parts_of(run: RecordedRun) -> dict[str, str]:
 
 
 def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
-    """Adds a run's headline numbers, in a column of its own where its model's column has them already. Returns the column.
-
-    A task has its alias for a name, or its path where several tasks of the run have that alias.
-    """
-    aliases = Counter(str(row.get("alias", name)) for name, row in run.results["results"].items())
+    """Adds a run's headline numbers, in a column of its own where its model's column has them already. Returns the column."""
     found: dict[tuple[str, str], ReleaseNumber] = {}
     by_category: dict[tuple[str, str], dict[tuple[str, str], ReleaseNumber]] = {}
     for name, row in run.results["results"].items():
@@ -206,25 +205,28 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
                 continue
             known = measured.get(key)
             margin, interval = (known.margin, known.interval) if known else (None, None)
-            alias = str(row.get("alias", name))
-            place = (alias if aliases[alias] == 1 else name, key.removesuffix(",none"))
+            place = (str(row["alias"]), key.removesuffix(",none"))
+            protocol, verdict = protocol_of_number(run, name, key)
             found[place] = ReleaseNumber(
                 float(each.value),
                 margin,
                 interval,
                 flaw=flaw,
+                verdict=verdict,
                 judges=judges_behind(run, name, key),
+                protocol=protocol,
                 run=run,
                 name=name,
                 key=key,
             )
-            table.better[place] = each.higher_is_better is not False
+            table.better[place] = run.results["higher_is_better"].get(name, {}).get(each.metric, True)
             if name in run.results.get("categories", {}) and headline_of(run.results, name) == each:
                 by_category[place] = _by_category(run, name, key)
     model = _line(run.model)
     column = model
     if any(column in table.rows.get(row, {}) for row in found):
-        keys = "/".join(sorted(set(run.prompt_keys.values())))
+        under = run.results.get("protocol", {}).get("name")
+        keys = under or "/".join(sorted(set(run.prompt_keys.values())))
         column = f"{model} ({keys})"
     if any(column in table.rows.get(row, {}) for row in found):
         column = _line(f"{model} ({run.folder})")

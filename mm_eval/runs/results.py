@@ -32,7 +32,7 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[dict[
 
     Everything here is a function of the spec and the answers, so that equal runs give equal bytes.
     """
-    rows = {name: task_row(plan.tasks[name].config.display_name, score) for name, score in scores.items()}
+    rows = {name: task_row(plan.tasks[name].config.row_name, score) for name, score in scores.items()}
     members = _with_leaves(plan.loaded.group_map, rows)
     groups = {name: group_row(plan, name, members, scores) for name in members}
     order = list(_ordered(plan.loaded.roots, members, rows, groups))
@@ -155,7 +155,7 @@ def group_row(
     metrics = config.aggregate_metric_list
     below = {leaf: _member(score, places[leaf]) for leaf, score in leaves.items()}
     result = aggregate_group(below, metrics)
-    row: dict[str, Any] = {"alias": config.display_name, **result.numbers}
+    row: dict[str, Any] = {"alias": name, **result.numbers}
     for count in COUNTS:
         row[count] = sum(getattr(score, count) * places[leaf] for leaf, score in leaves.items())
     if not_requested := sum(score.not_requested * places[leaf] for leaf, score in leaves.items()):

@@ -62,7 +62,7 @@ class Scorer:
     notes: list[str] = field(default_factory=list, init=False, repr=False)
     draws: Draws = field(default_factory=Draws, init=False, repr=False)
     filter_draws: Draws = field(default_factory=Draws, init=False, repr=False)
-    _part_directions: dict[str, bool] = field(default_factory=dict, init=False, repr=False)
+    _part_directions: dict[str, bool | None] = field(default_factory=dict, init=False, repr=False)
     _raw_docs: dict[int, ScoredDoc] = field(default_factory=dict, init=False, repr=False)
     _reduced_docs: dict[int, ReducedDoc] = field(default_factory=dict, init=False, repr=False)
     _reduction_errors: dict[int, MMEvalError] = field(default_factory=dict, init=False, repr=False)
@@ -286,8 +286,8 @@ class Scorer:
         return self._reduced_docs
 
     @property
-    def higher_is_better(self) -> dict[str, bool]:
-        """Which way is better, for each metric and each composite key that the results have."""
+    def higher_is_better(self) -> dict[str, bool | None]:
+        """Which way is better, for each metric and each composite key that the results have; None for no direction."""
         better = {metric.name: metric.higher_is_better for metric in self.metrics or ()}
         for doc in self._reduced_docs.values():
             for name in doc:

@@ -105,7 +105,7 @@ def _scores_of_repeats(
 
     An answer that no rule could read scores 0 where higher is better; else the metric is asked about None.
     """
-    unread_is_zero = metric.higher_is_better and not isinstance(metric.fn, CorpusMetric)
+    unread_is_zero = metric.higher_is_better is not False and not isinstance(metric.fn, CorpusMetric)
     scored = [
         None
         if answer is None and unread_is_zero

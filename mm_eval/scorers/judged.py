@@ -175,7 +175,7 @@ class Judged(Scorer):
             self.inner.import_reduced(doc_data)
 
     @property
-    def higher_is_better(self) -> dict[str, bool]:
+    def higher_is_better(self) -> dict[str, bool | None]:
         better = self.inner.higher_is_better if self.inner is not None else super().higher_is_better
         return {f"{name}{self.suffix}": higher for name, higher in better.items()}
 

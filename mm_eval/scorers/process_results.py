@@ -136,12 +136,11 @@ def declared_metric(entry: Any) -> Metric[Any, Any]:
     registered = METRICS.get(name) if name in METRICS else None
     known = registered if isinstance(registered, Metric) else None
     aggregation = entry.get("aggregation")
-    higher = entry.get("higher_is_better")
     return Metric(
         name=name,
         fn=_from_process_results,
         aggregation=_aggregation(aggregation) if aggregation is not None else known.aggregation if known else mean,
-        higher_is_better=(known.higher_is_better if known else True) if higher is None else bool(higher),
+        higher_is_better=entry.get("higher_is_better", known.higher_is_better if known else True),
     )
 
 

@@ -52,7 +52,7 @@ class TaskScores:
     cut: int = 0
     ties: int = 0
     unparsed_by: dict[str, int] = field(default_factory=dict)
-    higher_is_better: dict[str, bool] = field(default_factory=dict)
+    higher_is_better: dict[str, bool | None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     silent: SilentAnswers = field(default_factory=SilentAnswers)
@@ -281,8 +281,7 @@ class TaskScoring:
         elif status == "failed" and len(scores.errors) < 5:
             scores.errors.append(str(failure))
         row: dict[str, Any] = {
-            "task": self.task.path,
-            "alias": self.task.config.display_name,
+            "task": self.task.config.row_name,
             "doc_id": doc_id,
             "status": status if failure or not truncated else "truncated",
             "doc": first.doc,

@@ -1,4 +1,7 @@
-"""Decodes the pictures of the next docs in threads, while the requests of the doc before them are made."""
+"""Decodes the pictures of the next docs in threads, while the requests of the doc before them are made.
+
+The threads compute the pictures' digests too. Pillow and hashlib release Python's lock for both.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from mm_eval.types import Doc
 MOST_WORKERS = 8
 
 Load: TypeAlias = Callable[..., Doc]
-"""load(doc_id) -> the whole doc; load(doc_id, most) raises an error if its pictures have more than `most` pixels."""
+"""load(doc_id) -> the whole doc; load(doc_id, most), for the threads, raises an error for more than `most` pixels."""
 
 
 def cores() -> int:
@@ -28,8 +31,8 @@ def cores() -> int:
 def decoded_ahead(load: Load, doc_ids: Sequence[int]) -> Iterator[Callable[[int], Callable[[], Doc]]]:
     """Gives a function from each of these doc ids, in their order, to a function that gives the whole doc.
 
-    Only decoding happens in the threads, never a task's own code. Docs with large pictures, and those that can't be decoded, are
-    left to the caller's thread, so that memory stays bounded and errors are raised where the doc is used.
+    Only decoding and hashing happen in the threads, never a task's own code. Docs with large pictures, and those that can't be
+    decoded, are left to the caller's thread, so that memory stays bounded and errors are raised where the doc is used.
     """
     workers = min(cores(), MOST_WORKERS)
     if workers < 2 or len(doc_ids) < 2:

@@ -97,20 +97,23 @@ class Docs:
         return keys
 
     def full(self, doc_id: int, most: int | None = None) -> Doc:
-        """The whole doc with its pictures decoded. DataError if one can't be, or if they have more than `most` pixels."""
+        """The whole doc with its pictures decoded. DataError if one can't be, or if they have more than `most` pixels.
+
+        With `most`, the doc is loaded ahead in a thread, which computes the digests of its pictures too.
+        """
         where = f"{self.where} doc {doc_id}"
         with decoding(where):
             if not self.decodes:
                 reset_pillow()  # `datasets` decodes: there may be audio
                 return dict(self.rows[doc_id])
             [row] = self._stored[doc_id].to_pylist()
-            count, places = PixelCount(most), self.places
+            count, places, digests = PixelCount(most), self.places, most is not None
 
             def again() -> Any:
                 return self._stored[doc_id].to_pylist()
 
             try:
-                return {n: decoded(self._features[n], value, places, count, again) for n, value in row.items()}
+                return {n: decoded(self._features[n], v, places, count, again, digests) for n, v in row.items()}
             except DataError as error:
                 raise error.located(where) from error
 

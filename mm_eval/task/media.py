@@ -93,13 +93,23 @@ class Places:
         raise DataError(f"the picture {name[:200]!r} is not a file below the data's folder.", hint=hint)
 
 
-def decoded(feature: Any, value: Any, places: Places, count: PixelCount, again: Callable[[], Any]) -> Any:
+def decoded(
+    feature: Any, value: Any, places: Places, count: PixelCount, again: Callable[[], Any], digests: bool = False
+) -> Any:
     """A stored value with its pictures opened, and a `Video` in the place of each video. count: of the pixels of the doc.
 
-    again: reads the stored row once more.
+    again: reads the stored row once more. digests: compute the digest of each RGB picture too, which its shared pixels keep
+    (see `picture_digest`).
     Errors: DataError, or what Pillow raises, if a picture can't be decoded or the doc has too many pixels.
     """
-    return _with_media(feature, value, lambda medium, stored: _picture(medium, stored, places, count, again))
+
+    def opened(medium: Any, stored: Any) -> Any:
+        picture = _picture(medium, stored, places, count, again)
+        if digests and getattr(picture, "mode", "") == "RGB":
+            picture_digest(picture)
+        return picture
+
+    return _with_media(feature, value, opened)
 
 
 def without_media(feature: Any, value: Any) -> Any:
@@ -237,8 +247,9 @@ def picture_digest(picture: Image) -> str:
     original = original_of(picture)
     if original is None:
         return _digest(picture)
-    original.digest = original.digest or _digest(picture)
-    return original.digest
+    with original.lock:
+        original.digest = original.digest or _digest(picture)
+        return original.digest
 
 
 def _digest(picture: Image) -> str:

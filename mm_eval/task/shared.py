@@ -23,12 +23,13 @@ class Original:
     """A decoded picture and what is known of it.
 
     content: the file that has exactly these pixels and that any program would show so; None if there is none.
-    digest: of its pixels as RGB, once it is known.
+    digest: of its pixels as RGB, once it is known. lock: held while the digest is computed, so that one thread does it.
     """
 
     pixels: Any
     content: bytes | None = None
     digest: str | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
 
 class SharedPicture(Image.Image):

@@ -30,7 +30,7 @@ from mm_eval.errors import ConfigError
 from mm_eval.types import Instance
 
 from .arguments import WHERE, Arguments
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, parameter_count
 from .families import FAMILIES, TEXT_FAMILIES, UNKNOWN, Family, family_of, most_shared, quickest
 from .prompt import PromptWriter
 from .video_prompt import VideoWriter, video_identity
@@ -219,6 +219,9 @@ class HuggingFace(Model):
             gc.collect()
             torch.cuda.empty_cache()
 
+    def check_arguments(self) -> None:
+        _ = self.writer  # the processor has pixel limits, or has not
+
     def check_generation(self, kwargs: Mapping[str, Any]) -> None:
         from .generate import check_options
 
@@ -269,6 +272,12 @@ class HuggingFace(Model):
         """sha256 of everything that decides this model's answers apart from the question."""
         return hashlib.sha256(json.dumps(self._constants, sort_keys=True).encode()).hexdigest()
 
+    def constants(self) -> Mapping[str, Any]:
+        return self._constants
+
+    def adopt(self, constants: Mapping[str, Any]) -> None:
+        self.__dict__["_constants"] = dict(constants)
+
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         shown = video_identity(instance, self._videos) if self._videos is not None else {}
         return {"adapter": self.engine, "model": self.fingerprint, **question(instance, self.settings.seed), **shown}
@@ -282,6 +291,16 @@ class HuggingFace(Model):
             "fingerprint": self.fingerprint,
             **{name: value for name, value in self._constants.items() if name not in ("adapter", "files")},
         }
+
+    def machine(self) -> Mapping[str, Any]:
+        parameters = None if quantisation(self.checkpoint.config) else parameter_count(self.checkpoint.weights())
+        return {"device": self._device, "parameters": parameters}
+
+    @property
+    def _device(self) -> str:
+        from .loading import named_device
+
+        return named_device(self._device_and_dtype[0])
 
     def preview(self, instance: Instance) -> Preview:
         prompt = self.writer.write(instance)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -242,6 +243,18 @@ def check_whole(files: Sequence[Path]) -> None:
     for path in files:
         if path.suffix == ".safetensors" and (flaw := _flaw(path)):
             raise ConfigError(f"the weights can't be read: {flaw}.", where=str(path), hint="Fetch the file again.")
+
+
+def parameter_count(files: Sequence[Path]) -> int | None:
+    """The numbers in some .safetensors files, from their headers; None for other files. The files must be whole."""
+    count = 0
+    for path in files:
+        if path.suffix != ".safetensors":
+            return None
+        with path.open("rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        count += sum(math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
+    return count
 
 
 def _flaw(path: Path) -> str:

@@ -30,6 +30,12 @@ def choose_device(arguments: Arguments, requested: str | None) -> str:
     return str(chosen)
 
 
+def named_device(device: str) -> str:
+    """A device with the name of its GPU: "cuda:0 (NVIDIA H200)"."""
+    on_gpu = torch.device(device).type == "cuda" and torch.cuda.is_available()
+    return f"{device} ({torch.cuda.get_device_name(device)})" if on_gpu else device
+
+
 def choose_dtype(arguments: Arguments, device: str, config: Any) -> str:
     """The name of the dtype for the weights ("float32")."""
     quantised = getattr(config, "quantization_config", None)

@@ -152,6 +152,12 @@ class Vllm(HuggingFace):
         own = config.get("text_config", config).get("max_position_embeddings") or self.arguments.max_length
         return min(self.arguments.max_length + ROOM, max(int(own), self.arguments.max_length))
 
+    @property
+    def _device(self) -> str:
+        from ..hf.loading import named_device
+
+        return named_device("cuda" if _has_gpu() else "cpu")
+
     @cached_property
     def _dtype(self) -> str:
         """The dtype of the weights: as stated, else float32 on a CPU and the checkpoint's own on a GPU."""

@@ -68,7 +68,7 @@ def _rate(of_counts: Callable[..., Sums], per_category: bool = False) -> Callabl
 
         return SumStatistics(np.hstack(columns), score)
 
-    @declare(sums=sums)
+    @declare(sums=sums, fraction=True)
     def aggregation(items: Sequence[Mapping[str, str]]) -> float:
         found = sums(items)
         return float(found.score(found.rows.sum(axis=0, keepdims=True))[0])

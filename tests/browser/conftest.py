@@ -2,11 +2,15 @@
 
 import json
 import shutil
+import socket
+import threading
 from pathlib import Path
 
 import pytest
 
 from mm_eval.report.html import write_report
+from mm_eval.report.site.server import app_of
+from mm_eval.report.site.shown import Shown
 from mm_eval.runs.recorded import RecordedRun
 from tests.runs.conftest import answers_with, base, dummy_run, mme_rows, perfect, ran, set_count, worse  # noqa: F401
 
@@ -33,21 +37,48 @@ def chromium():
 
 @pytest.fixture
 def opened(chromium):
-    """Opens a page from disk at a width, light or dark, and waits until it is drawn; it must not complain."""
+    """Opens a page from disk at a width, light or dark, and waits until it is drawn; it must not complain.
 
-    def open_page(path: Path, hash_: str = "", width: int = 1280, dark: bool = False):
+    A page is a file or an address. broken: files beside it are missing, of which the browser complains.
+    """
+
+    def open_page(path: Path | str, hash_: str = "", width: int = 1280, dark: bool = False, broken: bool = False):
         chromium.get("about:blank")
         chromium.get_log("browser")
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
-        chromium.get(path.resolve().as_uri() + hash_)
+        chromium.get((path if isinstance(path, str) else path.resolve().as_uri()) + hash_)
         assert chromium.execute_script("return document.documentElement.dataset.ready") is not None
-        assert chromium.get_log("browser") == []
+        assert chromium.get_log("browser") == [] or broken
         return chromium
 
     return open_page
+
+
+@pytest.fixture
+def served(tmp_path):
+    """Serves run folders in a thread and gives the address."""
+    import uvicorn
+
+    running = []
+
+    def serve(*folders: Path) -> str:
+        listening = socket.create_server(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+        app = app_of(Shown(folders, tmp_path / "pages"), "token", port)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        running.append((server, thread, listening))
+        return f"http://127.0.0.1:{port}/token/"
+
+    yield serve
+    for server, thread, listening in running:
+        server.should_exit = True
+        thread.join(10)
+        listening.close()
 
 
 @pytest.fixture(scope="session")

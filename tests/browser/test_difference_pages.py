@@ -113,3 +113,28 @@ def test_several_models_are_told_apart(opened, prompts):
     assert count(page) == f"{shown[-1][1]} of 200" and "dummy'" in page.execute_script(
         "return document.querySelector('.row').innerText"
     )
+
+
+def test_each_pair_of_runs_has_a_matrix_whose_cells_show_their_samples(opened, compared):
+    page = opened(compared)
+    tables = page.execute_script(
+        "return [...document.querySelectorAll('#charts table.confusion')]"
+        ".map((t) => [t.caption.textContent, ...[...t.querySelectorAll('td')].map((e) => e.textContent)])"
+    )
+    assert len(tables) == 3
+    [ab] = [counts for caption, *counts in tables if caption.startswith("A: ") and " and B: " in caption]
+    assert ab[1:3] == ["130", "10"] and sum(map(int, ab)) == 420, "lost and gained, as in the table"
+    page.execute_script(
+        "[...document.querySelectorAll('#charts table.confusion button')].find((e) => e.textContent === '130').click()"
+    )
+    assert count(page) == "130 of 420" and "cell=pair" in page.current_url
+    assert "right in A" in page.execute_script("return document.getElementById('only').innerText")
+
+
+def test_prompts_are_lines_by_model(opened, prompts):
+    page = opened(prompts, width=390)
+    drawn = page.execute_script(
+        "return [...document.querySelectorAll('#charts svg')].map((e) => [e.querySelectorAll('polyline').length,"
+        " e.getBoundingClientRect().right <= innerWidth])"
+    )
+    assert drawn and all(lines == 2 and inside for lines, inside in drawn)

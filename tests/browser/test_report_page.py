@@ -55,7 +55,7 @@ def test_the_page_draws_at_each_width_and_never_scrolls_sideways(opened, dummy_r
         "unparsed",
         "Sample data, not MME",
         "Says yes to",
-        "Characters an answer",
+        "Share right by characters of the answer",
     ):
         assert words in text
     assert page.execute_script("return document.querySelectorAll('#overview svg').length") >= 5
@@ -92,7 +92,7 @@ def test_filters_and_search_find_what_is_there(opened, worse):
 
 def test_a_click_on_a_category_shows_its_samples(opened, dummy_run):
     page = opened(dummy_run / "report.html")
-    bars = "[...document.querySelectorAll('svg text.choice')]"
+    bars = "[...document.querySelectorAll('svg text.choice')].filter((one) => !/^[0-9]/.test(one.textContent))"
     names = page.execute_script(f"return {bars}.map((one) => one.firstChild.textContent)")
     assert len(names) == 12 and names[1] == "Instance Identity"
     page.execute_script(f"{bars}[1].dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))")
@@ -214,7 +214,7 @@ def test_a_letter_stands_beside_the_text_of_its_option(opened, dummy_run):
 
 def test_the_facts_say_when_and_what_it_took(opened, dummy_run):
     facts = opened(dummy_run / "report.html").find_element("css selector", "dl.facts").text
-    assert re.search(r"date\s+20\d\d-\d\d-\d\d \d\d:\d\d UTC\s+wall time\s+[\d.]+ s", facts)
+    assert re.search(r"date\s+20\d\d-\d\d-\d\d \d\d:\d\d UTC\s+wall time\s+[\d.]+ s", facts) and "parameters" in facts
 
 
 @pytest.mark.parametrize("seconds, said", [(3.21, "3.2 s"), (61, "1 min 1 s"), (7200, "2 h"), (3659.9, "1 h 1 min")])
@@ -242,3 +242,28 @@ def test_the_run_of_another_version_has_a_page_whose_findings_lack_a_command(ope
     page.execute_script("document.querySelectorAll('details.finding').forEach((one) => { one.open = true; })")
     findings = page.find_element("id", "findings").text
     assert "12 of 40 docs are empty" in findings and "doc 0" in findings and "Try" not in findings
+
+
+def test_cells_of_charts_show_their_samples_and_stand_in_the_address(opened, worse):
+    page = opened(worse / "report.html")
+    cells = "[...document.querySelectorAll('#charts table.confusion button')]"
+    found = page.execute_script(f"return {cells}.map((e) => e.textContent)")
+    assert len(found) == 4 and sum(map(int, found)) == 420 and int(found[1]) + int(found[2]) == 140
+    page.execute_script(f"{cells}[1].click()")
+    assert count(page) == f"{found[1]} of 420" and "(wrong)" not in detail(page) and "wrong" in detail(page)
+    address = page.current_url
+    assert "cell=answer" in address
+    assert count(opened(worse / "report.html", "#" + address.partition("#")[2])) == f"{found[1]} of 420"
+    page.execute_script("document.querySelector('#only button').click()")
+    assert count(page) == "420 of 420" and "cell" not in page.current_url
+    assert count(opened(worse / "report.html", "#?cell=nonsense%2C1")) == "420 of 420"
+
+
+def test_lengths_of_answers_show_their_samples(opened, dummy_run):
+    page = opened(dummy_run / "report.html")
+    bars = "[...document.querySelectorAll('svg text.choice')].filter((e) => /^[0-9]/.test(e.textContent))"
+    said = page.execute_script(f"return {bars}.map((e) => e.lastChild.textContent.split(': ')[1])")
+    assert said[0].startswith("show its ") and len(said) >= 2
+    for place in (0, 1):
+        page.execute_script(f"{bars}[{place}].dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))")
+        assert count(page).split()[0] == said[place].split()[2] and "cell=length" in page.current_url

@@ -230,7 +230,7 @@ def test_pipelines_put_flat_arguments_under_kwargs_and_inherit_metrics(write: Wr
         {"function": "regex", "kwargs": {"regex_pattern": "#### (.*)", "group_select": -1}},
         {"function": "take_first", "kwargs": {}},
     ]
-    empty = {"aggregation": None, "higher_is_better": None, "reduction": None, "kwargs": {}}
+    empty = {"aggregation": None, "reduction": None, "kwargs": {}}
     assert strict["metric_list"] == [{"metric": "acc", **empty}]
     assert loose["filter"][0]["kwargs"]["filter_fn"]() == "step"
     [metric] = loose["metric_list"]

@@ -193,7 +193,7 @@ class TestOnTasks:
         config = manager().load("t").tasks["t"]
         doc = {"q": "Which?", "x": "left", "y": "right", "label": "1"}
         assert fields(config, doc) == ("Question: Which?\nA. left\nB. right\nAnswer:", ["A", "B"], 1)
-        assert config.output_type == "multiple_choice" and config.display_name == "t" and config.path == "t"
+        assert config.output_type == "multiple_choice" and config.row_name == "t" and config.path == "t"
 
     def test_a_task_without_entries_has_the_columns_question_choices_answer(
         self, manager: Manager, write: Write

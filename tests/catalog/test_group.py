@@ -187,12 +187,12 @@ class TestMembers:
         assert found.load("one").group_map == {"one": ["a"]}
         assert "vqa" in found.all_tags and found.load("vqa").roots == ["t"]
 
-    def test_aliases_of_groups_and_members(self, manager: Manager, write: Write) -> None:
+    def test_an_alias_is_read_and_not_shown(self, manager: Manager, write: Write) -> None:
         members = "[{task: a, task_alias: A}, {task: ab, task_alias: Both}, {group: i, group_alias: I, task: [c]}]"
         write("g.yaml", f"group: g\ngroup_alias: G\ntask: {members}\n")
         loaded = manager().load("g")
-        assert [group.display_name for group in loaded.groups.values()] == ["G", "Both", "I"]
-        assert [config.display_name for config in loaded.tasks.values()] == ["A", "b", "a", "c"]
+        assert list(loaded.groups) == ["g", "ab", "i"]
+        assert [config.row_name for config in loaded.tasks.values()] == ["g::a", "b", "g::ab::a", "c"]
 
     def test_a_group_without_members_or_with_an_unknown_key_is_refused(self, manager: Manager, write: Write) -> None:
         path = write("g.yaml", "group: g\ntask: []\n")
@@ -274,7 +274,7 @@ class TestPrecedence:
         assert shots(manager().load("easy,c", overrides={"easy": {"num_fewshot": 5}})) == {"a": 5, "b": 5, "c": 0}
         assert shots(manager().load("ab", overrides={"ab::a": {"num_fewshot": 5}})) == {"b": 0, "a": 5}
         group = manager().load("ab", overrides={"ab": {"group_alias": "AB", "metadata": {"x": 1}}}).groups["ab"]
-        assert group.display_name == "AB" and group.metadata == {"version": 2, "x": 1}
+        assert group.name == "ab" and group.metadata == {"version": 2, "x": 1}
 
     def test_the_number_of_examples_asked_for_at_run_time_is_the_one_shown(
         self, manager: Manager, write: Write
@@ -328,12 +328,12 @@ class TestIdentity:
         loaded = manager().load("a,a@mcqa,a@cloze")
         assert loaded.roots == list(loaded.tasks) == ["a", "a@mcqa", "a@cloze"]
         assert [config.path for config in loaded.tasks.values()] == ["a", "a@mcqa", "a@cloze"]
-        assert [config.display_name for config in loaded.tasks.values()] == ["a", "a@mcqa", "a@cloze"]
+        assert [config.row_name for config in loaded.tasks.values()] == ["a", "a@mcqa", "a@cloze"]
 
     def test_a_format_alone_has_the_short_name_as_key_and_says_the_format(self, manager: Manager) -> None:
         loaded = manager().load("a@mcqa")
         assert list(loaded.tasks) == ["a"]
-        assert loaded.tasks["a"].path == "a@mcqa" and loaded.tasks["a"].display_name == "a@mcqa"
+        assert loaded.tasks["a"].path == "a@mcqa" and loaded.tasks["a"].row_name == "a@mcqa"
 
     def test_one_name_with_different_overrides_gets_a_digest_where_the_path_is_not_enough(
         self, manager: Manager

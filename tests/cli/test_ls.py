@@ -87,7 +87,11 @@ def test_a_word_finds_names_aliases_tags_and_members(ls) -> None:
 def test_lines_fit_the_terminal_unless_verbose(ls, monkeypatch: pytest.MonkeyPatch) -> None:
     ls.write("one", f"task: one\n{TASK}metadata: {{published: {'x' * 300}}}\n")
     monkeypatch.setenv("COLUMNS", "90")
-    assert max(map(len, ls())) <= 90 and any(line.endswith(" ...") for line in ls())
+    assert max(map(len, ls())) <= 90 and not any(line.endswith("xxx") for line in ls())
+    monkeypatch.setenv("COLUMNS", "80")
+    head, *lines = ls()
+    assert head.split() == ["task", "metric", "docs", "modality"] and max(map(len, lines)) <= 80
+    assert any(line.endswith("  multi_image") for line in lines), "a column is whole, cut with ... or left out"
     assert any(line.endswith("x" * 300) for line in ls("--verbose"))
 
 

@@ -169,32 +169,33 @@ def test_a_release_file_that_is_none(content: bytes, elsewhere: Path, capsys) ->
 
 
 def test_a_release_file_takes_every_option_of_the_command_by_its_own_name(elsewhere: Path) -> None:
-    """Of the command's options only `--config` itself can't stand in the file."""
+    """Of the command's options only `--config` itself and `--only` can't stand in the file."""
     import argparse
 
-    from mm_eval.release_plan import read_release
+    from mm_eval.release.plan import read_release
 
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     values = {
         "tasks": "mme,seedbench", "model": "dummy", "model_args": {"a": 1}, "batch_size": 2, "device": "cpu",
         "gen_kwargs": {"max_gen_toks": 1},        "limit": 3, "samples": {"mme": [0]}, "seed": 4,
-        "num_fewshot": 0, "fail_on_error": 0.5, "bootstrap_iters": 5,
+        "num_fewshot": 0, "parallel": 2, "fail_on_error": 0.5, "bootstrap_iters": 5,
         "apply_chat_template": "false",
         "on_long_prompt": "cut", "video": "frames=8", "verbosity": "warning",
         "judge_args": {"a": 1}, "judge_retries": 1, "judge_budget": 2.5, "judge_preflight": True,
+        "executor": "ray", "workers": 2, "worker_gpus": 0.5, "worker_cpus": 1, "worker_timeout": 60,
     }  # fmt: skip
     for action in parser._actions:
         name = action.dest
-        if name in ("help", "config"):
+        if name in ("help", "config", "only"):
             continue
         value = values.get(name, True if action.nargs == 0 or name == "fewshot_as_multiturn" else "text")
-        entry = {"model": "dummy", **({name: value} if name in ("model", "model_args", "output_path") else {})}
+        entry = {"model": "dummy", **({name: value} if name in ("model", "model_args", "name", "output_path") else {})}
         entry.pop("output_path", None)
         for spelt in (name, name.replace("_", "-")):
-            given = {} if name in ("model", "model_args") else {spelt: value}
+            given = {} if name in ("model", "model_args", "name") else {spelt: value}
             (elsewhere / "r.yaml").write_text(yaml.safe_dump({"tasks": ["mme"], **given, "models": [entry]}))
-            assert len(read_release("r.yaml", RunRequest(("mme",)))) == 1, name
+            assert len(read_release("r.yaml", RunRequest(("mme",))).runs) == 1, name
 
 
 def test_both_names_of_an_option_and_what_they_mean() -> None:

@@ -81,3 +81,10 @@ def test_a_digest_that_differs_is_explained_in_words() -> None:
         "tasks.mme.docs.count was 60 and is 5",
         "tasks.mme.docs: the docs differ",
     ]
+
+
+def test_the_machine_is_recorded_and_no_part_of_the_spec(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.claim({"seed": 0, "tasks": {}}, {}, {"device": "cuda:0 (A)", "parameters": 7})
+    assert folder.claim({"seed": 0, "tasks": {}}, {}, {"device": "cpu"}) is True
+    assert folder.read("run.json")["machine"] == {"device": "cuda:0 (A)", "parameters": 7}

@@ -1,71 +1,116 @@
-"""The ranks of a run: signs of life, and no rank waits for a dead one for ever."""
+"""The ranks of a launch: one claims the folder, all deal out the same docs, failures and counts of all are known."""
 
-import json
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mm_eval.engine import ranks
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.launch import Processes
-from mm_eval.engine.ranks import Signs, clear_signs, launched, sign_file, wait_for_ranks
+from mm_eval.engine.ranks import Launch, launched
 from mm_eval.errors import ConfigError
 
 
-def sign(folder: Path, rank: int, done: bool, beat: int = 1, failed: int = 0) -> None:
-    counts = {"reused": 0, "asked": rank, "shared": 0, "cached": 0, "answered": rank, "failed": failed}
-    path = sign_file(folder, "now", rank)
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps({"done": done, "beat": beat, **counts}))
+class Store:
+    """The store of a launcher. `gone`: it has ended."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, bytes] = {}
+        self.gone = False
+
+    def set(self, key: str, value: str) -> None:
+        self._look()
+        self.values[key] = value.encode()
+
+    def get(self, key: str) -> bytes:
+        self._look()
+        return self.values[key]
+
+    def check(self, keys: list[str]) -> bool:
+        self._look()
+        return all(key in self.values for key in keys)
+
+    def add(self, key: str, number: int) -> int:
+        self._look()
+        self.values[key] = str(total := int(self.values.get(key, b"0")) + number).encode()
+        return total
+
+    def _look(self) -> None:
+        if self.gone:
+            raise RuntimeError("Connection was likely closed.")
 
 
-def test_rank_0_waits_for_the_living_and_not_for_the_dead(tmp_path: Path) -> None:
-    own = Processes(0, 4)
-    sign(tmp_path, 1, done=True)
-    sign(tmp_path, 2, done=False)
-    sign_file(tmp_path, "earlier", 3).write_text('{"done": true, "beat": 9}')
-    beats = iter(range(2, 12))
-
-    def stopped() -> bool:
-        sign(tmp_path, 2, done=(beat := next(beats)) == 11, beat=beat)
-        return False
-
-    dead, others = wait_for_ranks(tmp_path, "now", own, stopped, silence=0.2, pause=0.05)
-    assert dead == [3] and [each["asked"] for each in others] == [1, 2]
+def two(store: Store) -> tuple[Launch, Launch]:
+    return Launch(Processes(0, 2), store, "one"), Launch(Processes(1, 2), store, "one")
 
 
-def test_a_rank_knows_how_many_requests_failed_in_the_others(tmp_path: Path) -> None:
-    sign(tmp_path, 0, done=False, failed=100)
-    sign(tmp_path, 1, done=False, failed=2)
-    sign(tmp_path, 3, done=True, failed=5)
-    assert Signs(tmp_path, "now", Processes(0, 4), dict).failed_elsewhere() == 7
-    assert Signs(tmp_path, "now", Processes(), dict).failed_elsewhere() == 0
-
-
-def test_waiting_ends_when_the_user_stops_it(tmp_path: Path) -> None:
+def test_rank_0_waits_for_the_counts_of_the_others_however_long_they_take() -> None:
+    first, second = two(Store())
+    threading.Timer(0.5, lambda: second.others({"answered": 3}, lambda: False)).start()
+    assert first.others({"answered": 1}, lambda: False) == [{"answered": 3}]
     started = time.monotonic()
-    assert wait_for_ranks(tmp_path, "now", Processes(0, 2), lambda: True)[0] == []
+    assert Launch(Processes(0, 2), Store(), "two").others({}, lambda: True) == [], "the user stopped it"
     assert time.monotonic() - started < 1
 
 
-def test_the_last_sign_says_done_only_when_nothing_was_raised(tmp_path: Path) -> None:
-    counts = {"answered": 3}
-    with Signs(tmp_path, "a", Processes(1, 2), lambda: counts).given():
-        assert json.loads(sign_file(tmp_path, "a", 1).read_text())["done"] is False
-    assert json.loads(sign_file(tmp_path, "a", 1).read_text()) == {"done": True, "beat": 2, "answered": 3}
-    with pytest.raises(OSError), Signs(tmp_path, "b", Processes(1, 2), lambda: counts).given():
-        raise OSError("disk")
-    assert json.loads(sign_file(tmp_path, "b", 1).read_text())["done"] is False
-    clear_signs(tmp_path)
-    assert list((tmp_path / "ranks").iterdir()) == []
+def test_a_rank_knows_how_many_requests_failed_in_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = two(Store())
+    assert first.failed_elsewhere({"failed": 2}) == 0
+    assert second.failed_elsewhere({"failed": 4, "judge_failed": 1}) == 2
+    assert first.failed_elsewhere({"failed": 3}) == 0, "it looks once a second"
+    monkeypatch.setattr(ranks, "RETOLD", 0.0)
+    first._next_look = second._next_look = 0.0
+    assert first.failed_elsewhere({"failed": 3}) == 5
+    assert second.failed_elsewhere({"failed": 4, "judge_failed": 1}) == 3, "each failure is added once"
 
 
-def test_one_process_locks_claims_and_needs_no_signs(tmp_path: Path) -> None:
+def test_launches_of_one_process_share_nothing() -> None:
+    store = Store()
+    Launch(Processes(1, 2), store, "launch-1").publish("read")
+    later = Launch(Processes(0, 2), store, "launch-2")
+    assert later.wait_for("read", 1, iter([False, True]).__next__) is None
+
+
+def test_the_others_claim_after_rank_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, order = Store(), list[int]()
+    monkeypatch.setattr(ranks, "store_of", lambda own: store)
+    monkeypatch.setattr(ranks, "_launches", iter([1, 1]))
+
+    def join(rank: int) -> None:
+        with launched(Processes(rank, 2), RunFolder(tmp_path), lambda: order.append(rank)) as launch:
+            launch.all_have_read()
+
+    second = threading.Thread(target=join, args=(1,))
+    second.start()
+    time.sleep(0.2)
+    assert order == []
+    join(0)
+    second.join(10)
+    assert order == [0, 1]
+
+
+def test_a_launcher_that_is_gone_is_a_message() -> None:
+    store = Store()
+    own = Launch(Processes(1, 2), store, "one")
+    store.gone = True
+    calls: list[Any] = [lambda: own.publish("read"), lambda: own.wait_for("claimed", 0)]
+    calls += [lambda: own.failed_elsewhere({"failed": 1}), lambda: own.others({}, lambda: False)]
+    for call in calls:
+        with pytest.raises(
+            ConfigError, match=r"rank 1: the launcher of this process has ended\. Recorded answers are safe"
+        ):
+            call()
+
+
+def test_one_process_locks_claims_and_exchanges_nothing(tmp_path: Path) -> None:
     folder, claims = RunFolder(tmp_path), []
-    with launched(Processes(), folder, lambda: claims.append(1)):
+    with launched(Processes(), folder, lambda: claims.append(1)) as launch:
         with pytest.raises(ConfigError, match="in use"):
             RunFolder(tmp_path).refuse_if_held()
-        with Signs(tmp_path, "a", Processes(), dict).given():
-            pass
-    assert claims == [1] and not (tmp_path / "ranks").exists()
+        launch.all_have_read()
+        assert launch.others({"answered": 1}, lambda: False) == [] and launch.failed_elsewhere({"failed": 3}) == 0
+    assert claims == [1]
     RunFolder(tmp_path).refuse_if_held()

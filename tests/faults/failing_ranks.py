@@ -23,5 +23,5 @@ class Failing(Model):
             yield instance, ModelError("the server is down")
 
 
-ranks.BEAT = 0.1
+ranks.RETOLD = 0.1
 sys.exit(main(sys.argv[2:]))

@@ -5,10 +5,9 @@ import os
 import runpy
 import signal
 import sys
-from datetime import timedelta
 from pathlib import Path
 
-from mm_eval.engine import launch, ranks
+from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.model import Model
 
 evaluate = importlib.import_module("mm_eval.run")
@@ -19,7 +18,6 @@ def die(*_: object, **__: object) -> None:
 
 
 phase = sys.argv.pop(1)
-launch.START = timedelta(seconds=5)
 if os.environ["RANK"] == "0":
     if phase == "meeting":
         evaluate.processes = die
@@ -28,7 +26,7 @@ if os.environ["RANK"] == "0":
     elif phase == "weights":
         Model.prepare = die
     elif phase == "claim":
-        ranks.clear_signs = die
+        RunFolder.claim = die
     elif phase == "journal":
-        evaluate._recorded = die
+        evaluate._read_journal = die
 runpy.run_path(str(Path(__file__).parent.parent / "cli" / "slow_model.py"), run_name="__main__")

@@ -169,6 +169,9 @@ def test_a_judged_run_is_scored_without_its_judges(judged, server, cli) -> None:
     without = cli("score", ran.folder, "--no_judge")
     assert without.code == 0 and "not judged" in without.out and ran.results["judges"] == {"graded": []}
     assert cli("score", ran.folder).code == 0 and ran.results["results"]["graded"]["judge_score,none"] == 4 / 6
+    again = judged.run("--no_judge", "--output_path", ran.folder)
+    assert again.code == 0 and "not judged" in again.out and again.results["judges"] == {"graded": []}
+    assert cli("score", ran.folder).code == 0 and ran.results["results"]["graded"]["judge_score,none"] == 4 / 6
 
 
 def test_the_digest_holds_the_functions_and_not_only_the_first_prompts(judged, server, cli) -> None:

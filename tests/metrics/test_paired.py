@@ -6,8 +6,9 @@ import random
 import pytest
 
 from benchmarks.coverage import CASES, covered, nearly_all_right
-from mm_eval.metrics import Bleu, mean, mean_stderr, median, stratified_by
+from mm_eval.metrics import Bleu, mean, mean_stderr, median, smooth, stratified_by
 from mm_eval.metrics.paired import estimate, flips, paired_difference, right_or_wrong
+from mm_eval.metrics.traits import declare
 
 
 def within(share, count):
@@ -73,6 +74,15 @@ def test_a_paired_difference_is_tighter_than_two_runs_apart():
     assert found.detectable == pytest.approx(2.83 * found.stderr, rel=0.01)
 
 
+@pytest.mark.parametrize(("clusters", "p"), [(3, 0.25), (8, 2**-7)])
+def test_docs_that_all_change_alike_are_as_sure_as_their_number(clusters, p):
+    """Without spread there is no standard error to divide by; few docs may agree in their sign by chance."""
+    groups = [doc % clusters for doc in range(2 * clusters)]
+    first, second = [0.25] * len(groups), [0.75] * len(groups)
+    found = paired_difference(mean, first, second, groups)
+    assert (found.value, found.stderr, found.interval) == (0.5, 0, None) and found.p_value == pytest.approx(p)
+
+
 def test_no_change_is_no_difference():
     values = [float(i % 3 == 0) for i in range(90)]
     found = paired_difference(mean, values, values)
@@ -132,3 +142,15 @@ def test_flips_are_mcnemars_table():
     assert found.p_value == 1.0
     assert flips({0: 0.5}, {0: 1.0}) is None and flips({}, {}) is None
     assert right_or_wrong({"score": 1.0, "category": "x"}) is True and right_or_wrong("yes") is None
+
+
+def test_the_interval_of_a_fraction_stays_on_its_scale() -> None:
+    high = estimate(mean, [1.0, 0.9, 0.7])
+    low, top = high.interval or (0.0, 0.0)
+    assert top == 1.0 and 0 < low < high.value and high.margin is None and high.exact is None
+    points = estimate(mean, [10.0, 9.0, 7.0])
+    assert points.margin and (points.interval or (0, 0))[1] > 10, "points have no scale"
+    rate = declare(fraction=True)(smooth(lambda values: math.fsum(values) / len(values)))
+    assert (estimate(rate, [1.0, 0.9, 0.7]).interval or (0, 0))[1] == 1.0
+    changed = paired_difference(mean, [0.1, 0.9, 0.2], [0.9, 0.9, 0.9])
+    assert changed.interval and changed.interval[0] >= -1 and changed.interval[1] <= 1.0

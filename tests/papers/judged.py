@@ -16,10 +16,11 @@ def replay_judged(
     answers: Sequence[str],
     replies: Sequence[str | Sequence[str]],
     *more: object,
+    judge_name: str = "",
 ) -> Ran:
     """The run of a task on a data root, or on its bundled sample. answers, replies: the model's and the judge's, a doc each.
 
-    A doc may have several replies, for a task that asks for several verdicts.
+    A doc may have several replies, for a task that asks for several verdicts. judge_name: the model that gave them.
     """
     folder.mkdir(parents=True, exist_ok=True)
     own = write_answers(folder / "answers.jsonl", {task: answers})
@@ -29,8 +30,18 @@ def replay_judged(
         for number, each in enumerate(replies)
     ]
     judge.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    named = f"path={judge}{f',name={judge_name}' if judge_name else ''}"
     return cli(
         *("--tasks", task, "--output_path", folder / "run", *(("--data_root", root) if root else ("--sample",))),
-        *("--model", "replay", "--model_args", f"path={own}", "--judge", "replay", "--judge_args", f"path={judge}"),
+        *(
+            "--model",
+            "replay",
+            "--model_args",
+            f"path={own}",
+            "--judge",
+            "replay",
+            "--judge_args",
+            named,
+        ),
         *more,
     )

@@ -92,3 +92,15 @@ def write_answers(path: Path, answers: Mapping[str, Sequence[str | None]]) -> Pa
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def verdict(results: Mapping[str, Any], task: str) -> str:
+    """The verdict on a task of a run under a protocol. results: its results.json."""
+    (row,) = [row for row in results["protocol"]["rows"] if row["task"] == task]
+    return str(row["verdict"])
+
+
+def prompts_of(ran: Any, task: str) -> list[str]:
+    """The prompts of a task's docs without the system text that stands above each."""
+    system = ran.results["run"]["system_instruction"]
+    return [row["prompt"].removeprefix(f"{system}\n\n") for row in ran.samples(task)]

@@ -8,7 +8,7 @@ from mm_eval.tasks.llava_bench.utils import RULE
 
 from tests.conftest import ROOT
 from tests.papers.judged import replay_judged
-from tests.papers.recordings import Recording, tiny_picture, write_table
+from tests.papers.recordings import Recording, tiny_picture, verdict, write_table
 
 COMMIT = "32cebc3809441cc40d8ac7b2855d148308741f2a"
 FOLDER = Recording("haotian-liu/LLaVA", COMMIT, "playground/data/eval/llava-bench-in-the-wild")
@@ -63,8 +63,11 @@ def check(cli: Any, root: Path, folder: Path, model: str, run: int) -> None:
     """All twelve numbers of one file of reviews."""
     reviews = recorded("reviews", f"{model}-eval{run}")
     answers = [row["text"] for row in recorded("answers", model)]
-    ran = replay_judged(cli, root, folder, "llava_in_the_wild", answers, [row["content"] for row in reviews])
+    replies = [row["content"] for row in reviews]
+    under = ("--protocol", "llava-1.5", "--name", model)
+    ran = replay_judged(cli, root, folder, "llava_in_the_wild", answers, replies, *under, judge_name="gpt-4-0314")
     assert ran.code == 0, ran.err
+    assert verdict(ran.results, "llava_in_the_wild") == "matches"
     row = ran.results["results"]["llava_in_the_wild"]
     assert row["judge_failed"] == 0 and row["judge_score_stderr,none"] > 0
     assert numbers(row) == printed(reviews)

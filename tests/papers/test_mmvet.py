@@ -11,7 +11,7 @@ from mm_eval.tasks.mmvet.utils import judge_prompt
 
 from tests.conftest import ROOT
 from tests.papers.judged import replay_judged
-from tests.papers.recordings import Recording, tiny_picture, write_table
+from tests.papers.recordings import Recording, prompts_of, tiny_picture, verdict, write_table
 
 COMMIT = "32cebc3809441cc40d8ac7b2855d148308741f2a"
 FOLDER = "playground/data/eval/mm-vet"
@@ -133,6 +133,18 @@ def test_the_mean_of_three_runs(cli, root: Path, tmp_path: Path, model: str) -> 
 @pytest.mark.slow
 def test_llava_13b_in_one_run(cli, root: Path, tmp_path: Path) -> None:
     check(grade(cli, root, tmp_path, "llava-v1.5-13b", 1), "llava-v1.5-13b", 1)
+
+
+def test_llava_13b_matches_its_protocol(cli, root: Path, tmp_path: Path) -> None:
+    model = "llava-v1.5-13b"
+    grades, answers = recorded(f"{model}_gpt-4-grade-1runs.json").json(), recorded(f"{model}.json").json()
+    replies, under = [each["content"][0] for each in grades.values()], ("--protocol", "llava-1.5", "--name", model)
+    ran = replay_judged(cli, root, tmp_path, "mmvet", list(answers.values()), replies, *under, judge_name="gpt-4-0613")
+    assert ran.code == 0, ran.err
+    assert verdict(ran.results, "mmvet") == "matches"
+    assert prompts_of(ran, "mmvet") == [row["text"] for row in QUESTIONS.jsonl()]
+    ran = cli("score", tmp_path / "run")  # the journal alone gives the same verdict
+    assert ran.code == 0 and "1 matches, 0 off, 0 not comparable" in ran.out
 
 
 def test_the_prompt_is_the_evaluator_s() -> None:

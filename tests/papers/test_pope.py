@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.papers.recordings import Recording, tiny_picture, write_answers, write_table
+from tests.papers.recordings import Recording, prompts_of, tiny_picture, verdict, write_answers, write_table
 
 LLAVA, LLAVA_COMMIT = "haotian-liu/LLaVA", "32cebc3809441cc40d8ac7b2855d148308741f2a"
 COPY, COPY_COMMIT = "Haoming2000/VLM-Benchmarks", "6d394c981c5f7300c12905b2d5bbb14898399730"
@@ -55,14 +55,15 @@ def gold() -> list[dict[str, Any]]:
     return rows
 
 
-def replayed(cli: Any, folder: Path, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> Any:
-    """The shipped task over these rows and answers."""
+def replayed(cli: Any, folder: Path, rows: Sequence[Mapping[str, Any]], said: Sequence[str], *more: str) -> Any:
+    """The shipped task over these rows and answers. more: further options."""
     from datasets import Image, Value
 
     features = {name: Image() if name == "image" else Value("string") for name in rows[0]}
     write_table(folder, "lmms-lab/POPE", "test", rows, features=features)
     answers = write_answers(folder / "answers.jsonl", {"pope": said})
-    ran = cli("--tasks", "pope", "--model", "replay", "--model_args", f"path={answers}", "--data_root", folder)
+    words = ("--tasks", "pope", "--model", "replay", "--model_args", f"path={answers}", "--data_root", folder)
+    ran = cli(*words, *more)
     assert ran.code == 0, ran.err
     return ran
 
@@ -77,8 +78,10 @@ def rates(counts: Sequence[int]) -> dict[str, float]:
 
 def test_llava_13b_has_the_f1_of_its_paper(cli, tmp_path: Path) -> None:
     rows, said = gold(), [line["text"] for line in ANSWERS_13B.jsonl()]
-    ran = replayed(cli, tmp_path, rows, said)
+    ran = replayed(cli, tmp_path, rows, said, "--protocol", "llava-1.5", "--name", "llava-v1.5-13b")
     row = ran.results["results"]["pope"]
+    assert verdict(ran.results, "pope") == "matches"
+    assert prompts_of(ran, "pope") == [line["text"] for line in QUESTIONS.jsonl()]
     assert (row["n"], row["failed"], row["unparsed"]) == (8910, 0, 0)
     assert 100 * row["f1_mean,none"] == pytest.approx(sum(PAPER_13B.values()) / 3, abs=0.05)
     assert 100 * row["f1_mean,none"] == pytest.approx(85.94688, abs=1e-5)

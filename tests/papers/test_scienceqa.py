@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.papers.recordings import Recording, tiny_picture, write_answers, write_table
+from tests.papers.recordings import Recording, prompts_of, tiny_picture, verdict, write_answers, write_table
 
 MAIN, CLEAN = "c121f0432da27facab705978f83c4ada465e46fd", "32cebc3809441cc40d8ac7b2855d148308741f2a"
 GOLD = Recording("haotian-liu/LLaVA", CLEAN, "playground/data/eval/scienceqa/answers/llava-v1.5-13b_output.jsonl")
@@ -58,8 +58,8 @@ def questions() -> dict[str, dict[str, Any]]:
     return found
 
 
-def replay(cli: Any, root: Path, answers: dict[str, list[str]]) -> Any:
-    """A run of the shipped tasks on the recorded answers."""
+def replay(cli: Any, root: Path, answers: dict[str, list[str]], *more: str) -> Any:
+    """A run of the shipped tasks on the recorded answers. more: further options."""
     root.mkdir(exist_ok=True)
     rows = [{name: row[name] for name in _features()} for row in questions().values()]
     write_table(root, "lmms-lab/ScienceQA", "test", rows, "ScienceQA-FULL", _features())
@@ -76,6 +76,7 @@ def replay(cli: Any, root: Path, answers: dict[str, list[str]]) -> Any:
         root,
         "--output_path",
         root / "run",
+        *more,
     )
     assert ran.code == 0, ran.err
     return ran
@@ -84,12 +85,15 @@ def replay(cli: Any, root: Path, answers: dict[str, list[str]]) -> Any:
 def test_llava_1_5_13b(cli, tmp_path: Path) -> None:
     all_answers = [row["said"] for row in questions().values()]
     with_picture = [row["said"] for row in questions().values() if row["image"]]
-    ran = replay(cli, tmp_path, {"scienceqa": all_answers, "scienceqa_img": with_picture})
+    under = ("--protocol", "llava-1.5", "--name", "llava-v1.5-13b")
+    ran = replay(cli, tmp_path, {"scienceqa": all_answers, "scienceqa_img": with_picture}, *under)
+    assert verdict(ran.results, "scienceqa_img") == "matches"
+    assert verdict(ran.results, "scienceqa") == "not comparable: the protocol does not have this benchmark"
     results, classes = ran.results["results"], ran.results["categories"]["scienceqa"]["context"]
     assert results["scienceqa"]["acc,none"] == pytest.approx(3155 / 4241)  # 74.39
     assert results["scienceqa_img"]["acc,none"] == pytest.approx(1445 / 2017)  # 71.64, printed as 71.6
     assert classes["IMG"]["acc,none"] == results["scienceqa_img"]["acc,none"] and classes["IMG"]["n"] == 2017
-    assert [row["prompt"] for row in ran.samples("scienceqa")] == [row["prompt"] for row in questions().values()]
+    assert prompts_of(ran, "scienceqa") == [row["prompt"] for row in questions().values()]
 
 
 @pytest.mark.parametrize("model", RESULTS)

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from mm_eval.cli import main
+from mm_eval.report import pdf
 from mm_eval.report.figures import _ticks, heat_map, write_figures
 from mm_eval.runs.compare import number
 from mm_eval.runs.recorded import RecordedRun
@@ -82,11 +83,33 @@ def test_the_ticks_are_round(low: float, high: float, ticks: list[float]) -> Non
 def test_the_command_writes_the_figures_and_nothing_else(perfect, worse, tmp_path: Path, capsys, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["report", str(perfect), str(worse), "--figures", "out"]) == 0
-    assert capsys.readouterr().out.split() == [
-        str(Path("out") / name)
-        for name in ("heat-map.svg", "bars-mme.mme_perception_score.svg", "bars-mme.mme_cognition_score.svg")
-    ]
+    names = ("heat-map", "bars-mme.mme_perception_score", "bars-mme.mme_cognition_score")
+    endings = ["svg", *(["pdf"] if pdf.is_available() else [])]
+    assert capsys.readouterr().out.split() == [f"out/{name}.{ending}" for ending in endings for name in names]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     Path("file").write_text("")
     assert main(["report", str(perfect), "--figures", "file/here"]) == 3
     assert "can't be written" in capsys.readouterr().err
+
+
+def test_each_figure_is_a_pdf_with_the_same_texts_at_the_same_places(table: ReleaseTable, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="pip install -e '.[figures]'")
+    drawn = write_figures(tmp_path, table)
+    written = pdf.write_pdfs(drawn[:2])
+    assert [path.name for path in written] == [path.with_suffix(".pdf").name for path in drawn[:2]]
+    assert all(path.read_bytes().startswith(b"%PDF-") for path in written)
+    before = written[0].read_bytes()
+    assert pdf.write_pdfs(drawn[:1])[0].read_bytes() == before, "equal tables give equal files"
+    [axes] = pdf.figure_of(drawn[0]).axes
+    assert [text.get_text() for text in axes.texts] == texts(drawn[0])
+    assert len(axes.patches) == drawn[0].read_text().count("<rect") - 3, "without the page and the two of the pattern"
+
+
+def test_without_matplotlib_there_are_svg_files_and_a_message(
+    perfect: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pdf, "is_available", lambda: False)
+    assert main(["report", str(perfect), "--figures", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert "heat-map.svg" in said.out and "pip install 'mm-eval[figures]'" in said.err
+    assert list(tmp_path.glob("*.svg")) and not list(tmp_path.glob("*.pdf"))

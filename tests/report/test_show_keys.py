@@ -32,3 +32,10 @@ def test_show_puts_a_models_prompts_side_by_side(cli, monkeypatch):
     assert "Answer:" in body and "single word or phrase" in body
     wrong = cli("show", "mme", "--model", "dummy", "--sample", "--keys", "default,qwen_v")
     assert wrong.code == 2 and "Did you mean 'qwen_vl'?" in wrong.err
+
+
+def test_show_collapses_a_run_of_image_tokens(cli):
+    done = cli("show", "mme", "--model", "tiny-llava")
+    assert (
+        "USER: <image> x64 " in done.out and "<image><image>" not in done.out and "tokens: 101, of which 64" in done.out
+    )

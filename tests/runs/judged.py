@@ -52,7 +52,7 @@ def judged_run(source: Path, target: Path, judges, verdict, *, prompt=None, fail
         lines.append(json.dumps(row, ensure_ascii=False))
     (target / "samples/mme.jsonl").write_text("\n".join(lines) + "\n")
     results = json.loads((target / "results.json").read_text())
-    found = {"alias": "MME", "n": len(lines), "failed": 0, "unparsed": 0, "truncated": 0, "cut": 0, "ties": 0}
+    found = {"alias": "mme", "n": len(lines), "failed": 0, "unparsed": 0, "truncated": 0, "cut": 0, "ties": 0}
     for place, values in enumerate(sums):
         at = "" if place == 0 else f"@{judges[place]['name']}"
         mean = sum(values) / len(values) if values else None

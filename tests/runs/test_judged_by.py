@@ -89,7 +89,7 @@ def test_compare_on_the_command_line_says_why_and_how_to_go_on(cli, folders):
 
 def test_the_release_table_ranks_the_numbers_of_one_judge_only(folders):
     table = release_table(runs(folders, "a", "b", "kind"))
-    row = table.rows["MME", "judge_score"]
+    row = table.rows["mme", "judge_score"]
     assert {model: (found.best, found.set_apart) for model, found in row.items()} == {
         "a": (False, False),
         "b": (True, False),
@@ -97,10 +97,10 @@ def test_the_release_table_ranks_the_numbers_of_one_judge_only(folders):
     }
     text = as_markdown(table)
     assert (
-        "| MME | 0.5000 | **0.6000** | 0.9000 ‡ |" in text and "‡ measured otherwise than the rest of its row" in text
+        "| mme | 0.5000 | **0.6000** | 0.9000 ‡ |" in text and "‡ measured otherwise than the rest of its row" in text
     )
-    assert f"MME: judged by gpt-4o, official {OFFICIAL}: not comparable with published numbers." in text
-    assert "kind, MME: judged by llama: not ranked with the others." in text
+    assert f"mme: judged by gpt-4o, official {OFFICIAL}: not comparable with published numbers." in text
+    assert "kind, mme: judged by llama: not ranked with the others." in text
     assert "‡" in as_latex(table) and "‡" in as_html(table)
     lines = as_csv(table).splitlines()
     assert lines[0].endswith(",judge,ranked") and lines[3].endswith(",llama,0") and lines[1].endswith(",gpt-4o,1")
@@ -108,7 +108,7 @@ def test_the_release_table_ranks_the_numbers_of_one_judge_only(folders):
 
 def test_judges_are_mixed_where_asked_and_the_notes_say_so(cli, folders):
     table = release_table(runs(folders, "a", "kind"), mix_judges=True)
-    assert table.rows["MME", "judge_score"]["kind"].best
+    assert table.rows["mme", "judge_score"]["kind"].best
     mixed = cli("report", folders["a"], folders["kind"], "--format", "md", "--mix_judges").out
     assert "**0.9000**" in mixed and "judged by llama: ranked together all the same (--mix_judges)" in mixed
     assert "**" not in cli("report", folders["a"], folders["kind"], "--format", "md").out.split("\n")[2]
@@ -119,10 +119,10 @@ def test_judges_are_mixed_where_asked_and_the_notes_say_so(cli, folders):
     [("", True), ("judge: gpt-4o-2024-05-13", True), ("judge: gpt-4o", False)],
 )
 def test_a_reported_number_is_by_the_official_judge_unless_it_says_otherwise(folders, tmp_path, stated, apart):
-    entry = f"task: MME, value: 0.7, source: x{', ' + stated if stated else ''}"
+    entry = f"task: mme, value: 0.7, source: x{', ' + stated if stated else ''}"
     (tmp_path / "r.yaml").write_text(f"reported: [{{model: other, {entry}}}, {{model: a, {entry}}}]")
     table = release_table(runs(folders, "a"), read_reference(str(tmp_path / "r.yaml")))
-    row = table.rows["MME", "judge_score"]
+    row = table.rows["mme", "judge_score"]
     assert row["other"].set_apart == apart and row["other"].best != apart
     assert bool(row["a"].verdict) != apart, "a number of another judge neither matches nor is off"
     notes = " ".join(table.notes)
@@ -139,7 +139,7 @@ def test_a_number_that_needs_no_judge_is_not_compared_with_a_judged_one(perfect,
     both = [RecordedRun.read(judged, "judged"), RecordedRun.read(ruled, "ruled")]
     [comparison] = compare(both)
     assert not comparison.changes and "gpt-4o and no judge" in comparison.differs[-1]
-    assert release_table(both).rows["MME", "judge_score"]["ruled"].set_apart
+    assert release_table(both).rows["mme", "judge_score"]["ruled"].set_apart
 
 
 def test_docs_without_a_verdict_are_a_flaw_and_a_hub_card_names_the_judge(perfect, tmp_path):
@@ -147,7 +147,7 @@ def test_docs_without_a_verdict_are_a_flaw_and_a_hub_card_names_the_judge(perfec
         perfect, tmp_path / "some", [judge()], lambda place, row: None if row["doc_id"] < 5 else 1.0, failed=5
     )
     run = RecordedRun.read(folder, "m")
-    assert "m, MME: 5 of 420 docs have no verdict." in release_table([run]).notes
+    assert "m, mme: 5 of 420 docs have no verdict." in release_table([run]).notes
     assert model_index([run])[0]["results"][0]["metrics"][0]["name"] == "judge_score (judged by gpt-4o)"
 
 
@@ -160,7 +160,7 @@ def test_a_group_with_a_task_of_two_judges_has_no_difference(folders):
 
 
 def test_a_wrong_judge_of_a_reference_is_an_error(tmp_path):
-    (tmp_path / "r.yaml").write_text("reported: [{model: a, task: MME, value: 1, source: x, judge: [1]}]")
+    (tmp_path / "r.yaml").write_text("reported: [{model: a, task: mme, value: 1, source: x, judge: [1]}]")
     with pytest.raises(ConfigError, match="`judge` is"):
         read_reference(str(tmp_path / "r.yaml"))
 
@@ -178,7 +178,7 @@ def test_a_further_judges_number_is_a_row_of_its_own_however_many_docs_it_could_
         return 1.0 if place == 0 or row["doc_id"] > 9 else None
 
     run = RecordedRun.read(judged_run(perfect, tmp_path / "two", [judge(), judge("llama")], some), "m")
-    assert set(release_table([run]).rows) == {("MME", "judge_score"), ("MME", "judge_score@llama")}
+    assert set(release_table([run]).rows) == {("mme", "judge_score"), ("mme", "judge_score@llama")}
 
 
 def test_a_dash_in_the_table_says_that_nobody_judged_or_nothing_could_be_read(perfect, tmp_path):
@@ -188,4 +188,4 @@ def test_a_dash_in_the_table_says_that_nobody_judged_or_nothing_could_be_read(pe
     results["judges"]["mme"] = []
     (unjudged / "results.json").write_text(json.dumps(results))
     notes = release_table([RecordedRun.read(blind, "blind"), RecordedRun.read(unjudged, "unjudged")]).notes
-    assert "blind, MME: no doc has a verdict that could be read." in notes and "unjudged, MME: not judged." in notes
+    assert "blind, mme: no doc has a verdict that could be read." in notes and "unjudged, mme: not judged." in notes

@@ -145,3 +145,15 @@ def test_groups_are_ranked_by_their_members(cli, base, tmp_path: Path) -> None:
         runs.append(RecordedRun.read(done.folder, name))
     [numbers] = [found for row, found in release_table(runs).rows.items() if row[0] == "both"]
     assert numbers["good"].rank == 1 and numbers["bad"].rank == 2 and numbers["good"].best
+
+
+def test_a_number_without_a_direction_has_no_ranks(perfect, worse):
+    runs = [RecordedRun.read(folder, name) for folder, name in ((perfect, "good"), (worse, "bad"))]
+    for run in runs:
+        run.results["higher_is_better"]["mme"]["mme_perception_score"] = None
+    table = release_table(runs)
+    row = ("mme", "mme_perception_score")
+    assert table.better[row] is None and all(
+        found.rank is None and not found.best for found in table.rows[row].values()
+    )
+    assert table.rows["mme", "mme_cognition_score"]["good"].rank == 1

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -255,10 +256,10 @@ def test_a_note_names_the_column_that_it_is_about(perfect, worse):
     assert len(set(table.columns)) == 2
 
 
-def test_two_tasks_with_one_alias_are_two_rows(perfect):
-    run = RecordedRun.read(perfect, "one")
-    rows = run.results["results"]
-    rows["other"] = rows["mme"] = {**rows["mme"], "alias": "MME"}
-    assert {name for name, _ in release_table([run]).rows} == {"mme", "other"}
-    del rows["other"]
-    assert {name for name, _ in release_table([run]).rows} == {"MME"}
+def test_a_folder_with_aliases_of_an_earlier_version_is_shown_by_its_names(perfect, tmp_path):
+    folder = shutil.copytree(perfect, tmp_path / "old")
+    results = json.loads((folder / "results.json").read_text())
+    for row in results["results"].values():
+        row["alias"] = "Shown name"
+    (folder / "results.json").write_text(json.dumps(results))
+    assert {name for name, _ in release_table([RecordedRun.read(folder)]).rows} == {"mme"}

@@ -136,7 +136,7 @@ def test_every_row_has_a_file_of_its_own() -> None:
 
 
 def test_samples_are_a_replay_file_whatever_the_tasks_are_called(cli, suite: Suite, tmp_path: Path) -> None:
-    """`a::b` and `c::b` differ, and so do their files and rows; an alias is for people."""
+    """`a::b` and `c::b` differ, and so do their files and rows, by their names and not by an alias."""
     scoring = "metric_list: [{metric: exact_match}]\nfewshot_config: {sampler: first_n}\ntask_alias: Shown name"
     suite.task("b", [True, False, True, True], scoring)
     suite.task("a__b", [False] * 4, "metric_list: [{metric: exact_match}]")
@@ -147,7 +147,9 @@ def test_samples_are_a_replay_file_whatever_the_tasks_are_called(cli, suite: Sui
     values = {name: row.get("exact_match,none") for name, row in first.results["results"].items()}
     assert values == {"a": None, "a::b": 0.75, "c": None, "c::b": 0, "a__b": 0}
     files = sorted((first.folder / "samples").glob("*.jsonl"))
-    assert len(files) == 3 and {row["alias"] for row in first.samples(sample_name("c::b"))} == {"Shown name"}
+    assert len(files) == 3 and {row["task"] for row in first.samples(sample_name("c::b"))} == {"c::b"}
+    assert {name: row["alias"] for name, row in first.results["results"].items()} == {name: name for name in values}
+    assert "Shown name" not in first.out
     again = ("--model", "replay", "--model_args", f"path={first.folder / 'samples'}", "--include_path", suite.folder)
     second = cli("--tasks", "a,c,a__b", *again, "--output_path", tmp_path / "second")
     assert second.code == 0 and second.results["results"] == first.results["results"]
@@ -187,7 +189,9 @@ def test_a_task_counts_once_for_each_place_where_it_stands(cli, suite: Suite) ->
     one = 0.25  # the standard error of 3 or 1 of 4
     assert error == pytest.approx(math.sqrt(2 * (2 * one) ** 2 + 2 * one**2) / 7)
     shown = [line.split()[1] for line in ran.out.splitlines() if line.startswith("    - ")]
-    assert shown == ["x1", "y1"] * 3
+    assert [name.rpartition("::")[2] for name in shown] == ["x1", "y1"] * 3 and set(shown) <= set(
+        ran.results["results"]
+    )
 
 
 def test_the_same_number_twice_is_refused(cli, suite: Suite) -> None:

@@ -122,20 +122,25 @@ def thumbnails(folder: Path) -> int:
         )
 
 
+def _thread() -> str:
+    return threading.current_thread().name
+
+
 @pytest.mark.parametrize("cores", [1, 4])
 def test_a_picture_is_decoded_and_hashed_once_in_a_run_its_page_included(
     cli, pictures, cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decode._recent.cache_clear()  # another test may have left one of these pictures there, with its digest
     decoded: list[int] = []
-    hashed: list[int] = []
+    hashed: list[str] = []
     decode_file, digest_of = decode._decode, media._digest
     monkeypatch.setattr(ahead, "cores", lambda: cores)
     monkeypatch.setattr(decode, "_decode", lambda *given: decoded.append(1) or decode_file(*given))
-    monkeypatch.setattr(media, "_digest", lambda picture: hashed.append(1) or digest_of(picture))
+    monkeypatch.setattr(media, "_digest", lambda picture: hashed.append(_thread()) or digest_of(picture))
     ran = cli(*pictures)
     assert ran.code == 3 and [row["status"] for row in ran.samples("shown")].count("failed") == 1
     assert thumbnails(ran.folder) == 5 and len(hashed) == 5
+    assert {name.startswith("decode_") for name in hashed} == {cores > 1}, "the threads that decode hash too"
     assert len(decoded) == 5 + (1 if cores == 1 else 2), "a broken one is tried again where its error is raised"
 
 

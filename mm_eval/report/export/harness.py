@@ -65,7 +65,7 @@ def _results(run: RecordedRun) -> dict[str, Any]:
         "model_name_sanitized": _sanitized(run.model),
         "system_instruction": about.get("system_instruction"),
         "chat_template": None,
-        "total_evaluation_time_seconds": str(about["seconds"]),
+        "total_evaluation_time_seconds": str((about.get("answering") or about)["seconds"]),
         "mm_eval_version": about["mm_eval"],
     }
 
@@ -74,7 +74,7 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of the results: the numbers with their standard errors ("N/A" where there is none) and the alias."""
     numbers = {key: value for key, value in row.items() if "," in key}
     shown = {key: "N/A" if value is None and "_stderr," in key else value for key, value in numbers.items()}
-    return {"alias": row.get("alias", ""), "sample_len": row.get("n", 0), **shown}
+    return {"alias": row["alias"], "sample_len": row.get("n", 0), **shown}
 
 
 def _samples(run: RecordedRun, task: str) -> Iterator[dict[str, Any]]:

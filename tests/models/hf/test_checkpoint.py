@@ -286,3 +286,14 @@ def test_all_that_is_kept_between_runs_lies_in_one_cache_folder() -> None:
 
     index = _cache_file(Path("/tasks"))
     assert index is not None and DigestCache().path.parent == index.parent
+
+
+def test_parameters_are_counted_from_the_headers_of_the_weights(checkpoint: Callable[[str], Path]) -> None:
+    import torch
+    from safetensors.torch import load_file
+
+    folder = checkpoint("llama")
+    model = create({"pretrained": str(folder), "device": "cpu"})
+    tensors = [tensor for path in folder.glob("*.safetensors") for tensor in load_file(path).values()]
+    assert model.machine() == {"device": "cpu", "parameters": sum(map(torch.numel, tensors))}
+    assert "parameters" not in model.describe() and "device" not in model.identity(instance("Is it?"))

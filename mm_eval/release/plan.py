@@ -3,6 +3,7 @@
 output_path: runs/release
 tasks: [mme, seedbench]
 sample: true                    # any option of `mm-eval run`, for every model
+parallel: 2                     # models at a time
 models:
   - model: llava
     name: LLaVA-1.5-7B          # of the column and the folder; default: the checkpoint's or the adapter's
@@ -13,19 +14,18 @@ models:
 from __future__ import annotations
 
 import logging
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from mm_eval.arguments import Rule, faults, shortly
-from mm_eval.errors import ConfigError, MMEvalError, ModelError, all_faults, raise_all
+from mm_eval.errors import ConfigError, MMEvalError, ModelError, all_faults, did_you_mean, raise_all
 from mm_eval.request import REQUEST_RULES, RULES, RunRequest, by_field, column_name, model_arguments, task_names
-
-if TYPE_CHECKING:
-    from mm_eval.runs.recorded import RecordedRun
 
 _CHECKED_LATER = Rule("", lambda value: True)
 OF_BOTH = {
@@ -33,7 +33,11 @@ OF_BOTH = {
     "tasks": _CHECKED_LATER,
 }
 """What may stand in the file for all models, and beside each model."""
-OF_FILE = {**OF_BOTH, "models": _CHECKED_LATER, "output_path": RULES["output_path"], "verbosity": RULES["verbosity"]}
+OF_FILE = {
+    **OF_BOTH,
+    "models": _CHECKED_LATER,
+    **{name: RULES[name] for name in ("output_path", "verbosity", "parallel")},
+}
 OF_MODEL = {**OF_BOTH, "model": RULES["model"], "name": RULES["name"]}
 PARTIAL, INTERRUPTED = 3, 130
 """Exit codes of a release of which a model failed, and of one that was interrupted."""
@@ -41,8 +45,25 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-def read_release(path: str, base: RunRequest) -> dict[str, RunRequest]:
-    """The runs that a file describes, by name; the command's own options hold where the file says nothing.
+@dataclass(frozen=True)
+class Release:
+    """What a release file describes. runs: by name, in its order. parallel: how many models run at a time; None if unstated."""
+
+    runs: dict[str, RunRequest]
+    parallel: int | None = None
+
+    def chosen(self, names: Sequence[str]) -> dict[str, RunRequest]:
+        """The runs that `--only` names, all if it names none. ConfigError for a name that no model has."""
+        given = [part.strip() for name in names for part in ([name] if name in self.runs else name.split(","))]
+        for name in given:
+            if name not in self.runs:
+                what = f"the release has no model called {shortly(name)}."
+                raise ConfigError(what, where="--only", hint=did_you_mean(name, self.runs))
+        return {name: run for name, run in self.runs.items() if not given or name in given}
+
+
+def read_release(path: str, base: RunRequest) -> Release:
+    """The release that a file describes; the command's own options hold where the file says nothing.
 
     Errors: ConfigError with file, line and key for everything that is unknown, missing or invalid.
     """
@@ -72,7 +93,7 @@ def read_release(path: str, base: RunRequest) -> dict[str, RunRequest]:
     check_folders(list(runs), path)
     if common.get("verbosity"):
         logging.getLogger().setLevel(str(common["verbosity"]))
-    return runs
+    return Release(runs, common.get("parallel"))
 
 
 def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequest) -> RunRequest:
@@ -87,10 +108,35 @@ def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequ
         own["name"] = str(own["name"])
     raise_all(faults(own, OF_MODEL, lambda key: where, "key"))
     options = {key: value for key, value in {**shared, **own}.items() if value is not None}
-    options["tasks"] = task_names(options.get("tasks", base.tasks), where)
+    tasks = options.get("tasks", base.tasks)
+    options["tasks"] = () if (options.get("protocol") or base.protocol) and not tasks else task_names(tasks, where)
     options["model_args"] = model_arguments(options.get("model_args") or {})
     options.setdefault("name", _default_name(own))
     return replace(base, **options)
+
+
+def at_a_time(requests: Mapping[str, RunRequest], stated: int | None) -> int:
+    """How many models run at a time: as many as stated; else all where each has workers on a cluster, which wait for room."""
+    if stated is None:
+        stated = len(requests) if all(request.executor for request in requests.values()) else 1
+    if stated > 1 and int(os.environ.get("WORLD_SIZE") or 1) > 1:
+        hint = "Start one process with --parallel, or torchrun without it."
+        raise ConfigError("torchrun and --parallel exclude each other.", where="--parallel", hint=hint)
+    return min(stated, len(requests))
+
+
+@contextmanager
+def on_one_cluster(requests: Mapping[str, RunRequest]) -> Iterator[Mapping[str, RunRequest]]:
+    """The same runs with the address of a cluster that all of them share, started here for those that state none."""
+    without = [name for name, request in requests.items() if request.executor == "ray" and request.ray_address is None]
+    if not without or os.environ.get("RAY_ADDRESS"):
+        yield requests
+        return
+    from mm_eval.engine.fleet_ray import local_cluster
+
+    with local_cluster() as address:
+        placed = {name: replace(requests[name], ray_address=address) for name in without}
+        yield {**requests, **placed}
 
 
 def _default_name(entry: Mapping[str, Any]) -> str:
@@ -124,7 +170,7 @@ def mistakes(request: RunRequest) -> list[MMEvalError]:
     def whole() -> None:
         prepared = prepare(request)
         prepared.check_generation()
-        if request.output_path:
+        if request.output_path and request.executor is None:  # workers that load the model describe it, later
             RunFolder(Path(request.output_path)).refuse_other(prepared.spec())
 
     def failures(*parts: Callable[[], object]) -> list[MMEvalError]:
@@ -143,55 +189,6 @@ def attempt(part: Callable[[], T]) -> T | MMEvalError:
     except Exception as error:  # a checkpoint's config, a task's code, a library
         log.debug("An unexpected failure:", exc_info=True)
         return ModelError(f"{type(error).__name__}: {error}")
-
-
-@dataclass
-class Outcomes:
-    """What the models of a release came to, one after the other.
-
-    runs: those with numbers. holes: {model without numbers: the reason}. problems: warnings and failures of the last model.
-    """
-
-    runs: list[RecordedRun] = field(default_factory=list)
-    holes: dict[str, str] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    exit_code: int = 0
-
-    @property
-    def interrupted(self) -> bool:
-        return self.exit_code == INTERRUPTED
-
-    def add(self, name: str, request: RunRequest) -> None:
-        """Runs a model. A failure is the model's own: the other models still run."""
-        from mm_eval.report.progress import ProgressBar
-        from mm_eval.run import evaluate
-        from mm_eval.runs.recorded import RecordedRun
-        from mm_eval.runs.results import warnings_of
-
-        self.problems = []
-        try:
-            report = attempt(partial(evaluate, request, progress=ProgressBar()))
-        except KeyboardInterrupt:
-            self.exit_code, self.holes[name] = INTERRUPTED, "it was interrupted before it had numbers"
-            return
-        if isinstance(report, MMEvalError):
-            self.exit_code, self.holes[name] = PARTIAL, f"{report.owner} error: {report}"
-            self.problems = [self.holes[name]]
-            return
-        self.exit_code = max(self.exit_code, report.exit_code)
-        self.problems = [f"warning: {text}" for text in warnings_of(report.results)] if report.results else []
-        self.problems += report.problems
-        if report.results:
-            self.runs.append(RecordedRun.read(report.folder, name))
-        elif report.exit_code and not report.silent:
-            self.holes[name] = "; ".join(report.problems) or "it has no numbers"
-
-    def leave_out(self, requests: Mapping[str, RunRequest]) -> None:
-        """Records as holes the models that an interrupt left out."""
-        done = {run.name for run in self.runs} | self.holes.keys()
-        for name in requests if self.interrupted else ():
-            if name not in done:
-                self.holes[name] = "it was not run: the release was interrupted before it"
 
 
 def folder_name(name: str) -> str:

@@ -1,0 +1,171 @@
+"use strict";
+// Charts whose parts lead to their samples. A cell is a list of texts, which stands in the page's address; CELLS say of each
+// kind which rows belong to it: { said: what they are, keep: (row) => boolean }
+const CELLS = {
+  length: (task, unit, first, last) => ({ said: `samples of ${task} with an answer of ${first === last ? first : `${first} to ${last}`} ${unit}`, keep: (row) => row.t === task && row.ok !== undefined && row.z && row.z[unit === "tokens" ? 1 : 0] !== null && row.z[unit === "tokens" ? 1 : 0] >= Number(first) && row.z[unit === "tokens" ? 1 : 0] <= Number(last) }),
+  answer: (task, gold, said) => {
+    const of = answersOf(task);
+    return { said: `samples of ${task}: gold ${of.show(gold)}, ${said === "none" ? "answer unparsed" : said === "other" ? "another answer" : `answered ${of.show(said)}`}`, keep: (row) => row.t === task && !unscored(row) && clean(row.g) === gold && of.answer(row) === said };
+  },
+  pair: (task, a, b, inA, inB) => ({ said: `samples${task ? ` of ${task}` : ""}: ${inA} in ${runName(Number(a))}, ${inB} in ${runName(Number(b))}`, keep: (row) => (!task || row.t === task) && markIn(row, Number(a)) === (inA === "right") && markIn(row, Number(b)) === (inB === "right") }),
+};
+function countCell(cell, count, most, same) {
+  const said = CELLS[cell[0]](...cell.slice(1)).said;
+  const inside = count ? make("button", { type: "button", "aria-label": `${count} ${said}` }, count.toLocaleString("en")) : "0";
+  if (count) inside.addEventListener("click", () => showCell(cell));
+  const td = make("td", { class: same ? "same" : "" }, inside);
+  td.style.background = `color-mix(in srgb, var(--fill) ${Math.round(55 * count / Math.max(1, most))}%, transparent)`;
+  return td;
+}
+function bars(parts, choose) {
+  // choose(part): shows the samples of a category; undefined where the bars are no categories
+  const highest = Math.max(...parts.map((part) => Math.max(part.value, part.interval ? part.interval[1] : 0)), 0.0001);
+  const top = highest <= 1 ? 1 : highest; // a third is a third of the width, also where no category has more
+  const low = Math.min(0, ...parts.map((part) => Math.min(part.value, part.interval ? part.interval[0] : 0)));
+  const line = 24, left = choose ? 180 : 160, width = 140, at = (value) => left + width * (value - low) / (top - low);
+  const svg = draw("svg", { viewBox: `0 0 ${left + width + (choose ? 96 : 58)} ${parts.length * line + 6}`, role: choose ? "group" : "img", "aria-label": "score of each category" });
+  parts.forEach((part, index) => {
+    const y = index * line + 4;
+    const longest = choose ? 24 : 22, name = part.name.length > longest ? `${part.name.slice(0, longest - 1)}…` : part.name;
+    const text = draw("text", { x: left - 8, y: y + 13, "text-anchor": "end" }, name);
+    text.append(draw("title", {}, part.name));
+    svg.append(text);
+    const bar = draw("rect", { class: "bar", x: at(Math.min(0, part.value)), y, width: Math.max(1, Math.abs(at(part.value) - at(0))), height: line - 8, opacity: 0.55 });
+    bar.append(draw("title", {}, `${part.name}: ${number(part.value)} of ${part.n} docs`));
+    svg.append(bar);
+    if (choose) {
+      text.setAttribute("tabindex", "0");
+      text.setAttribute("role", "button");
+      text.lastChild.textContent = visible(`${part.name}: show its ${part.n} samples`); // its name for a screen reader
+      for (const element of [text, bar]) { element.classList.add("choice"); element.addEventListener("click", () => choose(part)); }
+      text.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(part); } });
+    }
+    if (part.interval) {
+      const [from, to] = part.interval.map(at), middle = y + line / 2 - 4;
+      svg.append(draw("line", { class: "whisker", x1: from, x2: to, y1: middle, y2: middle }));
+      for (const x of [from, to]) svg.append(draw("line", { class: "whisker", x1: x, x2: x, y1: middle - 4, y2: middle + 4 }));
+    }
+    svg.append(draw("text", { x: left + width + 8, y: y + 13 }, number(part.value)));
+    if (choose) svg.append(draw("text", { class: "soft", x: left + width + 58, y: y + 13 }, part.n.toLocaleString("en")));
+  });
+  return svg;
+}
+const clean = (value) => String(value).trim().toLowerCase();
+
+// What a task's answers came to: one of the labels that are gold, "other", or "none" where nothing was read
+const answersRead = {};
+function answersOf(task) {
+  if (answersRead[task]?.at === rows.length) return answersRead[task];
+  const of = rows.filter((row) => row.t === task), choice = of.length && of[0].o ? of[0].o.length : 0;
+  let labels = [...new Set(of.map((row) => clean(row.g)))].sort((a, b) => choice ? a - b : a < b ? -1 : 1);
+  if (labels.join() === "no,yes") labels = ["yes", "no"];
+  const known = new Set(labels);
+  const answer = (row) => {
+    if (choice) {
+      const sums = row.a.slice(0, choice).map((pair) => logLikelihood(pair[0]));
+      return String(sums.indexOf(Math.max(...sums)));
+    }
+    if (row.u) return "none";
+    if (row.ok === true) return clean(row.g);
+    const extracted = clean(Object.values(row.x)[0]?.[0] ?? "");
+    return known.has(extracted) ? extracted : row.ok === false && labels.length === 2 ? labels.find((label) => label !== clean(row.g)) : "other";
+  };
+  const show = (label) => choice ? String.fromCharCode(65 + Number(label)) : label.length === 1 ? label.toUpperCase() : label;
+  return answersRead[task] = { of, labels, answer, show, at: rows.length };
+}
+function confusion(task) {
+  const { of, labels, answer, show } = answersOf(task);
+  if (labels.length < 2 || labels.length > 12 || labels.some((label) => label.length > 12)) return null;
+  const counts = {}, saidIt = {}, goldIt = {};
+  let answered = 0;
+  for (const row of of) {
+    if (unscored(row)) continue;
+    const gold = clean(row.g), said = answer(row);
+    counts[`${gold}|${said}`] = (counts[`${gold}|${said}`] || 0) + 1;
+    if (said === "none") continue;
+    answered += 1;
+    goldIt[gold] = (goldIt[gold] || 0) + 1;
+    saidIt[said] = (saidIt[said] || 0) + 1;
+  }
+  const extra = labels.every((gold) => !counts[`${gold}|other`]) ? ["none"] : ["other", "none"];
+  const columns = [...new Set([...labels, ...Object.keys(saidIt).filter((label) => /^\d+$/.test(label))]), ...extra.filter((name) => !labels.includes(name))];
+  const most = Math.max(1, ...Object.values(counts));
+  const table = make("table", { class: "confusion" }), head = make("tr", {}, make("th", {}, "gold ↓ said →"));
+  for (const label of columns) head.append(make("th", { scope: "col" }, label === "none" ? "unparsed" : label === "other" ? "another" : show(label)));
+  table.append(head);
+  for (const gold of labels) {
+    table.append(make("tr", {}, make("th", { scope: "row" }, show(gold)), ...columns.map((said) => countCell(["answer", task, gold, said], counts[`${gold}|${said}`] || 0, most, gold === said))));
+  }
+  const box = make("div", { class: "card" }, make("h3", {}, "Answers against gold"), make("div", { class: "scroll" }, table));
+  const bias = (label) => (saidIt[label] || 0) - (goldIt[label] || 0), named = labels[0] === "yes" ? "yes" : [...labels].sort((a, b) => bias(b) - bias(a))[0];
+  if (answered) {
+    const said = (saidIt[named] || 0) / answered, gold = (goldIt[named] || 0) / answered, verb = named === "yes" ? "Says yes to" : `Picks ${show(named)} for`;
+    box.append(make("p", { class: "hint" }, `${verb} ${percent(said)} of the questions that it answered; ${show(named)} is right for ${percent(gold)}.`));
+  }
+  box.append(make("p", { class: "hint" }, "Framed cells are right answers. A click on a number shows its samples."));
+  return box;
+}
+
+// Two runs: how many docs each of them answers rightly, a table for each pair
+const runName = (place) => place ? about.beside[place - 1] : about.own;
+const markIn = (row, place) => place ? row.w?.[place - 1]?.ok : row.ok;
+const MOST_PAIRS = 28;
+function pairTables(task) {
+  const count = about.beside.length + 1, pairs = [];
+  for (let a = 0; a < count; a += 1) for (let b = a + 1; b < count; b += 1) if (a === 0 || count * (count - 1) / 2 <= MOST_PAIRS) pairs.push({ a, b, counts: [[0, 0], [0, 0]] });
+  for (const row of rows) {
+    if (task && row.t !== task) continue;
+    for (const pair of pairs) {
+      const a = markIn(row, pair.a), b = markIn(row, pair.b);
+      if (a !== undefined && b !== undefined) pair.counts[a ? 0 : 1][b ? 0 : 1] += 1;
+    }
+  }
+  const short = (place) => runName(place).split(":")[0], words = ["right", "wrong"];
+  return pairs.filter((pair) => pair.counts.flat().some(Boolean)).map(({ a, b, counts }) => {
+    const most = Math.max(...counts.flat()), table = make("table", { class: "confusion" }, make("caption", {}, `${runName(a)} and ${runName(b)}`));
+    table.append(make("tr", {}, make("th", {}, ""), ...words.map((word) => make("th", { scope: "col" }, `${short(b)} ${word}`))));
+    words.forEach((inA, x) => table.append(make("tr", {}, make("th", { scope: "row" }, `${short(a)} ${inA}`), ...words.map((inB, y) => countCell(["pair", task, a, b, inA, inB], counts[x][y], most, x === y)))));
+    return make("div", { class: "card scroll" }, table);
+  });
+}
+function pairs() {
+  const section = byId("charts"), tasks = [...new Set(rows.map((row) => row.t))], box = make("div", { class: "charts" });
+  const select = make("select", {}, make("option", { value: "" }, "all tasks"), ...tasks.map((task) => make("option", { value: task }, task)));
+  const fill = () => box.replaceChildren(...pairTables(select.value));
+  fill();
+  if (!box.childElementCount) return;
+  select.addEventListener("change", fill);
+  section.append(make("h2", {}, "Right and wrong in two runs"));
+  if (tasks.length > 1) section.append(make("p", {}, make("label", {}, "Task ", select)));
+  section.append(box, make("p", { class: "hint" }, "Docs that both runs answered and that are either right or wrong. Framed cells: the runs agree. A click on a number shows its samples."));
+}
+
+// A number under several prompts: a line for each model, with 95% intervals
+const LINES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a00", "#8b4fbf"];
+function slopes(chart) {
+  const width = 420, height = 230, box = { left: 58, right: 20, top: 12, bottom: 30 };
+  const ends = chart.lines.flatMap((line) => line.points.flatMap((point) => point ? [point.value, ...(point.interval || [])] : []));
+  const low = Math.min(...ends), high = Math.max(...ends), count = chart.prompts.length;
+  const x = (place, line) => box.left + (width - box.left - box.right) * (count > 1 ? .08 + .84 * place / (count - 1) : .5) + 5 * (line - (chart.lines.length - 1) / 2);
+  const y = (value) => height - box.bottom - (height - box.top - box.bottom) * (value - low) / (high - low || 1);
+  const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": visible(`${chart.title} by prompt`) });
+  for (const value of new Set([low, (low + high) / 2, high])) svg.append(draw("line", { class: "axis", x1: box.left, x2: width - box.right, y1: y(value), y2: y(value) }), draw("text", { class: "soft", x: box.left - 6, y: y(value) + 4, "text-anchor": "end" }, number(value, high)));
+  const most = Math.floor((width - box.left) / count / 7);
+  chart.prompts.forEach((prompt, place) => {
+    const text = draw("text", { x: x(place, (chart.lines.length - 1) / 2), y: height - 8, "text-anchor": "middle" }, prompt.length > most ? `${prompt.slice(0, most - 1)}…` : prompt);
+    text.append(draw("title", {}, prompt));
+    svg.append(text);
+  });
+  chart.lines.forEach((line, at) => {
+    const colour = LINES[at % LINES.length], points = line.points.map((point, place) => point && [x(place, at), y(point.value), point]).filter(Boolean);
+    svg.append(draw("polyline", { points: points.map(([px, py]) => `${px.toFixed(1)},${py.toFixed(1)}`).join(" "), fill: "none", stroke: colour, "stroke-width": 2, "stroke-dasharray": at < LINES.length ? "none" : "5 3" }));
+    for (const [px, py, point] of points) {
+      if (point.interval) svg.append(draw("line", { class: "whisker", x1: px, x2: px, y1: y(point.interval[0]), y2: y(point.interval[1]) }));
+      const dot = draw("circle", { cx: px, cy: py, r: 4.5, fill: colour });
+      dot.append(draw("title", {}, `${line.name}: ${number(point.value, high)}`));
+      svg.append(dot);
+    }
+  });
+  const names = chart.lines.length > 1 ? make("p", { class: "hint" }, ...chart.lines.flatMap((line, at) => [make("span", { class: "series", style: `background:${LINES[at % LINES.length]}` }), `${line.name} `])) : null;
+  return make("div", { class: "card" }, make("h3", {}, chart.title), svg, names);
+}

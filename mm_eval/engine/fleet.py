@@ -1,0 +1,334 @@
+"""One model on many machines: a `Model` whose requests are cut into blocks and answered by workers.
+
+The asking process stays the only one that plans, deduplicates and writes the journal; to it the fleet is a model like any other.
+A block is whole groups of requests that share a doc or pictures. A worker holds leases on two blocks: the first is answered, the
+second is on its way. Free workers pull, so a slow one gets less. What a lost worker left unanswered is asked elsewhere; a request
+that kills workers is cut out of its block and fails alone.
+
+A cluster starts workers and carries what they say, by five verbs: start, lease, recall, hear, kill.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import count
+from typing import Any, Protocol
+
+from mm_eval.engine.blocks import Block, Held, blocks_of
+from mm_eval.engine.model import Answers, Model, Preview
+from mm_eval.engine.worker import Event, differences, row_of
+from mm_eval.errors import ConfigError, MMEvalError, ModelError
+from mm_eval.task.media import encoded
+from mm_eval.types import Instance
+
+log = logging.getLogger(__name__)
+WINDOW, LOADS = 2, 3
+"""Blocks that a worker holds at most; workers that may die one after another while they load the model."""
+PATIENCE = 60.0
+"""Seconds after which a run says that it waits for room."""
+KEPT = 10.0
+"""Seconds that an idle worker is kept at least; a model that loads longer is kept for as long as that took."""
+
+
+class Cluster(Protocol):
+    """Where workers run. A worker is named by a number that is never used again."""
+
+    def start(self, worker: int) -> None:
+        """Starts a worker as soon as there is room for it."""
+
+    def lease(self, worker: int, lease: int, rows: list[tuple[Any, ...]], files: Mapping[str, bytes]) -> None:
+        """Sends a block to a worker."""
+
+    def recall(self, worker: int, stop: bool) -> None:
+        """Asks a worker for the requests that its model has not taken. stop: the run ends."""
+
+    def hear(self, timeout: float) -> Iterable[tuple[int, Event]]:
+        """What workers say, waiting for at most `timeout` seconds. ("lost", crashed, why) is said of one that is gone.
+
+        crashed: its process died; otherwise its machine or the connection was lost, which is no fault of a request.
+        """
+
+    def kill(self, workers: Sequence[int], gently: bool) -> None:
+        """Ends workers and gives back what they hold. gently: their models may close first."""
+
+
+class Fleet(Model):
+    """`model`, never prepared here, on `size` workers. timeout: seconds of silence after which a worker is replaced.
+
+    join: joins or starts the cluster once a worker is needed; gets what makes the model on a worker.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        join: Callable[[Callable[[], Model]], Cluster],
+        size: int,
+        timeout: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(model.args, model.settings)
+        self.model, self.join, self.size, self.timeout, self.clock = model, join, size, timeout, clock
+        self.machines: dict[str, int] = {}
+        self._cluster: Cluster | None = None
+        self._workers: dict[int, Held] = {}
+        self._numbers, self._leases = count(1), count(1)
+        self._known: dict[str, Any] | None = None
+        self._ever_loaded = self._stopping = False
+        self._places, self._died_loading = size, 0
+        for name in ("prompt_keys", "chat", "local", "bundled", "function_of_key", "video_rule", "video_input"):
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+
+    # ------------------------------------------------------------------ what is known of the model without its weights
+    def another(self) -> Model:
+        return Fleet(self.model.another(), self.join, self.size, self.timeout, self.clock)
+
+    def shares(self, instance: Instance) -> bool:
+        return self.model.shares(instance)
+
+    def account(self, usage: Mapping[str, int]) -> str:
+        return self.model.account(usage)
+
+    def dollars(self, usage: Mapping[str, int]) -> float | None:
+        return self.model.dollars(usage)
+
+    def check_generation(self, kwargs: Mapping[str, Any]) -> None:
+        self.model.check_generation(kwargs)
+
+    def preview(self, instance: Instance) -> Preview:
+        return self.model.preview(instance)
+
+    def identity(self, instance: Instance) -> Mapping[str, Any]:
+        self._identify()
+        return self.model.identity(instance)
+
+    def describe(self) -> Mapping[str, Any]:
+        self._identify()
+        return self.model.describe()
+
+    def _identify(self) -> None:
+        """Waits for a worker to say what decides the answers, if only the machine of the weights knows that."""
+        if self.local and self._known is None:
+            self._wait(lambda: self._known is not None)
+
+    def ran_on(self) -> Mapping[str, Any]:
+        return {"workers": dict(sorted(self.machines.items()))}
+
+    # ------------------------------------------------------------------ asking
+    def prepare(self) -> None:
+        """Starts the workers and waits until one has loaded the model."""
+        self._wait(lambda: self._stopping or any(worker.loaded for worker in self._workers.values()))
+
+    def _wait(self, there: Callable[[], bool]) -> None:
+        """Starts the workers and hears them until something is there."""
+        self._staff()
+        tell = self.clock() + PATIENCE
+        while not there():
+            list(self._heard(0.5, deque()))
+            if tell < self.clock() and all(worker.heard is None for worker in self._workers.values()):
+                log.warning("No worker has found room on the cluster yet; they go on waiting.")
+                tell = float("inf")
+
+    def close(self) -> None:
+        if self._cluster is not None and self._workers:
+            self._cluster.kill(list(self._workers), gently=True)
+        self._workers.clear()
+        self._prepared = self._stopping = False
+
+    def stop_soon(self) -> None:
+        self._stopping = True  # a signal handler calls this: what follows is done between two events
+
+    def generate(self, instances: Iterable[Instance]) -> Answers:
+        return self._asked(instances)
+
+    loglikelihood = loglikelihood_rolling = generate
+
+    def _asked(self, instances: Iterable[Instance]) -> Answers:
+        source, again, more, stopped = blocks_of(instances), deque[Block](), True, False
+        try:
+            while True:
+                if self._stopping and not stopped:
+                    stopped, more = True, False
+                    self._recall([worker for worker in self._workers.values() if worker.leases], stop=True)
+                if self._stopping:
+                    again.clear()
+                if more or again:
+                    self._staff()
+                free = min(self._free(again), key=lambda worker: len(worker.leases), default=None)
+                if free is not None and (more or again):
+                    block = again.popleft() if again else next(source, None)
+                    if block is None:
+                        more = False
+                    else:
+                        yield from self._lease(free, block)
+                elif not (more or again):
+                    if not any(worker.leases for worker in self._workers.values()):
+                        return
+                    self._even_out()
+                    self._send_home()
+                waits = not self._free(again) or not (more or again)
+                yield from self._heard(0.5 if waits else 0.0, again)
+        finally:
+            for worker in self._workers.values():  # if the asking process gave up: nothing of this is wanted any more
+                worker.leases.clear()
+
+    def _free(self, again: deque[Block]) -> list[Held]:
+        """Workers that can take a block. A suspect is the only block of its worker, so that a death is surely its own."""
+        window = 1 if any(block.suspect for block in again) else WINDOW
+        idle = [worker for worker in self._workers.values() if worker.loaded and len(worker.leases) < window]
+        return [worker for worker in idle if not any(block.suspect for block in worker.leases.values())]
+
+    def _lease(self, worker: Held, block: Block) -> Answers:
+        """Sends a block to a worker. A request whose pictures can't be read any more fails here."""
+        files: dict[str, bytes] = {}
+        sent: list[Instance] = []
+        for instance in block.owed.values():
+            try:
+                if instance.images and any(digest not in files for digest in instance.image_digests):
+                    for digest, picture in zip(instance.image_digests, instance.images(), strict=True):
+                        if digest not in files:
+                            files[digest] = encoded(picture, digest)[1]
+                sent.append(instance)
+            except MMEvalError as error:
+                yield instance, error
+        if sent:
+            block.owed, block.open = dict(enumerate(sent)), True
+            lease = next(self._leases)
+            worker.leases[lease] = block
+            worker.heard = self.clock() if len(worker.leases) == 1 else worker.heard
+            self._the_cluster.lease(worker.number, lease, [row_of(instance) for instance in sent], files)
+
+    def _even_out(self) -> None:
+        """When nothing is left to hand out: takes back what a busy worker has not begun, for those that are idle."""
+        workers = list(self._workers.values())
+        if any(worker.recalled for worker in workers) or not any(w.loaded and not w.leases for w in workers):
+            return
+        busy = [worker for worker in workers if any(block.open and block.owed for block in worker.leases.values())]
+        if busy:
+            self._recall([max(busy, key=lambda worker: sum(len(block.owed) for block in worker.leases.values()))])
+
+    def _recall(self, workers: Iterable[Held], stop: bool = False) -> None:
+        for worker in workers:
+            worker.recalled = set(worker.leases)
+            self._the_cluster.recall(worker.number, stop)
+
+    def _send_home(self) -> None:
+        """Ends workers that have had nothing to do for as long as they loaded, when nothing can be given to them."""
+        busy = [w for w in self._workers.values() if w.recalled or any(b.open and b.owed for b in w.leases.values())]
+        for worker in list(self._workers.values()):
+            idle = worker.loaded and not worker.leases and self.clock() - worker.idle > max(KEPT, worker.loading)
+            if idle and not busy:
+                self._end(worker, gently=True)
+
+    # ------------------------------------------------------------------ workers
+    @property
+    def _the_cluster(self) -> Cluster:
+        if self._cluster is None:
+            model = self.model
+            self._cluster = self.join(partial(type(model).create, model.args, model.settings))
+        return self._cluster
+
+    def _staff(self) -> None:
+        """Starts as many workers as are lacking."""
+        cluster = self._the_cluster
+        while len(self._workers) < self._places:
+            worker = Held(next(self._numbers), self.clock())
+            self._workers[worker.number] = worker
+            cluster.start(worker.number)
+
+    def _heard(self, timeout: float, again: deque[Block]) -> Answers:
+        """What workers have said, and the answers in it. again: gets the blocks that are to be asked elsewhere."""
+        for number, event in self._the_cluster.hear(timeout):
+            worker = self._workers.get(number)
+            if worker is not None:  # else it was given up, and what it says late is dropped
+                worker.heard = self.clock()
+                yield from self._take(worker, event, again)
+        for worker in list(self._workers.values()):
+            working = bool(worker.leases) or not worker.loaded
+            if working and worker.heard is not None and self.clock() - worker.heard > self.timeout:
+                why = f"it said nothing for {self.timeout:g} seconds (--worker_timeout)"
+                yield from self._lost(worker, True, why, again)
+
+    def _take(self, worker: Held, event: Event, again: deque[Block]) -> Answers:
+        kind, *said = event
+        if kind == "answers":
+            owed = worker.leases[said[0]].owed if said[0] in worker.leases else {}
+            for place, answer in said[1]:
+                if (instance := owed.pop(place, None)) is not None:
+                    yield instance, answer
+        elif kind == "done":
+            worker.leases.pop(said[0], None)
+            worker.recalled.discard(said[0])
+            worker.idle = self.clock()
+        elif kind == "returned":
+            worker.recalled.discard(said[0])
+            if (block := worker.leases.get(said[0])) is not None:
+                block.open = False
+                again.extend(self._shared_out(block, said[1]))
+        elif kind == "started":
+            worker.started = self.clock()
+        elif kind == "described":
+            self._compare(worker, said[0])
+        elif kind == "loaded":
+            worker.loaded, worker.idle, worker.loading = True, self.clock(), self.clock() - worker.started
+            self._ever_loaded, self._died_loading = True, 0
+            self.machines[said[0]] = self.machines.get(said[0], 0) + 1
+        elif kind == "raised":
+            if self._ever_loaded and not worker.loaded:
+                self._refuse(worker, said[0])
+            else:  # no worker could load the model, or the model ended the asking
+                self._end(worker)
+                raise said[0]
+        elif kind == "lost":
+            yield from self._lost(worker, said[0], said[1], again)
+
+    def _shared_out(self, block: Block, places: list[int]) -> list[Block]:
+        """Requests of a block that came back: a part for each worker that waits and one more."""
+        waiting = sum(worker.loaded and not worker.leases for worker in self._workers.values())
+        return block.taken([place for place in places if place in block.owed], parts=waiting + 1)
+
+    def _compare(self, worker: Held, description: dict[str, Any]) -> None:
+        """The first description is the run's; a worker that says otherwise is refused."""
+        if self._known is None:
+            self.model.adopt(description["constants"])
+            if other := differences(self.model.describe(), description["model"]):
+                what = f"the workers have another model than this command: {other}."
+                raise ConfigError(what, where="--executor", hint="Put the same files on all machines.")
+            self._known = description
+        elif other := differences(self._known, description):
+            self._refuse(
+                worker, ConfigError(f"its model differs from the one of the first worker, which is here: {other}.")
+            )
+
+    def _refuse(self, worker: Held, error: MMEvalError) -> None:
+        """Goes on without this worker. The error is the command's where no other one is left."""
+        self._end(worker)
+        self._places -= 1
+        if self._places < 1:
+            raise error
+        log.warning("A worker is left out: %s", error)
+
+    def _end(self, worker: Held, gently: bool = False) -> None:
+        self._the_cluster.kill([worker.number], gently)
+        del self._workers[worker.number]
+
+    def _lost(self, worker: Held, crashed: bool, why: str, again: deque[Block]) -> Answers:
+        """Takes the blocks of a lost worker back. Another one is started when there is something to ask."""
+        self._end(worker)
+        if not self._stopping:
+            log.warning("A worker is gone, and what it had not answered is asked elsewhere: %s.", why)
+        if not worker.loaded:
+            self._died_loading += crashed
+            if self._died_loading >= LOADS:
+                raise ModelError(f"{LOADS} workers one after another died while they loaded the model: {why}.")
+            self._staff()
+        under_way = worker.under_way
+        for block in [block for block in worker.leases.values() if block.owed]:
+            rest = [block] if block is not under_way else block.after_loss(crashed)
+            again.extend(rest)
+            for instance in () if rest else block.owed.values():
+                yield instance, ModelError(f"{block.losses} workers were lost while they answered this request: {why}.")

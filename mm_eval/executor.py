@@ -1,0 +1,38 @@
+"""Which processes answer: this one (and the ranks of its launch), or workers on a cluster (`--executor ray`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from mm_eval.engine.fleet import Cluster, Fleet
+from mm_eval.engine.model import Model
+from mm_eval.errors import ConfigError
+from mm_eval.request import EXECUTOR, RunRequest
+
+WORKERS, CPUS, TIMEOUT = 1, 1, 1800
+
+
+def on_executor(model: Model, request: RunRequest) -> Model:
+    """The model as the request wants it asked: itself, or a fleet of workers each of which loads it. Starts nothing.
+
+    Errors: ConfigError for options that do not fit together.
+    """
+    stated = [name for name in EXECUTOR if getattr(request, name) is not None]
+    if request.executor is None:
+        if stated:
+            hint = "Add --executor ray, or leave it out."
+            raise ConfigError(f"--{stated[0]} is an option of --executor ray.", where=f"--{stated[0]}", hint=hint)
+        return model
+    if int(os.environ.get("WORLD_SIZE") or 1) > 1:
+        hint = "Start one process; its workers are the others."
+        raise ConfigError("torchrun and --executor ray exclude each other.", where="--executor", hint=hint)
+    if not model.travels:
+        return model
+
+    def join(make: Callable[[], Model]) -> Cluster:
+        from mm_eval.engine.fleet_ray import RayCluster
+
+        return RayCluster(make, request.ray_address, request.worker_cpus or CPUS, request.worker_gpus)
+
+    return Fleet(model, join, request.workers or WORKERS, request.worker_timeout or TIMEOUT)

@@ -1,0 +1,86 @@
+"""A model for workers: what goes wrong with it is stated in its arguments."""
+
+import hashlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mm_eval.engine.model import Answers, Model, question
+from mm_eval.errors import ConfigError
+from mm_eval.types import Answer, Instance
+
+
+class Scripted(Model):
+    """Answers by a hash of the question.
+
+    log: a file that gets "pid kind what" for each load, request and opened file. seconds: of sleep a request. slow: the first
+    worker to load sleeps so many times as long. poison: kills its process at a prompt with this text. hang: the first worker that
+    meets a prompt with this text hangs. die: kills its process while it loads. unloadable: raises ConfigError while it loads.
+    differs: the second worker to be made says that it has another dtype. watch: opened files are logged.
+    """
+
+    local = True
+
+    def __init__(self, args: Mapping[str, Any], settings: Any) -> None:
+        super().__init__(args, settings)
+        self.seconds, self.known = float(self.args.get("seconds", 0)), None
+
+    def prepare(self) -> None:
+        self.note("load", str(time.time()))
+        if "die" in self.args:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "unloadable" in self.args:
+            raise ConfigError("the weights are not here.", where="--model_args", hint="Put them here.")
+        if "slow" in self.args and self.first("slow"):
+            self.seconds *= float(self.args["slow"])
+        self.note("sleeps", str(self.seconds))
+        if "watch" in self.args:
+            sys.addaudithook(lambda event, args: event == "open" and self.note("open", str(args[0])))
+
+    def constants(self) -> Mapping[str, Any]:
+        if self.known is None:
+            other = "differs" in self.args and not self.first("described")
+            self.known = {"dtype": "float32" if other else "bfloat16"}
+        return self.known
+
+    def adopt(self, constants: Mapping[str, Any]) -> None:
+        self.known = dict(constants)
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"adapter": "scripted", **self.constants()}
+
+    def identity(self, instance: Instance) -> Mapping[str, Any]:
+        return {"adapter": "scripted", **question(instance, self.settings.seed)}
+
+    def generate(self, instances: Iterable[Instance]) -> Answers:
+        for instance in instances:
+            text = str(instance.context)
+            self.note("ask", f"{instance.task}:{instance.doc_id}")
+            if "poison" in self.args and self.args["poison"] in text:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if "hang" in self.args and self.args["hang"] in text and self.first("hang"):
+                time.sleep(1000)
+            time.sleep(self.seconds)
+            if "watch" in self.args and instance.images:
+                from mm_eval.task.media import picture_digest
+
+                same = tuple(map(picture_digest, instance.images())) == instance.image_digests
+                self.note("pixels", "same" if same else "other")
+            yield instance, Answer(("Yes", "No")[hashlib.sha256(text.encode()).digest()[0] % 2])
+
+    def note(self, kind: str, what: str) -> None:
+        if "log" in self.args and self.args["log"] not in what:
+            with Path(self.args["log"]).open("a") as file:
+                file.write(f"{os.getpid()} {kind} {what}\n")
+
+    def first(self, what: str) -> bool:
+        """Whether no worker was here before."""
+        try:
+            os.close(os.open(f"{self.args['log']}.{what}", os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return False
+        return True

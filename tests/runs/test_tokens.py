@@ -1,0 +1,39 @@
+"""Tokens of answers from the journal, and the share of right answers by length."""
+
+import json
+
+from mm_eval.report.by_size import right_by_size
+from mm_eval.runs.recorded import RecordedTask
+from mm_eval.runs.tokens import answer_tokens
+
+
+def test_tokens_are_those_of_each_docs_first_answer(tmp_path):
+    (tmp_path / "journal").mkdir()
+    usage = {"completion_tokens": 5}
+    lines = [
+        {"kind": "slots", "key": "a", "slots": [["t", 7, 0, 0]]},
+        {"kind": "answer", "key": "a", "slots": [["t", 0, 0, 0]], "usage": usage},
+        {"kind": "answer", "key": "b", "slots": [["t", 1, 1, 0]], "usage": usage},
+        {"kind": "answer", "key": "c", "slots": [["t", 2, 0, 0]], "usage": {"completion_tokens": "many"}},
+        {"kind": "answer", "key": "d", "slots": [["t#judge@gpt", 3, 0, 0]], "usage": usage},
+        {"kind": "answer", "slots": 3},
+    ]
+    text = "\n".join(map(json.dumps, lines))
+    (tmp_path / "journal" / "x.jsonl").write_text(f'{text}\nno JSON\n{{"kind": "ans')
+    assert answer_tokens(tmp_path) == {"t": {0: 5, 7: 5}}
+    assert answer_tokens(tmp_path / "elsewhere") == {}
+
+
+def test_the_share_of_right_answers_by_length_is_of_docs_that_are_right_or_wrong():
+    values = {0: 1.0, 1: 0.0, 2: 1.0, 3: 1.0, 4: 0.5, 5: 1.0}
+    task = RecordedTask("t", {"acc,none": values}, dict.fromkeys(values, 0) | {i: i for i in values})
+    task.sizes = {"characters": {0: 2, 1: 3, 2: 4, 3: 7, 4: 2, 5: 0}}
+    [chart] = right_by_size(task, {0: 1, 1: 1})
+    assert [(part["name"], part["value"], part["n"]) for part in chart["parts"]] == [
+        ("0", 1.0, 1),
+        ("2 to 3", 0.5, 2),
+        ("4 to 7", 1.0, 2),
+    ]
+    assert all(0 <= bound <= 1 for part in chart["parts"] for bound in part["interval"] or ())
+    task.sizes = {}
+    assert list(right_by_size(task, {})) == []
