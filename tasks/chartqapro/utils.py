@@ -17,6 +17,7 @@ from .prompts import prompt
 
 Doc = Mapping[str, Any]
 
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 TOLERANCE, LEAST_LIKENESS = 0.05, 0.5
 _BARE_WORD = re.compile(r"(?<!['\w])\w[^,]*?(?!['\w])")
 
@@ -26,7 +27,9 @@ def doc_to_visual(doc: Doc) -> list[Any]:
     from PIL import Image
 
     picture = doc["image"]
-    return [(Image.open(io.BytesIO(picture)) if isinstance(picture, bytes) else picture).convert("RGB")]
+    if isinstance(picture, bytes):
+        picture = Image.open(io.BytesIO(picture), formats=FORMATS)
+    return [picture.convert("RGB")]
 
 
 def doc_to_text(doc: Doc) -> str:
