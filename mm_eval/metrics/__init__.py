@@ -16,6 +16,7 @@ from mm_eval.metrics.aggregation import (
     weighted_mean,
     weighted_perplexity,
 )
+from mm_eval.metrics.captions import CaptionBleu, Cider, caption_tokens
 from mm_eval.metrics.circular import circular_accuracy
 from mm_eval.metrics.corpus import F1, MCC, Bleu, Chrf, Ter
 from mm_eval.metrics.generation import anls, exact_match_fn, relaxed_accuracy
@@ -84,6 +85,8 @@ __all__ = [
     "BitsPerByte",
     "Bleu",
     "BytePerplexity",
+    "CaptionBleu",
+    "Cider",
     "Chrf",
     "CorpusMetric",
     "LLResults",
@@ -112,6 +115,7 @@ __all__ = [
     "brier_score",
     "bypass",
     "bypass_agg",
+    "caption_tokens",
     "choice_logprob",
     "choice_logprob_norm",
     "choice_prob_norm",

@@ -36,7 +36,7 @@ WAVE = {
 }  # fmt: skip
 """The names of the first wave of release benchmarks, with their groups."""
 
-MODALITIES, LANGUAGES = {"image", "multi_image", "video", "text"}, {"english", "chinese"}
+MODALITIES, LANGUAGES = {"image", "multi_image", "video", "text"}, {"english", "chinese", "multilingual"}
 SKILLS = {"knowledge", "reasoning", "math", "ocr", "document", "chart", "diagram", "hallucination", "counting", "spatial",
           "general", "instruction_following", "science", "commonsense", "language_modelling", "grounding"}  # fmt: skip
 HEADER = {
