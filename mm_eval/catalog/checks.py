@@ -22,7 +22,7 @@ from mm_eval.catalog.schema import (
 from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
 
 
-def check_task(source: LocatedDict, what: str, has_class: bool) -> None:
+def check_task_keys(source: LocatedDict, what: str, has_class: bool) -> None:
     """ConfigError with every fault of single keys, reported together. has_class: the task has a `class`."""
     checks: list[Callable[[], object]] = [
         lambda: check_keys(source, TASK_KEYS, what, extra=has_class),

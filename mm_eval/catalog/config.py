@@ -13,10 +13,10 @@ from typing import Any, cast
 
 from mm_eval.catalog import schema
 from mm_eval.catalog.categories import CategoryLevel, levels_of
-from mm_eval.catalog.checks import check_task
+from mm_eval.catalog.checks import check_task_keys
 from mm_eval.catalog.draws import Draws
 from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
-from mm_eval.catalog.functions import FunctionRef, draws_of
+from mm_eval.catalog.functions import FunctionRef, task_draws
 from mm_eval.catalog.judge import JudgeConfig, judge_of, judge_of_code
 from mm_eval.catalog.located import LocatedDict, located, shown_path, without
 from mm_eval.catalog.values import digest_of, resolve, to_json, with_source
@@ -123,7 +123,7 @@ class TaskConfig:
                 _check_name(alias, alias, source.where("aliases"))
         requested = format_asked or named_format
         has_class = source.get("class") is not None
-        check_task(source, f"task {name!r}", has_class)
+        check_task_keys(source, f"task {name!r}", has_class)
         values = {key: source[key] for key in _FIELDS if source.get(key) is not None}
         values.update(
             tag=tuple(dict.fromkeys(schema.texts(source.get("tag")) + schema.texts(source.get("group")))),
@@ -267,7 +267,7 @@ class TaskConfig:
 
     def draws(self) -> Draws:
         """A new random stream for the functions of this task, which must be resolved."""
-        return draws_of(schema.functions_in(self.source))
+        return task_draws(schema.functions_in(self.source))
 
     def digest(self) -> str:
         """sha256 over the config without its display keys (alias, tags), and the source of every function file it names."""

@@ -26,7 +26,7 @@ from mm_eval.task.video.rule import shown_as
 if TYPE_CHECKING:
     from mm_eval.engine.model import Preview
     from mm_eval.prepare import Prepared
-    from mm_eval.report.shown import ShownPrompt
+    from mm_eval.report.show_page import ShownPrompt
     from mm_eval.types import Instance
 
 
@@ -78,7 +78,7 @@ def main(args: argparse.Namespace) -> int:
         return 0
     shown = [_show(prepared, name, args.doc, model) for name in prepared.tasks]
     if args.html:
-        from mm_eval.report.shown import shown_page
+        from mm_eval.report.show_page import shown_page
 
         title = f"{', '.join(prepared.tasks)}, doc {args.doc}"
         _write(args.html, shown_page(title, (prompt() for prompt in shown)))
@@ -106,7 +106,7 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
         say(line)
 
     def for_page() -> ShownPrompt:
-        from mm_eval.report.shown import ShownPrompt
+        from mm_eval.report.show_page import ShownPrompt
         from mm_eval.report.side_by_side import shortened
 
         pictures = first.images() if first.images else []

@@ -21,7 +21,7 @@ def show_judge(args: argparse.Namespace, prepared: Prepared) -> None:
     Errors: ConfigError for a task without a judge, and for a doc without a gold answer where `--answer` is not given.
     """
     from mm_eval.engine.model import flatten
-    from mm_eval.judging.estimate import estimate, gold_answer, questions_about
+    from mm_eval.judging.cost import cost_of, gold_answer, questions_about
 
     judge = _judge(args, prepared)
     model = judge.model if judge is not None else None
@@ -50,7 +50,7 @@ def show_judge(args: argparse.Namespace, prepared: Prepared) -> None:
             say(f"generation: {dict(instance.generation_kwargs)}")
         official = task.config.judged.official or next((str(each.metadata.get("model", "")) for each in questions), "")
         say(f"official judge: {official or 'none is stated'}")
-        cost = estimate(task, style, prepared.doc_ids[name], model)
+        cost = cost_of(task, style, prepared.doc_ids[name], model)
         say(f"verdicts on {len(prepared.doc_ids[name]):,} docs{f' by {judge.name}' if judge else ''}: {cost}")
         if model is not None and model.dollars({}) is None:
             say("prices: give input_price=...,output_price=... (dollars per million tokens) in --judge_args")

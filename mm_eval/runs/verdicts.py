@@ -15,7 +15,7 @@ FIELD = "judge"
 Entry = Mapping[str, Any]
 
 
-def verdicts_of(row: Mapping[str, Any]) -> dict[str, list[Entry]]:
+def verdicts_in(row: Mapping[str, Any]) -> dict[str, list[Entry]]:
     """{name of the judge: its entries} of a row, "" being the first judge; empty where nothing was judged."""
     found = {}
     for key, value in row.items():
@@ -32,7 +32,7 @@ def unreadable(entries: list[Entry]) -> bool:
 
 def judges_disagree(row: Mapping[str, Any]) -> bool:
     """Whether two judges give a doc different scores, or a doc without scores different verdicts."""
-    scores, judges = row.get("scores", {}), verdicts_of(row)
+    scores, judges = row.get("scores", {}), verdicts_in(row)
     for name in judges:
         for key, value in scores.items() if name else ():
             metric, _, scorer = key.partition(",")

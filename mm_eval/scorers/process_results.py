@@ -16,7 +16,7 @@ from mm_eval.scorers.base import Scorer, first_instances
 from mm_eval.types import Answer, Doc, Instance, MetricKey, Number, ScoredDoc
 
 if TYPE_CHECKING:
-    from mm_eval.lmms_eval_judges import Asked, Question
+    from mm_eval.lmms_eval_judges import Asked, JudgeQuestion
 
 SUBMISSION = "submission"
 """lmms-eval's name for a metric without a number: its function writes a file for a benchmark's server."""
@@ -37,7 +37,7 @@ class Replies(Protocol):
 
     def doc(self, doc_id: int, doc: Doc) -> Doc: ...
 
-    def reply(self, doc_id: int, question: Question) -> Answer | None: ...
+    def reply(self, doc_id: int, question: JudgeQuestion) -> Answer | None: ...
 
 
 @dataclass(kw_only=True)

@@ -1,4 +1,4 @@
-"""Any server with OpenAI's protocol (vLLM, SGLang, llama.cpp, OpenAI itself): one URL, or a fleet of them.
+"""Any server with OpenAI's protocol (vLLM, SGLang, llama.cpp, OpenAI itself): one URL, or several.
 
     mm-eval --tasks mme --model openai --model_args base_url=http://localhost:8000/v1,model=Qwen/Qwen2.5-VL-7B-Instruct
 
@@ -162,9 +162,9 @@ class OpenAI(Model):
         self, groups: Iterator[list[Instance]], work: Callable[[Client, list[Instance]], Awaitable[list[Pair]]]
     ) -> Answers:
         """Requests groups of instances, many at a time. Fatal is raised when all requests in flight have ended."""
-        from .fleet import Flight
         from .http import Client
         from .replies import Fatal, TooLong
+        from .servers import Flight
         from .tokens import Unreachable, Writing, writing_of
 
         limits, key = limits_of(self.args, self.urls), key_of(self.args)

@@ -19,7 +19,7 @@ TEXTS = (".srt", ".vtt", ".json")
 """Files with subtitles."""
 
 
-class Place(NamedTuple):
+class VideoFile(NamedTuple):
     """Where one file is. path: its own, or `ARCHIVE::MEMBER`. names: its paths from the data's folder, by the parts of which it
     is found. own: the name that it has in its archive, or from the data's folder. content: what tells equal members in zips."""
 
@@ -44,7 +44,7 @@ class DataFiles:
 
     def __init__(self, roots: Sequence[Path] | Callable[[], Sequence[Path]], allowed: Sequence[Path] = ()) -> None:
         self._roots, self._allowed = roots, allowed
-        self._places: dict[str, list[Place]] | None = None
+        self._places: dict[str, list[VideoFile]] | None = None
         self._unread: list[str] = []
         self._lock = threading.Lock()
 
@@ -84,8 +84,8 @@ class DataFiles:
                 return None
             raise
 
-    def _read(self) -> dict[str, list[Place]]:
-        places: dict[str, list[Place]] = defaultdict(list)
+    def _read(self) -> dict[str, list[VideoFile]]:
+        places: dict[str, list[VideoFile]] = defaultdict(list)
         roots = [Path(root) for root in (self._roots() if callable(self._roots) else self._roots)]
         allowed = [folder.resolve() for folder in (*roots, *self._allowed)]
         for root in roots:
@@ -97,14 +97,16 @@ class DataFiles:
                     path = os.path.join(folder, file)
                     if file.lower().endswith((*SUFFIXES, *TEXTS)) and _is_below(path, allowed):
                         name = (*within, file)
-                        places[_stem(file)].append(Place(path, (name,), "/".join(name), None))
+                        places[_stem(file)].append(VideoFile(path, (name,), "/".join(name), None))
                 readable, others = archives_below(folder, files)
                 self._unread += [f"{name!r} can be read only as a whole: unpack it there" for name in sorted(others)]
                 for archive in sorted(readable):
                     self._add(archive, within, places, allowed)
         return dict(places)
 
-    def _add(self, archive: str, within: tuple[str, ...], places: dict[str, list[Place]], allowed: list[Path]) -> None:
+    def _add(
+        self, archive: str, within: tuple[str, ...], places: dict[str, list[VideoFile]], allowed: list[Path]
+    ) -> None:
         if os.path.exists(archive) and not _is_below(archive, allowed):
             return
         try:
@@ -118,7 +120,7 @@ class DataFiles:
                 name = tuple(member.name.split("/"))
                 names = ((*within, *name), (*within, stem, *name))
                 content = None if member.check is None else (member.size, member.check)
-                places[_stem(name[-1])].append(Place(f"{archive}{IN}{member.name}", names, member.name, content))
+                places[_stem(name[-1])].append(VideoFile(f"{archive}{IN}{member.name}", names, member.name, content))
 
     def _note(self) -> str:
         more = f"; and {len(self._unread) - 3} more" if len(self._unread) > 3 else ""
@@ -133,7 +135,7 @@ def _is_video(*names: str) -> bool:
     return all(name.lower().endswith(SUFFIXES) for name in names)
 
 
-def _short(place: Place) -> str:
+def _short(place: VideoFile) -> str:
     archive, mark, member = place.path.partition(IN)
     return f"{member!r} in {os.path.basename(archive)!r}" if mark else repr(place.own)
 
