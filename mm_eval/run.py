@@ -23,9 +23,8 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.launch import Processes, processes
 from mm_eval.engine.order import in_cheapest_order
-from mm_eval.engine.progress import Progress, Silent
+from mm_eval.engine.progress import Progress, Silent, answering
 from mm_eval.engine.ranks import Launch, launched
-from mm_eval.engine.spans import answering
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.json_text import encoder
 from mm_eval.judging.asking import ask_judges

@@ -10,11 +10,9 @@ from mm_eval.filters import (
     letters,
     mmmu,
     options,
-    selection,
     suites,
     transformation,
     yes_no,
-    yes_no_words,
 )
 from mm_eval.filters.base import (
     FILTERS,
@@ -51,9 +49,7 @@ __all__ = [
     "options",
     "register_filter",
     "rule_of",
-    "selection",
     "suites",
     "transformation",
     "yes_no",
-    "yes_no_words",
 ]

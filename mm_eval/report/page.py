@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.report.safe import href, html, in_script
-from mm_eval.runs.marking import Marking
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import warnings_of
-from mm_eval.runs.verdicts import judges_disagree, verdicts_in
+from mm_eval.runs.sample_rows import Marking, judges_disagree, verdicts_in
 
 CATEGORY_COLUMNS = (
     "category",

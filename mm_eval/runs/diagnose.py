@@ -18,9 +18,9 @@ from mm_eval.command_line import as_command
 from mm_eval.errors import MMEvalError
 from mm_eval.request import RunRequest
 from mm_eval.runs.answer_forms import FORMS, Form, Mending, answers_of, form_of
-from mm_eval.runs.picks import picked, preferred, right_answer
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import headline_of
+from mm_eval.runs.sample_rows import picked, preferred, right_answer
 
 SHOWN = 3
 """Examples of a fault."""

@@ -19,7 +19,7 @@ from mm_eval.metrics.agreement import agreement, correlation, is_nominal, measur
 from mm_eval.metrics.paired import Estimate
 from mm_eval.runs.judged_by import RecordedJudge, judges_of
 from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.verdicts import final_verdicts, verdicts_in, was_sent
+from mm_eval.runs.sample_rows import final_verdicts, verdicts_in, was_sent
 
 if TYPE_CHECKING:
     from mm_eval.catalog.judge import JudgeConfig

@@ -21,8 +21,7 @@ from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
 from mm_eval.metrics.stderr import DEFAULT_SEED
 from mm_eval.registry import Registry
-from mm_eval.scorers.number import number_of
-from mm_eval.scorers.reducing import check_repeats, failed, failed_before, reduced_docs
+from mm_eval.scorers.reducing import check_repeats, failed, failed_before, number_of, reduced_docs
 from mm_eval.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc, as_row
 
 ScorerType = TypeVar("ScorerType", bound="Scorer")

@@ -19,9 +19,8 @@ import httpx
 from mm_eval.errors import ModelError
 
 from .arguments import Redactor
-from .replies import TOO_LONG, Closed, Fatal, Passing, TooLong, as_text, shortened
+from .replies import TOO_LONG, Closed, Fatal, Passing, TooLong, Unreachable, as_text, shortened
 from .servers import Gate, Server, Servers
-from .tokens import Unreachable
 from .transport import (
     FATAL,
     LOADING,

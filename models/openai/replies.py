@@ -22,6 +22,10 @@ TOLERANCE = 1e-3
 """A log-probability is at most 0, barring rounding."""
 
 
+class Unreachable(Exception):
+    """The server can't be reached, or is still loading."""
+
+
 class Passing(Exception):
     """A transient error: the request is retried.
 

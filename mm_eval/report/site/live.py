@@ -24,7 +24,7 @@ from mm_eval.engine.records import answer_of, decode
 from mm_eval.errors import MMEvalError
 from mm_eval.files import read_regular
 from mm_eval.report.page import prompt_text
-from mm_eval.report.site.pictures import RunPictures
+from mm_eval.report.site.parts import RunPictures
 from mm_eval.types import Answer, Slot, judge_of_slot
 
 WINDOW = 60.0

@@ -1,4 +1,9 @@
-"""Where the files of a data set are: in folders or in archives, on this machine or in a repository of the hub."""
+"""Where the files of a data set are: in folders or in archives, on this machine or in a repository of the hub.
+
+lmms-eval's task code looks for unpacked videos in `$HF_HOME/<cache_dir>`. It checks with os.path.exists that a file is there, and
+leaves the process or its subtitles if it isn't. lmms-eval has unpacked everything by then. Here each file is put in its place
+when it is first looked for (`keep_in`), since the path is the code's own.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mm_eval.errors import DataError
-from mm_eval.task.video.archives import IN, archives_below, is_safe, members_of
+from mm_eval.task.video import store
+from mm_eval.task.video.archives import IN, archives_below, is_safe, members_of, split
 
 SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".ts", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp", ".ogv")
 """A column's text that ends with one of these names a video and not a picture."""
@@ -143,3 +149,47 @@ def _short(place: VideoFile) -> str:
 def _is_below(path: str, folders: Sequence[Path]) -> bool:
     real = Path(path).resolve()
     return any(real.is_relative_to(folder) for folder in folders)
+
+
+_known: dict[str, DataFiles] = {}
+_lock = threading.Lock()
+
+
+def keep_in(cache_dir: str, files: DataFiles) -> None:
+    """From now on the files of a data set are found below `$HF_HOME/<cache_dir>`, too, by os.path.exists and os.path.isfile."""
+    home = os.path.expanduser(os.environ.get("HF_HOME") or "~/.cache/huggingface")
+    with _lock:
+        if not _known:
+            for check in ("exists", "isfile"):
+                setattr(os.path, check, _looking(getattr(os.path, check)))
+        _known[os.path.join(os.path.abspath(home), os.path.normpath(cache_dir), "")] = files
+
+
+def put_in_place(path: str) -> bool:
+    """Puts a file of a data set at the path at which lmms-eval would have unpacked it. False if it has none there.
+
+    Errors: DataError if it can't be read or written.
+    """
+    full = os.path.abspath(path)
+    files, name = next(
+        ((each, full[len(home) :]) for home, each in _known.items() if full.startswith(home)), (None, "")
+    )
+    if files is None or not os.path.splitext(name)[1]:
+        return False
+    try:
+        found = files.find(name)
+    except DataError:
+        return False
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    if split(found) is None:
+        os.symlink(os.path.abspath(found), full)
+    else:
+        store.put(found, Path(full))
+    return True
+
+
+def _looking(own: Callable[[object], bool]) -> Callable[[object], bool]:
+    def look(path: object) -> bool:
+        return own(path) or isinstance(path, (str, os.PathLike)) and put_in_place(os.fspath(path))
+
+    return look

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.errors import DataError
 from mm_eval.task.media import Places
 from mm_eval.task.video import store
-from mm_eval.task.video.cache_dir import put_in_place
+from mm_eval.task.video.files import put_in_place
 from mm_eval.task.video.reader import FrameIndex, frames_at
 from mm_eval.task.video.rule import FrameRule
 from mm_eval.task.video.subtitles import read_subtitles
