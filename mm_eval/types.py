@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from mm_eval.errors import MMEvalError
@@ -215,22 +214,6 @@ class Answer:
 
 Response = Answer
 """The former name of `Answer`, for adapters outside this repository."""
-
-
-MOST_TOKENS = 10**9
-"""A larger token count is invalid."""
-
-
-def token_counts(usage: Any) -> dict[str, int]:
-    """The valid token counts of a `usage`. A server, or an old journal, may hold anything.
-
-    >>> token_counts({"prompt_tokens": 7, "completion_tokens": 10**400, "image_tokens": "3"})
-    {'prompt_tokens': 7}
-    """
-    if not usage or not isinstance(usage, Mapping):
-        return {}
-    counts = {name: int(n) for name, n in usage.items() if isinstance(n, Integral) and not isinstance(n, bool)}
-    return {name: count for name, count in counts.items() if 0 <= count <= MOST_TOKENS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,3 +177,9 @@ def check_arguments(what: str, given: Iterable[str], known: frozenset[str], also
     for key in given:
         if key not in known and "**" not in known:
             raise ConfigError(f"{what} takes no argument {key!r}.", hint=did_you_mean(key, sorted(known | also)))
+
+
+def accepts(function: Callable[..., Any], name: str) -> bool:
+    """Whether a function takes an argument of that name."""
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())

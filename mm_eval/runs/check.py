@@ -19,8 +19,9 @@ from mm_eval.engine.model import Model
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.errors import ConfigError, MMEvalError, all_faults
 from mm_eval.judging.checking import check_judge
+from mm_eval.opening import OpenedTasks, without_sample
 from mm_eval.preflight import group_faults
-from mm_eval.prepare import OpenedTasks, Prepared, load_configs, prepare, prepare_without_model, without_sample
+from mm_eval.prepare import Prepared, load_configs, prepare, prepare_without_model
 from mm_eval.request import RunRequest
 from mm_eval.runs.gold import FULL, Trial, TrialResult
 from mm_eval.runs.submission import record_of

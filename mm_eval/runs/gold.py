@@ -9,7 +9,8 @@ from itertools import islice
 from typing import Any
 
 from mm_eval.scorers.base import Scorer
-from mm_eval.scorers.score_task import TaskScores, TaskScoring
+from mm_eval.scorers.score_task import TaskScoring
+from mm_eval.scorers.task_scores import TaskScores
 from mm_eval.task.question import evaluate_field
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import Answer, Instance, Slot

@@ -17,12 +17,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mm_eval.arguments import column_name
 from mm_eval.catalog.group_metric import GroupMetric
 from mm_eval.catalog.schema import shown_name
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.paired import Estimate, estimate, with_stderr
-from mm_eval.request import column_name
 from mm_eval.runs.tokens import answer_tokens
 from mm_eval.types import FRAME_MARK, MetricKey
 

@@ -14,8 +14,8 @@ from mm_eval.filters.letters import McqLetterFilter
 from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import is_tied
 from mm_eval.metrics.metric import Metric
-from mm_eval.metrics.traits import CorpusMetric
-from mm_eval.scorers.base import Scorer, accepts, register_scorer
+from mm_eval.metrics.traits import CorpusMetric, accepts
+from mm_eval.scorers.base import Scorer, register_scorer
 from mm_eval.types import Instance, ScoredDoc
 
 

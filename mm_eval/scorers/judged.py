@@ -278,3 +278,21 @@ class JudgedCode(Judged):
                 self.failed_docs[doc_id] = found.error
         self.set_results(scored)
         return self.raw_docs
+
+
+def numbers_of(
+    scorer: Scorer, docs: Mapping[int, ReducedDoc], bootstrap_iters: int, most_calls: int | None = None
+) -> list[Number]:
+    """The numbers of a scorer over some docs, also where a user's class replaces a public method."""
+    kind = type(scorer)
+    if kind.aggregate is Scorer.aggregate:
+        if kind.numbers in (Scorer.numbers, Judged.numbers):
+            return scorer.numbers(docs, bootstrap_iters, most_calls=most_calls)
+        return scorer.numbers(docs, bootstrap_iters)
+    row, _ = scorer.aggregate(docs, bootstrap_iters=bootstrap_iters)
+    found = []
+    for text, value in row.items():
+        if (key := MetricKey.parse(text)) and not key.is_stderr:
+            stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
+            found.append(Number(key, value, stderr, n=sum(key.metric in doc for doc in docs.values()) or len(docs)))
+    return found

@@ -12,8 +12,9 @@ import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mm_eval.engine.generation import token_counts
 from mm_eval.errors import ModelError
-from mm_eval.types import Answer, token_counts
+from mm_eval.types import Answer
 
 COUNTS = ("prompt_tokens", "completion_tokens", "video_tokens")
 LONGEST_NAME = 200

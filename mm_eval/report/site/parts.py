@@ -29,7 +29,7 @@ from mm_eval.task.media import encoded, picture_digest
 from mm_eval.task.video.frames import Frames
 
 if TYPE_CHECKING:
-    from mm_eval.prepare import OpenedTasks
+    from mm_eval.opening import OpenedTasks
 
 
 ROWS = 1_000

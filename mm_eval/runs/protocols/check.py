@@ -12,7 +12,8 @@ from mm_eval.catalog.manager import Loaded
 from mm_eval.catalog.protocols import Benchmark, Protocol, protocol_names, read_protocol
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.errors import ConfigError, MMEvalError, all_faults, did_you_mean
-from mm_eval.prepare import load_configs, prepare_without_model, without_sample
+from mm_eval.opening import without_sample
+from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
 from mm_eval.runs.check import TaskCheck
 from mm_eval.task.video.rule import read_rule
