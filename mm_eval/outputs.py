@@ -18,7 +18,8 @@ from mm_eval.opening import OpenedTasks
 from mm_eval.prepare import Prepared
 from mm_eval.report.html import write_report
 from mm_eval.report.thumbnails import Media, pictures_of, thumbnails_of_requests, write_thumbnails
-from mm_eval.runs.recorded import RecordedRun, sample_name
+from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.sample_rows import sample_name
 from mm_eval.runs.submission import Submission
 from mm_eval.scorers.judged import with_judges
 from mm_eval.scorers.score_task import TaskScoring

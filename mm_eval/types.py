@@ -322,7 +322,7 @@ def at_image_marks(text: str, token: str) -> tuple[str, list[int]]:
 def reads_columns(process_docs: ProcessDocs) -> ProcessDocs:
     """Marks a `process_docs` that only reads `dataset[column]` and returns the docs as they are.
 
-    It may get rows that are no `datasets.Dataset`, whose import takes longer than a short run.
+    It may get rows that are not a `datasets.Dataset`, whose import takes longer than a short run.
     """
     process_docs.reads_columns = True  # type: ignore[attr-defined]
     return process_docs

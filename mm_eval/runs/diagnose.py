@@ -258,7 +258,7 @@ def _cut(case: _Case, seen: _Seen) -> Iterator[Fault]:
 
 
 def _bias(case: _Case, seen: _Seen) -> Iterator[Fault]:
-    """One answer given far too often; or answers that agree with the right ones no better than chance."""
+    """One answer given far too often; or answers that agree with the right ones only as often as chance."""
     total = seen.picked.total()
     if total < LEAST_DOCS:
         return

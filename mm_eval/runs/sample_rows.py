@@ -7,13 +7,18 @@ Where a task judges in several steps or several times, the entry of a judge is a
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mm_eval.metrics.paired import right_or_wrong
-from mm_eval.runs.recorded import RecordedRun
+
+if TYPE_CHECKING:
+    from mm_eval.runs.recorded import RecordedRun
 
 FIELD = "judge"
 """The key of the first judge's entry in a row; a further judge's is `judge@NAME`."""
@@ -140,3 +145,40 @@ class Marking:
             mark = right_or_wrong((number - low) / (high - low) if high > low else number)
             return mark if better or mark is None else not mark
         return None
+
+
+class DocDigests(NamedTuple):
+    """A doc and its raw answers, each as a digest, so that two runs can be compared."""
+
+    doc: bytes
+    answers: bytes
+
+
+def sample_name(name: str) -> str:
+    """A task's name as a file name: visible, unique and inside its folder.
+
+    A plain name is kept. Any other one, and one that ends like a digest, gets its digest as an ending.
+
+    >>> sample_name("mme"), sample_name("a::b@mcqa"), sample_name("../.b")
+    ('mme', 'a__b@mcqa-cf1d76bc', '__.b-4cf595a8')
+    """
+    safe = re.sub(r"[^\w.@+-]+", "__", name)[:48].lstrip(".")
+    if name and safe == name and not re.search(r"-[0-9a-f]{8}$", name):
+        return name
+    return f"{safe}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+def value_digest(value: Any) -> bytes:
+    return hashlib.sha256(json.dumps(value).encode()).digest()[:16]
+
+
+def lean(value: Any) -> Any:
+    """A doc's value with its texts and right/wrong marks shared between docs, to save memory."""
+    if type(value) is str:
+        return sys.intern(value)
+    if type(value) is float:
+        return _MARKS.get(value, value)
+    return {sys.intern(key): lean(item) for key, item in value.items()} if type(value) is dict else value
+
+
+_MARKS = {0.0: 0.0, 1.0: 1.0}

@@ -216,7 +216,7 @@ class LiveRun:
 
 
 def why_unreadable(folder: Path) -> str:
-    """Why a folder is no run that can be shown; empty where it is one."""
+    """Why a folder is not a run that can be shown; empty where it is one."""
     try:
         run = json.loads(read_regular(folder / "run.json"))
         fits = isinstance(run["spec"]["tasks"], dict) and isinstance(run["request"], dict)

@@ -87,7 +87,7 @@ def frames_of(item: Any, rule: FrameRule, places: Places) -> Frames | None:
     for edge in (item.start, item.end):
         if edge is not None and not (isinstance(edge, (int, float)) and edge >= 0):
             raise DataError(
-                f"the video {name[-200:]!r} begins or ends at {edge!r}, which is no number of seconds from 0."
+                f"the video {name[-200:]!r} begins or ends at {edge!r}, which is not a number of seconds from 0."
             )
     try:
         frames = _chosen(path, store.stamp(path), item.start, item.end, rule)
