@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from mm_eval.engine.ask import Outcome
 from mm_eval.engine.journal import JournalState
-from mm_eval.prepare import OpenedTasks, Prepared
-from mm_eval.scorers.score_task import TaskScores
+from mm_eval.engine.outcome import Outcome
+from mm_eval.opening import OpenedTasks
+from mm_eval.prepare import Prepared
+from mm_eval.scorers.task_scores import TaskScores
 
 
 def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome) -> list[str]:
@@ -79,3 +80,11 @@ def _unjudged(name: str, task: TaskScores) -> Iterator[str]:
         if bounds is not None:
             low, high = (f"{bound:.4f}" for bound in bounds)
             yield f"  {task.judged_metric} would be {low} with the lowest verdict on them, {high} with the highest"
+
+
+def spent(opened: Prepared, state: JournalState) -> float | None:
+    """The dollars that all answers and verdicts of a run folder have cost so far; None where a server's prices are unknown."""
+    used = [(opened.model, state.usage)]
+    used += [(judge.model, state.judge_usage.get(judge.name, {})) for judge in opened.judges if judge.model is not None]
+    costs = [model.dollars(tokens) for model, tokens in used]
+    return None if None in costs else sum(cost for cost in costs if cost is not None)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
-from fractions import Fraction
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -273,19 +269,6 @@ def check_options(options: Mapping[str, Any], where: str) -> None:
     raise_all(faults(options, REQUEST_RULES, lambda name: where))
 
 
-def failure_limit(fail_on_error: bool | int | float, total: int) -> int | None:
-    """The number of failed requests that stops a run of `total`; a share is reached when at least so much has failed.
-
-    >>> failure_limit(0.07, 100), failure_limit(True, 100), failure_limit(False, 100)
-    (7, 1, None)
-    """
-    if fail_on_error is False:
-        return None
-    return (
-        max(1, ceil(Fraction(str(fail_on_error)) * total)) if isinstance(fail_on_error, float) else int(fail_on_error)
-    )
-
-
 def by_field(options: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Options by their names in `RunRequest`; the command line's names are read too.
 
@@ -317,25 +300,6 @@ def model_arguments(given: Any) -> Any:
     if not isinstance(given, Mapping):
         return given
     return {name: value if isinstance(value, (str, Mapping, list)) else str(value) for name, value in given.items()}
-
-
-def column_name(name: str, model_args: Mapping[str, Any]) -> str:
-    """A model's name in tables, with "(thinking)" or "(no thinking)" where `chat_template_kwargs` says so.
-
-    One checkpoint that thinks and does not think is two models to the reader of a table.
-
-    >>> column_name("Qwen3-VL-8B", {"chat_template_kwargs": '{"enable_thinking": false}'})
-    'Qwen3-VL-8B (no thinking)'
-    """
-    variables = model_args.get("chat_template_kwargs")
-    if isinstance(variables, str):
-        with suppress(ValueError):
-            variables = json.loads(variables)
-    if isinstance(variables, Mapping):
-        for stated in (variables.get(switch_name) for switch_name in ("enable_thinking", "thinking")):
-            if isinstance(stated, bool):
-                return f"{name} (thinking)" if stated else f"{name} (no thinking)"
-    return name
 
 
 def task_names(tasks: Any, where: str = "") -> tuple[str, ...]:

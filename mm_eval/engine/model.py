@@ -165,7 +165,7 @@ class Model:
     def machine(self) -> Mapping[str, Any]:
         """Where it runs and how large it is, for readers of the page: {"device": ..., "parameters": ...}, as far as known.
 
-        It is no part of a key or a spec: the same run may go on elsewhere.
+        It is not part of a key or a spec: the same run may go on elsewhere.
         """
         return {}
 

@@ -11,11 +11,9 @@ from mm_eval.filters import (
     mmmu,
     options,
     places,
-    selection,
     suites,
     transformation,
     yes_no,
-    yes_no_words,
 )
 from mm_eval.filters.base import (
     FILTERS,
@@ -53,9 +51,7 @@ __all__ = [
     "places",
     "register_filter",
     "rule_of",
-    "selection",
     "suites",
     "transformation",
     "yes_no",
-    "yes_no_words",
 ]

@@ -7,6 +7,7 @@ def closeness(references, predictions): ...
 from mm_eval.metrics.aggregation import (
     bits_per_byte,
     bypass_agg,
+    circular_accuracy,
     mean,
     mean_of_means,
     median,
@@ -17,7 +18,6 @@ from mm_eval.metrics.aggregation import (
     weighted_perplexity,
 )
 from mm_eval.metrics.captions import CaptionBleu, Cider, caption_tokens
-from mm_eval.metrics.circular import circular_accuracy
 from mm_eval.metrics.corpus import F1, MCC, Bleu, Chrf, Ter
 from mm_eval.metrics.generation import anls, exact_match_fn, relaxed_accuracy
 from mm_eval.metrics.grounding import Units, box_accuracy, box_iou, other_units, point_in_box
@@ -60,7 +60,6 @@ from mm_eval.metrics.metric import (
     register_reduction,
     take_first,
 )
-from mm_eval.metrics.parameters import filter_kwargs
 from mm_eval.metrics.resampling import StandardError
 from mm_eval.metrics.stderr import (
     bootstrap_stderr,
@@ -70,7 +69,7 @@ from mm_eval.metrics.stderr import (
     standard_error,
     stderr_for_metric,
 )
-from mm_eval.metrics.traits import CorpusMetric, SumStatistics, not_smooth, smooth, stratified_by
+from mm_eval.metrics.traits import CorpusMetric, SumStatistics, filter_kwargs, not_smooth, smooth, stratified_by
 from mm_eval.metrics.vqa import agreed_answer, vqa_accuracy
 
 __all__ = [

@@ -23,18 +23,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mm_eval.arguments import Rule, faults, shortly
+from mm_eval.arguments import Rule, column_name, faults, shortly
 from mm_eval.errors import ConfigError, MMEvalError, ModelError, all_faults, did_you_mean, raise_all
-from mm_eval.request import (
-    EXECUTOR,
-    REQUEST_RULES,
-    RULES,
-    RunRequest,
-    by_field,
-    column_name,
-    model_arguments,
-    task_names,
-)
+from mm_eval.request import EXECUTOR, REQUEST_RULES, RULES, RunRequest, by_field, model_arguments, task_names
 
 _CHECKED_LATER = Rule("", lambda value: True)
 OF_BOTH = {

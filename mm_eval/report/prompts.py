@@ -15,7 +15,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.report.comparison import change_json, difference_cells, estimate_json, reach, with_margin
 from mm_eval.report.page import SampleRows, about_differences, page, pictures, run_fact
 from mm_eval.report.safe import in_line, json_safe
-from mm_eval.report.table import Cell, Column, Docs, Row, Table, to_page, to_text
+from mm_eval.report.table import Cell, Column, DocCount, Row, Table, to_page, to_text
 from mm_eval.runs.compare import EXACT, EXACT_NOTE, p_text, signed, spread
 from mm_eval.runs.prompts import PromptComparison, best_of
 from mm_eval.runs.results import warnings_of
@@ -108,8 +108,8 @@ def _count_cells(of_model: PromptComparison, place: int | None, prompt: str, nam
     if prompt not in of_model.compared:
         return {**cells, **dict.fromkeys(FLIPS, "")}
     lost, gained, reworded = of_model.flips(prompt, name)
-    cells["lost"] = Docs(lost, f"lost by {prompt} in {name}", place)
-    cells["gained"] = Docs(gained, f"gained by {prompt} in {name}", place)
+    cells["lost"] = DocCount(lost, f"lost by {prompt} in {name}", place)
+    cells["gained"] = DocCount(gained, f"gained by {prompt} in {name}", place)
     return {**cells, "reworded": str(reworded)}
 
 

@@ -17,11 +17,11 @@ from mm_eval.catalog.group_metric import GroupMetric
 from mm_eval.engine.launch import processes
 from mm_eval.metrics.intervals import combined
 from mm_eval.scorers.groups import Member, aggregate_group, average_of
-from mm_eval.scorers.score_task import TaskScores
+from mm_eval.scorers.task_scores import TaskScores
 from mm_eval.types import MetricKey, Number, as_row
 
 if TYPE_CHECKING:
-    from mm_eval.prepare import OpenedTasks
+    from mm_eval.opening import OpenedTasks
 
 
 LIBRARIES = ("torch", "transformers", "datasets", "numpy", "pillow", "tokenizers")

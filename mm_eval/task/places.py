@@ -8,8 +8,7 @@ from typing import Any
 
 from mm_eval.task.data_files import datasets_cache
 from mm_eval.task.media import Places
-from mm_eval.task.video.cache_dir import keep_in
-from mm_eval.task.video.files import DataFiles
+from mm_eval.task.video.files import DataFiles, keep_in
 
 
 def places_of(

@@ -7,7 +7,6 @@ task.instances(doc_ids, style) -> one Instance for each doc, choice and repeat
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -24,7 +23,7 @@ from mm_eval.task.layout import Layout, Turn, context_of, written_context
 from mm_eval.task.media import Places
 from mm_eval.task.of_config import docs_of_split, example_pool
 from mm_eval.task.question import Question, question_of, text_of
-from mm_eval.task.requests import needs_bare_choices, requests_of
+from mm_eval.task.requests import needs_bare_choices, requests_of, selected
 from mm_eval.task.video.frames import videos_of
 from mm_eval.task.visuals import PictureCache, PictureLoader, Seen, Visual, decoded, looked_at, messages_of, visuals_of
 from mm_eval.types import Context, Doc, Instance, Message, RequestType
@@ -92,18 +91,7 @@ class Task:
 
         Errors: ConfigError for an invalid limit and for an id that no doc has.
         """
-        total = len(self.docs)
-        if samples is not None:
-            if wrong := [doc_id for doc_id in samples if not 0 <= doc_id < total]:
-                raise ConfigError(f"--samples names docs {wrong[:5]} of {self.path}, which has 0 to {total - 1}.")
-            return sorted(set(samples))
-        if limit is None:
-            return list(range(total))
-        if 0 < limit < 1:
-            return list(range(math.ceil(limit * total)))
-        if limit < 1 or limit != int(limit):
-            raise ConfigError(f"--limit must be a count of at least 1 or a fraction between 0 and 1 (got {limit!r}).")
-        return list(range(min(int(limit), total)))
+        return selected(self.path, len(self.docs), limit, samples)
 
     def instances(
         self,

@@ -22,7 +22,7 @@ from mm_eval.types import Number
 from mm_eval.under_protocol import common_model_args, protocol_block, protocol_of, stated_model_args
 
 if TYPE_CHECKING:
-    from mm_eval.prepare import OpenedTasks
+    from mm_eval.opening import OpenedTasks
 
 MATCHES, OFF, NOT_COMPARABLE = "matches", "off", "not comparable"
 RECORDED = "replay"

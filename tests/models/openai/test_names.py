@@ -2,7 +2,7 @@
 
 import pytest
 from mm_eval.models.hf.families import FAMILIES
-from mm_eval.models.openai.names import NAMES, prompt_keys
+from mm_eval.models.openai.arguments import NAMES, prompt_keys
 
 from tests.faults.server import Server, echo
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.report.release import as_markdown
-from mm_eval.runs.ranks import ranked_columns
+from mm_eval.runs.ranking import ranked_columns
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import Reported, release_table
 from tests.runs.conftest import answers_with, ran

@@ -1,7 +1,7 @@
 """How many questions are in flight, and which server each attempt goes to.
 
 `Flight` runs many questions at once on an event loop. `Gate` limits the attempts in flight; only a 429 lowers the limit, since
-slow replies and 5xx say nothing about a server's capacity. `Fleet` chooses the server of an attempt.
+slow replies and 5xx say nothing about a server's capacity. `Servers` chooses the server of an attempt.
 
 A new server gets one question first. The others follow when it replies, or after a short time without a failure. A server that
 refuses connections or is still loading gets one question at a time (a probe), at growing intervals, and each time another
@@ -47,7 +47,7 @@ class Server:
     failures: int = 0
 
 
-class Fleet:
+class Servers:
     """The servers of a run, used in turn.
 
     longest: seconds of outage after which the run ends; None: the two defaults.

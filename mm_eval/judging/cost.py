@@ -25,7 +25,7 @@ MADE_UP = "word " * 40
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Cost:
     """What the verdicts of one judge will take at most: every doc is judged, and every reply reaches its cap.
 
     calls: questions, none asked twice. dollars: None where the judge's prices are unknown.
@@ -38,9 +38,9 @@ class Estimate:
     dollars: float | None = 0.0
     measured: bool = True
 
-    def __add__(self, other: Estimate) -> Estimate:
+    def __add__(self, other: Cost) -> Cost:
         known = self.dollars is not None and other.dollars is not None
-        return Estimate(
+        return Cost(
             self.calls + other.calls,
             self.prompt_tokens + other.prompt_tokens,
             self.reply_tokens + other.reply_tokens,
@@ -55,7 +55,7 @@ class Estimate:
         return ", ".join(filter(None, (f"{self.calls:,} calls", tokens, price)))
 
 
-def estimate(task: Task, style: PromptStyle, doc_ids: Sequence[int], model: Model | None) -> Estimate:
+def cost_of(task: Task, style: PromptStyle, doc_ids: Sequence[int], model: Model | None) -> Cost:
     """What a judge's verdicts on these docs will take. Prompts are measured on some docs, with their gold answers.
 
     model: the judge; None where it is not known yet.
@@ -74,7 +74,7 @@ def estimate(task: Task, style: PromptStyle, doc_ids: Sequence[int], model: Mode
     caps = sum(GenerationOptions.from_kwargs(kwargs).max_new_tokens for kwargs in options)
     reply_tokens = len(doc_ids) * config.repeats * caps
     used = {"prompt_tokens": prompt_tokens, "completion_tokens": reply_tokens}
-    return Estimate(calls, prompt_tokens, reply_tokens, model.dollars(used) if model else None, measured)
+    return Cost(calls, prompt_tokens, reply_tokens, model.dollars(used) if model else None, measured)
 
 
 def questions_about(task: Task, doc_id: int, doc: Doc, answer: str, chat: bool = True) -> list[Instance]:

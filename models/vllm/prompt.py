@@ -22,7 +22,7 @@ Shown = tuple[str, Any, str]
 
 
 @dataclass(frozen=True)
-class Question:
+class EnginePrompt:
     """A written prompt with what the engine needs beside its ids. shown: pictures and videos in the order of the prompt."""
 
     prompt: Prompt
@@ -41,7 +41,7 @@ class Question:
         return request
 
 
-def written(writer: PromptWriter, instance: Instance) -> Question:
+def written(writer: PromptWriter, instance: Instance) -> EnginePrompt:
     """The question of an instance. Raises DataError for a bad picture or video."""
     with IN_FLIGHT.held(instance.pixels):
         loaded = instance.images() if instance.images is not None else []
@@ -56,7 +56,7 @@ def written(writer: PromptWriter, instance: Instance) -> Question:
                 shown.append(video(loaded[of_clip], clip, digests[of_clip], writer.settings))
             elif place not in frames:
                 shown.append(("image", picture, digest))
-    return Question(writer.write_brief(instance, len(loaded)), tuple(shown))
+    return EnginePrompt(writer.write_brief(instance, len(loaded)), tuple(shown))
 
 
 def video(frames: Sequence[Image], clip: Clip, digests: Sequence[str], settings: VideoSettings) -> Shown:
