@@ -22,7 +22,8 @@ def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome) -> list
         counts = f"{outcome.reused} answers were there, {outcome.requested} were requested"
         notes.append(f"resumed an earlier launch: {counts}")
     if outcome.cached:
-        notes.append(f"{outcome.cached} answers came from --use_cache {opened.request.use_cache}")
+        cache = opened.request.use_cache
+        notes.append(f"{outcome.cached} answers came from {f'--use_cache {cache}' if cache else 'earlier runs'}")
     if outcome.shared:
         notes.append(f"{outcome.shared} requests equal another one of this run and were not repeated")
     if isinstance(opened, Prepared) and (account := opened.model.account(state.usage)):

@@ -31,7 +31,7 @@ from mm_eval.task.blocks import PromptBlock
 from mm_eval.task.dataset import DataId, DataSource, lacks_sample
 from mm_eval.task.docs import FileState
 from mm_eval.task.task import PromptStyle, Task
-from mm_eval.under_protocol import completed, protocol_of, task_overrides
+from mm_eval.under_protocol import applied_protocol, completed, task_overrides
 
 
 @dataclass(kw_only=True)
@@ -83,9 +83,13 @@ class OpenedTasks:
 
 @dataclass(kw_only=True)
 class Prepared(OpenedTasks):
-    """A run that is ready to begin: opened tasks and a model, whose weights are not loaded yet."""
+    """A run that is ready to begin: opened tasks and a model, whose weights are not loaded yet.
+
+    earlier: folders of runs whose answers are taken over.
+    """
 
     model: Model
+    earlier: Sequence[Path] = ()
 
     def spec(self) -> dict[str, Any]:
         """What decides the answers, for run.json: two launches with equal specs are one run."""
@@ -155,8 +159,7 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
 
     opened = _open(request, loaded, _uses_sample(request), styles, progress)
     opened.check_first_docs()
-    opened.judges = judges
-    plan = Prepared(**vars(opened), model=model)
+    plan = Prepared(**{**vars(opened), "judges": judges}, model=model)
     plan.notes += differing_notes(plan)
     if request.model is None:
         data = " on bundled sample data" if plan.sampled else ""
@@ -220,7 +223,7 @@ def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | No
         overrides["num_fewshot"] = request.num_fewshot
     if request.gen_kwargs:
         overrides["generation_kwargs"] = one_token_cap(request.gen_kwargs)
-    protocol, manager = protocol_of(request), TaskManager(include_path=request.include_path)
+    protocol, manager = applied_protocol(request), TaskManager(include_path=request.include_path)
     names = request.tasks or (protocol.benchmarks if protocol else ())
     below = task_overrides(protocol) if protocol else None
     loaded = manager.load(list(names), overrides=overrides or None, faults=faults, below=below)

@@ -51,6 +51,7 @@ class RunRequest:
     categories: the table shows every category, however many there are.
     on_long_prompt: "cut" or "fail", for a text prompt that does not fit into the model's length.
     protocol: the named protocol whose settings the run has where no option states another; with it `tasks` may be empty.
+    protocol_settings: only these settings of it. None for all.
     video: the rule of the frames that are shown of a video, such as "frames=32"; None for the prompt block's, else 8 frames.
     judge, judge_args: the adapters of the judges and their arguments, in pairs; `judges` reads both.
     no_judge: judged tasks run without their judged numbers. judge_retries: how often an unreadable reply is asked for again.
@@ -90,6 +91,7 @@ class RunRequest:
     on_long_prompt: str = "cut"
     video: str | None = None
     protocol: str | None = None
+    protocol_settings: Sequence[str] | None = None
     judge: str | Sequence[str] = ()
     judge_args: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
     no_judge: bool = False
@@ -135,7 +137,7 @@ class RunRequest:
             what = f"the run was requested with {', '.join(unknown)}, which this version of mm-eval does not know."
             raise ConfigError(what, where="run.json", hint="Use the version that made it; results.json names it.")
         fields_of = dict(stored)
-        for name in ("tasks", "judge", "judge_args"):
+        for name in ("tasks", "judge", "judge_args", "protocol_settings"):
             if isinstance(fields_of.get(name), list):
                 fields_of[name] = tuple(fields_of[name])
         return cls(**fields_of)
@@ -165,6 +167,10 @@ def _is_ids(ids: Any) -> bool:
 def _switch_or_number(text: str) -> Any:
     value = switch(text)
     return number(value) if isinstance(value, str) else value
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _listed(value: Any) -> list[Any]:
@@ -214,24 +220,16 @@ RULES: dict[str, Rule] = {
     "judge_budget": Rule("a number of dollars from 0", lambda value: is_number(value) and value >= 0, number),
     **dict.fromkeys(("include_path", "output_path", "data_root", "use_cache"), PATH),
     **dict.fromkeys(
-        (
-            "config",
-            "prompt_file",
-            "reference",
-            "model_index",
-            "figures",
-            "bundle",
-            "output",
-            "against",
-            "html",
-            "dir",
-            "judge_labels",
-        ),
-        PATH,
+        _names("config,prompt_file,reference,model_index,figures,bundle,output,against,html,dir,judge_labels"), PATH
     ),
     **dict.fromkeys(("doc", "docs", "flips"), Rule("a whole number from 0", is_count, whole_number)),
     "port": Rule("a port from 0 to 65535", lambda value: is_count(value, 0, 65_535), whole_number),
     "parallel": COUNT_FROM_1,
+    "protocol_settings": Rule(
+        "names of settings of the protocol",
+        lambda value: isinstance(value, (list, tuple)) and all(map(is_text, value)),
+        _names,
+    ),
     **dict.fromkeys(("model", "name", "device", "prompt_key", "protocol", "only"), TEXT),
     **dict.fromkeys(
         (

@@ -104,7 +104,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         tried = try_judges(prepared, _read_journal(folder), progress.phase)
     if own.count == 1:
         tried.check()
-    if not folder.has_answers and tried.error is None:
+    if not folder.has_answers and tried.error is None and not prepared.earlier:
         progress.phase("model")
         prepared.model.prepare_once()
 
@@ -197,7 +197,7 @@ def _answer(
                 return launch.failed_elsewhere(outcome.counts())
 
             media = _thumbnails(prepared, folder, own)
-            with media, opened_cache(prepared.request.use_cache, prepared.model) as cache:
+            with media, opened_cache(prepared.request.use_cache, prepared.model, prepared.earlier) as cache:
                 asker = Asker(prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere)
                 asker.ask(in_cheapest_order(pending.instances()))
             progress.stop()
