@@ -1,4 +1,5 @@
-"""Reruns a part of a recorded run with one setting of a protocol at a time: `mm-eval why`.
+"""Reruns a recorded run, or a part of it, otherwise: with one setting of a protocol at a time (`mm-eval why`), and without its
+pictures (`mm-eval blind`).
 
     plan = plan_trials(Path("runs/mine"), "llava-1.5", output=Path("runs/mine/why-llava-1.5"))
     reports = run_trials(plan, progress)
@@ -24,6 +25,7 @@ from mm_eval.prepare import Prepared, prepare
 from mm_eval.release.plan import INTERRUPTED, folder_name
 from mm_eval.request import RunRequest
 from mm_eval.run import Report, run
+from mm_eval.runs.blind import MODES
 from mm_eval.runs.protocols.verdicts import RECORDED, Difference, differences, protocol_results
 from mm_eval.runs.protocols.why import ALL, AS_RUN, FEWEST, LABELS, MOST, chosen_docs, docs_for, gaps_of, setting_of
 from mm_eval.runs.recorded import RecordedRun
@@ -37,13 +39,14 @@ Differing = dict[str, dict[str, list[Difference]]]
 class Plan:
     """What is tried.
 
-    trials: {label: the prepared run}, the run as it was first. differing: {task: {label: what the trial changes, in words}}.
-    rows: of the protocol's verdicts on the whole run. notes: what is not tried, and how many docs are asked.
+    protocol: None of a plan without one. trials: {label: the prepared run}; of `why` the run as it was comes first.
+    differing: {task: {label: what the trial changes, in words}}. rows: of the protocol's verdicts on the whole run.
+    notes: what is not tried, and how many docs are asked.
     """
 
     run: RecordedRun
-    protocol: Protocol
     output: Path
+    protocol: Protocol | None = None
     trials: dict[str, Prepared] = field(default_factory=dict)
     differing: dict[str, dict[str, str]] = field(default_factory=dict)
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -52,7 +55,7 @@ class Plan:
     @property
     def reported(self) -> dict[str, list[str]]:
         """{task or group: the metrics behind the report's numbers}."""
-        found = {row["task"]: self.protocol.benchmark_of(row["task"]) for row in self.rows}
+        found = {row["task"]: self.protocol.benchmark_of(row["task"]) for row in self.rows if self.protocol}
         return {
             name: [metric for each in benchmark.reported for metric in each.metrics]
             for name, benchmark in found.items()
@@ -77,35 +80,84 @@ def plan_trials(
     if request.protocol not in (None, name):
         what = f"the run was made under the protocol {request.protocol!r}, whose settings it has."
         raise ConfigError(what, where="--protocol", hint=f"Compare it with {request.protocol}, or run it without one.")
-    if docs == 0:
-        raise ConfigError("--docs is 0: at least one doc is needed.", where="--docs")
-    request = replace(request, output_path=None, use_cache=None, report=False, predict_only=False)
+    request = _to_repeat(request, docs)
     protocol = protocol_of(replace(request, protocol=name))
     assert protocol is not None
-    plan = Plan(recorded, protocol, output or folder / f"why-{folder_name(protocol.name)}")
-    request = _of_tasks(request, prepare(request), protocol, tasks)
+    plan = Plan(recorded, output or folder / f"why-{folder_name(protocol.name)}", protocol)
+    request = _of_tasks(request, prepare(request), tasks, protocol)
     whole = prepare(request)
     plan.rows = _verdict_rows(whole, protocol, recorded)
     differing = _differing(whole, protocol)
     if differing:
         samples = {task: _docs_of(plan, task, docs, request.seed) for task in whole.tasks if task in recorded.tasks}
-        _add_trials(plan, replace(request, limit=None, samples=samples), differing)
+        _add_trials(plan, protocol, replace(request, limit=None, samples=samples), differing)
     return plan
 
 
-def _of_tasks(request: RunRequest, opened: Prepared, protocol: Protocol, tasks: Sequence[str] | None) -> RunRequest:
-    """The request for those of the run's tasks and groups that the protocol has, and that are named."""
+def plan_blind(folder: Path, tasks: Sequence[str] | None, docs: int | None, output: Path | None) -> Plan:
+    """Prepares a run without the pictures of a recorded run and one with those of other docs. Nothing is requested.
+
+    tasks: as for `plan_trials`. docs: how many of each task; None for all. The run's tasks without pictures are left out.
+    Errors: ConfigError for a folder without a scored run, a blind run, an unknown task, and where no task has pictures.
+    """
+    recorded = RecordedRun.read(folder)
+    request = _to_repeat(RunRequest.from_json(dict(recorded.request)), docs)
+    if request.blind:
+        raise ConfigError(
+            "the run was made with --blind.", where=str(folder), hint="Give the run that saw its pictures."
+        )
+    if request.model == RECORDED:
+        what = "the answers of the run are recorded: no model can be asked without pictures."
+        raise ConfigError(what, where=str(folder))
+    opened = prepare(request)
+    plan = Plan(recorded, output or folder / "blind")
+    named = tasks or opened.loaded.roots
+    seen = [root for root in named if any(opened.tasks[leaf].has_pictures for leaf in _below(opened, root))]
+    if tasks is None and seen and (without := [root for root in named if root not in seen]):
+        plan.notes.append(f"left out, since they have no pictures: {', '.join(without)}")
+    if not seen:
+        raise ConfigError("no task of the run has pictures.", where=str(folder))
+    request = _of_tasks(request, opened, tasks or seen)
+    if docs:
+        samples = {
+            name: chosen_docs(recorded.tasks[name].clusters, docs, request.seed)
+            for root in tasks or seen
+            for name in _below(opened, root)
+            if name in recorded.tasks
+        }
+        request = replace(request, limit=None, samples=samples)
+    for label, mode in MODES.items():
+        plan.trials[label] = _sharing(prepare(replace(request, blind=mode)), plan.trials)
+    return plan
+
+
+def _to_repeat(request: RunRequest, docs: int | None) -> RunRequest:
+    """The request of a recorded run, for folders of its own. docs: `--docs`."""
+    if docs == 0:
+        raise ConfigError("--docs is 0: at least one doc is needed.", where="--docs")
+    return replace(request, output_path=None, use_cache=None, report=False, predict_only=False)
+
+
+def _below(opened: Prepared, root: str) -> list[str]:
+    """The tasks of a group, or the task itself."""
+    return [leaf for leaf in opened.loaded.leaves(root) if leaf in opened.tasks]
+
+
+def _of_tasks(
+    request: RunRequest, opened: Prepared, tasks: Sequence[str] | None, protocol: Protocol | None = None
+) -> RunRequest:
+    """The request for those of the run's tasks and groups that are named, and that the protocol has."""
     roots = opened.loaded.roots
     for name in tasks or ():
         if name not in roots:
             raise ConfigError(f"{name!r} is not a task of the run.", where="--tasks", hint=did_you_mean(name, roots))
-    leaves = {root: [each for each in opened.loaded.leaves(root) if each in opened.tasks] for root in roots}
-    kept = [
-        root
-        for root in tasks or roots
-        if any(protocol.benchmark_of(opened.tasks[leaf].path) is not None for leaf in leaves[root])
-    ]
-    if not kept:
+    leaves = {root: _below(opened, root) for root in roots}
+
+    def has(root: str) -> bool:
+        return protocol is None or any(protocol.benchmark_of(opened.tasks[leaf].path) for leaf in leaves[root])
+
+    kept = [root for root in tasks or roots if has(root)]
+    if not kept and protocol is not None:
         what = f"the protocol {protocol.name!r} has none of the run's tasks ({', '.join(list(tasks or roots)[:5])})."
         raise ConfigError(what, where="--protocol", hint=f"`mm-eval protocols {protocol.name}` lists its benchmarks.")
     if set(kept) == set(roots):
@@ -149,11 +201,10 @@ def _docs_of(plan: Plan, task: str, count: int | None, seed: int) -> list[int]:
     return ids
 
 
-def _add_trials(plan: Plan, base: RunRequest, differing: Differing) -> None:
+def _add_trials(plan: Plan, protocol: Protocol, base: RunRequest, differing: Differing) -> None:
     """Prepares the run as it was, each setting alone, and all together. Trials with equal weights share a model."""
-    protocol, as_run = plan.protocol, prepare(base)
     tried: list[str] = []
-    trials = {AS_RUN: as_run}
+    trials = {AS_RUN: prepare(base)}
     for setting in (name for name in LABELS if name in differing):
         label, by_task = LABELS[setting], differing[setting]
         if base.model == RECORDED and setting != "filter_list":
@@ -237,10 +288,11 @@ def run_trials(plan: Plan, progress: Progress) -> dict[str, Report]:
 
 def _digest(request: RunRequest) -> str:
     """Another choice of tasks, docs or settings has another folder."""
-    text = json.dumps([request.tasks, dict(request.samples or {}), request.protocol_settings], sort_keys=True)
+    asked = [request.tasks, request.limit, dict(request.samples or {}), request.protocol_settings]
+    text = json.dumps(asked, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def write(plan: Plan, text: str) -> None:
-    """why.json in the folder of the trials."""
-    RunFolder(plan.output).write("why.json", text)
+def write(plan: Plan, text: str, name: str = "why.json") -> None:
+    """A file in the folder of the trials."""
+    RunFolder(plan.output).write(name, text)

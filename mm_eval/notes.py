@@ -8,6 +8,7 @@ from mm_eval.engine.ask import Outcome
 from mm_eval.engine.journal import JournalState
 from mm_eval.prepare import OpenedTasks, Prepared
 from mm_eval.scorers.score_task import TaskScores
+from mm_eval.task.blind import WITHOUT
 
 
 def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome) -> list[str]:
@@ -16,6 +17,11 @@ def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome) -> list
     if parts := [f"{some} of {every} docs of {name}" for name, (some, every) in opened.in_part.items()]:
         more = f" and of {len(parts) - 4} more tasks" if len(parts) > 4 else ""
         notes.append(f"only {', '.join(parts[:4])}{more} were requested: no result on a benchmark")
+    if opened.request.blind:
+        seen = "their pictures were left out" if opened.request.blind == WITHOUT else "other docs' pictures were shown"
+        notes.append(
+            f"--blind: {seen}; the standard errors do not know which docs share a picture: no result on a benchmark"
+        )
     if outcome.reused and not outcome.requested and not outcome.failed:
         notes.append(f"all {outcome.reused} answers were in the run folder already; nothing was requested")
     elif outcome.reused:

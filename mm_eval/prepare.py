@@ -5,8 +5,6 @@ Whatever can be wrong before the first request is checked here. A ConfigError fr
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +18,7 @@ from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, NotHereError, did_you_mean, raise_all
 from mm_eval.executor import on_executor
 from mm_eval.judging.judges import Judge, check_stated, judged_configs, make_judges
-from mm_eval.preflight import check_first_doc, check_scoring, group_faults, requests_digest
+from mm_eval.preflight import check_first_doc, check_scoring, docs_digest, group_faults, requests_digest
 from mm_eval.prompt_styles import choose_styles, missing_key_notes
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.protocols.verdicts import differing_notes
@@ -100,6 +98,7 @@ class Prepared(OpenedTasks):
             "chat": style.chat,
             "system": style.system,
             **({"on_long_prompt": "fail"} if self.request.on_long_prompt == "fail" else {}),
+            **({"blind": style.blind} if style.blind else {}),
             "tasks": {
                 name: {
                     "path": task.path,
@@ -107,7 +106,7 @@ class Prepared(OpenedTasks):
                     "asked": requests_digest(task, self.styles[name], self.doc_ids[name]),
                     "data": task.docs.fingerprint,
                     **({"examples": examples} if (examples := task.examples_fingerprint) else {}),
-                    "docs": _digest(self.doc_ids[name]),
+                    "docs": docs_digest(self.doc_ids[name]),
                     "prompt": self.styles[name].block.to_json(),
                     "multiturn": self.styles[name].multiturn,
                 }
@@ -190,6 +189,7 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> OpenedTas
                 spec["chat"],
                 spec["system"],
                 stored["multiturn"],
+                spec.get("blind"),
             )
             for name, stored in spec["tasks"].items()
             if name in configs
@@ -343,8 +343,3 @@ def _source(request: RunRequest, sample: bool) -> DataSource:
         raise ConfigError("--allow_url_media fetches pictures, and --offline forbids it.", where="--offline")
     root = Path(request.data_root) if request.data_root else None
     return DataSource(root, sample, request.offline, request.allow_url_media)
-
-
-def _digest(doc_ids: list[int]) -> dict[str, Any]:
-    text = json.dumps(doc_ids, separators=(",", ":"))
-    return {"count": len(doc_ids), "first": doc_ids[0], "sha256": hashlib.sha256(text.encode()).hexdigest()[:16]}

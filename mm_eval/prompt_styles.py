@@ -44,7 +44,7 @@ def choose_styles(
         video = request.video or protocol_video(protocol, configs[name])
         return stated or choose_block(configs[name], keys, key, blocks[name], video, rule)
 
-    return {name: PromptStyle(block(name), chat, system, multiturn) for name in blocks}
+    return {name: PromptStyle(block(name), chat, system, multiturn, request.blind) for name in blocks}
 
 
 def missing_key_notes(request: RunRequest, configs: Mapping[str, TaskConfig]) -> list[str]:

@@ -31,6 +31,7 @@ from mm_eval.arguments import (
     whole_number,
 )
 from mm_eval.errors import ConfigError, raise_all
+from mm_eval.task.blind import BLIND
 from mm_eval.task.video.rule import NEEDED, is_rule
 
 DEFAULT_MODEL = "tiny-llava"
@@ -49,6 +50,7 @@ class RunRequest:
     fail_on_error: True, a count or a share of all requests at which failures stop the run.
     name: what tables and reports call the model, where that is not the checkpoint's or the adapter's name.
     categories: the table shows every category, however many there are.
+    blind: "without" for questions without their pictures, "shuffled" for them with the pictures of other docs.
     on_long_prompt: "cut" or "fail", for a text prompt that does not fit into the model's length.
     protocol: the named protocol whose settings the run has where no option states another; with it `tasks` may be empty.
     protocol_settings: only these settings of it. None for all.
@@ -89,6 +91,7 @@ class RunRequest:
     categories: bool = False
     name: str | None = None
     on_long_prompt: str = "cut"
+    blind: str | None = None
     video: str | None = None
     protocol: str | None = None
     protocol_settings: Sequence[str] | None = None
@@ -202,6 +205,7 @@ RULES: dict[str, Rule] = {
         f"a count from 0 to {MOST_DRAWS:,}", lambda value: is_count(value, 0, MOST_DRAWS), whole_number
     ),
     "on_long_prompt": Rule("cut or fail", lambda value: value in ("cut", "fail")),
+    "blind": Rule("without or shuffled", lambda value: value in BLIND),
     "video": Rule(NEEDED, is_rule),
     "system_instruction": Rule("a text", lambda value: value == "" or is_text(value)),
     "verbosity": Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper),

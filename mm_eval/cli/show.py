@@ -96,6 +96,7 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
         model,
         f"prompt key: {block.key}   {dict(block.kwargs) or ''}",
         *([f"video: {shown_as(block.video_input, block.video)}"] if first.videos else []),
+        *([SAID[prepared.request.blind]] if prepared.request.blind else []),
         *(["data: the bundled sample, not the benchmark"] if task.docs.bundled else []),
     ]
     for line in head:

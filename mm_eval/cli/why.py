@@ -36,13 +36,13 @@ def main(args: argparse.Namespace) -> int:
     output = Path(args.output_path) if args.output_path else None
     tasks = read_names(args.tasks) if args.tasks else None
     plan = plan_trials(Path(args.run), args.protocol, tasks, args.docs, output)
-    if not plan.trials:
+    if not plan.trials or plan.protocol is None:
         if args.format == "json":
             say_lines(json.dumps({"models": [], "notes": plan.notes}, indent=2))
             return 0
         say_lines("\n".join(f"note: {note}" for note in plan.notes))
         what = "no setting that can be tried differs" if plan.notes else "no setting differs"
-        say(f"{what} from the protocol {plan.protocol.name}: nothing was requested")
+        say(f"{what} from the protocol {args.protocol or plan.run.request['protocol']}: nothing was requested")
         return 0
     reports = run_trials(plan, ProgressBar())
     code = max(report.exit_code for report in reports.values())

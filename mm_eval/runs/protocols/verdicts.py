@@ -252,6 +252,8 @@ class _Measured:
         return "sample data" if self.sampled else "; ".join(self._obstacles(reported, ours is not None))
 
     def _obstacles(self, reported: ReportedNumbers, has_number: bool) -> Iterator[str]:
+        if self.opened.request.blind:
+            yield "asked without the docs' pictures (--blind)"
         row, in_part = self.row, self.results["run"]["in_part"]
         parts = [in_part[leaf] for leaf in self.leaves if leaf in in_part]
         if parts:
