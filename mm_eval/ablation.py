@@ -111,7 +111,8 @@ def plan_blind(folder: Path, tasks: Sequence[str] | None, docs: int | None, outp
         raise ConfigError(what, where=str(folder))
     opened = prepare(request)
     plan = Plan(recorded, output or folder / "blind")
-    named = tasks or opened.loaded.roots
+    roots = _checked(opened, tasks)
+    named = tasks or roots
     seen = [root for root in named if any(opened.tasks[leaf].has_pictures for leaf in _below(opened, root))]
     if tasks is None and seen and (without := [root for root in named if root not in seen]):
         plan.notes.append(f"left out, since they have no pictures: {', '.join(without)}")
@@ -138,6 +139,15 @@ def _to_repeat(request: RunRequest, docs: int | None) -> RunRequest:
     return replace(request, output_path=None, use_cache=None, report=False, predict_only=False)
 
 
+def _checked(opened: Prepared, tasks: Sequence[str] | None) -> list[str]:
+    """The tasks and groups of the run. ConfigError for a name that is none of them."""
+    roots = list(opened.loaded.roots)
+    for name in tasks or ():
+        if name not in roots:
+            raise ConfigError(f"{name!r} is not a task of the run.", where="--tasks", hint=did_you_mean(name, roots))
+    return roots
+
+
 def _below(opened: Prepared, root: str) -> list[str]:
     """The tasks of a group, or the task itself."""
     return [leaf for leaf in opened.loaded.leaves(root) if leaf in opened.tasks]
@@ -147,10 +157,7 @@ def _of_tasks(
     request: RunRequest, opened: Prepared, tasks: Sequence[str] | None, protocol: Protocol | None = None
 ) -> RunRequest:
     """The request for those of the run's tasks and groups that are named, and that the protocol has."""
-    roots = opened.loaded.roots
-    for name in tasks or ():
-        if name not in roots:
-            raise ConfigError(f"{name!r} is not a task of the run.", where="--tasks", hint=did_you_mean(name, roots))
+    roots = _checked(opened, tasks)
     leaves = {root: _below(opened, root) for root in roots}
 
     def has(root: str) -> bool:

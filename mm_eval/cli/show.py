@@ -21,6 +21,7 @@ from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 from mm_eval.files import write_atomic
 from mm_eval.request import DEFAULT_MODEL, RunRequest
+from mm_eval.task.blind import SAID
 from mm_eval.task.video.rule import shown_as
 
 if TYPE_CHECKING:

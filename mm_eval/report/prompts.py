@@ -228,7 +228,7 @@ def _about(folder: Path, models: Sequence[PromptComparison], prompts: Sequence[s
         **about_differences("prompts", title, runs, facts, prompts[0], prompts[1:]),
         "models": [of_model.model for of_model in models],
         "sections": sections,
-        "slopes": list(_slopes(models, prompts)),
+        "slopes": list(_slopes(models, prompts)) if models[0].noun == "prompt" else [],
         "hint": f"Differences are to {prompts[0]!r}, paired by doc, with docs on one picture drawn together. "
         "† is an exact interval. * can be told apart from 0 at 5%; p is corrected (Holm) for the number of blocks.",
     }
