@@ -29,7 +29,7 @@ from mm_eval.runs.blind import MODES
 from mm_eval.runs.protocols.verdicts import RECORDED, Difference, differences, protocol_results
 from mm_eval.runs.protocols.why import ALL, AS_RUN, FEWEST, LABELS, MOST, chosen_docs, docs_for, gaps_of, setting_of
 from mm_eval.runs.recorded import RecordedRun
-from mm_eval.under_protocol import protocol_of
+from mm_eval.under_protocol import compared_with, protocol_of
 
 Differing = dict[str, dict[str, list[Difference]]]
 """{setting: {task: differences}}"""
@@ -77,11 +77,8 @@ def plan_trials(
     name = protocol_name or request.protocol
     if name is None:
         raise ConfigError("the run has no protocol: --protocol is needed.", hint="`mm-eval protocols` lists them.")
-    if request.protocol not in (None, name):
-        what = f"the run was made under the protocol {request.protocol!r}, whose settings it has."
-        raise ConfigError(what, where="--protocol", hint=f"Compare it with {request.protocol}, or run it without one.")
+    protocol = protocol_of(compared_with(request, name))
     request = _to_repeat(request, docs)
-    protocol = protocol_of(replace(request, protocol=name))
     assert protocol is not None
     plan = Plan(recorded, output or folder / f"why-{folder_name(protocol.name)}", protocol)
     request = _of_tasks(request, prepare(request), tasks, protocol)
@@ -179,9 +176,7 @@ def _verdict_rows(opened: Prepared, protocol: Protocol, recorded: RecordedRun) -
     named = {
         name: row for name, row in recorded.results["results"].items() if name in {*opened.tasks, *opened.loaded.groups}
     }
-    judged = replace(opened, request=replace(opened.request, protocol=protocol.name, protocol_settings=()))
-    if opened.request.protocol:
-        judged.request = opened.request
+    judged = replace(opened, request=compared_with(opened.request, protocol.name))
     found = protocol_results(judged, {**recorded.results, "results": named})
     return list(found["rows"]) if found else []
 

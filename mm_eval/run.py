@@ -45,9 +45,9 @@ from mm_eval.runs.submission import Submission
 from mm_eval.scorers.judged import with_judges
 from mm_eval.scorers.score_task import TaskScores, TaskScoring
 from mm_eval.types import plain
+from mm_eval.under_protocol import compared_with
 
 __all__ = ["Progress", "Report", "RunRequest", "Silent", "evaluate", "run", "score"]
-
 
 NOT_JUDGED = "not judged: the numbers that a judge gives are left out (--no_judge)."
 
@@ -138,10 +138,12 @@ def score(
     bootstrap_iters: int = 100_000,
     progress: Progress | None = None,
     judging: Mapping[str, Any] | None = None,
+    protocol: str | None = None,
 ) -> Report:
     """Scores a recorded run again. No model is needed: the journal holds its answers.
 
     judging: the options about judges, as fields of `RunRequest`; a judge is asked for the verdicts that the journal lacks.
+    protocol: the named protocol that a run without one is compared with.
     """
     progress, folder = progress or Silent(), RunFolder(folder_path)
     recorded = folder.read("run.json")
@@ -149,7 +151,7 @@ def score(
         hint = "Give a folder with a run.json."
         raise ConfigError("there is no run in this folder.", where=str(folder_path), hint=hint)
     request = RunRequest.from_json({**recorded["request"], "bootstrap_iters": bootstrap_iters})
-    request = for_scoring(request, judging or {})
+    request = for_scoring(compared_with(request, protocol), judging or {})
     opened, outcome = prepare_from_spec(request, recorded["spec"]), Outcome()
     with folder.locked():
         folder.hold_files(opened.picture_files)

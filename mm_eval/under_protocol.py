@@ -47,6 +47,21 @@ def applied_protocol(request: RunRequest) -> Protocol | None:
     return replace(protocol, settings=chosen(protocol.settings), benchmarks=benchmarks)
 
 
+def compared_with(request: RunRequest, name: str | None) -> RunRequest:
+    """A recorded request whose results get a protocol's verdicts; it has none of its settings. A run under it stays as it is.
+
+    Errors: ConfigError for an unknown protocol, one that has none of the tasks, and a run under another one.
+    """
+    if name is None or request.protocol == name:
+        return request
+    if request.protocol is not None:
+        what = f"the run was made under the protocol {request.protocol!r}, whose settings it has."
+        raise ConfigError(what, where="--protocol", hint=f"Compare it with {request.protocol}, or run it without one.")
+    judged = replace(request, protocol=name, protocol_settings=())
+    protocol_of(judged)
+    return judged
+
+
 def task_overrides(protocol: Protocol) -> dict[str, dict[str, Any]]:
     """{task or group: the keys of its config that the protocol states}."""
     found = {}

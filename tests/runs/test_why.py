@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from mm_eval.cli import main
+from mm_eval.command_line import as_command
 from mm_eval.engine.model import Model, register_model
+from mm_eval.request import RunRequest
 from mm_eval.runs.protocols.why import chosen_docs, docs_for
 from mm_eval.types import Answer
 from tests.runs.test_protocols import PROTOCOL, own, write_answers  # noqa: F401 - a fixture
@@ -138,3 +140,45 @@ def test_docs_are_drawn_in_whole_clusters_and_more_contain_fewer() -> None:
 
 def test_how_many_docs_a_difference_needs() -> None:
     assert docs_for(0.1) == 118 and docs_for(0.05) == 471 and docs_for(0.0) is None and docs_for(None) is None
+
+
+def test_scoring_keeps_the_verdict_of_a_run_under_a_protocol(own: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    folder = run(own, "--protocol", "mine", "--limit", "40")
+    before = json.loads((folder / "results.json").read_text())["protocol"]
+    assert before["rows"][0]["verdict"] == "matches"
+    run(own, "--protocol", "mine", "--limit", "40")  # resumed
+    for more in ((), ("--protocol", "mine")):
+        assert main(["score", str(folder), *more]) == 0
+        assert json.loads((folder / "results.json").read_text())["protocol"] == before
+    assert "matches" in capsys.readouterr().out
+    assert main(["score", str(folder), "--protocol", "llava-1.5"]) == 2
+    assert "under the protocol 'mine'" in capsys.readouterr().err
+
+
+def test_scoring_gives_an_older_run_a_verdict(own: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    folder = run(own)
+    number = json.loads((folder / "results.json").read_text())["results"]
+    assert main(["score", str(folder), "--protocol", "mine"]) == 0
+    results = json.loads((folder / "results.json").read_text())
+    [row] = results["protocol"]["rows"]
+    assert results["results"] == number and row["reported"] == 0.75
+    assert (
+        row["verdict"].startswith("not comparable: settings overridden (prompt is")
+        and "max_new_tokens" in row["verdict"]
+    )
+    assert main(["score", str(folder), "--protocol", "min"]) == 2
+    assert "there is no protocol 'min'" in capsys.readouterr().err
+    assert ASKED == []
+
+
+def test_a_run_may_have_some_settings_of_a_protocol(own: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    folder = run(own, "--protocol", "mine", "--protocol_settings", "prompt")
+    recorded = json.loads((folder / "run.json").read_text())["request"]
+    assert recorded["protocol_settings"] == ["prompt"]
+    [row] = json.loads((folder / "results.json").read_text())["protocol"]["rows"]
+    assert row["ours"] == 0.75 and [each["setting"] for each in row["differences"]] == ["max_new_tokens"]
+    assert "--protocol mine --protocol_settings prompt" in as_command(RunRequest.from_json(recorded))
+    assert (
+        main(["--tasks", "own", "--include_path", str(own), "--protocol", "mine", "--protocol_settings", "promt"]) == 2
+    )
+    assert "Did you mean 'prompt'" in capsys.readouterr().err
