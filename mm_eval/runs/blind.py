@@ -43,6 +43,11 @@ class Blindness(PromptComparison):
         found = compared_runs([first, *blind], family=attrgetter("task", "key"))
         return cls(model, runs, dict(zip(list(runs)[1:], found, strict=True)))
 
+    @property
+    def names(self) -> list[str]:
+        """The groups and tasks that all runs have."""
+        return [name for name in super().names if all(name in run.results["results"] for run in self.runs.values())]
+
     def asked_as(self, prompt: str, name: str) -> str:
         return prompt
 

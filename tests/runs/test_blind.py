@@ -54,8 +54,19 @@ def test_the_gain_of_seeing_is_a_row_of_its_own(tmp_path: Path, capsys: pytest.C
     assert 60 < asked <= 120
     assert main(["blind", str(folder)]) == 0
     assert len(ASKED) == asked  # nothing is asked twice
+    assert main(["blind", str(folder), "--docs", "20"]) == 0
+    assert len(ASKED) == asked
     [blind] = (folder / "blind").glob("blind-*/run.json")
     assert json.loads(blind.read_text())["spec"]["blind"] == "without"
+
+
+def test_some_tasks_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    command = ["--tasks", "mme,pope", "--sample", "--model", "sees", "--limit", "6", "--output_path", str(folder)]
+    assert main([*command, "--no_report"]) == 0
+    capsys.readouterr()
+    assert main(["blind", str(folder), "--tasks", "pope", "--format", "json"]) == 0
+    assert {row["task"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"pope"}
 
 
 def test_a_blind_run_says_so_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
