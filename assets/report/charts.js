@@ -19,7 +19,8 @@ function countCell(cell, count, most, same) {
 }
 function bars(parts, choose) {
   // choose(part): shows the samples of a category; undefined where the bars are no categories
-  const top = Math.max(...parts.map((part) => Math.max(part.value, part.interval ? part.interval[1] : 0)), 0.0001);
+  const highest = Math.max(...parts.map((part) => Math.max(part.value, part.interval ? part.interval[1] : 0)), 0.0001);
+  const top = highest <= 1 ? 1 : highest; // a third is a third of the width, also where no category has more
   const low = Math.min(0, ...parts.map((part) => Math.min(part.value, part.interval ? part.interval[0] : 0)));
   const line = 24, left = choose ? 180 : 160, width = 140, at = (value) => left + width * (value - low) / (top - low);
   const svg = draw("svg", { viewBox: `0 0 ${left + width + (choose ? 96 : 58)} ${parts.length * line + 6}`, role: choose ? "group" : "img", "aria-label": "score of each category" });

@@ -94,7 +94,8 @@ class Estimate:
         if self.stderr is None:
             return None
         if self.stderr == 0:
-            return 1.0 if self.value == 0 else 0.0
+            # every cluster has the same value: the chance that this many signs agree, as in a sign test
+            return 1.0 if self.value == 0 else 2.0 ** min(0, 1 - self.clusters)
         return t_two_sided(self.value / self.stderr, self.freedom)
 
     @property

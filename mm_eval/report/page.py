@@ -24,6 +24,7 @@ from mm_eval.runs.marking import Marking
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import warnings_of
 from mm_eval.runs.verdicts import judges_disagree, verdicts_of
+from mm_eval.types import IMAGE_MARK
 
 CATEGORY_COLUMNS = (
     "category",
@@ -253,15 +254,20 @@ def _judged(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str,
 
 
 def prompt_text(prompt: Any) -> str:
-    """A prompt as a page shows it: text, or the messages of a chat with their roles."""
+    """A prompt as a page shows it: text, or the messages of a chat with their roles. Many pictures in a row are one line."""
     if isinstance(prompt, str):
-        return str(_short(prompt))
+        return str(_short(_collapsed(prompt)))
     lines = []
     for message in prompt:
         parts = message["content"]
         text = parts if isinstance(parts, str) else "".join(part.get("text", "<image>\n") for part in parts)
         lines.append(f"[{message['role']}]\n{text}")
-    return str(_short("\n\n".join(lines)))
+    return str(_short(_collapsed("\n\n".join(lines))))
+
+
+def _collapsed(text: str) -> str:
+    """A video of 768 frames would fill the panel with its marks."""
+    return re.sub(rf"(?:{IMAGE_MARK}\s*){{5,}}", lambda run: f"{IMAGE_MARK} x{run[0].count(IMAGE_MARK)}\n", text)
 
 
 def _short(value: Any) -> Any:

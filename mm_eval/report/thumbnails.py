@@ -38,6 +38,7 @@ from mm_eval.task.media import own_file, picture_digest
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.task.video.frames import Frames
 from mm_eval.task.visuals import Visual
+from mm_eval.types import FRAME_MARK
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -54,7 +55,8 @@ AS_IT_IS = (480, 24 * 1024)
 ORIENTATION = 0x0112
 LINE = re.compile(rb'\{"digest": "(\w{64})", "jpeg": "')
 """The beginning of a line of the pack: JSON in one way to write it, whose parts are found without reading all of it."""
-HEX = re.compile("[0-9a-f]{64}")
+DIGEST = re.compile(f"(?:[0-9a-f]{{64}}|{FRAME_MARK}[0-9a-f]{{{64 - len(FRAME_MARK)}}})")
+"""The digest of a picture, or of a frame of a video."""
 LINE_START, LINE_END = len('{"digest": "", "jpeg": "') + 64, len('"}\n')
 PACKED = 32 * 2**20
 """Bytes of thumbnails, as base64, that the pages of a run contain themselves: about 2,000 thumbnails."""
@@ -201,7 +203,7 @@ class Media:
             with suppress(ValueError):
                 return base64.b64decode(self._packed(self._pack, digest), validate=True)
         path = self._loose(digest)
-        if not HEX.fullmatch(digest) or not path.resolve().is_relative_to(self._folder.parent.resolve()):
+        if not DIGEST.fullmatch(digest) or not path.resolve().is_relative_to(self._folder.parent.resolve()):
             return None
         with suppress(OSError):
             return read_regular(path)

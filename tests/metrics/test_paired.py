@@ -74,6 +74,15 @@ def test_a_paired_difference_is_tighter_than_two_runs_apart():
     assert found.detectable == pytest.approx(2.83 * found.stderr, rel=0.01)
 
 
+@pytest.mark.parametrize(("clusters", "p"), [(3, 0.25), (8, 2**-7)])
+def test_docs_that_all_change_alike_are_as_sure_as_their_number(clusters, p):
+    """Without spread there is no standard error to divide by; few docs may agree in their sign by chance."""
+    groups = [doc % clusters for doc in range(2 * clusters)]
+    first, second = [0.25] * len(groups), [0.75] * len(groups)
+    found = paired_difference(mean, first, second, groups)
+    assert (found.value, found.stderr, found.interval) == (0.5, 0, None) and found.p_value == pytest.approx(p)
+
+
 def test_no_change_is_no_difference():
     values = [float(i % 3 == 0) for i in range(90)]
     found = paired_difference(mean, values, values)

@@ -76,6 +76,19 @@ def test_a_bundle_has_every_picture_as_the_prompt_showed_it_and_no_address_elsew
     assert not (tmp_path / "site/dummy/rows/2.js").exists()
 
 
+def test_the_frames_of_a_video_are_there_in_full_size_too(tmp_path):
+    pytest.importorskip("av")
+    folder = tmp_path / "clips"
+    words = ["--tasks", "videomme", "--limit", "1", "--model", "tiny-llava", "--video", "frames=2", "--sample"]
+    assert main([*words, "--output_path", str(folder)]) == 0
+    digests = json.loads((folder / "samples/videomme.jsonl").read_text().splitlines()[0])["images"]
+    paths = [path for name in digests for path in (f"thumbnails/{name[:2]}/{name}.jpg", f"pictures/{name[:2]}/{name}")]
+    answers = asked([folder], "clips/report.html", "clips/rows/1.js", *(f"clips/{path}" for path in paths))
+    assert [each.status_code for each in answers] == [200] * 6
+    assert main(["report", str(folder), "--bundle", str(tmp_path / "site")]) == 0
+    assert {path.stem for path in (tmp_path / "site/pictures").glob("*/*")} == set(digests)
+
+
 def test_a_bundle_is_not_written_over_other_files(run, tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("kept")
     assert main(["report", str(run), "--bundle", str(tmp_path)]) == 2

@@ -13,6 +13,7 @@ from PIL import Image
 
 from mm_eval.report.diagnosis import MOST_ON_PAGE, as_values
 from mm_eval.report.html import write_report
+from mm_eval.report.page import prompt_text
 from mm_eval.report.safe import in_script
 from mm_eval.runs.diagnose import Example, Finding, diagnose
 from mm_eval.runs.recorded import RecordedRun
@@ -106,3 +107,9 @@ def test_the_page_has_the_findings_of_diagnose_and_what_the_run_took(dummy_run):
     ]
     asked = run.results["run"]["answering"]
     assert about["seconds"] == asked["seconds"] and about["date"].endswith("UTC")
+
+
+def test_the_frames_of_a_long_video_are_one_line_of_a_prompt():
+    parts = [{"type": "image"}] * 768 + [{"type": "text", "text": "What moves?"}]
+    assert prompt_text([{"role": "user", "content": parts}]) == "[user]\n<image> x768\nWhat moves?"
+    assert prompt_text("<image>\n<image>\nWhich is red?") == "<image>\n<image>\nWhich is red?"

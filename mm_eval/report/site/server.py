@@ -22,6 +22,7 @@ from mm_eval.report.page import asset
 from mm_eval.report.safe import html
 from mm_eval.report.site.parts import PAGE
 from mm_eval.report.site.shown import Shown, ShownRun
+from mm_eval.report.thumbnails import DIGEST
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -39,7 +40,6 @@ HEADERS = {
     "x-frame-options": "DENY",
 }
 """Of every answer. The referrer would give the token away."""
-DIGEST = re.compile("[0-9a-f]{64}")
 
 
 def serve(folders: Sequence[Path], port: int, said: Callable[[str], None]) -> None:

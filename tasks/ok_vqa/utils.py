@@ -1,0 +1,25 @@
+"""OK-VQA: questions on photos that need knowledge from outside the photo, scored by VQAv2's script.
+
+Source: Marino et al. 2019, arXiv:1906.00067; the script of GT-Vision-Lab/VQA, with which published models are scored on it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mm_eval.metrics import agreed_answer
+
+
+def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
+    """The question between the block's pre_prompt and post_prompt."""
+    block = model_specific_prompt_kwargs or {}
+    return f"{block.get('pre_prompt', '')}{doc['question']}{block.get('post_prompt', '')}"
+
+
+def gold_answer(doc: Mapping[str, Any]) -> str | None:
+    """An answer that gets full marks; None where too few people agree."""
+    return agreed_answer(doc["answers"])
+
+
+def lmms_gold_answer(doc: Mapping[str, Any]) -> str | None:
+    """The same with answers as TextVQA's processor writes them."""
+    return agreed_answer(doc["answers"], "textvqa")

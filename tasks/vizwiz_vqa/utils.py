@@ -1,0 +1,20 @@
+"""VizWiz-VQA: what blind people asked about photos that they took.
+
+Source: Gurari et al. 2018, arXiv:1802.08218; the score is VQA accuracy (vizwiz.org/tasks-and-datasets/vqa).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mm_eval.metrics import agreed_answer
+
+
+def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
+    """The question as a sentence, between the block's pre_prompt and post_prompt."""
+    block = model_specific_prompt_kwargs or {}
+    return f"{block.get('pre_prompt', '')}{doc['question'].capitalize()}{block.get('post_prompt', '')}"
+
+
+def gold_answer(doc: Mapping[str, Any]) -> str | None:
+    """An answer that gets full marks; None where too few people agree."""
+    return agreed_answer(doc["answers"], "textvqa")
