@@ -56,8 +56,8 @@ def test_the_gain_of_seeing_is_a_row_of_its_own(tmp_path: Path, capsys: pytest.C
     assert len(ASKED) == asked  # nothing is asked twice
     assert main(["blind", str(folder), "--docs", "20"]) == 0
     assert len(ASKED) == asked
-    [blind] = (folder / "blind").glob("blind-*/run.json")
-    assert json.loads(blind.read_text())["spec"]["blind"] == "without"
+    for blind in (folder / "blind").glob("blind-*/run.json"):
+        assert json.loads(blind.read_text())["spec"]["blind"] == "without"
 
 
 def test_some_tasks_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
