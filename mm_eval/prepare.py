@@ -5,10 +5,9 @@ Whatever can be wrong before the first request is checked here. A ConfigError fr
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog.config import ASKS_NOTHING, TaskConfig
@@ -19,20 +18,24 @@ from mm_eval.errors import ConfigError, NotHereError, did_you_mean
 from mm_eval.executor import on_executor
 from mm_eval.judging.judges import check_stated, judged_configs, make_judges
 from mm_eval.opening import OpenedTasks, open_tasks
-from mm_eval.preflight import requests_digest
+from mm_eval.preflight import docs_digest, requests_digest
 from mm_eval.prompt_styles import choose_styles, missing_key_notes
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.protocols.verdicts import differing_notes
 from mm_eval.task.blocks import PromptBlock, check_pixel_limits
 from mm_eval.task.task import PromptStyle
-from mm_eval.under_protocol import completed, protocol_of, task_overrides
+from mm_eval.under_protocol import applied_protocol, completed, task_overrides
 
 
 @dataclass(kw_only=True)
 class Prepared(OpenedTasks):
-    """A run that is ready to begin: opened tasks and a model, whose weights are not loaded yet."""
+    """A run that is ready to begin: opened tasks and a model, whose weights are not loaded yet.
+
+    earlier: folders of runs whose answers are taken over.
+    """
 
     model: Model
+    earlier: Sequence[Path] = ()
 
     def spec(self) -> dict[str, Any]:
         """What decides the answers, for run.json: two launches with equal specs are one run."""
@@ -43,6 +46,7 @@ class Prepared(OpenedTasks):
             "chat": style.chat,
             "system": style.system,
             **({"on_long_prompt": "fail"} if self.request.on_long_prompt == "fail" else {}),
+            **({"blind": style.blind} if style.blind else {}),
             "tasks": {
                 name: {
                     "path": task.path,
@@ -50,7 +54,7 @@ class Prepared(OpenedTasks):
                     "asked": requests_digest(task, self.styles[name], self.doc_ids[name]),
                     "data": task.docs.fingerprint,
                     **({"examples": examples} if (examples := task.examples_fingerprint) else {}),
-                    "docs": _digest(self.doc_ids[name]),
+                    "docs": docs_digest(self.doc_ids[name]),
                     "prompt": self.styles[name].block.to_json(),
                     "multiturn": self.styles[name].multiturn,
                 }
@@ -103,8 +107,7 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
     opened = open_tasks(request, loaded, _uses_sample(request), styles, progress)
     check_pixel_limits({name: style.block for name, style in opened.styles.items()}, request.model_args)
     opened.check_first_docs()
-    opened.judges = judges
-    plan = Prepared(**vars(opened), model=model)
+    plan = Prepared(**{**vars(opened), "judges": judges}, model=model)
     plan.notes += differing_notes(plan)
     if request.model is None:
         data = " on bundled sample data" if plan.sampled else ""
@@ -135,6 +138,7 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> OpenedTas
                 spec["chat"],
                 spec["system"],
                 stored["multiturn"],
+                spec.get("blind"),
             )
             for name, stored in spec["tasks"].items()
             if name in configs
@@ -168,7 +172,7 @@ def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | No
         overrides["num_fewshot"] = request.num_fewshot
     if request.gen_kwargs:
         overrides["generation_kwargs"] = one_token_cap(request.gen_kwargs)
-    protocol, manager = protocol_of(request), TaskManager(include_path=request.include_path)
+    protocol, manager = applied_protocol(request), TaskManager(include_path=request.include_path)
     names = request.tasks or (protocol.benchmarks if protocol else ())
     below = task_overrides(protocol) if protocol else None
     loaded = manager.load(list(names), overrides=overrides or None, faults=faults, below=below)
@@ -199,8 +203,3 @@ def make_model(request: RunRequest) -> Model:
 
 def _uses_sample(request: RunRequest) -> bool:
     return request.sample or model_class_of(request).bundled
-
-
-def _digest(doc_ids: list[int]) -> dict[str, Any]:
-    text = json.dumps(doc_ids, separators=(",", ":"))
-    return {"count": len(doc_ids), "first": doc_ids[0], "sha256": hashlib.sha256(text.encode()).hexdigest()[:16]}

@@ -38,6 +38,7 @@ from mm_eval.prepare import Prepared, prepare, prepare_from_spec
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.protocols.verdicts import protocol_results
 from mm_eval.runs.results import assemble, environment
+from mm_eval.under_protocol import compared_with
 
 __all__ = ["Progress", "Report", "RunRequest", "Silent", "evaluate", "run", "score"]
 
@@ -96,7 +97,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         tried = try_judges(prepared, _read_journal(folder), progress.phase)
     if own.count == 1:
         tried.check()
-    if not folder.has_answers and tried.error is None:
+    if not folder.has_answers and tried.error is None and not prepared.earlier:
         progress.phase("model")
         prepared.model.prepare_once()
 
@@ -130,10 +131,12 @@ def score(
     bootstrap_iters: int = 100_000,
     progress: Progress | None = None,
     judging: Mapping[str, Any] | None = None,
+    protocol: str | None = None,
 ) -> Report:
     """Scores a recorded run again. No model is needed: the journal holds its answers.
 
     judging: the options about judges, as fields of `RunRequest`; a judge is asked for the verdicts that the journal lacks.
+    protocol: the named protocol that a run without one is compared with.
     """
     progress, folder = progress or Silent(), RunFolder(folder_path)
     recorded = folder.read("run.json")
@@ -141,7 +144,7 @@ def score(
         hint = "Give a folder with a run.json."
         raise ConfigError("there is no run in this folder.", where=str(folder_path), hint=hint)
     request = RunRequest.from_json({**recorded["request"], "bootstrap_iters": bootstrap_iters})
-    request = for_scoring(request, judging or {})
+    request = for_scoring(compared_with(request, protocol), judging or {})
     opened, outcome = prepare_from_spec(request, recorded["spec"]), Outcome()
     with folder.locked():
         folder.hold_files(opened.picture_files)
@@ -189,7 +192,7 @@ def _answer(
                 return launch.failed_elsewhere(outcome.counts())
 
             media = thumbnails(prepared, folder, own)
-            with media, opened_cache(prepared.request.use_cache, prepared.model) as cache:
+            with media, opened_cache(prepared.request.use_cache, prepared.model, prepared.earlier) as cache:
                 asker = Asker(prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere)
                 asker.ask(in_cheapest_order(pending.instances()))
             progress.stop()

@@ -23,6 +23,7 @@ from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 from mm_eval.files import write_atomic
 from mm_eval.request import DEFAULT_MODEL, RunRequest
+from mm_eval.task.blind import SAID
 from mm_eval.task.video.rule import shown_as
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
         model,
         f"prompt key: {block.key}   {dict(block.kwargs) or ''}",
         *([f"video: {shown_as(block.video_input, block.video)}"] if first.videos else []),
+        *([SAID[prepared.request.blind]] if prepared.request.blind else []),
         *(["data: the bundled sample, not the benchmark"] if task.docs.bundled else []),
     ]
     for line in head:

@@ -13,7 +13,7 @@ from itertools import chain, groupby
 from numbers import Real
 from typing import Any
 
-from mm_eval.engine.cache import AnswerCache
+from mm_eval.engine.cache import AnswerCache, EarlierAnswers
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import Answers, Model, request_key
 from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
@@ -44,7 +44,7 @@ class Asker:
     stop: StopSignal = field(default_factory=StopSignal)
     tick: Callable[[int, int], None] = lambda answered, failed: None
     fail_at: int | None = None
-    cache: AnswerCache | None = None
+    cache: AnswerCache | EarlierAnswers | None = None
     outcome: Outcome = field(default_factory=Outcome)
     failed_elsewhere: Callable[[], int] = lambda: 0
     over_budget: Callable[[], MMEvalError | None] = lambda: None

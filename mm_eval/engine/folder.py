@@ -24,7 +24,7 @@ from mm_eval.task.docs import FileState
 from mm_eval.types import FRAME_MARK
 
 RUN_VERSION = 1
-UNSTATED = {"on_long_prompt": "cut"}
+UNSTATED = {"on_long_prompt": "cut", "blind": None}
 """The values of options that an older spec does not state."""
 FRAME = re.compile(rf'"{FRAME_MARK}[0-9a-f]+"'.encode())
 """The digest of a video's frame in a record."""

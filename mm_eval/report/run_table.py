@@ -10,6 +10,7 @@ from mm_eval.report.protocols import protocol_lines
 from mm_eval.report.safe import in_line
 from mm_eval.report.table import LONGEST, Column, Row, Table, to_text
 from mm_eval.runs.results import headline_of, is_official, numbers_of, warnings_of
+from mm_eval.task.blind import SAID
 from mm_eval.types import MetricKey, Number
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ def render(report: Report) -> str:
         )
         parts.append(warning)
     if results:
-        parts.append(f"model: {run.get('model_name')}")
+        blind = f" ({SAID[run['blind']]})" if run.get("blind") else ""
+        parts.append(f"model: {run.get('model_name')}{blind}")
         warnings = warnings_of(results)
         parts += [f"warning: {said}" for said in warnings]
         if warnings:

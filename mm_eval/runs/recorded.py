@@ -22,6 +22,7 @@ from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.paired import Estimate, estimate, with_stderr
 from mm_eval.runs.sample_rows import DocDigests, lean, sample_name, value_digest
 from mm_eval.runs.tokens import answer_tokens
+from mm_eval.task.blind import SAID
 from mm_eval.types import FRAME_MARK, MetricKey
 
 if TYPE_CHECKING:
@@ -135,13 +136,12 @@ class RecordedRun:
 
     @property
     def model(self) -> str:
-        """The model's name in tables: that in a release file, else that of the checkpoint or adapter, with whether it thinks."""
-        if name := self.name or self.request.get("name"):
-            return str(name)
-        run = self.results["run"]
-        args = self.request.get("model_args") or {}
-        named = args.get("pretrained") or args.get("model") or args.get("path")
-        return column_name(str(Path(str(named)).name if named else run.get("model_name")), args)
+        """The model's name in tables: a release file's, else that of the checkpoint or adapter; and whether it thinks or sees."""
+        name, args = self.name or self.request.get("name"), self.request.get("model_args") or {}
+        if not name:
+            named = args.get("pretrained") or args.get("model") or args.get("path")
+            name = column_name(str(Path(str(named)).name if named else self.results["run"].get("model_name")), args)
+        return f"{name} ({SAID[blind]})" if (blind := self.spec.get("blind")) in SAID else str(name)
 
     @property
     def prompt_keys(self) -> dict[str, str]:

@@ -259,6 +259,7 @@ def environment(plan: OpenedTasks, spec: Mapping[str, Any], started: float) -> d
         "seed": plan.request.seed,
         "chat_template": spec["chat"],
         "system_instruction": spec["system"],
+        **({"blind": spec["blind"]} if spec.get("blind") else {}),
         "prompts": {name: task["prompt"] for name, task in spec["tasks"].items()},
         "data": {name: task["data"] for name, task in spec["tasks"].items()},
         "limit": plan.request.limit,
