@@ -6,7 +6,9 @@ text: CPU time of the asking process over one process without workers, a request
     starting Ray is not in it.
 sharing: workers whose model sleeps: what they could have answered between the first and the last answer, each from its own
     start, over what was answered. slow: the same with one of two workers three times as slow.
-kills: twenty kill -9 at random moments. many: 100,000 docs of text (400,000 requests).
+kills: twenty kill -9 at random moments; a request at which two workers die alone fails (exit code 3), and may be drawn twice.
+many: 100,000 docs of text (400,000 requests).
+load: of the machine when the line was measured (1 minute), to be compared with its CPUs.
 Needs Ray (`pip install 'mm-eval[ray]'`).
 """
 
@@ -166,11 +168,11 @@ def main() -> None:
         "kills": lambda: kills(nodes, 1),
         "many": lambda: many(nodes),
     }
-    print("| figure | measured | to reach |\n|---|---|---|", flush=True)
+    print("| figure | median (least to most, runs) | to reach | load |\n|---|---|---|---|", flush=True)
     try:
         for name in args.only.split(","):
             for what, value, goal in figures[name]():
-                print(f"| {what} | {value} | {goal} |", flush=True)
+                print(f"| {what} | {value} | {goal} | {os.getloadavg()[0]:.0f} |", flush=True)
     finally:
         nodes.cluster.shutdown()
 

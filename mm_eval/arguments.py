@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,3 +181,22 @@ def _sized(text: str) -> int:
     if len(text) > MOST_DIGITS:
         raise ValueError(f"a number of {len(text):,} digits is too large")
     return int(text)
+
+
+def column_name(name: str, model_args: Mapping[str, Any]) -> str:
+    """A model's name in tables, with "(thinking)" or "(no thinking)" where `chat_template_kwargs` says so.
+
+    One checkpoint that thinks and does not think is two models to the reader of a table.
+
+    >>> column_name("Qwen3-VL-8B", {"chat_template_kwargs": '{"enable_thinking": false}'})
+    'Qwen3-VL-8B (no thinking)'
+    """
+    variables = model_args.get("chat_template_kwargs")
+    if isinstance(variables, str):
+        with suppress(ValueError):
+            variables = json.loads(variables)
+    if isinstance(variables, Mapping):
+        for stated in (variables.get(switch_name) for switch_name in ("enable_thinking", "thinking")):
+            if isinstance(stated, bool):
+                return f"{name} (thinking)" if stated else f"{name} (no thinking)"
+    return name

@@ -27,7 +27,9 @@ def as_command(request: RunRequest, verb: str = "") -> str:
             continue
         if verb and ("judge" in each.name or each.name in EXECUTOR):  # only a run, and `score`, ask judges
             continue
-        if verb not in ("", "show") and each.name == "protocol":  # its settings of the run stand in the other options
+        if verb not in ("", "show") and each.name.startswith(
+            "protocol"
+        ):  # its settings of the run stand in the other options
             continue
         name = COMMAND_NAMES.get(each.name, each.name)
         if name == "no_report" or value is True and RULES[each.name] is SWITCH:
@@ -46,4 +48,6 @@ def _as_text(value: Any) -> str:
             isinstance(part, (str, int, float)) and re.fullmatch(r"[\w./:@-]+", str(part)) for part in value.values()
         )
         return ",".join(f"{name}={part}" for name, part in value.items()) if plain else json.dumps(value)
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)

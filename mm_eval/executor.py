@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from mm_eval.engine.fleet import Cluster, Fleet
+from mm_eval.engine.cluster import Cluster
+from mm_eval.engine.fleet import Fleet
 from mm_eval.engine.model import Model
 from mm_eval.errors import ConfigError
 from mm_eval.request import EXECUTOR, RunRequest

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from mm_eval.engine.ask import Outcome
 from mm_eval.engine.journal import JournalState
-from mm_eval.prepare import OpenedTasks, Prepared
-from mm_eval.scorers.score_task import TaskScores
+from mm_eval.engine.outcome import Outcome
+from mm_eval.opening import OpenedTasks
+from mm_eval.prepare import Prepared
+from mm_eval.scorers.task_scores import TaskScores
+from mm_eval.task.blind import WITHOUT
 
 
 def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome) -> list[str]:
@@ -16,13 +18,19 @@ def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome) -> list
     if parts := [f"{some} of {every} docs of {name}" for name, (some, every) in opened.in_part.items()]:
         more = f" and of {len(parts) - 4} more tasks" if len(parts) > 4 else ""
         notes.append(f"only {', '.join(parts[:4])}{more} were requested: no result on a benchmark")
+    if opened.request.blind:
+        seen = "their pictures were left out" if opened.request.blind == WITHOUT else "other docs' pictures were shown"
+        notes.append(
+            f"--blind: {seen}; the standard errors do not know which docs share a picture: no result on a benchmark"
+        )
     if outcome.reused and not outcome.requested and not outcome.failed:
         notes.append(f"all {outcome.reused} answers were in the run folder already; nothing was requested")
     elif outcome.reused:
         counts = f"{outcome.reused} answers were there, {outcome.requested} were requested"
         notes.append(f"resumed an earlier launch: {counts}")
     if outcome.cached:
-        notes.append(f"{outcome.cached} answers came from --use_cache {opened.request.use_cache}")
+        cache = opened.request.use_cache
+        notes.append(f"{outcome.cached} answers came from {f'--use_cache {cache}' if cache else 'earlier runs'}")
     if outcome.shared:
         notes.append(f"{outcome.shared} requests equal another one of this run and were not repeated")
     if isinstance(opened, Prepared) and (account := opened.model.account(state.usage)):
@@ -79,3 +87,11 @@ def _unjudged(name: str, task: TaskScores) -> Iterator[str]:
         if bounds is not None:
             low, high = (f"{bound:.4f}" for bound in bounds)
             yield f"  {task.judged_metric} would be {low} with the lowest verdict on them, {high} with the highest"
+
+
+def spent(opened: Prepared, state: JournalState) -> float | None:
+    """The dollars that all answers and verdicts of a run folder have cost so far; None where a server's prices are unknown."""
+    used = [(opened.model, state.usage)]
+    used += [(judge.model, state.judge_usage.get(judge.name, {})) for judge in opened.judges if judge.model is not None]
+    costs = [model.dollars(tokens) for model, tokens in used]
+    return None if None in costs else sum(cost for cost in costs if cost is not None)

@@ -160,3 +160,9 @@ def requests_digest(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> s
     ]
     text = json.dumps(requests, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def docs_digest(doc_ids: Sequence[int]) -> dict[str, Any]:
+    """Which docs are requested, in short."""
+    text = json.dumps(doc_ids, separators=(",", ":"))
+    return {"count": len(doc_ids), "first": doc_ids[0], "sha256": hashlib.sha256(text.encode()).hexdigest()[:16]}

@@ -5,11 +5,8 @@ Whatever can be wrong before the first request is checked here. A ConfigError fr
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,75 +14,28 @@ from mm_eval.catalog.config import ASKS_NOTHING, TaskConfig
 from mm_eval.catalog.manager import Loaded, TaskManager
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import MODELS, Model, ModelSettings
-from mm_eval.errors import ConfigError, NotHereError, did_you_mean, raise_all
+from mm_eval.errors import ConfigError, NotHereError, did_you_mean
 from mm_eval.executor import on_executor
-from mm_eval.judging.judges import Judge, check_stated, judged_configs, make_judges
-from mm_eval.preflight import check_first_doc, check_scoring, group_faults, requests_digest
+from mm_eval.judging.judges import check_stated, judged_configs, make_judges
+from mm_eval.opening import OpenedTasks, open_tasks
+from mm_eval.preflight import docs_digest, requests_digest
 from mm_eval.prompt_styles import choose_styles, missing_key_notes
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.protocols.verdicts import differing_notes
-from mm_eval.runs.submission import check_files
-from mm_eval.scorers import Scorer
-from mm_eval.scorers.of_task import scorers_of
-from mm_eval.task.blocks import PromptBlock
-from mm_eval.task.dataset import DataId, DataSource, lacks_sample
-from mm_eval.task.docs import FileState
-from mm_eval.task.task import PromptStyle, Task
-from mm_eval.under_protocol import completed, protocol_of, task_overrides
-
-
-@dataclass(kw_only=True)
-class OpenedTasks:
-    """The tasks of a request with their data open and their prompts checked: all that scoring and validation need.
-
-    tasks: by row name, in the order of the table. styles, scorers, doc_ids: by the same names.
-    notes: what the reader of the table should know (sample data, members left out, prompt keys not found).
-    judges: those of the run folder, the first one first; before the folder is open, those of the request.
-    """
-
-    request: RunRequest
-    loaded: Loaded
-    tasks: dict[str, Task]
-    styles: dict[str, PromptStyle]
-    scorers: dict[str, list[Scorer]]
-    doc_ids: dict[str, list[int]]
-    notes: list[str] = field(default_factory=list)
-    judges: list[Judge] = field(default_factory=list)
-
-    def check_first_docs(self) -> None:
-        """ConfigError if the prompt of a task's first doc can't be built, or scoring reads a column that the data lacks."""
-        for name, task in self.tasks.items():
-            first_doc = task, self.styles[name], self.doc_ids[name]
-            check_first_doc(*first_doc)
-            if not self.request.predict_only:
-                check_scoring(*first_doc)
-
-    @property
-    def sampled(self) -> list[str]:
-        """The names of the data sets of which there is only the bundled sample."""
-        paths = {task.config.dataset_path for task in self.tasks.values() if task.docs.bundled}
-        return sorted(str(path).rsplit("/", 1)[-1] for path in paths)
-
-    @property
-    def in_part(self) -> dict[str, list[int]]:
-        """{task: [docs requested, all its docs]} of the tasks of which `--limit` or `--samples` leaves docs out."""
-        sizes = {name: [len(self.doc_ids[name]), len(task.docs)] for name, task in self.tasks.items()}
-        return {name: size for name, size in sizes.items() if size[0] < size[1]}
-
-    def picture_files(self, known: Mapping[str, Mapping[str, FileState]]) -> dict[str, dict[str, FileState]]:
-        """{task: {name: its state}} of the picture files that the rows name; embedded pictures are in the data's fingerprint.
-
-        known: the same from an earlier launch, so that only changed files are read.
-        """
-        found = {name: task.picture_files(self.doc_ids[name], known.get(name, {})) for name, task in self.tasks.items()}
-        return {name: states for name, states in found.items() if states}
+from mm_eval.task.blocks import PromptBlock, check_pixel_limits
+from mm_eval.task.task import PromptStyle
+from mm_eval.under_protocol import applied_protocol, completed, task_overrides
 
 
 @dataclass(kw_only=True)
 class Prepared(OpenedTasks):
-    """A run that is ready to begin: opened tasks and a model, whose weights are not loaded yet."""
+    """A run that is ready to begin: opened tasks and a model, whose weights are not loaded yet.
+
+    earlier: folders of runs whose answers are taken over.
+    """
 
     model: Model
+    earlier: Sequence[Path] = ()
 
     def spec(self) -> dict[str, Any]:
         """What decides the answers, for run.json: two launches with equal specs are one run."""
@@ -96,6 +46,7 @@ class Prepared(OpenedTasks):
             "chat": style.chat,
             "system": style.system,
             **({"on_long_prompt": "fail"} if self.request.on_long_prompt == "fail" else {}),
+            **({"blind": style.blind} if style.blind else {}),
             "tasks": {
                 name: {
                     "path": task.path,
@@ -103,7 +54,7 @@ class Prepared(OpenedTasks):
                     "asked": requests_digest(task, self.styles[name], self.doc_ids[name]),
                     "data": task.docs.fingerprint,
                     **({"examples": examples} if (examples := task.examples_fingerprint) else {}),
-                    "docs": _digest(self.doc_ids[name]),
+                    "docs": docs_digest(self.doc_ids[name]),
                     "prompt": self.styles[name].block.to_json(),
                     "multiturn": self.styles[name].multiturn,
                 }
@@ -146,17 +97,17 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
         model = make_model(request)
     except NotHereError as error:
         if request.offline:  # everything that is not on this machine is reported at once
-            _open(request, loaded, _uses_sample(request), lambda configs: {}, progress, [error])
+            open_tasks(request, loaded, _uses_sample(request), lambda configs: {}, progress, [error])
         raise
     chat = model.chat if request.chat_template is None else bool(request.chat_template)
 
     def styles(configs: Mapping[str, TaskConfig]) -> dict[str, PromptStyle]:
         return choose_styles(request, configs, model, chat)
 
-    opened = _open(request, loaded, _uses_sample(request), styles, progress)
+    opened = open_tasks(request, loaded, _uses_sample(request), styles, progress)
+    check_pixel_limits({name: style.block for name, style in opened.styles.items()}, request.model_args)
     opened.check_first_docs()
-    opened.judges = judges
-    plan = Prepared(**vars(opened), model=model)
+    plan = Prepared(**{**vars(opened), "judges": judges}, model=model)
     plan.notes += differing_notes(plan)
     if request.model is None:
         data = " on bundled sample data" if plan.sampled else ""
@@ -168,7 +119,7 @@ def prepare_without_model(request: RunRequest, only: str, loaded: Loaded | None 
     """One task of a request, to be checked without a model. loaded: the configs of the request, where they are loaded already."""
     loaded = loaded or load_configs(request)
     one = Loaded({only: loaded.tasks[only]}, roots=loaded.roots)
-    opened = _open(request, one, request.sample, lambda configs: choose_styles(request, configs, None, False))
+    opened = open_tasks(request, one, request.sample, lambda configs: choose_styles(request, configs, None, False))
     opened.check_first_docs()
     return opened
 
@@ -187,12 +138,13 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> OpenedTas
                 spec["chat"],
                 spec["system"],
                 stored["multiturn"],
+                spec.get("blind"),
             )
             for name, stored in spec["tasks"].items()
             if name in configs
         }
 
-    opened = _open(request, load_configs(request), _uses_sample(request), recorded)
+    opened = open_tasks(request, load_configs(request), _uses_sample(request), recorded)
     if any(task.config.judged for task in opened.tasks.values()):
         opened.judges = make_judges(replace(request, offline=False))  # these are named now, however the run was made
     for name, task in opened.tasks.items():
@@ -220,7 +172,7 @@ def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | No
         overrides["num_fewshot"] = request.num_fewshot
     if request.gen_kwargs:
         overrides["generation_kwargs"] = one_token_cap(request.gen_kwargs)
-    protocol, manager = protocol_of(request), TaskManager(include_path=request.include_path)
+    protocol, manager = applied_protocol(request), TaskManager(include_path=request.include_path)
     names = request.tasks or (protocol.benchmarks if protocol else ())
     below = task_overrides(protocol) if protocol else None
     loaded = manager.load(list(names), overrides=overrides or None, faults=faults, below=below)
@@ -251,97 +203,3 @@ def make_model(request: RunRequest) -> Model:
 
 def _uses_sample(request: RunRequest) -> bool:
     return request.sample or model_class_of(request).bundled
-
-
-def _open(
-    request: RunRequest,
-    loaded: Loaded,
-    sample: bool,
-    styles_of: Callable[[Mapping[str, TaskConfig]], dict[str, PromptStyle]],
-    progress: Callable[[str], None] = lambda phase: None,
-    missing: Sequence[NotHereError] = (),
-) -> OpenedTasks:
-    """Imports the functions of all tasks, builds their scorers and opens their data.
-
-    styles_of: the prompt style of each task, from the resolved configs.
-    missing: what else is not on this machine; with `--offline` this and all missing data are one error.
-    """
-    configs = {name: config.resolved() for name, config in loaded.tasks.items()}
-    loaded = replace(loaded, groups={name: group.resolved() for name, group in loaded.groups.items()})
-    scorers = {name: scorers_of(config) for name, config in configs.items()}
-    raise_all(fault for _, fault in group_faults(loaded, scorers))
-    check_files(configs)
-    progress("data")
-    left_out = without_sample(loaded, request) if sample else set()
-    configs = {name: config for name, config in configs.items() if name not in left_out}
-    tasks = _load_tasks(request, configs, sample, missing)
-    doc_ids = {name: task.select(request.limit, (request.samples or {}).get(name)) for name, task in tasks.items()}
-    notes = loaded.notes + ([_left_out_note(loaded, left_out)] if left_out else [])
-    notes += [
-        f"{name}: the data lacks the column {task.lacking[0]!r} of cluster_key; standard errors go by pictures instead"
-        for name, task in tasks.items()
-        if task.lacking
-    ]
-    return OpenedTasks(
-        request=request,
-        loaded=loaded,
-        tasks=tasks,
-        styles=styles_of(configs),
-        scorers=scorers,
-        doc_ids=doc_ids,
-        notes=notes + missing_key_notes(request, configs),
-    )
-
-
-def _load_tasks(
-    request: RunRequest, configs: Mapping[str, TaskConfig], sample: bool, also_missing: Sequence[NotHereError]
-) -> dict[str, Task]:
-    source, tasks, missing = _source(request, sample), dict[str, Task](), list(also_missing)
-    for name, config in configs.items():
-        try:
-            tasks[name] = Task.load(config, source, request.seed)
-        except NotHereError as error:
-            if not request.offline:
-                raise
-            if error.what not in [known.what for known in missing]:
-                missing.append(error)
-    if missing:
-        raise NotHereError.joined(missing)
-    return tasks
-
-
-def _left_out_note(loaded: Loaded, left_out: set[str]) -> str:
-    """Which groups are measured in part, by their outermost names."""
-    below = {name: set(loaded.leaves(name)) for name in loaded.roots}
-    parts = [
-        f"{len(tasks - left_out)} of the {len(tasks)} tasks of {name}"
-        for name, tasks in below.items()
-        if tasks & left_out
-    ]
-    return f"the sample data has {', '.join(parts)}; the others are left out"
-
-
-def without_sample(loaded: Loaded, request: RunRequest) -> set[str]:
-    """The members of groups whose subset the bundled sample does not have; a task requested by name is never left out."""
-    source = _source(request, sample=True)
-    missing = set()
-    for name, config in loaded.tasks.items():
-        if name in loaded.roots or config.dataset_name is None or config.dataset_path is None:
-            continue
-        if lacks_sample(DataId.all_of(config.dataset_path, config.dataset_name, config.dataset_mirrors), source):
-            missing.add(name)
-    return missing if len(missing) < len(loaded.tasks) else set()
-
-
-def _source(request: RunRequest, sample: bool) -> DataSource:
-    if request.data_root is not None and not os.path.isdir(request.data_root):
-        raise ConfigError(f"there is no folder {request.data_root!r}.", where="--data_root")
-    if request.allow_url_media and request.offline:
-        raise ConfigError("--allow_url_media fetches pictures, and --offline forbids it.", where="--offline")
-    root = Path(request.data_root) if request.data_root else None
-    return DataSource(root, sample, request.offline, request.allow_url_media)
-
-
-def _digest(doc_ids: list[int]) -> dict[str, Any]:
-    text = json.dumps(doc_ids, separators=(",", ":"))
-    return {"count": len(doc_ids), "first": doc_ids[0], "sha256": hashlib.sha256(text.encode()).hexdigest()[:16]}

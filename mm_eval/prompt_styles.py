@@ -11,7 +11,7 @@ from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.request import RunRequest
 from mm_eval.task.blocks import PromptBlock, choose_block
 from mm_eval.task.task import PromptStyle
-from mm_eval.under_protocol import protocol_block, protocol_of
+from mm_eval.under_protocol import applied_protocol, protocol_block, protocol_video
 
 
 def prompt_blocks(request: RunRequest, configs: Mapping[str, TaskConfig]) -> dict[str, dict[str, Any]]:
@@ -35,15 +35,16 @@ def choose_styles(
         raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--prompt_key", hint=hint)
     system, multiturn = request.system_instruction, request.fewshot_as_multiturn
     keys, of_model = (model.prompt_keys, (model.video_rule, model.video_input)) if model else ((), ("", "pictures"))
-    protocol = None if key else protocol_of(request)
+    protocol = applied_protocol(request)
 
     def block(name: str) -> PromptBlock:
         shows = configs[name].doc_to_visual is not None or configs[name].doc_to_messages is not None
         rule = of_model if shows else ("", "pictures")  # the folder of a text task is the same for every family
-        stated = protocol_block(protocol, configs[name], request.video, rule) if protocol else None
-        return stated or choose_block(configs[name], keys, key, blocks[name], request.video, rule)
+        stated = protocol_block(protocol, configs[name], request.video, rule) if protocol and not key else None
+        video = request.video or protocol_video(protocol, configs[name])
+        return stated or choose_block(configs[name], keys, key, blocks[name], video, rule)
 
-    return {name: PromptStyle(block(name), chat, system, multiturn) for name in blocks}
+    return {name: PromptStyle(block(name), chat, system, multiturn, request.blind) for name in blocks}
 
 
 def missing_key_notes(request: RunRequest, configs: Mapping[str, TaskConfig]) -> list[str]:

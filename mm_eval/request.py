@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
-from fractions import Fraction
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +27,7 @@ from mm_eval.arguments import (
     whole_number,
 )
 from mm_eval.errors import ConfigError, raise_all
+from mm_eval.task.blind import BLIND
 from mm_eval.task.video.rule import NEEDED, is_rule
 
 DEFAULT_MODEL = "tiny-llava"
@@ -49,8 +46,10 @@ class RunRequest:
     fail_on_error: True, a count or a share of all requests at which failures stop the run.
     name: what tables and reports call the model, where that is not the checkpoint's or the adapter's name.
     categories: the table shows every category, however many there are.
+    blind: "without" for questions without their pictures, "shuffled" for them with the pictures of other docs.
     on_long_prompt: "cut" or "fail", for a text prompt that does not fit into the model's length.
     protocol: the named protocol whose settings the run has where no option states another; with it `tasks` may be empty.
+    protocol_settings: only these settings of it. None for all.
     video: the rule of the frames that are shown of a video, such as "frames=32"; None for the prompt block's, else 8 frames.
     judge, judge_args: the adapters of the judges and their arguments, in pairs; `judges` reads both.
     no_judge: judged tasks run without their judged numbers. judge_retries: how often an unreadable reply is asked for again.
@@ -88,8 +87,10 @@ class RunRequest:
     categories: bool = False
     name: str | None = None
     on_long_prompt: str = "cut"
+    blind: str | None = None
     video: str | None = None
     protocol: str | None = None
+    protocol_settings: Sequence[str] | None = None
     judge: str | Sequence[str] = ()
     judge_args: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
     no_judge: bool = False
@@ -135,7 +136,7 @@ class RunRequest:
             what = f"the run was requested with {', '.join(unknown)}, which this version of mm-eval does not know."
             raise ConfigError(what, where="run.json", hint="Use the version that made it; results.json names it.")
         fields_of = dict(stored)
-        for name in ("tasks", "judge", "judge_args"):
+        for name in ("tasks", "judge", "judge_args", "protocol_settings"):
             if isinstance(fields_of.get(name), list):
                 fields_of[name] = tuple(fields_of[name])
         return cls(**fields_of)
@@ -167,6 +168,10 @@ def _switch_or_number(text: str) -> Any:
     return number(value) if isinstance(value, str) else value
 
 
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
 def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
@@ -196,6 +201,7 @@ RULES: dict[str, Rule] = {
         f"a count from 0 to {MOST_DRAWS:,}", lambda value: is_count(value, 0, MOST_DRAWS), whole_number
     ),
     "on_long_prompt": Rule("cut or fail", lambda value: value in ("cut", "fail")),
+    "blind": Rule("without or shuffled", lambda value: value in BLIND),
     "video": Rule(NEEDED, is_rule),
     "system_instruction": Rule("a text", lambda value: value == "" or is_text(value)),
     "verbosity": Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper),
@@ -214,24 +220,16 @@ RULES: dict[str, Rule] = {
     "judge_budget": Rule("a number of dollars from 0", lambda value: is_number(value) and value >= 0, number),
     **dict.fromkeys(("include_path", "output_path", "data_root", "use_cache"), PATH),
     **dict.fromkeys(
-        (
-            "config",
-            "prompt_file",
-            "reference",
-            "model_index",
-            "figures",
-            "bundle",
-            "output",
-            "against",
-            "html",
-            "dir",
-            "judge_labels",
-        ),
-        PATH,
+        _names("config,prompt_file,reference,model_index,figures,bundle,output,against,html,dir,judge_labels"), PATH
     ),
     **dict.fromkeys(("doc", "docs", "flips"), Rule("a whole number from 0", is_count, whole_number)),
     "port": Rule("a port from 0 to 65535", lambda value: is_count(value, 0, 65_535), whole_number),
     "parallel": COUNT_FROM_1,
+    "protocol_settings": Rule(
+        "names of settings of the protocol",
+        lambda value: isinstance(value, (list, tuple)) and all(map(is_text, value)),
+        _names,
+    ),
     **dict.fromkeys(("model", "name", "device", "prompt_key", "protocol", "only"), TEXT),
     **dict.fromkeys(
         (
@@ -273,19 +271,6 @@ def check_options(options: Mapping[str, Any], where: str) -> None:
     raise_all(faults(options, REQUEST_RULES, lambda name: where))
 
 
-def failure_limit(fail_on_error: bool | int | float, total: int) -> int | None:
-    """The number of failed requests that stops a run of `total`; a share is reached when at least so much has failed.
-
-    >>> failure_limit(0.07, 100), failure_limit(True, 100), failure_limit(False, 100)
-    (7, 1, None)
-    """
-    if fail_on_error is False:
-        return None
-    return (
-        max(1, ceil(Fraction(str(fail_on_error)) * total)) if isinstance(fail_on_error, float) else int(fail_on_error)
-    )
-
-
 def by_field(options: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Options by their names in `RunRequest`; the command line's names are read too.
 
@@ -317,25 +302,6 @@ def model_arguments(given: Any) -> Any:
     if not isinstance(given, Mapping):
         return given
     return {name: value if isinstance(value, (str, Mapping, list)) else str(value) for name, value in given.items()}
-
-
-def column_name(name: str, model_args: Mapping[str, Any]) -> str:
-    """A model's name in tables, with "(thinking)" or "(no thinking)" where `chat_template_kwargs` says so.
-
-    One checkpoint that thinks and does not think is two models to the reader of a table.
-
-    >>> column_name("Qwen3-VL-8B", {"chat_template_kwargs": '{"enable_thinking": false}'})
-    'Qwen3-VL-8B (no thinking)'
-    """
-    variables = model_args.get("chat_template_kwargs")
-    if isinstance(variables, str):
-        with suppress(ValueError):
-            variables = json.loads(variables)
-    if isinstance(variables, Mapping):
-        for stated in (variables.get(switch_name) for switch_name in ("enable_thinking", "thinking")):
-            if isinstance(stated, bool):
-                return f"{name} (thinking)" if stated else f"{name} (no thinking)"
-    return name
 
 
 def task_names(tasks: Any, where: str = "") -> tuple[str, ...]:

@@ -11,45 +11,36 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mm_eval.engine.ask import Asker, Outcome, StopSignal, model_boundary
+from mm_eval.engine.ask import Asker
 from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
-from mm_eval.engine.launch import Processes, processes
+from mm_eval.engine.launch import processes
 from mm_eval.engine.order import in_cheapest_order
-from mm_eval.engine.progress import Progress, Silent
+from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
+from mm_eval.engine.progress import Progress, Silent, answering, tell_price
 from mm_eval.engine.ranks import Launch, launched
-from mm_eval.engine.spans import answering
-from mm_eval.errors import ConfigError, MMEvalError, StoreError
-from mm_eval.json_text import encoder
+from mm_eval.errors import ConfigError, StoreError
 from mm_eval.judging.asking import ask_judges
-from mm_eval.judging.code import verdicts_of
-from mm_eval.judging.judges import check_stated, for_scoring, identity_of, joined_judges, record_judges
+from mm_eval.judging.judges import check_stated, for_scoring, joined_judges, record_judges
 from mm_eval.judging.preflight import Tried, try_judges
-from mm_eval.notes import notes_of, problems_of
+from mm_eval.notes import notes_of, problems_of, spent
+from mm_eval.opening import OpenedTasks
+from mm_eval.outputs import score_tasks, thumbnails, write_page
 from mm_eval.pending import find_pending
-from mm_eval.prepare import OpenedTasks, Prepared, prepare, prepare_from_spec
-from mm_eval.report.html import write_report
-from mm_eval.report.thumbnails import Media, pictures_of, thumbnails_of_requests, write_thumbnails
-from mm_eval.request import DEFAULT_MODEL, RunRequest, failure_limit
+from mm_eval.prepare import Prepared, prepare, prepare_from_spec
+from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.protocols.verdicts import protocol_results
-from mm_eval.runs.recorded import RecordedRun, sample_name
 from mm_eval.runs.results import assemble, environment
-from mm_eval.runs.submission import Submission
-from mm_eval.scorers.judged import with_judges
-from mm_eval.scorers.score_task import TaskScores, TaskScoring
-from mm_eval.types import plain
+from mm_eval.under_protocol import compared_with
 
 __all__ = ["Progress", "Report", "RunRequest", "Silent", "evaluate", "run", "score"]
-
-
-NOT_JUDGED = "not judged: the numbers that a judge gives are left out (--no_judge)."
 
 
 @dataclass
@@ -95,16 +86,18 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     answers may be complete: there the first request that reaches the model loads it.
     """
     progress, started = progress or Silent(), started or time.time()
+    if path := prepared.request.output_path:
+        prepared.model.expect(RunFolder(Path(path)).constants)
     spec, own = prepared.spec(), processes()
-    folder = RunFolder(Path(prepared.request.output_path or default_folder(prepared.request, spec)))
+    folder = RunFolder(Path(path or default_folder(prepared.request, spec)))
     tried = Tried()
     if own.leads and prepared.judges:
-        if _has_local_judge(prepared):
+        if prepared.request.executor and _has_local_judge(prepared):
             prepared.model.close()  # workers that were started to describe it
         tried = try_judges(prepared, _read_journal(folder), progress.phase)
     if own.count == 1:
         tried.check()
-    if not folder.has_answers and tried.error is None:
+    if not folder.has_answers and tried.error is None and not prepared.earlier:
         progress.phase("model")
         prepared.model.prepare_once()
 
@@ -112,7 +105,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
 
     def claim() -> None:
         tried.check()  # so that all processes of the launch get the error
-        folder.claim(spec, prepared.request.to_json(), prepared.model.machine())
+        folder.claim(spec, prepared.request.to_json(), prepared.model.machine(), prepared.model.constants())
         if own.leads:  # once a launch: it may read every picture file
             folder.hold_files(prepared.picture_files)
             if not prepared.request.no_judge:
@@ -138,10 +131,12 @@ def score(
     bootstrap_iters: int = 100_000,
     progress: Progress | None = None,
     judging: Mapping[str, Any] | None = None,
+    protocol: str | None = None,
 ) -> Report:
     """Scores a recorded run again. No model is needed: the journal holds its answers.
 
     judging: the options about judges, as fields of `RunRequest`; a judge is asked for the verdicts that the journal lacks.
+    protocol: the named protocol that a run without one is compared with.
     """
     progress, folder = progress or Silent(), RunFolder(folder_path)
     recorded = folder.read("run.json")
@@ -149,7 +144,7 @@ def score(
         hint = "Give a folder with a run.json."
         raise ConfigError("there is no run in this folder.", where=str(folder_path), hint=hint)
     request = RunRequest.from_json({**recorded["request"], "bootstrap_iters": bootstrap_iters})
-    request = for_scoring(request, judging or {})
+    request = for_scoring(compared_with(request, protocol), judging or {})
     opened, outcome = prepare_from_spec(request, recorded["spec"]), Outcome()
     with folder.locked():
         folder.hold_files(opened.picture_files)
@@ -187,7 +182,7 @@ def _answer(
     pending = find_pending(prepared, state, own)
     fail_at = failure_limit(prepared.request.fail_on_error, pending.total)
     outcome = Outcome(reused=pending.answered)
-    progress.priced(lambda: spent(prepared, state))
+    tell_price(progress, lambda: spent(prepared, state))
     progress.start("answering", pending.share - pending.answered)
     with StopSignal().listening() as stop:
         with closing(_open_journal(folder)) as journal:
@@ -196,8 +191,8 @@ def _answer(
             def elsewhere() -> int:
                 return launch.failed_elsewhere(outcome.counts())
 
-            media = _thumbnails(prepared, folder, own)
-            with media, opened_cache(prepared.request.use_cache, prepared.model) as cache:
+            media = thumbnails(prepared, folder, own)
+            with media, opened_cache(prepared.request.use_cache, prepared.model, prepared.earlier) as cache:
                 asker = Asker(prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere)
                 asker.ask(in_cheapest_order(pending.instances()))
             progress.stop()
@@ -214,14 +209,6 @@ def _answer(
     return outcome
 
 
-def spent(opened: Prepared, state: JournalState) -> float | None:
-    """The dollars that all answers and verdicts of a run folder have cost so far; None where a server's prices are unknown."""
-    used = [(opened.model, state.usage)]
-    used += [(judge.model, state.judge_usage.get(judge.name, {})) for judge in opened.judges if judge.model is not None]
-    costs = [model.dollars(tokens) for model, tokens in used]
-    return None if None in costs else sum(cost for cost in costs if cost is not None)
-
-
 def _has_local_judge(prepared: Prepared) -> bool:
     return any(judge.model and judge.model.local for judge in prepared.judges)
 
@@ -232,14 +219,6 @@ def _read_journal(folder: RunFolder) -> JournalState:
         return read_journal(folder.path)
     except StoreError as error:
         raise ConfigError(error.what, where=error.where, hint=error.hint) from error
-
-
-def _thumbnails(prepared: Prepared, folder: RunFolder, own: Processes) -> AbstractContextManager[None]:
-    """Makes the page's thumbnails from the pictures of the requests, where one process makes them all."""
-    request = prepared.request
-    if not request.report or request.predict_only or own.count > 1:
-        return nullcontext()
-    return thumbnails_of_requests(folder.path, prepared.tasks.values())
 
 
 def _open_journal(folder: RunFolder) -> Journal:
@@ -259,7 +238,7 @@ def _report(
     progress: Progress,
 ) -> Report:
     """Scores every task from the journal; writes samples/, results.json and report.html."""
-    scores, submissions = _score_tasks(opened, folder, state, progress)
+    scores, submissions = score_tasks(opened, folder, state, progress)
     state.forget()  # the page is made from samples/, and reading them needs the memory
     results, order = assemble(opened, scores)
     if submissions:
@@ -279,68 +258,9 @@ def _report(
     code, notes = _exit_code(outcome, failed), notes_of(opened, state, outcome)
     notes += [each.note(folder.path) for each in submissions]
     if opened.request.report and not outcome.interrupted:
-        notes += _write_page(opened, folder, progress)
+        notes += write_page(opened, folder, progress)
     problems = [*problems_of(scores, outcome), *(problem for each in submissions for problem in each.problems())]
     return Report(results, folder.path, code, order, notes, problems, categories=opened.request.categories)
-
-
-def _score_tasks(
-    opened: OpenedTasks, folder: RunFolder, state: JournalState, progress: Progress
-) -> tuple[dict[str, TaskScores], list[Submission]]:
-    """Scores doc by doc into samples/<task>.jsonl, then aggregates; writes the submission files."""
-    progress.start("scoring", sum(map(len, opened.doc_ids.values())))
-    encode = encoder(ensure_ascii=False, default=_json_value)
-    scores: dict[str, TaskScores] = {}
-    submissions: list[Submission] = []
-    for name, task in opened.tasks.items():
-        sources = {judge.name: verdicts_of(task, judge.name, state.slots.get) for judge in opened.judges}
-        scorers = with_judges(task.config, opened.scorers[name], sources)
-        scoring = TaskScoring(task, opened.styles[name], scorers, state.slots.get)
-        rows = _counted(scoring.samples(opened.doc_ids[name]), progress)
-        if task.config.submission is not None:
-            submissions.append(Submission(name, task.config.submission))
-            rows = submissions[-1].reading(rows)
-        folder.write_lines(f"samples/{sample_name(name)}.jsonl", map(encode, rows))
-        scores[name] = scoring.aggregate(opened.request.bootstrap_iters)
-        if task.config.judged is not None:
-            models = {judge.name: sources[judge.name].models for judge in opened.judges}
-            scores[name].judges = [identity_of(judge, task, models[judge.name]) for judge in opened.judges]
-            if not opened.judges:
-                scores[name].notes.insert(0, NOT_JUDGED)
-    for each in submissions:
-        folder.write_lines(each.file, each.lines())
-    progress.stop()
-    return scores, submissions
-
-
-def _json_value(value: Any) -> Any:
-    """A value that JSON does not have: numpy's as Python's number, any other one as text."""
-    own = plain(value)
-    return str(value) if own is value else own
-
-
-def _counted(rows: Iterator[dict[str, Any]], progress: Progress) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        progress.tick(1, 0)
-        yield row
-
-
-def _write_page(opened: OpenedTasks, folder: RunFolder, progress: Progress) -> list[str]:
-    """Writes thumbnails and report.html. They are derived: a failure is reported as a note; the results stand."""
-    recorded = RecordedRun.read(folder.path)
-    try:
-        pictured = {name: task for name, task in opened.tasks.items() if task.has_pictures}
-        progress.start("thumbnails", sum(len(opened.doc_ids[name]) for name in pictured))
-        with Media(folder.path) as media:
-            for name, task in pictured.items():
-                rows = _counted(recorded.rows(name), progress)
-                write_thumbnails(media, task, opened.styles[name], pictures_of(rows))
-        progress.stop()
-        progress.phase("report")
-        return [f"report: {write_report(recorded)}"]
-    except Exception as error:  # pictures are foreign bytes, and no failure here may cost the results
-        what = str(error) if isinstance(error, (OSError, MMEvalError)) else f"{type(error).__name__}: {error}"
-        return [f"no report.html could be written: {what}"]
 
 
 def _exit_code(outcome: Outcome, failed: int) -> int:

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from mm_eval.errors import MMEvalError
@@ -217,22 +216,6 @@ Response = Answer
 """The former name of `Answer`, for adapters outside this repository."""
 
 
-MOST_TOKENS = 10**9
-"""A larger token count is invalid."""
-
-
-def token_counts(usage: Any) -> dict[str, int]:
-    """The valid token counts of a `usage`. A server, or an old journal, may hold anything.
-
-    >>> token_counts({"prompt_tokens": 7, "completion_tokens": 10**400, "image_tokens": "3"})
-    {'prompt_tokens': 7}
-    """
-    if not usage or not isinstance(usage, Mapping):
-        return {}
-    counts = {name: int(n) for name, n in usage.items() if isinstance(n, Integral) and not isinstance(n, bool)}
-    return {name: count for name, count in counts.items() if 0 <= count <= MOST_TOKENS}
-
-
 @dataclass(frozen=True, slots=True)
 class ScoredDoc:
     """The raw scores of one doc: for each metric one value per repeat.
@@ -339,7 +322,7 @@ def at_image_marks(text: str, token: str) -> tuple[str, list[int]]:
 def reads_columns(process_docs: ProcessDocs) -> ProcessDocs:
     """Marks a `process_docs` that only reads `dataset[column]` and returns the docs as they are.
 
-    It may get rows that are no `datasets.Dataset`, whose import takes longer than a short run.
+    It may get rows that are not a `datasets.Dataset`, whose import takes longer than a short run.
     """
     process_docs.reads_columns = True  # type: ignore[attr-defined]
     return process_docs

@@ -12,7 +12,7 @@ from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.manager import Loaded
-from mm_eval.catalog.protocols import Benchmark, Protocol, find_protocol
+from mm_eval.catalog.protocols import SETTINGS, Benchmark, Protocol, Setting, find_protocol
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import MODELS, Model, ModelSettings
 from mm_eval.errors import ConfigError, did_you_mean
@@ -30,6 +30,38 @@ def protocol_of(request: RunRequest) -> Protocol | None:
     return find_protocol(request.protocol, [request.include_path] if request.include_path else [])
 
 
+def applied_protocol(request: RunRequest) -> Protocol | None:
+    """The protocol of a request with those of its settings that the run has: all, unless `protocol_settings` names some."""
+    protocol, names = protocol_of(request), request.protocol_settings
+    if protocol is None or names is None:
+        return protocol
+    for name in names:
+        if name not in SETTINGS:
+            what = f"{name!r} is not a setting of a protocol."
+            raise ConfigError(what, where="--protocol_settings", hint=did_you_mean(name, SETTINGS))
+
+    def chosen(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+        return {name: setting for name, setting in settings.items() if name in names}
+
+    benchmarks = {name: replace(each, settings=chosen(each.settings)) for name, each in protocol.benchmarks.items()}
+    return replace(protocol, settings=chosen(protocol.settings), benchmarks=benchmarks)
+
+
+def compared_with(request: RunRequest, name: str | None) -> RunRequest:
+    """A recorded request whose results get a protocol's verdicts; it has none of its settings. A run under it stays as it is.
+
+    Errors: ConfigError for an unknown protocol, one that has none of the tasks, and a run under another one.
+    """
+    if name is None or request.protocol == name:
+        return request
+    if request.protocol is not None:
+        what = f"the run was made under the protocol {request.protocol!r}, whose settings it has."
+        raise ConfigError(what, where="--protocol", hint=f"Compare it with {request.protocol}, or run it without one.")
+    judged = replace(request, protocol=name, protocol_settings=())
+    protocol_of(judged)
+    return judged
+
+
 def task_overrides(protocol: Protocol) -> dict[str, dict[str, Any]]:
     """{task or group: the keys of its config that the protocol states}."""
     found = {}
@@ -45,7 +77,7 @@ def task_overrides(protocol: Protocol) -> dict[str, dict[str, Any]]:
 def protocol_block(
     protocol: Protocol, config: TaskConfig, video: str | None = None, of_model: tuple[str, str] = ("", "pictures")
 ) -> PromptBlock | None:
-    """The prompt block that a protocol states for a task; None for a task that it does not have.
+    """The prompt block that a protocol states for a task; None for a task that it does not have, and where it states no prompt.
 
     video: `--video`, before the protocol's own rule. of_model: as in `choose_block`.
     Errors: ConfigError for a prompt key that the task does not have.
@@ -54,14 +86,22 @@ def protocol_block(
     if benchmark is None:
         return None
     settings = protocol.settings_of(benchmark)
+    if "prompt" not in settings:
+        return None
     stated, blocks = settings["prompt"].value, dict(config.prompt_kwargs)
     if isinstance(stated, Mapping):
         blocks[protocol.name], stated = dict(stated), protocol.name
     elif stated not in {*blocks, "default"}:
         what = f"{config.path} has no prompt key {stated!r}."
         raise ConfigError(what, where=settings["prompt"].where, hint=did_you_mean(stated, blocks))
-    own = settings["video"].value if video is None and "video" in settings else video
-    return choose_block(config, (), stated, blocks, own, of_model)
+    return choose_block(config, (), stated, blocks, video or protocol_video(protocol, config), of_model)
+
+
+def protocol_video(protocol: Protocol | None, config: TaskConfig) -> str | None:
+    """The rule of the frames of videos that a protocol states for a task; None if it states none."""
+    benchmark = protocol.benchmark_of(config.path) if protocol else None
+    setting = protocol.settings_of(benchmark).get("video") if protocol and benchmark else None
+    return str(setting.value) if setting else None
 
 
 def loaded_benchmarks(protocol: Protocol, loaded: Loaded) -> dict[str, Benchmark]:
@@ -80,7 +120,7 @@ def completed(request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
 
     sample: on bundled sample data no judge is asked unless one is named.
     """
-    protocol = protocol_of(request)
+    protocol = applied_protocol(request)
     if protocol is None:
         return request
     benchmarks = loaded_benchmarks(protocol, loaded)

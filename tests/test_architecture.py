@@ -1,6 +1,9 @@
 """The house's walls: who may import whom, what listing may import, what no file may use, and how long a file may be."""
 
 import ast
+import io
+import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,3 +80,25 @@ def test_no_eval_no_exec_no_shell(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_file_has_at_most_350_lines(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 350
+
+
+def code_lines(text: str) -> int:
+    """The lines of a file that are neither blank nor a comment nor part of a docstring."""
+    layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    found: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in layout:
+            found.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            found -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    return len(found)
+
+
+def test_the_reading_path_is_as_short_as_the_tour_says() -> None:
+    tour = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
+    stated = re.search(r"at most ([\d,]+) lines of code", tour)
+    files = re.findall(r"^\| \[`[\w/.]+`\]\(\.\./([\w/.]+)\)", tour, re.MULTILINE)
+    assert stated is not None and len(files) == 13
+    lengths = {name: code_lines((ROOT / name).read_text(encoding="utf-8")) for name in files}
+    assert sum(lengths.values()) <= int(stated[1].replace(",", "")), lengths

@@ -1,5 +1,6 @@
 """Which processes answer: the options that belong together, and what needs no cluster."""
 
+import json
 import shutil
 import sys
 from dataclasses import replace
@@ -11,6 +12,7 @@ from mm_eval.command_line import as_command
 from mm_eval.engine.fleet import Fleet
 from mm_eval.engine.model import ModelSettings
 from mm_eval.errors import ConfigError
+from mm_eval.judging.judges import Judge, make_judges
 from mm_eval.prepare import make_model
 from mm_eval.request import RunRequest
 from mm_eval.types import Instance
@@ -48,6 +50,64 @@ def test_without_ray_the_command_says_how_to_install_it(cli, monkeypatch: pytest
     done = cli("--tasks", "mme", "--sample", "--limit", "2", "--model", "dummy", "--executor", "ray")
     assert done.code == 2 and "pip install 'mm-eval[ray]'" in done.err
     assert not done.folder.exists()
+
+
+def test_a_finished_run_of_a_checkpoint_needs_no_ray(cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its run.json says what decided the answers; without it a worker would have to be asked."""
+    monkeypatch.setitem(sys.modules, "ray", None)
+    words = ("--tasks", "mme", "--limit", "2", "--model", "tiny-llava")
+    first = cli(*words)
+    recorded = json.loads((first.folder / "run.json").read_text())
+    assert first.code == 0 and recorded["constants"]["dtype"] == "float32"
+    again = cli(*words, "--executor", "ray", "--workers", "2")
+    assert again.code == 0 and "nothing was requested" in again.out and again.results["run"]["workers"] == {}
+    more = cli(*words[:3], "4", *words[4:], "--executor", "ray")
+    assert more.code == 2, "another spec"
+    del recorded["constants"]
+    (first.folder / "run.json").write_text(json.dumps(recorded))
+    assert "pip install 'mm-eval[ray]'" in cli(*words, "--executor", "ray").err
+
+
+def test_a_local_judge_of_a_recorded_run_is_described_without_a_worker(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    here = RunRequest(("mmvet",), judge="tiny-llava", output_path=str(tmp_path))
+    [recorded] = make_judges(here)
+    entry = json.loads(json.dumps(recorded.to_json()))
+    (tmp_path / "run.json").write_text(json.dumps({"judges": [entry]}))
+    [judge] = make_judges(replace(here, executor="ray"))
+    assert isinstance(judge.model, Fleet) and judge.to_json() == recorded.to_json()
+    assert judge.is_same(Judge.from_json(entry))
+    (tmp_path / "run.json").unlink()
+    with pytest.raises(ConfigError, match="needs the package ray"):
+        make_judges(replace(here, executor="ray"))
+
+
+def test_a_release_file_is_used_with_and_without_a_cluster(
+    cli, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    models = [
+        {"model": "dummy", "name": "A", "workers": 16, "worker_gpus": 0.5},
+        {"model": "dummy", "name": "B", "seed": 1},
+    ]
+    content = {"tasks": ["mme"], "sample": True, "limit": 2, "worker_cpus": 2, "output_path": str(tmp_path / "out")}
+    (tmp_path / "release.yaml").write_text(json.dumps({**content, "models": models}))
+    done = cli("run", "--config", tmp_path / "release.yaml")
+    assert done.code == 0 and "| benchmark | A | B |" in done.out
+    assert caplog.text.count("ignored") == 1
+    assert (
+        "`workers`, `worker_gpus`, `worker_cpus`: ignored, because the models run without `executor: ray`"
+        in caplog.text
+    )
+    assert json.loads((tmp_path / "out" / "A" / "run.json").read_text())["request"]["workers"] is None
+    refused = cli("run", "--config", tmp_path / "release.yaml", "--workers", "2")
+    assert refused.code == 2 and "--workers is an option of --executor ray" in refused.err
+
+
+def test_prompts_are_compared_on_workers(cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    words = ("prompts", "--tasks", "mme", "--sample", "--limit", "2", "--model", "dummy", "--keys", "default,qwen_vl")
+    done = cli(*words, "--output_path", tmp_path / "prompts", "--executor", "ray", "--workers", "2")
+    assert done.code == 2 and "pip install 'mm-eval[ray]'" in done.err
 
 
 def test_a_command_to_try_names_workers_only_where_they_can_be_named() -> None:

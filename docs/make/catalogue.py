@@ -24,7 +24,7 @@ those of your own. *Prompts* are the keys of the prompt blocks beside `default`;
 prompt divided by four. *Reproduced* is the published row that a test under `tests/papers` computes from recorded answers.
 
 """
-NOT_A_SKILL = ("image", "multi_image", "video", "text", "english", "chinese")
+NOT_A_SKILL = ("image", "multi_image", "video", "text", "english", "chinese", "multilingual")
 SKILLS = {
     "general": "General perception",
     "knowledge": "Knowledge",

@@ -146,7 +146,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """A value as text, 1.0 as "1"; empty for null, NaN and blank texts, which are no category."""
+    """A value as text, 1.0 as "1"; empty for null, NaN and blank texts, which are not categories."""
     if value is None or isinstance(value, float) and math.isnan(value):
         return ""
     if isinstance(value, float) and value.is_integer():

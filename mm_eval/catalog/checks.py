@@ -22,7 +22,7 @@ from mm_eval.catalog.schema import (
 from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
 
 
-def check_task(source: LocatedDict, what: str, has_class: bool) -> None:
+def check_task_keys(source: LocatedDict, what: str, has_class: bool) -> None:
     """ConfigError with every fault of single keys, reported together. has_class: the task has a `class`."""
     checks: list[Callable[[], object]] = [
         lambda: check_keys(source, TASK_KEYS, what, extra=has_class),
@@ -140,3 +140,14 @@ def _check_metrics(metrics: Any, fallback: str) -> None:
 def _check_kwargs(entry: Mapping[str, Any], where: str) -> None:
     if entry.get("kwargs") is not None and not isinstance(entry["kwargs"], Mapping):
         raise ConfigError(f"'kwargs' must be a mapping, not {entry['kwargs']!r:.80}.", where=where)
+
+
+NOT_ALLOWED_IN_NAMES = ("::", "@", ",", "\n", "\r", "*", "?", "[", "#")
+
+
+def check_name(stated: Any, name: str, where: str) -> None:
+    if not isinstance(stated, str) or not name.strip() or name != name.strip():
+        raise ConfigError(f"a task needs a name under `task` (got {stated!r}).", where=where)
+    if any(part in name for part in NOT_ALLOWED_IN_NAMES) or not name.isprintable() or len(name) > 200:
+        reserved = " ".join(map(repr, NOT_ALLOWED_IN_NAMES))
+        raise ConfigError(f"{name!r} can't be a name: {reserved} have other meanings.", where=where)

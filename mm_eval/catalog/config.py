@@ -13,17 +13,16 @@ from typing import Any, cast
 
 from mm_eval.catalog import schema
 from mm_eval.catalog.categories import CategoryLevel, levels_of
-from mm_eval.catalog.checks import check_task
+from mm_eval.catalog.checks import check_name, check_task_keys
 from mm_eval.catalog.draws import Draws
 from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
-from mm_eval.catalog.functions import FunctionRef, draws_of
+from mm_eval.catalog.functions import FunctionRef, task_draws
 from mm_eval.catalog.judge import JudgeConfig, judge_of, judge_of_code
 from mm_eval.catalog.located import LocatedDict, located, shown_path, without
 from mm_eval.catalog.values import digest_of, resolve, to_json, with_source
 from mm_eval.errors import ConfigError, raise_all
 from mm_eval.types import OutputType
 
-NOT_ALLOWED_IN_NAMES = ("::", "@", ",", "\n", "\r", "*", "?", "[", "#")
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
 ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", "submission", "judge")
 """Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
@@ -117,13 +116,13 @@ class TaskConfig:
         """
         source = schema.canonical_keys(located(config))
         name, named_format = schema.split_format(str(source.get("task") or ""))
-        _check_name(source.get("task"), name, source.where("task"))
+        check_name(source.get("task"), name, source.where("task"))
         if schema.TEXTS[1](source.get("aliases") or ""):
             for alias in schema.texts(source.get("aliases")):
-                _check_name(alias, alias, source.where("aliases"))
+                check_name(alias, alias, source.where("aliases"))
         requested = format_asked or named_format
         has_class = source.get("class") is not None
-        check_task(source, f"task {name!r}", has_class)
+        check_task_keys(source, f"task {name!r}", has_class)
         values = {key: source[key] for key in _FIELDS if source.get(key) is not None}
         values.update(
             tag=tuple(dict.fromkeys(schema.texts(source.get("tag")) + schema.texts(source.get("group")))),
@@ -267,7 +266,7 @@ class TaskConfig:
 
     def draws(self) -> Draws:
         """A new random stream for the functions of this task, which must be resolved."""
-        return draws_of(schema.functions_in(self.source))
+        return task_draws(schema.functions_in(self.source))
 
     def digest(self) -> str:
         """sha256 over the config without its display keys (alias, tags), and the source of every function file it names."""
@@ -331,14 +330,6 @@ def _formatted(values: dict[str, Any], source: LocatedDict, layout: Format, requ
     if layout.choice_labels or layout.is_choice or inputs["choices"] is not None:
         kept["doc_to_choice"] = FormatField("choices", layout, **inputs)
     return kept
-
-
-def _check_name(stated: Any, name: str, where: str) -> None:
-    if not isinstance(stated, str) or not name.strip() or name != name.strip():
-        raise ConfigError(f"a task needs a name under `task` (got {stated!r}).", where=where)
-    if any(part in name for part in NOT_ALLOWED_IN_NAMES) or not name.isprintable() or len(name) > 200:
-        reserved = " ".join(map(repr, NOT_ALLOWED_IN_NAMES))
-        raise ConfigError(f"{name!r} can't be a name: {reserved} have other meanings.", where=where)
 
 
 def _split(entry: Mapping[str, Any], known: tuple[str, ...]) -> LocatedDict:

@@ -97,7 +97,9 @@ def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
         card.update(metric=card.get("metric", "judge_score"), judged=True)
     tags = stated_texts(config.get("tag"))
     pictures = any(config.get(key) for key in ("doc_to_visual", "doc_to_visial", "doc_to_image"))
-    modality = next((tag for tag in ("multi_image", "image", "text") if tag in tags), "image" if pictures else "")
+    modality = next(
+        (tag for tag in ("video", "multi_image", "image", "text") if tag in tags), "image" if pictures else ""
+    )
     if modality or data:
         card["modality"] = modality or "text"
     return card

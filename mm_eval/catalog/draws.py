@@ -18,7 +18,7 @@ PYTHON_SEED, NUMPY_SEED = 0, 1234
 
 
 @dataclass(frozen=True)
-class Stream:
+class RandomStream:
     """A source of random numbers, as the functions that get and set its state."""
 
     get: Callable[[], Any]
@@ -37,31 +37,31 @@ class Seeds:
         return Seeds(later.python or self.python, later.numpy or self.numpy)
 
 
-def _shared() -> list[Stream]:
+def _shared() -> list[RandomStream]:
     """`random` and `numpy.random`."""
     import numpy as np
 
-    return [Stream(random.getstate, random.setstate), Stream(np.random.get_state, np.random.set_state)]
+    return [RandomStream(random.getstate, random.setstate), RandomStream(np.random.get_state, np.random.set_state)]
 
 
-def generators_in(variables: Mapping[str, Any]) -> list[Stream]:
+def generators_in(variables: Mapping[str, Any]) -> list[RandomStream]:
     """The random generators among a module's variables, such as `rng = random.Random(42)`."""
     import numpy as np
 
-    found: list[Stream] = []
+    found: list[RandomStream] = []
     for value in list(variables.values()):
         if isinstance(value, random.Random) and not isinstance(value, random.SystemRandom):
-            found.append(Stream(value.getstate, value.setstate))
+            found.append(RandomStream(value.getstate, value.setstate))
         elif isinstance(value, np.random.RandomState):
-            found.append(Stream(value.get_state, value.set_state))
+            found.append(RandomStream(value.get_state, value.set_state))
         elif isinstance(value, np.random.Generator):
             bits = value.bit_generator
-            found.append(Stream(partial(getattr, bits, "state"), partial(setattr, bits, "state")))
+            found.append(RandomStream(partial(getattr, bits, "state"), partial(setattr, bits, "state")))
     return found
 
 
 @contextmanager
-def unchanged(streams: Iterable[Stream]) -> Iterator[None]:
+def unchanged(streams: Iterable[RandomStream]) -> Iterator[None]:
     """Restores the states of these streams, of `random` and of `numpy.random` at the end of the block."""
     before = [(stream, stream.get()) for stream in (*_shared(), *streams)]
     try:
@@ -109,7 +109,7 @@ class Draws:
     seeds: the states to start from. own: the generators of the task's files, each with the state to start from.
     """
 
-    def __init__(self, seeds: Seeds | None = None, own: Iterable[tuple[Stream, Any]] = ()) -> None:
+    def __init__(self, seeds: Seeds | None = None, own: Iterable[tuple[RandomStream, Any]] = ()) -> None:
         seeds = seeds or Seeds()
         self._own = list(own)
         self._python = seeds.python or random.Random(PYTHON_SEED).getstate()

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from mm_eval.catalog.draws import Draws, Seeds, Stream, generators_in, importing
+from mm_eval.catalog.draws import Draws, RandomStream, Seeds, generators_in, importing
 from mm_eval.catalog.located import Place, shown_path
 from mm_eval.errors import ConfigError, did_you_mean
 
@@ -39,7 +39,7 @@ class _Loaded:
     stamp: tuple[int, int]
     module: ModuleType
     seeds: Seeds
-    own: list[tuple[Stream, Any]]
+    own: list[tuple[RandomStream, Any]]
 
 
 HINT = "Only <file>.<function> beside the YAML file, or a function of mm_eval, can be named."
@@ -209,9 +209,9 @@ def _package(folder: Path) -> str:
     return name
 
 
-def draws_of(references: Iterable[FunctionRef]) -> Draws:
+def task_draws(references: Iterable[FunctionRef]) -> Draws:
     """The random stream of a task whose functions are imported, in its state after these imports."""
-    seeds, own = Seeds(), list[tuple[Stream, Any]]()
+    seeds, own = Seeds(), list[tuple[RandomStream, Any]]()
     files = dict.fromkeys(reference.source() for reference in references if not reference.of_mm_eval)
     for file in files:
         if loaded := _LOADED.get(file):

@@ -25,7 +25,7 @@ from mm_eval.registry import entry_points
 
 log = logging.getLogger(__name__)
 
-CACHE_FORMAT = 9
+CACHE_FORMAT = 10
 """Increase it when the result of `read_declaration` changes: older caches are then ignored."""
 
 ENTRY_POINTS = "mm_eval.tasks"

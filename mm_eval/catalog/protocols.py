@@ -1,6 +1,6 @@
 """Named protocols: how a report measured its benchmarks, with the numbers it printed, read from one YAML file each.
 
-A protocol file has the key `protocol`. It may lie anywhere in a folder of tasks and is no task. Each setting and each number
+A protocol file has the key `protocol`. It may lie anywhere in a folder of tasks and is not a task. Each setting and each number
 says how it is known (`KNOWN`), in words. docs/guides/protocols.md describes the keys.
 """
 

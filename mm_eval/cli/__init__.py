@@ -33,6 +33,8 @@ VERBS = {
     "bundle": "copy the data sets of tasks to a data root, for a machine without network",
     "score": "score a run again from its journal, without the model",
     "protocols": "named protocols of reports: settings with their provenance, and reported numbers; check them",
+    "blind": "what seeing gives: a run again without its pictures, and with those of other docs",
+    "why": "which setting explains the difference between a run and the number of a report",
     "diagnose": "what went wrong in a run, with counts, examples and the command that mends it",
 }
 
@@ -43,7 +45,7 @@ spends a fifth of its time on the search."""
 EXIT_OK, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 2, 3, 130
 
 
-WRITES_RESULTS = ("run", "score", "prompts")
+WRITES_RESULTS = ("run", "score", "prompts", "why", "blind")
 """Commands that leave their results in a folder, so that losing the terminal loses nothing."""
 
 

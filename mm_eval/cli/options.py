@@ -90,6 +90,10 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
         what += "; given more than once, the rules are compared "
     what += "(default: the prompt block's, else the model's own, else frames=8,ends)"
     add_option(parser, "video", "RULE", what, action=action)
+    what = (
+        "ask without the pictures (--blind), or with those of other docs (--blind shuffled); `mm-eval blind` compares"
+    )
+    add_option(parser, "blind", "shuffled", what, nargs="?", const="without")
     add_option(parser, "fewshot_as_multiturn", "BOOL", "few-shot examples as turns of the chat")
     add_option(parser, "seed", "N", "of sampling, few-shot choice and bootstrap (default 0)", default=0)
 
@@ -213,6 +217,7 @@ def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
         seed=args.seed,
         prompt_key=args.prompt_key,
         on_long_prompt=args.on_long_prompt,
+        blind=args.blind,
         video=args.video,
         **rest,
     )

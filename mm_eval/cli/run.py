@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "config", "FILE", "several models from one YAML file: `models:`, `tasks:` and options of this command"
     )
     add_protocol_option(parser)
+    add_option(parser, "protocol_settings", "A,B", "only these settings of the protocol, such as prompt,gen_kwargs")
     add_option(
         parser,
         "name",
@@ -161,6 +162,7 @@ def _request(args: argparse.Namespace) -> RunRequest:
     return read_request(
         args,
         protocol=args.protocol,
+        protocol_settings=args.protocol_settings,
         name=args.name,
         output_path=args.output_path,
         predict_only=args.predict_only,

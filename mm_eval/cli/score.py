@@ -7,13 +7,15 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from mm_eval.cli.options import add_bootstrap_option, add_categories_option, add_judge_options, read_judges
+from mm_eval.cli.options import add_bootstrap_option, add_categories_option, add_judge_options, add_option, read_judges
 from mm_eval.cli.say import say_lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder")
     add_judge_options(parser)
+    what = "compare a run that has no protocol with this one's reported numbers (a run under a protocol keeps its own)"
+    add_option(parser, "protocol", "NAME", what)
     add_bootstrap_option(parser)
     add_categories_option(parser)
 
@@ -23,6 +25,6 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.report.run_table import render
     from mm_eval.run import score
 
-    report = score(Path(args.run), args.bootstrap_iters, ProgressBar(), read_judges(args))
+    report = score(Path(args.run), args.bootstrap_iters, ProgressBar(), read_judges(args), args.protocol)
     say_lines(render(replace(report, categories=args.categories or report.categories)))
     return report.exit_code

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,18 +16,21 @@ from mm_eval.cli.options import (
     add_protocol_option,
     add_task_options,
     read_names,
+    read_pairs,
     read_request,
 )
 from mm_eval.cli.say import say, say_lines
 from mm_eval.errors import ConfigError
 from mm_eval.files import write_atomic
 from mm_eval.request import DEFAULT_MODEL, RunRequest
+from mm_eval.task.blind import SAID
 from mm_eval.task.video.rule import shown_as
 
 if TYPE_CHECKING:
     from mm_eval.engine.model import Preview
+    from mm_eval.judging.judges import Judge
     from mm_eval.prepare import Prepared
-    from mm_eval.report.shown import ShownPrompt
+    from mm_eval.report.show import ShownPrompt
     from mm_eval.types import Instance
 
 
@@ -72,13 +76,13 @@ def main(args: argparse.Namespace) -> int:
         _compare_keys(args, prepared, model)
         return 0
     if args.judge is not None:
-        from mm_eval.cli.show_judge import show_judge
+        from mm_eval.cli.show import show_judge
 
         show_judge(args, prepared)
         return 0
     shown = [_show(prepared, name, args.doc, model) for name in prepared.tasks]
     if args.html:
-        from mm_eval.report.shown import shown_page
+        from mm_eval.report.show import shown_page
 
         title = f"{', '.join(prepared.tasks)}, doc {args.doc}"
         _write(args.html, shown_page(title, (prompt() for prompt in shown)))
@@ -96,6 +100,7 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
         model,
         f"prompt key: {block.key}   {dict(block.kwargs) or ''}",
         *([f"video: {shown_as(block.video_input, block.video)}"] if first.videos else []),
+        *([SAID[prepared.request.blind]] if prepared.request.blind else []),
         *(["data: the bundled sample, not the benchmark"] if task.docs.bundled else []),
     ]
     for line in head:
@@ -106,8 +111,7 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
         say(line)
 
     def for_page() -> ShownPrompt:
-        from mm_eval.report.shown import ShownPrompt
-        from mm_eval.report.side_by_side import shortened
+        from mm_eval.report.show import ShownPrompt, shortened
 
         pictures = first.images() if first.images else []
         return ShownPrompt(head, shortened(preview.text), rest, pictures, first.videos)
@@ -142,7 +146,7 @@ def _compare_keys(args: argparse.Namespace, prepared: Prepared, model: str) -> N
     import shutil
 
     from mm_eval.cli.prompts import check_keys
-    from mm_eval.report.side_by_side import shortened, side_by_side
+    from mm_eval.report.show import shortened, side_by_side
 
     keys = read_names(args.keys)
     check_keys(prepared, keys)
@@ -183,7 +187,7 @@ def _with_stand_in(args: argparse.Namespace) -> tuple[RunRequest, str]:
 
 
 def _print_prompt(preview: Preview, instance: Instance) -> None:
-    from mm_eval.report.side_by_side import shortened
+    from mm_eval.report.show import shortened
 
     _print_pictures(instance)
     if preview.tokens is not None:
@@ -215,3 +219,57 @@ def _rest(instances: list[Instance]) -> list[str]:
     elif first.generation_kwargs:
         lines.append(f"generation: {dict(first.generation_kwargs)}")
     return [*lines, f"target: {first.target!r}"]
+
+
+def show_judge(args: argparse.Namespace, prepared: Prepared) -> None:
+    """Prints the questions about one doc's gold answer, or about `--answer`, and the estimate for all docs.
+
+    Errors: ConfigError for a task without a judge, and for a doc without a gold answer where `--answer` is not given.
+    """
+    from mm_eval.engine.model import flatten
+    from mm_eval.judging.cost import cost_of, gold_answer, questions_about
+
+    judge = _judge(args, prepared)
+    model = judge.model if judge is not None else None
+    for name, task in prepared.tasks.items():
+        if task.config.judged is None:
+            raise ConfigError(f"{name} has no judge: its answers are scored by rules.", where="--judge")
+        style = prepared.styles[name]
+        first = next(iter(task.instances([args.doc], style, lambda doc_id: None)))
+        answer = gold_answer(task, style, first) if args.answer is None else args.answer
+        if args.answer is not None and not answer.strip():
+            what = "an empty answer is not sent to a judge: the task states its verdict."
+            raise ConfigError(what, where="--answer")
+        if not answer:
+            raise ConfigError(f"no gold answer is known for doc {args.doc} of {name}.", hint="Give one with --answer.")
+        gold = " (gold)" if args.answer is None else ""
+        say(f"task: {task.config.row_name}   doc: {args.doc}   judged answer: {answer!r}{gold}")
+        questions = questions_about(task, args.doc, first.doc, answer)
+        for number, instance in enumerate(questions, 1):
+            if instance.error is not None:
+                raise instance.error
+            step = f" of step {number}, after a made-up verdict" if number > 1 else ""
+            pictures = f", pictures: {len(instance.image_digests)}" if instance.image_digests else ""
+            say(f"---------------------------------------- the judge's prompt{step}{pictures}")
+            say_lines(flatten(instance))
+            say("---------------------------------------- end of prompt")
+            say(f"generation: {dict(instance.generation_kwargs)}")
+        official = task.config.judged.official or next((str(each.metadata.get("model", "")) for each in questions), "")
+        say(f"official judge: {official or 'none is stated'}")
+        cost = cost_of(task, style, prepared.doc_ids[name], model)
+        say(f"verdicts on {len(prepared.doc_ids[name]):,} docs{f' by {judge.name}' if judge else ''}: {cost}")
+        if model is not None and model.dollars({}) is None:
+            say("prices: give input_price=...,output_price=... (dollars per million tokens) in --judge_args")
+
+
+def _judge(args: argparse.Namespace, prepared: Prepared) -> Judge | None:
+    """The judge of the options, its weights not loaded; None where none is named."""
+    from mm_eval.judging.judges import make_judges
+
+    if not args.judge:
+        if args.judge_args:
+            raise ConfigError("--judge_args needs the judge's adapter: --judge openai.", where="--judge_args")
+        return None
+    own = read_pairs(args.judge_args, "--judge_args")
+    [judge] = make_judges(replace(prepared.request, judge=(args.judge,), judge_args=(own,), no_judge=False))
+    return judge

@@ -7,108 +7,24 @@ slot of the run, or another run (`--use_cache`), has already is not requested ag
 from __future__ import annotations
 
 import logging
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from numbers import Real
-from types import FrameType
 from typing import Any
 
-from mm_eval.engine.cache import AnswerCache
+from mm_eval.engine.cache import AnswerCache, EarlierAnswers
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import Answers, Model, request_key
+from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
 from mm_eval.engine.records import answer_record, slots_record
 from mm_eval.errors import MMEvalError, ModelError
 from mm_eval.types import Answer, Instance
 
 log = logging.getLogger(__name__)
 
-STOPPING = "Stopping: requests in flight are still recorded. Interrupt again to stop at once."
 SHOWN_FAILURES = 5
 """Failures that are logged as they happen. The table's footer and the samples report all."""
-
-
-@dataclass
-class Outcome:
-    """The counts of one pass over the instances.
-
-    reused: slots with an answer from an earlier launch. requested: requests that went to the model. shared: slots filled by the
-        request of another slot with the same question. cached: answers from another run.
-    answered, failed: slots that got an answer, or a failure, in this pass.
-    stopped: the error that ended the run early. interrupted: by the user.
-    verdicts: the same of the second pass, in which judges are asked.
-    """
-
-    reused: int = 0
-    requested: int = 0
-    shared: int = 0
-    cached: int = 0
-    answered: int = 0
-    failed: int = 0
-    stopped: MMEvalError | None = None
-    interrupted: bool = False
-    verdicts: Outcome | None = None
-
-    def counts(self) -> dict[str, int]:
-        """The counts under the names by which ranks exchange them."""
-        own = {file_name: getattr(self, name) for file_name, name in COUNTS.items()}
-        judged = self.verdicts.counts() if self.verdicts is not None else {}
-        return {**own, **{f"judge_{name}": count for name, count in judged.items()}}
-
-    def add(self, others: Iterable[Mapping[str, int]]) -> None:
-        """Adds the counts of the launch's other processes."""
-        for counts in others:
-            for file_name, name in COUNTS.items():
-                setattr(self, name, getattr(self, name) + counts[file_name])
-                if self.verdicts is not None:
-                    judged = getattr(self.verdicts, name) + counts.get(f"judge_{file_name}", 0)
-                    setattr(self.verdicts, name, judged)
-
-    def hold_to(self, fail_at: int, elsewhere: int = 0) -> None:
-        """Stops the run once `fail_at` requests have failed. elsewhere: failures in other processes."""
-        if self.stopped is None and (failed := self.failed + elsewhere) >= fail_at:
-            self.stopped = ModelError(
-                f"{failed} requests have failed, and --fail_on_error stops the run at {fail_at}.",
-                hint="The answers are kept; the same command requests the rest again.",
-            )
-
-
-COUNTS = {name: name for name in ("reused", "asked", "shared", "cached", "answered", "failed")} | {"asked": "requested"}
-"""The counts of an `Outcome`, by the names under which ranks exchange them."""
-
-
-@dataclass
-class StopSignal:
-    """SIGINT or SIGTERM: the first one stops after the requests in flight, the second one at once.
-
-    notify: called at the first one.
-    """
-
-    requested: bool = False
-    notify: Callable[[], None] = lambda: None
-
-    def __call__(self, number: int, frame: FrameType | None) -> None:
-        if self.requested:
-            raise KeyboardInterrupt
-        self.requested = True
-        self.notify()
-        log.warning(STOPPING)
-
-    @contextmanager
-    def listening(self) -> Iterator[StopSignal]:
-        """Handles the signals inside the with-block. Only the main thread can; in others this does nothing."""
-        if threading.current_thread() is not threading.main_thread():
-            yield self
-            return
-        before = {number: signal.signal(number, self) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield self
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 @dataclass
@@ -128,7 +44,7 @@ class Asker:
     stop: StopSignal = field(default_factory=StopSignal)
     tick: Callable[[int, int], None] = lambda answered, failed: None
     fail_at: int | None = None
-    cache: AnswerCache | None = None
+    cache: AnswerCache | EarlierAnswers | None = None
     outcome: Outcome = field(default_factory=Outcome)
     failed_elsewhere: Callable[[], int] = lambda: 0
     over_budget: Callable[[], MMEvalError | None] = lambda: None
@@ -263,20 +179,8 @@ class Asker:
             self.outcome.hold_to(self.fail_at, self.failed_elsewhere())
         if self.outcome.stopped is None:
             self.outcome.stopped = self.over_budget()
-
-
-@contextmanager
-def model_boundary(outcome: Outcome) -> Iterator[None]:
-    """Turns whatever an adapter raises into a failure of the model, which ends the requests and keeps the answers."""
-    try:
-        yield
-    except MMEvalError as error:
-        if error.owner == "store":
-            raise
-        outcome.stopped = error
-    except Exception as error:  # an adapter is foreign code, and this is its one boundary
-        log.debug("The adapter raised:", exc_info=True)
-        outcome.stopped = ModelError(f"{type(error).__name__}: {error}")
+        if self.outcome.stopped is not None:
+            self.model.finish()
 
 
 def _fault(answer: Answer, instance: Instance) -> str:

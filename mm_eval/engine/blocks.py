@@ -69,9 +69,10 @@ class Block:
 
 @dataclass
 class Held:
-    """A worker as the fleet sees it. heard: when it last said something; None while it waits for room."""
+    """A worker as the fleet sees it. host: its machine. heard: when it last said something; None while it waits for room."""
 
     number: int
+    host: str = "a machine of the cluster"
     started: float = 0.0
     heard: float | None = None
     loaded: bool = False

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from mm_eval.engine.generation import GenerationOptions
@@ -72,6 +73,39 @@ class AnswerCache:
         return instance.request_type != "generate_until" or not GenerationOptions.from_kwargs(kwargs).do_sample
 
 
-def opened_cache(folder: str | None, model: Model) -> AbstractContextManager[AnswerCache | None]:
-    """The cache in a folder, closed at the end of the with-block. None without a folder."""
+class EarlierAnswers:
+    """The answers of other runs of one model to the same requests, read only.
+
+    A model may be sampled: then only the answer of the same slot to an equal request is taken over.
+    """
+
+    def __init__(self, folders: Sequence[Path], model: Model) -> None:
+        self._model, self._states = model, [read_journal(folder) for folder in folders]
+
+    def find(self, key: str, instance: Instance) -> Answer | None:
+        """An earlier answer to this question. None if it must be requested."""
+        for state in self._states:
+            answer = state.answer(instance.slot)
+            if (answer is None or answer.key != key) and self._model.shares(instance):
+                answer = state.answers.get(key)
+            if answer is not None and answer.key == key:
+                return replace(answer, attempts=0)
+        return None
+
+    def put(self, answer: Answer, instance: Instance) -> None:
+        """Nothing: the other runs stay as they are."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def opened_cache(
+    folder: str | None, model: Model, earlier: Sequence[Path] = ()
+) -> AbstractContextManager[AnswerCache | EarlierAnswers | None]:
+    """The cache in a folder, closed at the end of the with-block. None without a folder.
+
+    earlier: folders of runs whose answers are taken over instead.
+    """
+    if earlier:
+        return closing(EarlierAnswers(earlier, model))
     return nullcontext() if folder is None else closing(AnswerCache(Path(folder), model))

@@ -5,20 +5,22 @@ A block is whole groups of requests that share a doc or pictures. A worker holds
 second is on its way. Free workers pull, so a slow one gets less. What a lost worker left unanswered is asked elsewhere; a request
 that kills workers is cut out of its block and fails alone.
 
-A cluster starts workers and carries what they say, by five verbs: start, lease, recall, hear, kill.
+A `Cluster` starts the workers and carries what is said.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 from mm_eval.engine.blocks import Block, Held, blocks_of
+from mm_eval.engine.cluster import Cluster
 from mm_eval.engine.model import Answers, Model, Preview
 from mm_eval.engine.worker import Event, differences, row_of
 from mm_eval.errors import ConfigError, MMEvalError, ModelError
@@ -32,28 +34,6 @@ PATIENCE = 60.0
 """Seconds after which a run says that it waits for room."""
 KEPT = 10.0
 """Seconds that an idle worker is kept at least; a model that loads longer is kept for as long as that took."""
-
-
-class Cluster(Protocol):
-    """Where workers run. A worker is named by a number that is never used again."""
-
-    def start(self, worker: int) -> None:
-        """Starts a worker as soon as there is room for it."""
-
-    def lease(self, worker: int, lease: int, rows: list[tuple[Any, ...]], files: Mapping[str, bytes]) -> None:
-        """Sends a block to a worker."""
-
-    def recall(self, worker: int, stop: bool) -> None:
-        """Asks a worker for the requests that its model has not taken. stop: the run ends."""
-
-    def hear(self, timeout: float) -> Iterable[tuple[int, Event]]:
-        """What workers say, waiting for at most `timeout` seconds. ("lost", crashed, why) is said of one that is gone.
-
-        crashed: its process died; otherwise its machine or the connection was lost, which is no fault of a request.
-        """
-
-    def kill(self, workers: Sequence[int], gently: bool) -> None:
-        """Ends workers and gives back what they hold. gently: their models may close first."""
 
 
 class Fleet(Model):
@@ -77,7 +57,8 @@ class Fleet(Model):
         self._workers: dict[int, Held] = {}
         self._numbers, self._leases = count(1), count(1)
         self._known: dict[str, Any] | None = None
-        self._ever_loaded = self._stopping = False
+        self._expected: dict[str, Any] | None = None
+        self._ever_loaded = self._stopping = self._finishing = False
         self._places, self._died_loading = size, 0
         for name in ("prompt_keys", "chat", "local", "bundled", "function_of_key", "video_rule", "video_input"):
             if hasattr(model, name):
@@ -85,7 +66,9 @@ class Fleet(Model):
 
     # ------------------------------------------------------------------ what is known of the model without its weights
     def another(self) -> Model:
-        return Fleet(self.model.another(), self.join, self.size, self.timeout, self.clock)
+        found = Fleet(self.model.another(), self.join, self.size, self.timeout, self.clock)
+        found.expect(self._expected or {})
+        return found
 
     def shares(self, instance: Instance) -> bool:
         return self.model.shares(instance)
@@ -110,9 +93,18 @@ class Fleet(Model):
         self._identify()
         return self.model.describe()
 
+    def constants(self) -> Mapping[str, Any]:
+        self._identify()
+        return self.model.constants()
+
+    def expect(self, constants: Mapping[str, Any]) -> None:
+        if self._known is None and constants:
+            self._expected = dict(constants)
+            self.model.adopt(self._expected)
+
     def _identify(self) -> None:
         """Waits for a worker to say what decides the answers, if only the machine of the weights knows that."""
-        if self.local and self._known is None:
+        if self.local and self._known is None and self._expected is None:
             self._wait(lambda: self._known is not None)
 
     def ran_on(self) -> Mapping[str, Any]:
@@ -142,19 +134,23 @@ class Fleet(Model):
     def stop_soon(self) -> None:
         self._stopping = True  # a signal handler calls this: what follows is done between two events
 
+    def finish(self) -> None:
+        self._finishing = True
+
     def generate(self, instances: Iterable[Instance]) -> Answers:
         return self._asked(instances)
 
     loglikelihood = loglikelihood_rolling = generate
 
     def _asked(self, instances: Iterable[Instance]) -> Answers:
-        source, again, more, stopped = blocks_of(instances), deque[Block](), True, False
+        source, again, more, ends = blocks_of(instances), deque[Block](), True, 0
+        self._finishing = False
         try:
             while True:
-                if self._stopping and not stopped:
-                    stopped, more = True, False
-                    self._recall([worker for worker in self._workers.values() if worker.leases], stop=True)
-                if self._stopping:
+                if (wanted := 2 * self._stopping or int(self._finishing)) > ends:
+                    ends, more = wanted, False
+                    self._recall([worker for worker in self._workers.values() if worker.leases], stop=self._stopping)
+                if ends:
                     again.clear()
                 if more or again:
                     self._staff()
@@ -236,7 +232,7 @@ class Fleet(Model):
         """Starts as many workers as are lacking."""
         cluster = self._the_cluster
         while len(self._workers) < self._places:
-            worker = Held(next(self._numbers), self.clock())
+            worker = Held(next(self._numbers), started=self.clock())
             self._workers[worker.number] = worker
             cluster.start(worker.number)
 
@@ -270,7 +266,7 @@ class Fleet(Model):
                 block.open = False
                 again.extend(self._shared_out(block, said[1]))
         elif kind == "started":
-            worker.started = self.clock()
+            worker.started, worker.host = self.clock(), said[0]
         elif kind == "described":
             self._compare(worker, said[0])
         elif kind == "loaded":
@@ -294,6 +290,11 @@ class Fleet(Model):
     def _compare(self, worker: Held, description: dict[str, Any]) -> None:
         """The first description is the run's; a worker that says otherwise is refused."""
         if self._known is None:
+            constants = json.loads(json.dumps(description["constants"]))  # as a run folder gives them back
+            if self._expected is not None and (other := differences(self._expected, constants)):
+                what = f"the folder holds answers of another model than the workers load: {other}."
+                hint = "Choose another --output_path, or give the workers the files of the first launch."
+                raise ConfigError(what, where="--output_path", hint=hint)
             self.model.adopt(description["constants"])
             if other := differences(self.model.describe(), description["model"]):
                 what = f"the workers have another model than this command: {other}."
@@ -310,7 +311,7 @@ class Fleet(Model):
         self._places -= 1
         if self._places < 1:
             raise error
-        log.warning("A worker is left out: %s", error)
+        log.warning("The worker on %s is left out: %s", worker.host, error)
 
     def _end(self, worker: Held, gently: bool = False) -> None:
         self._the_cluster.kill([worker.number], gently)
@@ -320,7 +321,9 @@ class Fleet(Model):
         """Takes the blocks of a lost worker back. Another one is started when there is something to ask."""
         self._end(worker)
         if not self._stopping:
-            log.warning("A worker is gone, and what it had not answered is asked elsewhere: %s.", why)
+            log.warning(
+                "The worker on %s is gone, and what it had not answered is asked elsewhere: %s.", worker.host, why
+            )
         if not worker.loaded:
             self._died_loading += crashed
             if self._died_loading >= LOADS:

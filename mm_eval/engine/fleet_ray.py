@@ -25,6 +25,10 @@ GRACE = 10.0
 """Seconds in which models may close before their processes are ended."""
 REACH = 10.0
 """Seconds in which a cluster must accept a connection."""
+SETTINGS = b"\4"
+"""The type of the first frame that a server of HTTP/2 sends, on which gRPC runs (RFC 9113, section 3.4)."""
+HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0" + SETTINGS + b"\0" * 5
+"""The words by which a client begins: the preface, and a frame without settings."""
 THREADS = 8
 """Calls that an actor runs at a time: one of them is `hear`, which never returns."""
 
@@ -153,6 +157,7 @@ def joined(address: str | None) -> Any:
             del options["include_dashboard"]
             _look_for(address or "")
             ray.init(address, **options)
+        _hush(ray)
     except (ConnectionError, RuntimeError, ValueError, OSError, TimeoutError) as error:
         where = address or "this machine"
         hint = "Is it running (`ray status`), and are Ray's and Python's versions the same there and here?"
@@ -171,15 +176,27 @@ def local_cluster() -> Iterator[str]:
         ray.shutdown()
 
 
+def _hush(ray: Any) -> None:
+    """Ray prints what its machines report to standard output, where the table belongs, and has no option for that."""
+    worker: Any = getattr(ray._private, "worker", None)
+    if hasattr(worker, "print_to_stdstream"):
+        worker.print_to_stdstream = lambda data, *others, **more: log.debug("Ray: %s", data.get("lines"))
+
+
 def _look_for(address: str) -> None:
-    """ConnectionError or ValueError unless something listens at HOST:PORT; Ray itself would try for minutes."""
+    """OSError or ValueError unless something at HOST:PORT speaks gRPC, as Ray does; Ray itself would try for minutes."""
     host, colon, port = address.rpartition(":")
     if "://" in address:
         raise ValueError(
             "this is the address of a Ray client; run the command on a machine of the cluster, with HOST:PORT"
         )
-    if colon and port.isdigit():
-        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH).close()
+    if not (colon and port.isdigit()):
+        return
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=REACH) as connection:
+        if os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
+            connection.sendall(HTTP2)
+            if connection.recv(9, socket.MSG_WAITALL)[3:4] != SETTINGS:
+                raise ConnectionError("what listens there is not Ray")
 
 
 def _first_line(error: BaseException, fallback: str) -> str:

@@ -24,7 +24,7 @@ from mm_eval.task.docs import FileState
 from mm_eval.types import FRAME_MARK
 
 RUN_VERSION = 1
-UNSTATED = {"on_long_prompt": "cut"}
+UNSTATED = {"on_long_prompt": "cut", "blind": None}
 """The values of options that an older spec does not state."""
 FRAME = re.compile(rf'"{FRAME_MARK}[0-9a-f]+"'.encode())
 """The digest of a video's frame in a record."""
@@ -71,6 +71,11 @@ class RunFolder:
         with suppress(OSError):
             return any(path.is_file() and path.stat().st_size for path in (self.path / "journal").glob("*.jsonl"))
         return False
+
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        """`Model.constants` of the launch that made the run; empty if there is none, or if its model had none."""
+        return (self.read("run.json") or {}).get("constants") or NOTHING
 
     def refuse_if_held(self) -> None:
         """Raises ConfigError if another launch holds the folder. Creates nothing, so it can be called before anything else."""
@@ -124,13 +129,21 @@ class RunFolder:
         except BlockingIOError as error:
             holder = os.pread(fd, 4096, 0).decode(errors="replace").strip() or "another process"
             hint = "Wait for it to end, or choose another --output_path."
+            if (count := _started_together()) > 1:
+                hint += f" Where a launcher started this command {count} times: start it once, with --executor ray."
             raise ConfigError(f"the run folder is in use by {holder}.", where=str(self.path), hint=hint) from error
 
-    def claim(self, spec: Mapping[str, Any], request: Mapping[str, Any], machine: Mapping[str, Any] = NOTHING) -> bool:
+    def claim(
+        self,
+        spec: Mapping[str, Any],
+        request: Mapping[str, Any],
+        machine: Mapping[str, Any] = NOTHING,
+        constants: Mapping[str, Any] = NOTHING,
+    ) -> bool:
         """Writes run.json, or checks that the folder has the same spec. Returns whether this continues an earlier run.
 
         request: the command's settings, from which `mm-eval score` builds the tasks again. machine: `Model.machine`, which may
-        differ when the run goes on.
+        differ when the run goes on. constants: `Model.constants`, by which a launch without the weights describes the model.
         Raises ConfigError with the first differences.
         """
         known = self.read("run.json")
@@ -144,6 +157,8 @@ class RunFolder:
             raise ConfigError(what, where=str(self.path), hint=hint)
         created = round(time.time(), 3)
         run = {"v": RUN_VERSION, "spec": spec, "request": request, "machine": machine, "created": created}
+        if constants:
+            run["constants"] = constants
         self.write("run.json", json.dumps(run, indent=2, ensure_ascii=False))
         return False
 
@@ -235,6 +250,12 @@ class RunFolder:
             what = f"it can't be written: {error.strerror or error}."
             raise StoreError(what, where=str(path), hint=hint) from error
         return path
+
+
+def _started_together() -> int:
+    """How many processes `srun` or `mpirun` started with this one, as their variables say."""
+    counts = (os.environ.get(name, "") for name in ("SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"))
+    return max(int(count) if count.isdigit() else 1 for count in counts)
 
 
 def _is_alive(pid: int) -> bool:

@@ -32,10 +32,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from mm_eval.engine.generation import token_counts
 from mm_eval.engine.records import NO_USAGE, VERSION, answer_of, decode, encode, error_fields, error_of
 from mm_eval.errors import StoreError
 from mm_eval.files import read_regular, sync, sync_folder, write_all
-from mm_eval.types import Answer, Slot, judge_of_slot, token_counts
+from mm_eval.types import Answer, Slot, judge_of_slot
 
 log = logging.getLogger(__name__)
 

@@ -121,6 +121,10 @@ class Model:
     def adopt(self, constants: Mapping[str, Any]) -> None:
         """Takes the `constants` of an equal model elsewhere: stating the identity then needs no weights and no GPU."""
 
+    def expect(self, constants: Mapping[str, Any]) -> None:
+        """Gets the `constants` of the launch that made the run folder. A model with its weights elsewhere describes itself by
+        them, so that a finished run needs no weights; what it loads later must have equal ones. Others look for themselves."""
+
     def ran_on(self) -> Mapping[str, Any]:
         """Entries for `run` in results.json that say where the model ran. Nothing for a model in this process."""
         return {}
@@ -140,6 +144,9 @@ class Model:
     def stop_soon(self) -> None:
         """Called by a signal handler when the user interrupts: no new request follows; those in flight get a few seconds."""
 
+    def finish(self) -> None:
+        """Called when failures or a budget end a run: no new request follows, and those that the model has begun are recorded."""
+
     def check_arguments(self) -> None:
         """Raises ConfigError for arguments that the model's own files do not allow, which `create` does not read."""
 
@@ -158,7 +165,7 @@ class Model:
     def machine(self) -> Mapping[str, Any]:
         """Where it runs and how large it is, for readers of the page: {"device": ..., "parameters": ...}, as far as known.
 
-        It is no part of a key or a spec: the same run may go on elsewhere.
+        It is not part of a key or a spec: the same run may go on elsewhere.
         """
         return {}
 

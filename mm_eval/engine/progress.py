@@ -1,16 +1,23 @@
-"""What a run tells whoever watches it."""
+"""What a run tells whoever watches it, and how long its requests took over all its launches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import math
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import Protocol
 
 
 class Progress(Protocol):
-    """Shows how far a run is. `ProgressBar` in report/progress.py does so on a terminal."""
+    """Shows how far a run is. `ProgressBar` in report/progress.py does so on a terminal.
+
+    One that shows costs also has `priced(dollars)`, which gets a function that gives the price so far, None if it is unknown.
+    """
 
     def phase(self, name: str) -> None: ...
-    def priced(self, dollars: Callable[[], float | None]) -> None: ...
     def start(self, name: str, total: int) -> None: ...
     def tick(self, done: int, failed: int) -> None: ...
     def stop(self) -> None: ...
@@ -20,7 +27,52 @@ class Silent:
     """A Progress that shows nothing."""
 
     def phase(self, name: str) -> None: ...
-    def priced(self, dollars: Callable[[], float | None]) -> None: ...
     def start(self, name: str, total: int) -> None: ...
     def tick(self, done: int, failed: int) -> None: ...
     def stop(self) -> None: ...
+
+
+def tell_price(progress: Progress, dollars: Callable[[], float | None]) -> None:
+    """Gives the price so far to a Progress that shows costs."""
+    if (priced := getattr(progress, "priced", None)) is not None:
+        priced(dollars)
+
+
+TAIL = 1 << 20
+"""Bytes at the end of a file in which its last whole record is looked for."""
+
+
+def answering(folder: Path) -> dict[str, float]:
+    """{"started", "ended"} in seconds since 1970, and "seconds" in which at least one process asked. Empty without a record.
+
+    A launch that was killed counts until its last record. Loading a model is not part of it.
+    """
+    spans = [span for path in (folder / "journal").glob("*.jsonl") if (span := _span(path)) is not None]
+    seconds, covered = 0.0, -math.inf
+    for start, end in sorted(spans):
+        seconds += max(0.0, end - max(start, covered))
+        covered = max(covered, end)
+    ends = [round(bound, 3) for span in spans for bound in span]
+    return {"started": min(ends), "ended": max(ends), "seconds": round(seconds, 3)} if ends else {}
+
+
+def _span(path: Path) -> tuple[float, float] | None:
+    """When a file was opened, which its name says, and when its last record was written. None for a file without records."""
+    with suppress(OSError), path.open("rb") as file:
+        first = _time([file.readline()])
+        file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
+        last = _time(reversed(file.read().splitlines()))
+        if first is not None and last is not None:
+            stated = path.stem.rpartition("-")[2]
+            opened = int(stated) / 1e9 if stated.isdecimal() and len(stated) <= 20 else first
+            return (opened if first - 86_400 < opened <= first else first), max(first, last)
+    return None
+
+
+def _time(lines: Iterable[bytes]) -> float | None:
+    """The time of the first of these lines that is a record."""
+    for line in lines:
+        with suppress(ValueError, KeyError, TypeError):
+            if math.isfinite(written := float(json.loads(line)["t"])):
+                return written
+    return None

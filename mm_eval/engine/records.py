@@ -9,10 +9,11 @@ import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mm_eval.engine.generation import token_counts
 from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError
 from mm_eval.json_text import encoder
 from mm_eval.task.video.record import clip_of, clip_record
-from mm_eval.types import Answer, LLOutput, Slot, judge_of_slot, token_counts
+from mm_eval.types import Answer, LLOutput, Slot, judge_of_slot
 
 VERSION = 1
 _CRC_LENGTH = len(',"crc":"00000000"}')

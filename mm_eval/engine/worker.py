@@ -2,7 +2,7 @@
 
 What it has to say is a stream of events, tuples whose first item is the kind:
 
-    ("started",)                           it runs, and looks at the model
+    ("started", host)                      it runs on this machine, and looks at the model
     ("described", description)             what it would answer with; the weights are not loaded yet
     ("loaded", machine)                    it is ready; machine: "NVIDIA H200", or "CPU"
     ("answers", lease, [(place, answer)])  answers to requests of a block, by their places in it
@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import queue
+import socket
 import sys
 import threading
 from collections import deque
@@ -126,7 +127,7 @@ class Worker:
 
     def _work(self) -> None:
         try:
-            self._events.put(("started",))
+            self._events.put(("started", socket.gethostname()))
             self._model = self.make()
             self._events.put(("described", description_of(self._model)))
             self._model.prepare_once()
@@ -136,7 +137,9 @@ class Worker:
         except MMEvalError as error:
             self._events.put(("raised", error))
         except BaseException as error:  # an adapter is foreign code, and its errors must reach the asking process
-            self._events.put(("raised", ModelError(f"{type(error).__name__}: {error}")))
+            self._events.put(
+                ("raised", ModelError(f"{type(error).__name__}: {error}", where=f"a worker on {socket.gethostname()}"))
+            )
 
     def _next(self) -> Lease | None:
         with self._changed:

@@ -10,11 +10,10 @@ from mm_eval.filters import (
     letters,
     mmmu,
     options,
-    selection,
+    places,
     suites,
     transformation,
     yes_no,
-    yes_no_words,
 )
 from mm_eval.filters.base import (
     FILTERS,
@@ -49,11 +48,10 @@ __all__ = [
     "letters",
     "mmmu",
     "options",
+    "places",
     "register_filter",
     "rule_of",
-    "selection",
     "suites",
     "transformation",
     "yes_no",
-    "yes_no_words",
 ]

@@ -132,7 +132,7 @@ def natural_order(value: Any) -> tuple[tuple[int, int, str], ...]:
     return tuple((0, int(part[:18]), "") if part.isdigit() else (1, 0, part) for part in parts)
 
 
-_INDICATORS = ("could be ", "so ", "is ", "thus ", "therefore ", "final ", "answer ", "result ")
+INDICATORS = ("could be ", "so ", "is ", "thus ", "therefore ", "final ", "answer ", "result ")
 _TRIVIAL = (":", ",", ".", "!", "?", ";", "'")
 _NUMBERS = (
     re.compile(r"-?\b\d{1,3}(?:,\d{3})+\b"),
@@ -142,11 +142,14 @@ _NUMBERS = (
 """Numbers with commas, in scientific notation, and plain; the look-behinds change no match and keep the time linear."""
 
 
-def open_answer_is_right(answer: str, golds: Sequence[str]) -> bool:
-    """Whether an open answer is right by MMMU's rule: a text in it holds a gold text, or a number in it equals a gold number."""
+def open_answer_is_right(answer: str, golds: Sequence[str], indicators: Sequence[str] = INDICATORS) -> bool:
+    """Whether an open answer is right by MMMU's rule: a text in it holds a gold text, or a number in it equals a gold number.
+
+    indicators: the words after which the answer may stand.
+    """
     wanted = [each for gold in golds for each in _normal(gold)]
     texts = [each for each in wanted if isinstance(each, str)]
-    for said in open_answers(answer):
+    for said in open_answers(answer, indicators):
         if isinstance(said, str) and any(text in said for text in texts):
             return True
         if not isinstance(said, str) and said in wanted:
@@ -154,14 +157,14 @@ def open_answer_is_right(answer: str, golds: Sequence[str]) -> bool:
     return False
 
 
-def open_answers(answer: str) -> list[str | float]:
+def open_answers(answer: str, indicators: Sequence[str] = INDICATORS) -> list[str | float]:
     """The texts and numbers that an open answer may mean: what follows "is", "so", "answer" ..., and the numbers in it."""
     whole = answer.strip().strip(".").lower()
     sentences = whole.split("\n")  # the script also splits at ". " before a capital: there is none in lower case
     ends = []
     for place, sentence in enumerate(sentences):
-        indicators = (*_INDICATORS, "=") if place == len(sentences) - 1 else _INDICATORS
-        tails = [sentence.rpartition(each)[2].strip() for each in indicators if each in sentence]
+        marks = (*indicators, "=") if place == len(sentences) - 1 else indicators
+        tails = [sentence.rpartition(each)[2].strip() for each in marks if each in sentence]
         shortest = _shortest(tails)
         if shortest and shortest not in _TRIVIAL:
             ends.append(shortest)

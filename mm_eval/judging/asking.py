@@ -11,19 +11,19 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
 
-from mm_eval.engine.ask import Asker, Outcome, StopSignal, model_boundary
+from mm_eval.engine.ask import Asker
 from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import Model
 from mm_eval.engine.order import by_cost
+from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
 from mm_eval.engine.progress import Progress
 from mm_eval.errors import JudgeError, MMEvalError
 from mm_eval.judging.code import verdicts_of
 from mm_eval.judging.judges import Judge
 from mm_eval.judging.preflight import budget_check
 from mm_eval.judging.verdicts import ASTRAY, PURE, is_astray
-from mm_eval.prepare import OpenedTasks
-from mm_eval.request import failure_limit
+from mm_eval.opening import OpenedTasks
 from mm_eval.scorers.judged import is_unread
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.task import Task

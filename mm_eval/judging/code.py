@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mm_eval.errors import JudgeError, MMEvalError
-from mm_eval.judging.prompts import digest_of, doc_of, filled, shown, turns_of
+from mm_eval.judging.prompts import doc_of, filled, prompt_digest, shown, turns_of
 from mm_eval.judging.verdicts import Chain, Lookup, Verdicts
-from mm_eval.lmms_eval_judges import Asked, Question
+from mm_eval.lmms_eval_judges import Asked, JudgeQuestion
 from mm_eval.scorers.judged import DocVerdict
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.scorers.process_results import ProcessResultsScorer
@@ -65,16 +65,16 @@ class CodeVerdicts(Verdicts):
     def where(self, doc_id: int) -> str:
         return f"{self.task.path} doc {doc_id}"
 
-    def reply(self, doc_id: int, question: Question) -> Answer | None:
+    def reply(self, doc_id: int, question: JudgeQuestion) -> Answer | None:
         """The recorded reply to a question."""
         return self.lookup(self.slot(doc_id, question))
 
-    def slot(self, doc_id: int, question: Question) -> Slot:
+    def slot(self, doc_id: int, question: JudgeQuestion) -> Slot:
         """Where the reply to a question belongs."""
         messages, _ = turns_of(question.messages, self.where(doc_id))
-        return Slot(judge_slot(self.task.path, self.judge), doc_id, question.repeat, digest_of(messages))
+        return Slot(judge_slot(self.task.path, self.judge), doc_id, question.repeat, prompt_digest(messages))
 
-    def instance(self, doc_id: int, doc: Doc, question: Question) -> Instance:
+    def instance(self, doc_id: int, doc: Doc, question: JudgeQuestion) -> Instance:
         """A question for the engine."""
         messages, pictures = turns_of(question.messages, self.where(doc_id))
         name = judge_slot(self.task.path, self.judge)
@@ -90,11 +90,11 @@ class CodeVerdicts(Verdicts):
     def rows(self, asked: Asked) -> list[dict[str, Any]]:
         """The questions that were asked, for samples/: each with its last reply."""
         found: dict[int, dict[str, Any]] = {}
-        questions: Sequence[Question] = [*asked.questions, *([asked.pending] if asked.pending is not None else [])]
+        questions: Sequence[JudgeQuestion] = [*asked.questions, *([asked.pending] if asked.pending is not None else [])]
         for number, question in enumerate(questions):
             messages, _ = turns_of(question.messages, "")
             row = found.setdefault(
-                digest_of(messages),
+                prompt_digest(messages),
                 {"prompt": shown(messages), "reply": None, "verdict": None, "model": None, "attempts": 0},
             )
             if number < len(asked.replies):

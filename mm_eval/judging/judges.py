@@ -38,7 +38,7 @@ class Judge:
 
     name: of its metrics, where it is not the first judge, and of its slots. args: --judge_args without `name`.
     described: what its adapter says of it, which decides its replies. preflight: "passed", "skipped" or "exempt".
-    untried: tasks on which it could not be tried, because no gold answer is known.
+    untried: tasks on which it could not be tried, because no gold answer is known. constants: `Model.constants` of a local one.
     model: None where recorded verdicts are only read.
     """
 
@@ -48,6 +48,7 @@ class Judge:
     described: Mapping[str, Any] = field(default_factory=dict)
     preflight: str = "skipped"
     untried: list[str] = field(default_factory=list)
+    constants: Mapping[str, Any] = field(default_factory=dict)
     model: Model | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -59,12 +60,13 @@ class Judge:
             "described": dict(self.described),
             "preflight": self.preflight,
             "untried": self.untried,
+            **({"constants": dict(self.constants)} if self.constants else {}),
         }
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Judge:
         """The judge of an entry of run.json, without a model."""
-        names = ("name", "adapter", "args", "described", "preflight", "untried")
+        names = ("name", "adapter", "args", "described", "preflight", "untried", "constants")
         return cls(**{name: stored[name] for name in names if name in stored})
 
     def is_same(self, other: Judge | None) -> bool:
@@ -133,19 +135,24 @@ def make_judges(request: RunRequest) -> list[Judge]:
         on_long_prompt="fail",  # a judge that saw half a prompt has judged something else
     )
     found: list[Judge] = []
+    recorded = (RunFolder(Path(request.output_path)).read("run.json") or {}) if request.output_path else {}
+    known = {entry["name"]: entry.get("constants", {}) for entry in recorded.get("judges", ())}
     for adapter, given in request.judges:
         args = dict(given)
         stated = args.pop("name", None)
         try:
-            model = MODELS.get(adapter, where="--judge").create(args, settings)
-            model = on_executor(model, request) if model.local else model
+            made = MODELS.get(adapter, where="--judge").create(args, settings)
+            model = on_executor(made, request) if made.local else made
         except ConfigError as error:
             where, what, hint = (
                 re.sub(r"--model(?=\b|_args)", "--judge", text) for text in (error.where, error.what, error.hint)
             )
             raise type(error)(f"the judge: {what}" if "judge" not in what else what, where=where, hint=hint) from error
-        judge = Judge(name_of(stated, adapter, args), adapter, args, dict(model.describe()), model=model)
-        model.close()  # workers that were started to describe it
+        name = name_of(stated, adapter, args)
+        model.expect(known.get(name, {}))
+        judge = Judge(name, adapter, args, dict(model.describe()), constants=dict(model.constants()), model=model)
+        if model is not made:
+            model.close()  # the worker that was started to describe it
         judge.preflight = "exempt" if adapter in EXEMPT else "skipped"
         if judge.name in [other.name for other in found]:
             hint = f"Give one of them another name: --judge_args name={judge.name}-2,..."

@@ -19,10 +19,10 @@ from mm_eval.engine.ask import Asker
 from mm_eval.engine.journal import Journal, JournalState, add_record
 from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.judging.code import verdicts_of
-from mm_eval.judging.estimate import Estimate, estimate, gold_answer
+from mm_eval.judging.cost import Cost, cost_of, gold_answer
 from mm_eval.judging.judges import EXEMPT, Judge
 from mm_eval.judging.verdicts import ASTRAY, PURE, Chain, Verdicts, is_astray
-from mm_eval.prepare import OpenedTasks
+from mm_eval.opening import OpenedTasks
 from mm_eval.scorers.judged import Judged, with_judges
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.scorers.score_task import TaskScoring
@@ -40,7 +40,7 @@ DOCS = 3
 SKIP = "--judge_preflight false skips this test, and results.json says so."
 
 
-class Kept:
+class KeptRecords:
     """Stands for a journal before there is a run folder: keeps the records, to be written once there is one."""
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ def try_judges(opened: OpenedTasks, state: JournalState, progress: Callable[[str
 
 
 def _try_all(opened: OpenedTasks, state: JournalState, progress: Callable[[str], None], tried: Tried) -> None:
-    kept = Kept()
+    kept = KeptRecords()
     judged = [name for name, task in opened.tasks.items() if task.config.judged is not None]
     asked = [judge for judge in opened.judges if judge.model is not None]
     if not judged or not asked:
@@ -145,7 +145,7 @@ def _try(
     judge: Judge,
     judged: Sequence[str],
     state: JournalState,
-    kept: Kept,
+    kept: KeptRecords,
     progress: Callable[[str], None],
     tried: Tried,
 ) -> None:
@@ -259,12 +259,12 @@ def _check_budget(
     opened: OpenedTasks, judges: Sequence[Judge], judged: Sequence[str], tried: Tried, progress: Callable[[str], None]
 ) -> None:
     """Notes the estimate of each judge. ConfigError if all together are above the budget."""
-    total, budget = Estimate(), opened.request.judge_budget
+    total, budget = Cost(), opened.request.judge_budget
     for judge in judges:
         assert judge.model is not None
-        own = Estimate()
+        own = Cost()
         for name in judged:
-            own += estimate(opened.tasks[name], opened.styles[name], opened.doc_ids[name], judge.model)
+            own += cost_of(opened.tasks[name], opened.styles[name], opened.doc_ids[name], judge.model)
         progress(f"judge {judge.name}: {own}")
         log.info("The judge %s: %s.", judge.name, own)
         if budget is not None and own.dollars is None:

@@ -99,9 +99,9 @@ def filled(
     asked: bool,
 ) -> Instance:
     """An instance with its prompt. images: makes the pictures again. chat, asked: see `judge_instance`."""
-    instance.context = messages if chat else plain(messages)
+    instance.context = messages if chat else as_one_text(messages)
     instance.metadata["prompt"] = shown(messages)
-    instance.choice = digest_of(messages)
+    instance.choice = prompt_digest(messages)
     if pictures and asked:
         with decoding(f"{instance.task} doc {instance.doc_id}"):
             instance.image_digests = tuple(map(picture_digest, pictures))
@@ -155,7 +155,7 @@ def _parts(content: Any, pictures: list[Image], where: str) -> list[dict[str, An
     return parts
 
 
-def plain(messages: Sequence[Message]) -> Context:
+def as_one_text(messages: Sequence[Message]) -> Context:
     """Messages as one text, for a judge without a chat template."""
     texts = ["".join(part.get("text", IMAGE_MARK) for part in message["content"]) for message in messages]
     return "\n\n".join(texts)
@@ -168,7 +168,7 @@ def shown(messages: list[Message]) -> str | list[Message]:
     return str(parts[0]["text"]) if alone else messages
 
 
-def digest_of(messages: Sequence[Message]) -> int:
+def prompt_digest(messages: Sequence[Message]) -> int:
     """48 bits of a prompt's text, for the slot of its replies."""
     text = json.dumps(messages, sort_keys=True)
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:6], "big")

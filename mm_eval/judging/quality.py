@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mm_eval.engine.ask import Asker, Outcome, StopSignal
+from mm_eval.engine.ask import Asker
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
+from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.engine.progress import Progress
 from mm_eval.errors import ConfigError
 from mm_eval.judging.judges import EXEMPT, Judge, for_scoring
@@ -25,7 +26,8 @@ from mm_eval.judging.prompts import judge_instance
 from mm_eval.judging.verdicts import ASTRAY, PURE, Chain, Verdicts, is_astray, read_reply, shown_answer
 from mm_eval.metrics.intervals import share_interval
 from mm_eval.metrics.paired import right_or_wrong
-from mm_eval.prepare import OpenedTasks, prepare_from_spec
+from mm_eval.opening import OpenedTasks
+from mm_eval.prepare import prepare_from_spec
 from mm_eval.request import RunRequest
 from mm_eval.runs.gold import gold_texts
 from mm_eval.runs.judge_quality import Finding, position

@@ -38,7 +38,7 @@ RETRIES = 2
 
 
 @dataclass(frozen=True)
-class Question:
+class JudgeQuestion:
     """What a task's code asks the judge.
 
     messages: chat messages; a picture is the part {"type": "image", "image": a PIL image}.
@@ -51,7 +51,7 @@ class Question:
     model: str = ""
 
 
-Lookup = Callable[[Question], "Answer | None"]
+Lookup = Callable[[JudgeQuestion], "Answer | None"]
 """The judge's recorded reply, or failure, to a question; None where there is neither."""
 
 
@@ -67,9 +67,9 @@ class Asked:
     lookup: Lookup
     retries: int = RETRIES
     value: Any = None
-    questions: list[Question] = field(default_factory=list)
+    questions: list[JudgeQuestion] = field(default_factory=list)
     replies: list[Answer] = field(default_factory=list)
-    pending: Question | None = None
+    pending: JudgeQuestion | None = None
     error: MMEvalError | None = None
 
     @property
@@ -77,7 +77,7 @@ class Asked:
         """Whether it has no value, because a reply is missing or could not be read."""
         return self.pending is not None or self.error is not None
 
-    def reply(self, question: Question) -> Answer:
+    def reply(self, question: JudgeQuestion) -> Answer:
         """The known reply to a question. Raises JudgeCalled, now and at every later call, if there is none."""
         if self.waits:
             self._end()
@@ -144,7 +144,7 @@ def _without_waiting() -> Iterator[None]:
         time.sleep = original
 
 
-def _text_of(question: Question) -> str:
+def _text_of(question: JudgeQuestion) -> str:
     """A question's messages as text, equal for equal questions; pictures by their pixels."""
 
     def pixels(value: Any) -> str:

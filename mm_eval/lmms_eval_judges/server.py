@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from mm_eval.lmms_eval_compat import PACKAGE, JudgeCalled, refuse_judge
-from mm_eval.lmms_eval_judges import MODULE, RUNNING, Question
+from mm_eval.lmms_eval_judges import MODULE, RUNNING, JudgeQuestion
 from mm_eval.lmms_eval_judges.prompts import RUBRIC, JudgePromptBuilder, binary_of, object_of, pair_of
 
 
@@ -161,7 +161,7 @@ class ProviderFactory:
         return get_server(api_type, config)
 
 
-def _question(request: Request, config: ServerConfig) -> Question:
+def _question(request: Request, config: ServerConfig) -> JudgeQuestion:
     messages = [{**message, "content": _content(message["content"])} for message in request.messages]
     if config.system_prompt and not any(message.get("role") == "system" for message in messages):
         messages.insert(0, {"role": "system", "content": config.system_prompt})
@@ -172,7 +172,7 @@ def _question(request: Request, config: ServerConfig) -> Question:
         last["content"] = [*parts, *({"type": "image", "image": _picture(each)} for each in request.images)]
     options = {"max_new_tokens": config.max_tokens, "temperature": config.temperature}
     options |= {"top_p": config.top_p} if config.top_p is not None and config.temperature else {}
-    return Question(messages, options, model=config.model_name)
+    return JudgeQuestion(messages, options, model=config.model_name)
 
 
 def _content(content: Any) -> Any:

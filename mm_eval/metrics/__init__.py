@@ -7,6 +7,7 @@ def closeness(references, predictions): ...
 from mm_eval.metrics.aggregation import (
     bits_per_byte,
     bypass_agg,
+    circular_accuracy,
     mean,
     mean_of_means,
     median,
@@ -16,9 +17,10 @@ from mm_eval.metrics.aggregation import (
     weighted_mean,
     weighted_perplexity,
 )
-from mm_eval.metrics.circular import circular_accuracy
+from mm_eval.metrics.captions import CaptionBleu, Cider, caption_tokens
 from mm_eval.metrics.corpus import F1, MCC, Bleu, Chrf, Ter
 from mm_eval.metrics.generation import anls, exact_match_fn, relaxed_accuracy
+from mm_eval.metrics.grounding import Units, box_accuracy, box_iou, other_units, point_in_box
 from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import (
     BitsPerByte,
@@ -58,7 +60,6 @@ from mm_eval.metrics.metric import (
     register_reduction,
     take_first,
 )
-from mm_eval.metrics.parameters import filter_kwargs
 from mm_eval.metrics.resampling import StandardError
 from mm_eval.metrics.stderr import (
     bootstrap_stderr,
@@ -68,7 +69,7 @@ from mm_eval.metrics.stderr import (
     standard_error,
     stderr_for_metric,
 )
-from mm_eval.metrics.traits import CorpusMetric, SumStatistics, not_smooth, smooth, stratified_by
+from mm_eval.metrics.traits import CorpusMetric, SumStatistics, filter_kwargs, not_smooth, smooth, stratified_by
 from mm_eval.metrics.vqa import agreed_answer, vqa_accuracy
 
 __all__ = [
@@ -83,6 +84,8 @@ __all__ = [
     "BitsPerByte",
     "Bleu",
     "BytePerplexity",
+    "CaptionBleu",
+    "Cider",
     "Chrf",
     "CorpusMetric",
     "LLResults",
@@ -94,6 +97,7 @@ __all__ = [
     "StandardError",
     "SumStatistics",
     "Ter",
+    "Units",
     "WordPerplexity",
     "acc",
     "acc_bytes",
@@ -104,10 +108,13 @@ __all__ = [
     "anls",
     "bits_per_byte",
     "bootstrap_stderr",
+    "box_accuracy",
+    "box_iou",
     "bpb",
     "brier_score",
     "bypass",
     "bypass_agg",
+    "caption_tokens",
     "choice_logprob",
     "choice_logprob_norm",
     "choice_prob_norm",
@@ -125,8 +132,10 @@ __all__ = [
     "metric",
     "nanmean",
     "not_smooth",
+    "other_units",
     "pass_at_k",
     "perplexity",
+    "point_in_box",
     "pop_stddev",
     "reduction",
     "register_aggregation",
@@ -134,9 +143,9 @@ __all__ = [
     "register_reduction",
     "relaxed_accuracy",
     "sample_stddev",
+    "smooth",
     "standard_error",
     "stderr_for_metric",
-    "smooth",
     "stratified_by",
     "take_first",
     "vqa_accuracy",

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.errors import ConfigError
+from mm_eval.errors import ConfigError, ScoringError
 from mm_eval.metrics.metric import aggregation, reduction
-from mm_eval.metrics.traits import SumStatistics, declare, not_smooth, of_log_likelihoods
+from mm_eval.metrics.traits import SumStatistics, declare, not_smooth, of_log_likelihoods, smooth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -201,3 +201,29 @@ def _usual_k(n: int) -> list[int]:
         points = max(2, int(span) * 3)
         values |= {int(10 ** (2.0 + i * span / points)) for i in range(1, points)}
     return sorted(value for value in values if 1 <= value <= n)
+
+
+Rotation = tuple[Hashable, float, int]
+"""(group, whether this row is right, how many rows its group has)."""
+
+
+@aggregation("circular_accuracy")
+@smooth
+@declare(stratum=lambda item: None, content=lambda item: item[1:])
+def circular_accuracy(items: Sequence[Rotation]) -> float:
+    """The share of groups with every row right. items: one a row, (group, hit, rows of the group).
+
+    A group that lacks rows (a limit, a failed request) is left out: some right rows make no right question. ScoringError if that
+    leaves none. With the group as `cluster_key` the standard error is that of a mean over groups.
+    """
+    found: dict[Hashable, int] = {}
+    right: dict[Hashable, bool] = {}
+    wanted: dict[Hashable, int] = {}
+    for group, hit, rows in items:
+        found[group] = found.get(group, 0) + 1
+        right[group] = right.get(group, True) and bool(hit)
+        wanted[group] = rows
+    whole = [right[group] for group, rows in wanted.items() if found[group] >= rows]
+    if not whole:
+        raise ScoringError("no question has all of its rotations; a --limit cut them, or requests failed")
+    return sum(whole) / len(whole)

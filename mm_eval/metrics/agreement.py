@@ -184,7 +184,7 @@ class Measured:
 def measure(verdicts: Sequence[bool], labels: Sequence[bool | None], clusters: Clusters = None) -> Measured:
     """Corrects the share of passed answers by what people said of some of them. labels: one per verdict, None without one.
 
-    Errors: ScoringError where no right or no wrong answer is labelled, or the judge is no better than chance on the labels.
+    Errors: ScoringError where no right or no wrong answer is labelled, or the judge is not better than chance on the labels.
     """
     passed_right = [place for place, label in enumerate(labels) if label is True]
     passed_wrong = [place for place, label in enumerate(labels) if label is False]
@@ -256,7 +256,7 @@ def _slope(sensitivity: float, specificity: float) -> float:
     if sensitivity + specificity <= 1 + 1e-12:
         raise ScoringError(
             f"sensitivity {sensitivity:.2f} and specificity {specificity:.2f} sum to at most 1: on the labelled docs the "
-            "judge is no better than chance, and no correction can mend its number.",
+            "judge is not better than chance, and no correction can mend its number.",
             hint="Check that 1 means right in the labels, or take another judge.",
         )
     return sensitivity + specificity - 1

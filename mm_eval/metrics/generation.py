@@ -124,7 +124,7 @@ def anls(references: Any, predictions: Sequence[Any], threshold: float = 0.5) ->
     return best_over_targets(references, predictions, similarity, multiple_targets=True)
 
 
-def number_of(text: str) -> float | None:
+def number_in(text: str) -> float | None:
     """The number that the whole text is ("45%" and "45 %" are 0.45), or None. No thousands commas and no currency signs."""
     digits = text.strip()
     try:
@@ -144,7 +144,7 @@ def relaxed_accuracy(references: Any, predictions: Sequence[Any], tolerance: flo
     """
 
     def close(target: str, answer: str) -> int:
-        expected, given = number_of(target), number_of(answer)
+        expected, given = number_in(target), number_in(answer)
         if expected and given is not None:
             return int(abs(given - expected) / abs(expected) <= tolerance)
         return int(target.strip().lower() == answer.strip().lower())

@@ -61,7 +61,7 @@ def mathvista_normal(
 ) -> tuple[str | None, bool]:
     """What an extraction stands for, as the text that is compared with the answer, and whether that is more than a guess.
 
-    A choice is meant by its letter, else by the smallest edit distance. An empty extraction chooses nothing (the script's option
+    A choice is found by its letter, else by the smallest edit distance. An empty extraction chooses nothing (the script's option
     --ignore_empty_extractions). script: "5.0" and "5.7" are the integer 5, as in the published script; else only digits are an
     integer, as in 22 of the 23 recorded runs.
     """

@@ -14,8 +14,7 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from mm_eval.errors import ConfigError
-from mm_eval.metrics.parameters import arguments_of, check_arguments, filter_kwargs, parameters_of
-from mm_eval.metrics.traits import CorpusMetric
+from mm_eval.metrics.traits import CorpusMetric, arguments_of, check_arguments, filter_kwargs, parameters_of
 from mm_eval.registry import Registry
 
 T = TypeVar("T")

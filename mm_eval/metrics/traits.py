@@ -11,13 +11,18 @@ jumps as a median does. Decorators declare more:
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from mm_eval.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
@@ -136,3 +141,45 @@ def not_smooth(function: F) -> F:
     The function is called for each of `bootstrap_iters` draws, and a draw may hold a doc twice.
     """
     return declare(smooth=False)(function)
+
+
+def filter_kwargs(fn: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The keyword arguments that a function takes."""
+    known = parameters_of(fn)
+    return dict(kwargs) if "**" in known else {key: value for key, value in kwargs.items() if key in known}
+
+
+def parameters_of(fn: Callable[..., Any]) -> frozenset[str]:
+    """The names of the arguments that a function takes by keyword; "**" among them if it takes any."""
+    try:
+        return _cached(fn)
+    except TypeError:  # not hashable
+        return _cached.__wrapped__(fn)
+
+
+@cache
+def _cached(fn: Callable[..., Any]) -> frozenset[str]:
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return frozenset({"**"})
+    names = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    return frozenset(names | {"**" for p in parameters if p.kind is p.VAR_KEYWORD})
+
+
+def arguments_of(entry: Mapping[str, Any], own_keys: Iterable[str]) -> dict[str, Any]:
+    """The arguments in an entry of a YAML: its other keys, and those under `kwargs`."""
+    return {**{key: value for key, value in entry.items() if key not in own_keys}, **(entry.get("kwargs") or {})}
+
+
+def check_arguments(what: str, given: Iterable[str], known: frozenset[str], also: frozenset[str]) -> None:
+    """Raises ConfigError for the first argument that is not known. also: other keys that the hint may suggest."""
+    for key in given:
+        if key not in known and "**" not in known:
+            raise ConfigError(f"{what} takes no argument {key!r}.", hint=did_you_mean(key, sorted(known | also)))
+
+
+def accepts(function: Callable[..., Any], name: str) -> bool:
+    """Whether a function takes an argument of that name."""
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from mm_eval.errors import ConfigError
-from mm_eval.filters.yes_no_words import without_punctuation
+from mm_eval.filters.yes_no import without_punctuation
 from mm_eval.metrics.generation import targets_of
 from mm_eval.metrics.metric import metric
 

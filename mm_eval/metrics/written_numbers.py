@@ -23,7 +23,7 @@ _LONGEST = 500
 def number_in_words(text: str) -> int | float | None:
     """The number that the number words of a text make together; other words are passed over. None if there are none.
 
-    "three dots" is 3. A scale must not come twice, and the digits after "point" are single ones; else the text is no number.
+    "three dots" is 3. A scale must not come twice, and the digits after "point" are single ones; else the text is not a number.
     """
     words = _WORD.findall(text.lower()) if len(text) <= _LONGEST else []
     words = [word for word in words if word in _SMALL or word in _SCALES or word in ("hundred", "point")]

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from mm_eval.cli import GARBAGE_AFTER
 from mm_eval.cli.say import SafeFormatter, guard_streams
-from mm_eval.engine.ask import STOPPING
+from mm_eval.engine.outcome import STOPPING
 from mm_eval.release.outcomes import INTERRUPTED_EARLY, drive
 from mm_eval.request import RunRequest
 

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO
 
-from mm_eval.engine.ask import StopSignal
+from mm_eval.engine.outcome import StopSignal
 from mm_eval.release.outcomes import Ended
 from mm_eval.release.plan import PARTIAL
 from mm_eval.report.release_progress import ReleaseProgress

@@ -23,9 +23,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mm_eval.arguments import Rule, faults, shortly
+from mm_eval.arguments import Rule, column_name, faults, shortly
 from mm_eval.errors import ConfigError, MMEvalError, ModelError, all_faults, did_you_mean, raise_all
-from mm_eval.request import REQUEST_RULES, RULES, RunRequest, by_field, column_name, model_arguments, task_names
+from mm_eval.request import EXECUTOR, REQUEST_RULES, RULES, RunRequest, by_field, model_arguments, task_names
 
 _CHECKED_LATER = Rule("", lambda value: True)
 OF_BOTH = {
@@ -91,9 +91,28 @@ def read_release(path: str, base: RunRequest) -> Release:
             found.append(error)
     raise_all(found)
     check_folders(list(runs), path)
+    runs = _without_idle_options(runs, base, path)
     if common.get("verbosity"):
         logging.getLogger().setLevel(str(common["verbosity"]))
     return Release(runs, common.get("parallel"))
+
+
+def _without_idle_options(runs: Mapping[str, RunRequest], base: RunRequest, path: str) -> dict[str, RunRequest]:
+    """The runs without what the file says of workers, where no executor is stated: a file is used with and without a cluster.
+
+    Those of the command itself stay, and are refused.
+    """
+    ignored: dict[str, None] = {}
+    found = dict(runs)
+    for name, request in runs.items():
+        if request.executor is None:
+            idle = [key for key in EXECUTOR if getattr(request, key) != getattr(base, key)]
+            found[name] = replace(request, **{key: getattr(base, key) for key in idle})
+            ignored |= dict.fromkeys(idle)
+    if ignored:
+        named = ", ".join(f"`{key}`" for key in ignored)
+        log.warning("%s: %s: ignored, because the models run without `executor: ray`.", path, named)
+    return found
 
 
 def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequest) -> RunRequest:

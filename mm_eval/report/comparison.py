@@ -14,7 +14,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.metrics.paired import Estimate
 from mm_eval.report.page import SampleRows, about_differences, page, pictures, run_fact
 from mm_eval.report.safe import in_line, json_safe
-from mm_eval.report.table import Cell, Column, Docs, Drawing, Row, Table, to_page, to_text
+from mm_eval.report.table import Cell, Column, DocCount, Drawing, Row, Table, to_page, to_text
 from mm_eval.runs.compare import EXACT, EXACT_NOTE, Change, Comparison, number, p_text, signed, spread, verdict
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import warnings_of
@@ -179,7 +179,7 @@ def _rows(comparison: Comparison, letter: str) -> list[Row]:
         if flips is not None:
             for way, doc_ids in (("lost", flips.lost), ("gained", flips.gained)):
                 said = f"{way} by {letter} in {change.task} ({metric.strip()})"
-                cells[way] = Docs([(change.task, doc_id) for doc_id in doc_ids], said)
+                cells[way] = DocCount([(change.task, doc_id) for doc_id in doc_ids], said)
             cells["McNemar p"] = p_text(flips.p_value)
         rows.append(Row(cells, part=not change.headline, marked=change.told_apart))
         last = change.task

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from mm_eval.report.safe import in_line, json_safe
-from mm_eval.runs.diagnose import Finding
+from mm_eval.runs.diagnose import Fault
 from mm_eval.runs.recorded import RecordedRun
 
 LONGEST = 160
@@ -18,7 +18,7 @@ MOST_ON_PAGE = 50
 """Findings on the page of a run, so that a run of many tasks in which everything failed still opens."""
 
 
-def render(run: RecordedRun, findings: Sequence[Finding]) -> str:
+def render(run: RecordedRun, findings: Sequence[Fault]) -> str:
     """Each fault with its count, likely cause, command and examples; one sentence where there is none."""
     lines = [f"{run.folder} ({run.model})"]
     if not findings:
@@ -38,13 +38,13 @@ def render(run: RecordedRun, findings: Sequence[Finding]) -> str:
     return "\n".join(map(in_line, lines))
 
 
-def as_json(run: RecordedRun, findings: Sequence[Finding]) -> str:
+def as_json(run: RecordedRun, findings: Sequence[Fault]) -> str:
     """The findings as a JSON document."""
     document = {"run": str(run.folder), "model": run.model, "findings": [asdict(each) for each in findings]}
     return json_safe(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def as_values(findings: Sequence[Finding]) -> dict[str, Any]:
+def as_values(findings: Sequence[Fault]) -> dict[str, Any]:
     """The findings for a page: at most `MOST_ON_PAGE`, the rest as a count; long texts are cut."""
     shown = [
         {

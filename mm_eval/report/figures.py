@@ -16,9 +16,9 @@ from pathlib import Path
 from mm_eval.engine.folder import RunFolder
 from mm_eval.report.safe import html, in_line
 from mm_eval.runs.compare import number
-from mm_eval.runs.ranks import ranked_columns
-from mm_eval.runs.recorded import sample_name
+from mm_eval.runs.ranking import ranked_columns
 from mm_eval.runs.release import ReleaseNumber, ReleaseTable
+from mm_eval.runs.sample_rows import sample_name
 
 INK, SOFT, LINE = "#1d2125", "#5c6570", "#c8cdd3"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a00", "#8b4fbf")

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.report.by_size import right_by_size
+from mm_eval.metrics.aggregation import mean
+from mm_eval.metrics.paired import estimate
 from mm_eval.report.diagnosis import as_values
 from mm_eval.report.page import SampleRows, category_labels, page, pictures
 from mm_eval.runs.compare import headline_keys
 from mm_eval.runs.diagnose import Diagnosis
 from mm_eval.runs.estimates import estimates
 from mm_eval.runs.judged_by import AT, judges_of
+from mm_eval.runs.prompts import marks
 from mm_eval.runs.protocols.release import verdict_notes
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
 from mm_eval.runs.results import headline_of, numbers_of
@@ -184,3 +186,28 @@ def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[dict[str, Any]]:
             value = e.value if e else None
             parts.append({"name": name, "label": label, "value": value, "interval": interval, "n": row["n"]})
         yield {"by": f"{str(headline.key).removesuffix(',none')} by {level}", "parts": parts}
+
+
+def right_by_size(task: RecordedTask, tokens: Mapping[int, int]) -> Iterator[dict[str, Any]]:
+    """A chart for characters and one for tokens, each with a bar for lengths from a power of two to the next.
+
+    tokens: of each doc's first answer. Only docs that are right or wrong count; no chart where all lengths are in one bar.
+    """
+    right = {doc_id: mark for doc_id, mark in marks(task).items() if mark is not None}
+    for unit, sizes in (("characters", task.sizes.get("characters", {})), ("tokens", tokens)):
+        bins: dict[int, list[int]] = {}
+        for doc_id, size in sizes.items():
+            if doc_id in right:
+                bins.setdefault(size.bit_length(), []).append(doc_id)
+        if len(bins) > 1:
+            parts = [_part(task, right, place, bins[place]) for place in sorted(bins)]
+            yield {"by": f"Share right by {unit} of the answer", "unit": unit, "parts": parts}
+
+
+def _part(task: RecordedTask, right: Mapping[int, bool], place: int, doc_ids: list[int]) -> dict[str, Any]:
+    """A bar: the lengths from `first` to `last`, their share of right answers with its 95% interval."""
+    first, last = (1 << place - 1, (1 << place) - 1) if place else (0, 0)
+    found = estimate(mean, [float(right[i]) for i in doc_ids], [task.clusters[i] for i in doc_ids])
+    name = str(first) if first == last else f"{first:,} to {last:,}"
+    interval = list(found.interval) if found.interval else None
+    return {"name": name, "first": first, "last": last, "value": found.value, "interval": interval, "n": len(doc_ids)}

@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.report.safe import href, html, in_script
-from mm_eval.runs.marking import Marking
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import warnings_of
-from mm_eval.runs.verdicts import judges_disagree, verdicts_of
+from mm_eval.runs.sample_rows import Marking, judges_disagree, verdicts_in
 from mm_eval.types import IMAGE_MARK
 
 CATEGORY_COLUMNS = (
@@ -204,7 +203,7 @@ class Answers:
 
 def _shown(name: str, row: Mapping[str, Any], marking: Marking) -> dict[str, Any]:
     """A row of samples/<task>.jsonl in the short keys of the page, since there may be 20,000 rows."""
-    scores, judges = row.get("scores", {}), verdicts_of(row)
+    scores, judges = row.get("scores", {}), verdicts_in(row)
     further = tuple(f"@{judge}" for judge in judges if judge)  # right or wrong is what the first judge says
     right = marking.mark({key: value for key, value in scores.items() if not key.partition(",")[0].endswith(further)})
     rules = row.get("rules", {})

@@ -15,7 +15,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.report.comparison import change_json, difference_cells, estimate_json, reach, with_margin
 from mm_eval.report.page import SampleRows, about_differences, page, pictures, run_fact
 from mm_eval.report.safe import in_line, json_safe
-from mm_eval.report.table import Cell, Column, Docs, Row, Table, to_page, to_text
+from mm_eval.report.table import Cell, Column, DocCount, Row, Table, to_page, to_text
 from mm_eval.runs.compare import EXACT, EXACT_NOTE, p_text, signed, spread
 from mm_eval.runs.prompts import PromptComparison, best_of
 from mm_eval.runs.results import warnings_of
@@ -31,7 +31,9 @@ def render(models: Sequence[PromptComparison]) -> str:
         sample = of_model.runs[of_model.baseline].results["run"].get("sample")
         parts += [f"model: {of_model.model}{'   (sample data, not the benchmarks)' if sample else ''}", ""]
         warnings = [
-            f"warning: prompt {key!r}: {w}" for key, run in of_model.runs.items() for w in warnings_of(run.results)
+            f"warning: {of_model.noun} {key!r}: {w}"
+            for key, run in of_model.runs.items()
+            for w in warnings_of(run.results)
         ]
         parts += [*warnings, ""] if warnings else []
         for name in of_model.names:
@@ -39,7 +41,7 @@ def render(models: Sequence[PromptComparison]) -> str:
             verdicts = list(of_model.verdicts(name))
             parts += [*verdicts, ""] if verdicts else []
         parts += [EXACT_NOTE, ""] if any(EXACT in part for part in parts) else []
-        parts += [f"prompt {key!r}: {text}" for key, text in of_model.block_texts().items()] + [""]
+        parts += [f"{of_model.noun} {key!r}: {text}" for key, text in of_model.block_texts().items()] + [""]
     if len(models) > 1:
         for table in _matrix(models):
             parts += [*to_text(table).split("\n"), ""]
@@ -56,7 +58,7 @@ def write_prompts(path: Path, models: Sequence[PromptComparison]) -> Path:
     ]
     folders = [run.folder for of_model in models for run in of_model.runs.values()]
     lines = page(
-        f"Prompts of {', '.join(of_model.model for of_model in models)}",
+        f"{models[0].noun.capitalize()}s of {', '.join(of_model.model for of_model in models)}",
         "differences.js",
         (row for part in parts for row in part),
         lambda: pictures(dict.fromkeys(digest for part in parts for digest in part.digests), folders, path.parent),
@@ -108,14 +110,15 @@ def _count_cells(of_model: PromptComparison, place: int | None, prompt: str, nam
     if prompt not in of_model.compared:
         return {**cells, **dict.fromkeys(FLIPS, "")}
     lost, gained, reworded = of_model.flips(prompt, name)
-    cells["lost"] = Docs(lost, f"lost by {prompt} in {name}", place)
-    cells["gained"] = Docs(gained, f"gained by {prompt} in {name}", place)
+    cells["lost"] = DocCount(lost, f"lost by {prompt} in {name}", place)
+    cells["gained"] = DocCount(gained, f"gained by {prompt} in {name}", place)
     return {**cells, "reworded": str(reworded)}
 
 
 def _terminal_table(of_model: PromptComparison, name: str) -> Table:
     """A line for each prompt: each headline number with its difference and p-value, then the counts."""
     columns = [Column(name, "text", "prompt")]
+    shown = of_model.shown(name)
     keys = of_model.headlines(name)
     for key in keys:
         columns.append(Column(key.removesuffix(",none"), cell=key))
@@ -124,7 +127,7 @@ def _terminal_table(of_model: PromptComparison, name: str) -> Table:
             Column("p (Holm)", cell=f"p of {key}"),
         ]
     rows = []
-    for prompt in of_model.runs:
+    for prompt in shown:
         cells = {"prompt": _prompt_cell(of_model, prompt, name), **_count_cells(of_model, None, prompt, name)}
         for key in keys:
             found, change = of_model.estimate(prompt, name, key), of_model.change(prompt, name, key)
@@ -143,7 +146,7 @@ def _page_table(of_model: PromptComparison, place: int, name: str) -> Table:
     """A line for each headline number and prompt; counts are of the docs, so they stand beside the first number only."""
     columns = [
         Column("metric", "text"),
-        Column("prompt", "text"),
+        Column(of_model.noun, "text", "prompt"),
         Column("value"),
         Column(f"vs {of_model.baseline}", cell="difference"),
         Column("95% interval"),
@@ -151,13 +154,14 @@ def _page_table(of_model: PromptComparison, place: int, name: str) -> Table:
         *map(Column, ("p (Holm)", *FLIPS, *SHARES)),
     ]
     rows: list[Row] = []
+    shown = of_model.shown(name)
     for metric in of_model.headlines(name):
-        changes = {prompt: change for prompt in of_model.runs if (change := of_model.change(prompt, name, metric))}
+        changes = {prompt: change for prompt in shown if (change := of_model.change(prompt, name, metric))}
         scale, far = of_model.scale(name, metric), reach([change.difference for change in changes.values()])
-        for prompt in of_model.runs:
+        for prompt in shown:
             found, change = of_model.estimate(prompt, name, metric), changes.get(prompt)
             cells: dict[str, Cell] = dict.fromkeys((column.key for column in columns), "")
-            if len(rows) < len(of_model.runs):
+            if len(rows) < len(shown):
                 cells.update(_count_cells(of_model, place, prompt, name))
             cells["metric"] = metric.removesuffix(",none") if prompt == of_model.baseline else ""
             cells["prompt"] = _prompt_cell(of_model, prompt, name)
@@ -219,12 +223,12 @@ def _about(folder: Path, models: Sequence[PromptComparison], prompts: Sequence[s
             tables = [to_page(_page_table(of_model, place, name))]
             verdicts = list(of_model.verdicts(name))
             sections.append({"title": f"{of_model.model}: {name}", "tables": tables, "said": verdicts})
-    title = f"Which prompt suits {', '.join(of_model.model for of_model in models)}?"
+    title = models[0].title.format(models=", ".join(of_model.model for of_model in models))
     return {
         **about_differences("prompts", title, runs, facts, prompts[0], prompts[1:]),
         "models": [of_model.model for of_model in models],
         "sections": sections,
-        "slopes": list(_slopes(models, prompts)),
+        "slopes": list(_slopes(models, prompts)) if models[0].noun == "prompt" else [],
         "hint": f"Differences are to {prompts[0]!r}, paired by doc, with docs on one picture drawn together. "
         "† is an exact interval. * can be told apart from 0 at 5%; p is corrected (Holm) for the number of blocks.",
     }

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from mm_eval.engine.folder import RunFolder
 from mm_eval.report.page import asset, filled, shown_category
 from mm_eval.report.safe import href, html, in_script
-from mm_eval.runs.ranks import ranked_columns
+from mm_eval.runs.ranking import ranked_columns
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import ReleaseNumber, ReleaseTable
 

@@ -47,7 +47,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Docs:
+class DocCount:
     """A count of docs; a page shows the docs on a click. found: (task, doc id). said: what they are. model: its place."""
 
     found: Sequence[tuple[str, int]]
@@ -63,7 +63,7 @@ class Drawing:
     reach: float
 
 
-Cell = str | int | float | Value | Docs | Drawing | None
+Cell = str | int | float | Value | DocCount | Drawing | None
 """What stands at one place of a table; None for a number that does not exist, which is shown as a dash."""
 
 
@@ -183,7 +183,7 @@ def to_page(table: Table) -> dict[str, Any]:
 def _page_cell(cell: Cell) -> str | dict[str, Any]:
     if isinstance(cell, Drawing) and (interval := cell.difference.interval) is not None:
         return {"kind": "interval", "value": cell.difference.value, "interval": list(interval), "reach": cell.reach}
-    if isinstance(cell, Docs) and cell.found:
+    if isinstance(cell, DocCount) and cell.found:
         by_task: dict[str, list[int]] = {}
         for task, doc_id in cell.found:
             by_task.setdefault(task, []).append(doc_id)
@@ -198,7 +198,7 @@ def _text(cell: Cell, absent: str = "–") -> str:
             return absent
         case Value():
             return cell.text + cell.after
-        case Docs():
+        case DocCount():
             return str(len(cell.found))
         case Drawing():
             return ""

@@ -295,7 +295,7 @@ def thumbnail_of(picture: Image) -> bytes:
 
 
 def thumbnail(content: bytes) -> bytes:
-    """The thumbnail of a picture's file. Raises DataError for what is no picture."""
+    """The thumbnail of a picture's file. Raises DataError for what is not a picture."""
     return thumbnail_of(open_picture(content))
 
 

@@ -19,10 +19,11 @@ from mm_eval.engine.model import Model
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.errors import ConfigError, MMEvalError, all_faults
 from mm_eval.judging.checking import check_judge
+from mm_eval.opening import OpenedTasks, without_sample
 from mm_eval.preflight import group_faults
-from mm_eval.prepare import OpenedTasks, Prepared, load_configs, prepare, prepare_without_model, without_sample
+from mm_eval.prepare import Prepared, load_configs, prepare, prepare_without_model
 from mm_eval.request import RunRequest
-from mm_eval.runs.gold import FULL, Trial, Tried
+from mm_eval.runs.gold import FULL, Trial, TrialResult
 from mm_eval.runs.submission import record_of
 from mm_eval.scorers.base import Scorer
 from mm_eval.task.blocks import check_prompt_keys, choose_block
@@ -36,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Finding:
+class TaskCheck:
     """The result of checking one task."""
 
     task: str
@@ -44,7 +45,7 @@ class Finding:
     text: str
 
 
-def validate(request: RunRequest) -> Iterator[Finding]:
+def validate(request: RunRequest) -> Iterator[TaskCheck]:
     """The faults of all unreadable tasks and groups, then one finding for each task, or one for each of its faults.
 
     Errors: ConfigError for an option that is wrong for every task.
@@ -72,10 +73,10 @@ def validate(request: RunRequest) -> Iterator[Finding]:
     if unchecked:
         named = f"{', '.join(sorted(unchecked)[:5])}{' ...' if len(unchecked) > 5 else ''}"
         said = f"not checked, since there is no sample data: {len(unchecked)} tasks ({named})"
-        yield Finding(", ".join(loaded.roots), True, said)
+        yield TaskCheck(", ".join(loaded.roots), True, said)
 
 
-def _groups(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> Iterator[Finding]:
+def _groups(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> Iterator[TaskCheck]:
     """The faults in the configs of the groups."""
     for name, group in loaded.groups.items():
         try:
@@ -86,66 +87,66 @@ def _groups(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> Iterator[Fin
         yield from _findings(name, fault)
 
 
-def _findings(name: str, error: MMEvalError) -> Iterator[Finding]:
+def _findings(name: str, error: MMEvalError) -> Iterator[TaskCheck]:
     """A finding for an error, and for each error that was found with it."""
     for fault in all_faults(error):
-        yield Finding(name, False, f"{fault.owner} error: {fault}")
+        yield TaskCheck(name, False, f"{fault.owner} error: {fault}")
 
 
-def check_task(plan: OpenedTasks, name: str, task: Task) -> Finding:
+def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
     """Builds every doc's prompt, and scores its gold answer, a wrong answer and an empty one."""
     style, doc_ids, blocks = plan.styles[name], plan.doc_ids[name], task.config.prompt_kwargs
     trial = Trial(task, style, plan.scorers[name])
     unseen = None if shows_videos(task, doc_ids, style) else lambda doc_id: None
     for instance in task.instances(doc_ids, style, unseen):
         if instance.error is not None:
-            return Finding(name, False, f"{instance.error.owner} error: {instance.error}")
+            return TaskCheck(name, False, f"{instance.error.owner} error: {instance.error}")
         try:
             trial.add(instance)
             if task.config.submission is not None:
                 record_of(task.config.submission["record"], instance.doc, "answer")
         except MMEvalError as error:
-            return Finding(name, False, f"{error.owner} error: {error}")
+            return TaskCheck(name, False, f"{error.owner} error: {error}")
     try:
         check_prompt_keys(task, doc_ids, [choose_block(task.config, (), key) for key in blocks])
     except MMEvalError as error:
-        return Finding(name, False, f"{error.owner} error: {error}")
+        return TaskCheck(name, False, f"{error.owner} error: {error}")
     judged = ""
     if task.config.judged is not None:
         try:
             judged = check_judge(task, doc_ids)
         except MMEvalError as error:
-            return Finding(name, False, f"{error.owner} error: {error}")
+            return TaskCheck(name, False, f"{error.owner} error: {error}")
         if task.config.judged.by_code or not any(scorer.metrics for scorer in plan.scorers[name]):
-            return Finding(name, True, f"{len(doc_ids)} docs; {judged}")
+            return TaskCheck(name, True, f"{len(doc_ids)} docs; {judged}")
     without = len(doc_ids) - len(trial.known)
     said = (
         f"{len(doc_ids)} docs{f', {without} without a gold answer' if without else ''}{f'; {judged}' if judged else ''}"
     )
     if not trial.known:
         written = f", and a run writes {task.config.submission['file']}" if task.config.submission else ""
-        return Finding(
+        return TaskCheck(
             name, True, f"{len(doc_ids)} docs; none has a gold answer, so the scores were not checked{written}"
         )
     gold = trial.gold_answers()
     if gold.fault or gold.scores is None:
-        return Finding(name, False, gold.fault)
+        return TaskCheck(name, False, gold.fault)
     shown = [f"{number.key} = {number.value:g}" for number in gold.scores.numbers if number.value is not None]
     said += f"; gold answers score {', '.join(shown)}"
     if fault := _below_full(trial, gold):
-        return Finding(name, False, fault)
+        return TaskCheck(name, False, fault)
     for kind, tried in (("wrong", trial.wrong_answers()), ("empty", trial.empty_answers())):
         if tried.fault:
-            return Finding(name, False, tried.fault)
+            return TaskCheck(name, False, tried.fault)
         if tried.docs and tried.full == tried.docs:
-            return Finding(name, False, f"{said}; {kind} answers get full marks, too, in all {tried.docs} docs tried")
+            return TaskCheck(name, False, f"{said}; {kind} answers get full marks, too, in all {tried.docs} docs tried")
         said += f"; {kind} answers score 0 in {tried.zero} of {tried.docs}" if tried.docs else ""
         right, number = trial.headline(gold), trial.headline(tried)
         if right and number and not tried.docs:
             said += f"; {kind} answers score {number[0]} = {number[1]:g}"
             if kind == "wrong" and "metric" in task.config.metadata and not _better(right, number):
-                return Finding(name, False, f"{said}, no worse than the gold answers")
-    return Finding(name, True, said)
+                return TaskCheck(name, False, f"{said}, no worse than the gold answers")
+    return TaskCheck(name, True, said)
 
 
 def shows_videos(task: Task, doc_ids: Sequence[int], style: PromptStyle) -> bool:
@@ -155,7 +156,7 @@ def shows_videos(task: Task, doc_ids: Sequence[int], style: PromptStyle) -> bool
     return task.has_pictures and any(instance.videos for instance in task.instances(list(doc_ids[:1]), style))
 
 
-def _below_full(trial: Trial, gold: Tried) -> str:
+def _below_full(trial: Trial, gold: TrialResult) -> str:
     """What is wrong where no doc has a mark and the number that the task states is a fraction below 1; empty if nothing is."""
     found = trial.headline(gold)
     if gold.docs or found is None or "metric" not in trial.task.config.metadata:
@@ -169,7 +170,7 @@ def _better(one: tuple[str, float, bool], other: tuple[str, float, bool]) -> boo
 
 
 @dataclass(frozen=True)
-class Difference:
+class ChangedAnswer:
     """A slot with different answers: alone is that at batch 1, other that of the other way."""
 
     slot: Slot
@@ -185,7 +186,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class BatchComparison:
     """The comparison of one way of batching with batch 1.
 
     answers: the slots that were compared; those that failed in both ways are not.
@@ -195,10 +196,10 @@ class Agreement:
     way: str
     answers: int
     worst: float
-    differences: list[Difference]
+    differences: list[ChangedAnswer]
 
 
-def invariance(request: RunRequest) -> Iterator[Agreement]:
+def invariance(request: RunRequest) -> Iterator[BatchComparison]:
     """Requests the docs at batch 1, at the real batch and in two shards; one comparison for each of the latter two."""
     plan = prepare(replace(request, batch_size=1))
     alone = _answers(plan.model, _instances(plan))
@@ -208,12 +209,12 @@ def invariance(request: RunRequest) -> Iterator[Agreement]:
     real = prepare(request)
     model = real.model
     together = _answers(model, _instances(real))
-    yield agreement(alone, together, f"at batch {request.batch_size}")
+    yield compare_batching(alone, together, f"at batch {request.batch_size}")
     sharded = {**_answers(model, _instances(real, 0)), **_answers(model, _instances(real, 1))}
-    yield agreement(alone, sharded, "in two shards")
+    yield compare_batching(alone, sharded, "in two shards")
 
 
-def agreement(alone: Outputs, other: Outputs, way: str) -> Agreement:
+def compare_batching(alone: Outputs, other: Outputs, way: str) -> BatchComparison:
     """The slots with different answers; log-likelihoods differ where they are more than TOLERANCE apart."""
     worst, differences, answers = 0.0, [], 0
     for slot, one in alone.items():
@@ -228,8 +229,8 @@ def agreement(alone: Outputs, other: Outputs, way: str) -> Agreement:
         else:
             equal = one == two
         if not equal:
-            differences.append(Difference(slot, way, one, two))
-    return Agreement(way, answers, worst, differences)
+            differences.append(ChangedAnswer(slot, way, one, two))
+    return BatchComparison(way, answers, worst, differences)
 
 
 def _instances(plan: Prepared, shard: int | None = None) -> Iterator[Instance]:

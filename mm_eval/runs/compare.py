@@ -102,9 +102,14 @@ def compare(
 
 def differences_in_spec(first: RecordedRun, second: RecordedRun) -> Iterator[str]:
     """A sentence for each difference between the requests of two runs; none for two models under equal conditions."""
-    for what in ("chat", "system", "seed"):
+    for what in ("chat", "system", "seed", "blind"):
         if first.spec.get(what) != second.spec.get(what):
-            names = {"chat": "chat template", "system": "system instruction", "seed": "seed"}
+            names = {
+                "chat": "chat template",
+                "system": "system instruction",
+                "seed": "seed",
+                "blind": "use of the pictures",
+            }
             yield f"the {names[what]} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"
     mine, other = first.spec["tasks"], second.spec["tasks"]
     if alone := sorted(mine.keys() ^ other.keys()):

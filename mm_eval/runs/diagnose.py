@@ -18,9 +18,9 @@ from mm_eval.command_line import as_command
 from mm_eval.errors import MMEvalError
 from mm_eval.request import RunRequest
 from mm_eval.runs.answer_forms import FORMS, Form, Mending, answers_of, form_of
-from mm_eval.runs.picks import picked, preferred, right_answer
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import headline_of
+from mm_eval.runs.sample_rows import picked, preferred, right_answer
 
 SHOWN = 3
 """Examples of a fault."""
@@ -49,7 +49,7 @@ SURE = 3.0
 
 
 @dataclass(frozen=True)
-class Example:
+class FaultyDoc:
     """A doc with the fault. answer: as the model gave it, or what failed. right: the right answer, as text."""
 
     doc_id: int
@@ -58,7 +58,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Fault:
     """A fault of a task.
 
     kind: its name ("empty", "truncated", "bias", ...). docs: how many docs have it, of how many. said: a sentence about it.
@@ -72,14 +72,14 @@ class Finding:
     said: str
     cause: str
     mend: str
-    examples: tuple[Example, ...] = ()
+    examples: tuple[FaultyDoc, ...] = ()
 
     @property
     def share(self) -> float:
         return self.docs / self.of
 
 
-def diagnose(run: RecordedRun) -> list[Finding]:
+def diagnose(run: RecordedRun) -> list[Fault]:
     """The faults of a run, by task in the order of the table; within a task the most frequent first."""
     found = Diagnosis(run)
     for name in run.spec["tasks"]:
@@ -98,12 +98,12 @@ class Diagnosis:
         """Counts a row of samples/<task>.jsonl."""
         self._seen.setdefault(task, _Seen()).add(row)
 
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[Fault]:
         """The faults of the rows so far, as `diagnose` returns them."""
         return [finding for name, seen in self._seen.items() for finding in _of_task(_Case(self._run, name), seen)]
 
 
-def _of_task(case: _Case, seen: _Seen) -> list[Finding]:
+def _of_task(case: _Case, seen: _Seen) -> list[Fault]:
     found = [*_failures(case, seen), *_forms(case, seen), *_no_template(case, seen), *_cut(case, seen)]
     found += [*_bias(case, seen), *_low_categories(case, seen)]
     return sorted(found, key=lambda finding: -finding.share)
@@ -114,15 +114,15 @@ class _Kept:
     """How many docs have a fault, and a few of them."""
 
     docs: int = 0
-    kept: list[Example] = field(default_factory=list)
+    kept: list[FaultyDoc] = field(default_factory=list)
 
-    def add(self, example: Example) -> None:
+    def add(self, example: FaultyDoc) -> None:
         self.docs += 1
         if len(self.kept) < MOST_KEPT:
             self.kept.append(example)
 
     @property
-    def examples(self) -> tuple[Example, ...]:
+    def examples(self) -> tuple[FaultyDoc, ...]:
         """Unlike answers first."""
         first = {example.answer: example for example in reversed(self.kept)}
         unlike = sorted(first.values(), key=lambda example: example.doc_id)
@@ -150,18 +150,18 @@ class _Seen:
         doc_id, right = row["doc_id"], right_answer(row)
         if error := row.get("error"):
             what = str(error["what"])
-            self.failures.setdefault(_kind_of_failure(what), _Kept()).add(Example(doc_id, what, right))
+            self.failures.setdefault(_kind_of_failure(what), _Kept()).add(FaultyDoc(doc_id, what, right))
             return
         self.answered += 1
         answers = answers_of(row)
         pick = picked(row)
-        example = Example(doc_id, answers[0].text if answers else preferred(row), right)
+        example = FaultyDoc(doc_id, answers[0].text if answers else preferred(row), right)
         if row.get("cut"):
             self.cut.add(example)
         odd = next(((answer, form) for answer in answers if (form := form_of(answer))), None)
         if odd is not None:
             answer, form = odd
-            self.forms.setdefault(form.name, _Kept()).add(Example(doc_id, answer.text, right))
+            self.forms.setdefault(form.name, _Kept()).add(FaultyDoc(doc_id, answer.text, right))
             self.unread[form.name] += answer.unparsed
         if pick is not None:
             self.picked[pick] += 1
@@ -180,9 +180,9 @@ class _Case:
     run: RecordedRun
     task: str
 
-    def finding(self, kind: str, kept: _Kept, of: int, said: str, cause: str, mending: Mending) -> Finding:
+    def finding(self, kind: str, kept: _Kept, of: int, said: str, cause: str, mending: Mending) -> Fault:
         doc_id = kept.kept[0].doc_id if kept.kept else 0
-        return Finding(self.task, kind, kept.docs, of, said, cause, self.command(mending, doc_id), kept.examples)
+        return Fault(self.task, kind, kept.docs, of, said, cause, self.command(mending, doc_id), kept.examples)
 
     @cached_property
     def request(self) -> RunRequest:
@@ -226,14 +226,14 @@ class _Case:
         return next((cap for cap in found if isinstance(cap, int) and cap > 0), 256)
 
 
-def _failures(case: _Case, seen: _Seen) -> Iterator[Finding]:
+def _failures(case: _Case, seen: _Seen) -> Iterator[Fault]:
     for what, kept in seen.failures.items():
         said = f"{kept.docs} of {seen.docs} docs have no answer: {what}"
         cause = "the reason stands in the message; the answers of the other docs are kept"
         yield case.finding("failed", kept, seen.docs, said, cause, "again")
 
 
-def _forms(case: _Case, seen: _Seen) -> Iterator[Finding]:
+def _forms(case: _Case, seen: _Seen) -> Iterator[Fault]:
     forms: dict[str, Form] = {form.name: form for form in FORMS}
     for name, kept in seen.forms.items():
         form, unread = forms[name], seen.unread[name]
@@ -242,7 +242,7 @@ def _forms(case: _Case, seen: _Seen) -> Iterator[Finding]:
         yield case.finding(name, kept, seen.answered, said, form.cause, form.mending)
 
 
-def _no_template(case: _Case, seen: _Seen) -> Iterator[Finding]:
+def _no_template(case: _Case, seen: _Seen) -> Iterator[Fault]:
     if seen.pictures and seen.answered and case.run.request.get("chat_template") is False:
         every = _Kept(seen.answered)
         said = f"all {seen.answered} prompts were plain text, without the model's chat template"
@@ -250,15 +250,15 @@ def _no_template(case: _Case, seen: _Seen) -> Iterator[Finding]:
         yield case.finding("no template", every, seen.answered, said, cause, "template")
 
 
-def _cut(case: _Case, seen: _Seen) -> Iterator[Finding]:
+def _cut(case: _Case, seen: _Seen) -> Iterator[Fault]:
     if seen.cut.docs:
         said = f"the prompts of {seen.cut.docs} of {seen.answered} docs were cut at their beginning"
         cause = "the prompt with its examples is longer than the model's length, so instructions may be missing"
         yield case.finding("cut prompt", seen.cut, seen.answered, said, cause, "length")
 
 
-def _bias(case: _Case, seen: _Seen) -> Iterator[Finding]:
-    """One answer given far too often; or answers that agree with the right ones no better than chance."""
+def _bias(case: _Case, seen: _Seen) -> Iterator[Fault]:
+    """One answer given far too often; or answers that agree with the right ones only as often as chance."""
     total = seen.picked.total()
     if total < LEAST_DOCS:
         return
@@ -288,7 +288,7 @@ def _bias(case: _Case, seen: _Seen) -> Iterator[Finding]:
         yield case.finding("chance", wrong, total, said, cause, "show")
 
 
-def _low_categories(case: _Case, seen: _Seen) -> Iterator[Finding]:
+def _low_categories(case: _Case, seen: _Seen) -> Iterator[Fault]:
     """The lowest category of each level, where it is far below the others together."""
     headline = headline_of(case.run.results, case.task)
     if headline is None:

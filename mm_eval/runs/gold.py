@@ -9,7 +9,8 @@ from itertools import islice
 from typing import Any
 
 from mm_eval.scorers.base import Scorer
-from mm_eval.scorers.score_task import TaskScores, TaskScoring
+from mm_eval.scorers.score_task import TaskScoring
+from mm_eval.scorers.task_scores import TaskScores
 from mm_eval.task.question import evaluate_field
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import Answer, Instance, Slot
@@ -28,7 +29,7 @@ Texts = list[str]
 
 
 @dataclass
-class Tried:
+class TrialResult:
     """What scoring the same docs with one kind of answers gave.
 
     docs: those that have a mark. zero: those of them with no mark above 0. full: those with full marks.
@@ -134,20 +135,20 @@ class Trial:
         """The docs with a gold answer."""
         return [doc_id for doc_id, texts in self.gold.items() if texts or not self.generated]
 
-    def gold_answers(self) -> Tried:
+    def gold_answers(self) -> TrialResult:
         """The docs scored with their gold answers; a list of answers one after the other."""
         if not self.generated:
             return self._scored(self.known, lambda slot: self.right.get(slot), "gold", must_be_full=True)
-        whole: Tried | None = None
+        whole: TrialResult | None = None
         for number in range(max(len(texts) for texts in self.gold.values())):
             texts = {doc_id: each[number] for doc_id, each in self.gold.items() if number < len(each)}
             tried = self._texts(texts, "gold", must_be_full=True)
             whole = whole or tried
             if tried.fault:
                 return tried
-        return whole or Tried()
+        return whole or TrialResult()
 
-    def wrong_answers(self) -> Tried:
+    def wrong_answers(self) -> TrialResult:
         """The first docs scored with an answer that is wrong."""
         known = list(islice(self.known, WRONG_TRIED))
         if not self.generated:
@@ -156,24 +157,24 @@ class Trial:
             return self._scored(docs, lambda slot: self.wrong.get(slot), "wrong")
         return self._texts({doc_id: wrong_text(self.gold[doc_id], self.choices[doc_id]) for doc_id in known}, "wrong")
 
-    def empty_answers(self) -> Tried:
+    def empty_answers(self) -> TrialResult:
         """The first docs scored with an empty answer, where the gold answer is not empty.
 
         None are tried where all gold answers are equal: a rule may take silence for that answer, as POPE's takes it for yes.
         """
         known = [doc_id for doc_id in self.known if self.generated and all(self.gold[doc_id])]
         if len({tuple(self.gold[doc_id]) for doc_id in known}) < 2:
-            return Tried()
+            return TrialResult()
         return self._texts(dict.fromkeys(islice(known, WRONG_TRIED), ""), "empty")
 
-    def _texts(self, texts: Mapping[int, str], kind: str, must_be_full: bool = False) -> Tried:
+    def _texts(self, texts: Mapping[int, str], kind: str, must_be_full: bool = False) -> TrialResult:
         return self._scored(list(texts), lambda slot: texts.get(slot.doc_id), kind, must_be_full)
 
     def _scored(
         self, doc_ids: Sequence[int], answer: Callable[[Slot], Any], kind: str, must_be_full: bool = False
-    ) -> Tried:
+    ) -> TrialResult:
         """Scores docs with the answers that a function gives. must_be_full: a mark below 1 is a fault."""
-        tried = Tried()
+        tried = TrialResult()
         if not doc_ids:
             return tried
 
@@ -203,7 +204,7 @@ class Trial:
             tried.scores = scoring.aggregate(bootstrap_iters=0)
         return tried
 
-    def headline(self, tried: Tried) -> tuple[str, float, bool] | None:
+    def headline(self, tried: TrialResult) -> tuple[str, float, bool] | None:
         """(key, value, whether higher is better) of the number that the task states as `metadata.metric`, else of its first."""
         scores = tried.scores
         found = [n for n in (scores.numbers if scores else ()) if isinstance(n.value, (int, float))]

@@ -19,7 +19,7 @@ from mm_eval.metrics.agreement import agreement, correlation, is_nominal, measur
 from mm_eval.metrics.paired import Estimate
 from mm_eval.runs.judged_by import RecordedJudge, judges_of
 from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.verdicts import final_verdicts, verdicts_of, was_sent
+from mm_eval.runs.sample_rows import final_verdicts, verdicts_in, was_sent
 
 if TYPE_CHECKING:
     from mm_eval.catalog.judge import JudgeConfig
@@ -93,7 +93,7 @@ def _judged_task(run: RecordedRun, name: str) -> JudgedTask:
     task.readable = [] if reads is not None else None
     steps = len(stated) if isinstance(stated, list) else 1
     for row in run.rows(name):
-        judged, doc_id = verdicts_of(row), row["doc_id"]
+        judged, doc_id = verdicts_in(row), row["doc_id"]
         if not judged:
             continue
         answer = shown_answer(str(row["resps"][0])) if row["resps"] else ""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from mm_eval.metrics.paired import Estimate, right_or_wrong
 from mm_eval.runs.compare import Change, Comparison, compare, headline_keys, verdict
@@ -21,8 +21,11 @@ from mm_eval.runs.recorded import RecordedRun, RecordedTask
 class PromptComparison:
     """One model's recorded runs by the name of their prompt: its key, its rule of frames, or both.
 
-    compared: each run after the first, with the first.
+    compared: each run after the first, with the first. noun, title: what the runs differ in, for tables and the page.
     """
+
+    noun: ClassVar[str] = "prompt"
+    title: ClassVar[str] = "Which prompt suits {models}?"
 
     model: str
     runs: dict[str, RecordedRun]
@@ -30,7 +33,7 @@ class PromptComparison:
     _estimates: dict[tuple[str, str], dict[str, Estimate]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def read(cls, model: str, folders: Mapping[str, Path]) -> PromptComparison:
+    def read(cls, model: str, folders: Mapping[str, Path]) -> Self:
         """The runs in their folders, compared with the first."""
         runs = {key: RecordedRun.read(folder) for key, folder in folders.items()}
         family = attrgetter("task", "key")  # one question for each number: which block is best
@@ -46,6 +49,10 @@ class PromptComparison:
         """The groups of the run, the outermost first, and its tasks; each has a table of its own."""
         run = self.runs[self.baseline]
         return [*run.results["groups"], *run.tasks]
+
+    def shown(self, name: str) -> list[str]:
+        """The runs that stand in the table of a task or group, the first one first."""
+        return list(self.runs)
 
     def members(self, name: str) -> list[str]:
         """The tasks below a group, or the task itself."""

@@ -5,25 +5,24 @@ Neither the model nor the data is needed. The task files are loaded again for th
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
-import sys
 from array import array
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mm_eval.arguments import column_name
 from mm_eval.catalog.group_metric import GroupMetric
 from mm_eval.catalog.schema import shown_name
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.paired import Estimate, estimate, with_stderr
-from mm_eval.request import column_name
+from mm_eval.runs.sample_rows import DocDigests, lean, sample_name, value_digest
 from mm_eval.runs.tokens import answer_tokens
+from mm_eval.task.blind import SAID
 from mm_eval.types import FRAME_MARK, MetricKey
 
 if TYPE_CHECKING:
@@ -111,13 +110,6 @@ class RecordedTask:
             return None
 
 
-class DocDigests(NamedTuple):
-    """A doc and its raw answers, each as a digest, so that two runs can be compared."""
-
-    doc: bytes
-    answers: bytes
-
-
 @dataclass(frozen=True)
 class RecordedRun:
     """A run folder with a results.json."""
@@ -144,13 +136,12 @@ class RecordedRun:
 
     @property
     def model(self) -> str:
-        """The model's name in tables: that in a release file, else that of the checkpoint or adapter, with whether it thinks."""
-        if name := self.name or self.request.get("name"):
-            return str(name)
-        run = self.results["run"]
-        args = self.request.get("model_args") or {}
-        named = args.get("pretrained") or args.get("model") or args.get("path")
-        return column_name(str(Path(str(named)).name if named else run.get("model_name")), args)
+        """The model's name in tables: a release file's, else that of the checkpoint or adapter; and whether it thinks or sees."""
+        name, args = self.name or self.request.get("name"), self.request.get("model_args") or {}
+        if not name:
+            named = args.get("pretrained") or args.get("model") or args.get("path")
+            name = column_name(str(Path(str(named)).name if named else self.results["run"].get("model_name")), args)
+        return f"{name} ({SAID[blind]})" if (blind := self.spec.get("blind")) in SAID else str(name)
 
     @property
     def prompt_keys(self) -> dict[str, str]:
@@ -212,7 +203,7 @@ class RecordedRun:
                 if row["resps"] and isinstance(row["resps"][0], str):
                     task.sizes.setdefault("characters", {})[doc_id] = len(row["resps"][0])
                 for key, value in row["scores"].items():
-                    last = last if value == last and type(value) is type(last) else _lean(value)
+                    last = last if value == last and type(value) is type(last) else lean(value)
                     task.values.setdefault(key, {})[doc_id] = last
         if recorded and recorded["n"] != len(task.clusters):
             what = f"it has {len(task.clusters)} docs, and results.json is of {recorded['n']}."
@@ -233,7 +224,7 @@ class RecordedRun:
     def recorded_docs(self, name: str) -> dict[int, DocDigests]:
         """The docs of a task and their answers, as digests, by doc id."""
         return {
-            row["doc_id"]: DocDigests(_digest([row["doc"], row["target"]]), _digest(row["resps"]))
+            row["doc_id"]: DocDigests(value_digest([row["doc"], row["target"]]), value_digest(row["resps"]))
             for row in self.rows(name)
         }
 
@@ -304,20 +295,6 @@ def _stderr_key(key: str) -> str:
     return str(MetricKey(metric.metric, metric.scorer, is_stderr=True)) if metric else ""
 
 
-def sample_name(name: str) -> str:
-    """A task's name as a file name: visible, unique and inside its folder.
-
-    A plain name is kept. Any other one, and one that ends like a digest, gets its digest as an ending.
-
-    >>> sample_name("mme"), sample_name("a::b@mcqa"), sample_name("../.b")
-    ('mme', 'a__b@mcqa-cf1d76bc', '__.b-4cf595a8')
-    """
-    safe = re.sub(r"[^\w.@+-]+", "__", name)[:48].lstrip(".")
-    if name and safe == name and not re.search(r"-[0-9a-f]{8}$", name):
-        return name
-    return f"{safe}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
-
-
 def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
     """A JSON file of a run folder, which must have these keys with mappings."""
     try:
@@ -331,19 +308,3 @@ def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
         hint = "" if name == "run.json" else "mm-eval score RUN writes it anew."
         raise StoreError("it is not what a run writes.", where=str(folder / name), hint=hint)
     return found
-
-
-def _digest(value: Any) -> bytes:
-    return hashlib.sha256(json.dumps(value).encode()).digest()[:16]
-
-
-def _lean(value: Any) -> Any:
-    """A doc's value with its texts and right/wrong marks shared between docs, to save memory."""
-    if type(value) is str:
-        return sys.intern(value)
-    if type(value) is float:
-        return _MARKS.get(value, value)
-    return {sys.intern(key): _lean(item) for key, item in value.items()} if type(value) is dict else value
-
-
-_MARKS = {0.0: 0.0, 1.0: 1.0}

@@ -17,12 +17,12 @@ from mm_eval.arguments import is_number, shortly
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.runs.compare import headline_keys, number, signed
 from mm_eval.runs.estimates import estimates
-from mm_eval.runs.judged_by import RecordedJudge, judges_behind
+from mm_eval.runs.judged_by import RecordedJudge, by_another_judge, judges_behind, notes_on_holes, notes_on_judges
 from mm_eval.runs.protocols.release import notes_on_protocols, protocol_of_number
-from mm_eval.runs.ranks import rank, set_apart
+from mm_eval.runs.ranking import rank, set_apart
 from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release_judges import by_another_judge, notes_on_holes, notes_on_judges
 from mm_eval.runs.results import headline_of, numbers_of, warnings_of
+from mm_eval.task.blind import SAID
 
 REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source", "judge")
 
@@ -169,6 +169,8 @@ def release_table(
         table.notes += [f"{column}, {name}: {part}, no result on a benchmark." for name, part in parts_of(run).items()]
     for column, run in columns:
         table.notes += [f"{column}, {said}" for said in warnings_of(run.results)]
+        if blind := run.spec.get("blind"):
+            table.notes.append(f"{column}: {SAID[blind]}: not ranked with the others.")
         table.notes += [*notes_on_holes(column, run), *notes_on_protocols(column, run)]
     for model, reason in (holes or {}).items():
         if _line(model) not in table.columns:
@@ -215,6 +217,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
                 verdict=verdict,
                 judges=judges_behind(run, name, key),
                 protocol=protocol,
+                set_apart=bool(run.spec.get("blind")),
                 run=run,
                 name=name,
                 key=key,
@@ -248,7 +251,9 @@ def _by_category(run: RecordedRun, name: str, key: str) -> dict[tuple[str, str],
     for level, categories in run.results["categories"][name].items():
         for category, row in categories.items():
             if (e := run.tasks[name].estimate_of_category(level, category, row, key)) is not None:
-                found[level, category] = ReleaseNumber(e.value, e.margin, e.interval, run=run, name=name, key=key)
+                found[level, category] = ReleaseNumber(
+                    e.value, e.margin, e.interval, set_apart=bool(run.spec.get("blind")), run=run, name=name, key=key
+                )
     return found
 
 

@@ -17,11 +17,11 @@ from mm_eval.catalog.group_metric import GroupMetric
 from mm_eval.engine.launch import processes
 from mm_eval.metrics.intervals import combined
 from mm_eval.scorers.groups import Member, aggregate_group, average_of
-from mm_eval.scorers.score_task import TaskScores
+from mm_eval.scorers.task_scores import TaskScores
 from mm_eval.types import MetricKey, Number, as_row
 
 if TYPE_CHECKING:
-    from mm_eval.prepare import OpenedTasks
+    from mm_eval.opening import OpenedTasks
 
 
 LIBRARIES = ("torch", "transformers", "datasets", "numpy", "pillow", "tokenizers")
@@ -259,6 +259,7 @@ def environment(plan: OpenedTasks, spec: Mapping[str, Any], started: float) -> d
         "seed": plan.request.seed,
         "chat_template": spec["chat"],
         "system_instruction": spec["system"],
+        **({"blind": spec["blind"]} if spec.get("blind") else {}),
         "prompts": {name: task["prompt"] for name, task in spec["tasks"].items()},
         "data": {name: task["data"] for name, task in spec["tasks"].items()},
         "limit": plan.request.limit,

@@ -6,7 +6,8 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from mm_eval.types import judge_of_slot, token_counts
+from mm_eval.engine.generation import token_counts
+from mm_eval.types import judge_of_slot
 
 
 def answer_tokens(folder: Path) -> dict[str, dict[int, int]]:

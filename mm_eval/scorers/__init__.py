@@ -7,13 +7,17 @@ numbers, n = scorer.aggregate()
 
 from mm_eval.catalog.group_metric import GroupMetric
 from mm_eval.scorers.base import SCORERS, Scorer, register_scorer
-from mm_eval.scorers.extraction import ChoiceMatchScorer, FirstTokenScorer, RegexExtractionScorer
-from mm_eval.scorers.generation import GenScorer
+from mm_eval.scorers.builtin import (
+    ChoiceMatchScorer,
+    FirstTokenScorer,
+    GenScorer,
+    LLScorer,
+    RegexExtractionScorer,
+    SubmissionScorer,
+)
 from mm_eval.scorers.groups import GroupResult, Member, aggregate_group
-from mm_eval.scorers.loglikelihood import LLScorer
 from mm_eval.scorers.of_task import build_scorer
 from mm_eval.scorers.process_results import ProcessResultsScorer
-from mm_eval.scorers.submission import SubmissionScorer
 from mm_eval.types import MetricKey, ReducedDoc, ScoredDoc
 
 __all__ = [

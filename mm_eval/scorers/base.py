@@ -9,20 +9,18 @@ while one doc is scored makes that doc failed (`ScoredDoc.error`): it is in no m
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from mm_eval.catalog.draws import Draws
 from mm_eval.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
-from mm_eval.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, build_filter_ensemble, group_repeats
+from mm_eval.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, build_filter_ensemble
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
 from mm_eval.metrics.stderr import DEFAULT_SEED
 from mm_eval.registry import Registry
-from mm_eval.scorers.number import number_of
-from mm_eval.scorers.reducing import check_repeats, failed, failed_before, reduced_docs
+from mm_eval.scorers.reducing import check_repeats, failed, failed_before, number_of, reduced_docs
 from mm_eval.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc, as_row
 
 ScorerType = TypeVar("ScorerType", bound="Scorer")
@@ -323,17 +321,6 @@ class Scorer:
         """Takes the merged reduced docs of all processes; the scores before reduction stay where they were made."""
         self._raw_docs = {}
         self._reduced_docs = dict(doc_data)
-
-
-def first_instances(instances: Sequence[Instance]) -> list[Instance]:
-    """The first repeat of each choice of a doc, where its filtered answers are."""
-    return [group[0] for group in group_repeats(instances)]
-
-
-def accepts(function: Callable[..., Any], name: str) -> bool:
-    """Whether a function takes an argument of that name."""
-    parameters = inspect.signature(function).parameters
-    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
 def _function_of(step: Any) -> Any:

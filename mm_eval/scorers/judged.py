@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.judge import JudgeConfig
@@ -21,8 +21,11 @@ from mm_eval.filters.base import UNPARSED, FilterEnsemble
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.metric import Metric
 from mm_eval.scorers.base import DEFAULT_BOOTSTRAP_ITERS, Scorer
-from mm_eval.scorers.process_results import declared_metric
+from mm_eval.scorers.process_results import ProcessResultsScorer, declared_metric
 from mm_eval.types import Doc, Instance, MetricKey, Number, ReducedDoc, ScoredDoc
+
+if TYPE_CHECKING:
+    from mm_eval.lmms_eval_judges import Asked
 
 
 @dataclass(frozen=True)
@@ -220,7 +223,7 @@ def with_judges(config: TaskConfig, scorers: Sequence[Scorer], sources: Mapping[
             inners = scorers if not number else scorers_of(config)  # each with its own state
             kind = Judged
             if judge.by_code:
-                from mm_eval.scorers.judged_code import JudgedCode as kind
+                kind = JudgedCode
             for inner in inners:
                 found.append(kind(name=inner.name, filter=inner.filter, metrics=inner.metrics, inner=inner, **common))
         else:
@@ -248,3 +251,48 @@ def check_judge_metrics(config: TaskConfig, scorers: Sequence[Scorer]) -> None:
             f"under only_unparsed the verdict is a value of the task's own metrics, and {unknown[0]!r} is none of them."
         )
         raise ConfigError(what, where=where, hint=did_you_mean(unknown[0], own))
+
+
+@dataclass(kw_only=True)
+class JudgedCode(Judged):
+    """Scores the docs by the task's function, which reads the judge's replies itself.
+
+    source: a CodeVerdicts (judging/code.py). A doc with a missing reply has no scores, whatever its function would return.
+    """
+
+    source: Any
+
+    def run_docs(self, by_doc: Mapping[int, list[Instance]]) -> Mapping[int, ScoredDoc]:
+        inner = self.inner
+        assert isinstance(inner, ProcessResultsScorer)
+        inner.replies, self.shown = self.source, {}
+        scored = dict(inner.run_docs(by_doc))
+        for doc_id in by_doc:
+            asked: Asked | None = inner.asked.pop(doc_id, None)
+            if asked is None or scored[doc_id].error is not None:
+                continue
+            found: DocVerdict = self.source.outcome(doc_id, asked)
+            if found.shown:
+                self.shown[doc_id] = found.shown
+            if found.error is not None:
+                self.failed_docs[doc_id] = found.error
+        self.set_results(scored)
+        return self.raw_docs
+
+
+def numbers_of(
+    scorer: Scorer, docs: Mapping[int, ReducedDoc], bootstrap_iters: int, most_calls: int | None = None
+) -> list[Number]:
+    """The numbers of a scorer over some docs, also where a user's class replaces a public method."""
+    kind = type(scorer)
+    if kind.aggregate is Scorer.aggregate:
+        if kind.numbers in (Scorer.numbers, Judged.numbers):
+            return scorer.numbers(docs, bootstrap_iters, most_calls=most_calls)
+        return scorer.numbers(docs, bootstrap_iters)
+    row, _ = scorer.aggregate(docs, bootstrap_iters=bootstrap_iters)
+    found = []
+    for text, value in row.items():
+        if (key := MetricKey.parse(text)) and not key.is_stderr:
+            stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
+            found.append(Number(key, value, stderr, n=sum(key.metric in doc for doc in docs.values()) or len(docs)))
+    return found

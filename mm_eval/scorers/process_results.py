@@ -8,15 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mm_eval.errors import ConfigError, ScoringError, did_you_mean
+from mm_eval.filters.base import group_repeats
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import is_tied
 from mm_eval.metrics.metric import METRICS, Metric, aggregation_named
-from mm_eval.scorers.base import Scorer, first_instances
+from mm_eval.scorers.base import Scorer
 from mm_eval.types import Answer, Doc, Instance, MetricKey, Number, ScoredDoc
 
 if TYPE_CHECKING:
-    from mm_eval.lmms_eval_judges import Asked, Question
+    from mm_eval.lmms_eval_judges import Asked, JudgeQuestion
 
 SUBMISSION = "submission"
 """lmms-eval's name for a metric without a number: its function writes a file for a benchmark's server."""
@@ -37,7 +38,7 @@ class Replies(Protocol):
 
     def doc(self, doc_id: int, doc: Doc) -> Doc: ...
 
-    def reply(self, doc_id: int, question: Question) -> Answer | None: ...
+    def reply(self, doc_id: int, question: JudgeQuestion) -> Answer | None: ...
 
 
 @dataclass(kw_only=True)
@@ -156,3 +157,8 @@ def _aggregation(given: Any) -> Callable[..., Any]:
 def _from_process_results(references: Any, predictions: Any, **kwargs: Any) -> Any:
     """The value that process_results gave for this metric."""
     raise ScoringError("This metric's value comes from process_results; it has no function of its own.")
+
+
+def first_instances(instances: Sequence[Instance]) -> list[Instance]:
+    """The first repeat of each choice of a doc, where its filtered answers are."""
+    return [group[0] for group in group_repeats(instances)]

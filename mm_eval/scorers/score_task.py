@@ -13,71 +13,17 @@ from typing import Any
 from mm_eval.errors import MMEvalError, ModelError, ScoringError
 from mm_eval.scorers.base import Scorer
 from mm_eval.scorers.categories import CategoryDocs
-from mm_eval.scorers.judged import Judged
-from mm_eval.scorers.silent import SilentAnswers
+from mm_eval.scorers.judged import Judged, numbers_of
+from mm_eval.scorers.task_scores import TaskScores, remarks_of
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.task.video.record import clip_record
 from mm_eval.task.video.rule import shown_as
-from mm_eval.types import FRAME_MARK, Answer, Instance, MetricKey, Number, ReducedDoc, ScoredDoc, Slot
+from mm_eval.types import FRAME_MARK, Answer, Instance, Number, ReducedDoc, ScoredDoc, Slot
 
 CHUNK = 512
 
 
 Lookup = Callable[[Slot], Answer | None]
-
-
-@dataclass
-class TaskScores:
-    """The numbers of one task.
-
-    numbers: in the order of pipelines and metrics. `process_results` may give a metric for some docs only.
-    n: docs of the run; failed: without an answer or a score; not_requested: the run ended before all of their requests were
-        made; unparsed: no pipeline could read the answer; truncated: the token cap ended an answer; cut: a prompt was too
-        long and lost its beginning; ties: several choices shared the best score, so that the first of them was taken.
-    unparsed_by: the same for each pipeline. errors: the first few failures, in words.
-    silent: answers that are empty or unparsed.
-    categories: {level: {category: the same over its docs}}.
-    judge_failed, judge_bounds: of the first judge: docs without a verdict that could be read, and the number with all of them
-        at the lowest and at the highest verdict. judged_metric: the metric of these bounds.
-    further_judges: {name: the same} of the others. judge_errors: {name, "" for the first judge: the first few reasons}.
-    judges: what each judge of the task was, for results.json; None for a task without a judge.
-    """
-
-    numbers: list[Number] = field(default_factory=list)
-    n: int = 0
-    failed: int = 0
-    not_requested: int = 0
-    unparsed: int = 0
-    truncated: int = 0
-    cut: int = 0
-    ties: int = 0
-    unparsed_by: dict[str, int] = field(default_factory=dict)
-    higher_is_better: dict[str, bool | None] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    silent: SilentAnswers = field(default_factory=SilentAnswers)
-    categories: dict[str, dict[str, TaskScores]] = field(default_factory=dict)
-    judge_failed: int = 0
-    judge_bounds: list[float] | None = None
-    further_judges: dict[str, tuple[int, list[float] | None]] = field(default_factory=dict)
-    judged_metric: str = ""
-    judge_errors: dict[str, list[str]] = field(default_factory=dict)
-    judges: list[dict[str, Any]] | None = None
-
-    @property
-    def judge_failures(self) -> int:
-        """Verdicts that no judge gave, over all judges."""
-        return self.judge_failed + sum(failed for failed, _ in self.further_judges.values())
-
-    @property
-    def scored(self) -> int:
-        """Docs that the numbers are of."""
-        return self.n - self.failed - self.not_requested
-
-    @property
-    def missing(self) -> list[str]:
-        """The keys of numbers that could not be computed: an aggregation that raised."""
-        return [str(number.key) for number in self.numbers if number.value is None]
 
 
 @dataclass
@@ -112,30 +58,15 @@ class TaskScoring:
         for scorer in self.scorers:
             scorer.clusters = self._clusters
             scorer.import_reduced(self._reduced.get(scorer.key, {}))
-            self.scores.numbers += _numbers(scorer, scorer.reduced_docs, bootstrap_iters)
+            self.scores.numbers += numbers_of(scorer, scorer.reduced_docs, bootstrap_iters)
             self.scores.higher_is_better.update(scorer.higher_is_better)
             if isinstance(scorer, Judged):
                 self._add_judge(scorer)
             self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
-        repeats, generates = self.task.config.repeats, self.task.config.output_type == "generate_until"
-        if generates and repeats > 1 and self._reduced and not self._repeats_differ:
-            note = (
-                f"the {repeats} answers to each doc are equal, as greedy decoding makes them: `repeats` adds nothing."
-            )
-            self.scores.notes.append(note)
-        if self._with_video:
-            shown = shown_as(self.style.block.video_input, self.style.block.video)
-            self.scores.notes.append(f"{self._with_video} of {self.scores.n} docs show a video: {shown}.")
-        if ties := self.scores.ties:
-            what = f"in {ties} of {self.scores.n} docs several choices share the best score"
-            self.scores.notes.append(f"{what}: the first of them was taken.")
-        config = self.task.config
-        has_own = any((config.process_results, config.submission, config.judge))
-        if self._without_target and generates and config.doc_to_target is not None and not has_own:
-            what = f"{self._without_target} of {self.scores.n} docs have no target (doc_to_target gives null)"
-            self.scores.notes.append(
-                f"{what}: no answer can equal that. Perhaps the split's answers are not published."
-            )
+        same = bool(self._reduced) and not self._repeats_differ
+        video = shown_as(self.style.block.video_input, self.style.block.video) if self._with_video else ""
+        remarks = remarks_of(self.task.config, self.scores, same, self._without_target, self._with_video, video)
+        self.scores.notes += remarks
         self.scores.categories = self._by_category(bootstrap_iters) if self.scores.numbers else {}
         self.scores.notes += self._categories.notes
         return self.scores
@@ -153,7 +84,7 @@ class TaskScoring:
 
     def _by_category(self, bootstrap_iters: int) -> dict[str, dict[str, TaskScores]]:
         counted = self._categories.found
-        numbers = self._categories.numbers(self.scorers, self._reduced, _numbers, bootstrap_iters)
+        numbers = self._categories.numbers(self.scorers, self._reduced, numbers_of, bootstrap_iters)
 
         def scores(found: list[Number], counts: Mapping[str, int]) -> TaskScores:
             notes = [f"{number.key}: {number.note}" for number in found if number.value is None]
@@ -304,24 +235,6 @@ class TaskScoring:
         if failure is not None:
             row["error"] = {"owner": failure.owner, "what": str(failure)}
         return row, [count for count, holds in counted.items() if holds]
-
-
-def _numbers(
-    scorer: Scorer, docs: Mapping[int, ReducedDoc], bootstrap_iters: int, most_calls: int | None = None
-) -> list[Number]:
-    """The numbers of a scorer over some docs, also where a user's class replaces a public method."""
-    kind = type(scorer)
-    if kind.aggregate is Scorer.aggregate:
-        if kind.numbers in (Scorer.numbers, Judged.numbers):
-            return scorer.numbers(docs, bootstrap_iters, most_calls=most_calls)
-        return scorer.numbers(docs, bootstrap_iters)
-    row, _ = scorer.aggregate(docs, bootstrap_iters=bootstrap_iters)
-    found = []
-    for text, value in row.items():
-        if (key := MetricKey.parse(text)) and not key.is_stderr:
-            stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
-            found.append(Number(key, value, stderr, n=sum(key.metric in doc for doc in docs.values()) or len(docs)))
-    return found
 
 
 def _of_question(answer: Answer) -> tuple[str, ...]:

@@ -141,6 +141,25 @@ def call(function: Callable[..., Any], doc: Doc, block: PromptBlock, *, second: 
     return function(doc, **arguments)
 
 
+def check_pixel_limits(blocks: Mapping[str, PromptBlock], model_args: Mapping[str, Any]) -> None:
+    """ConfigError if the model would resize again what a task has resized so that it knows the pixels that the model counts.
+
+    blocks: by task. A block states such pixels under `coordinates` (docs/guides/grounding.md).
+    """
+    for task, block in blocks.items():
+        stated = block.kwargs.get("coordinates")
+        if not isinstance(stated, Mapping):
+            continue
+        for name, sign in (("min_pixels", -1), ("max_pixels", 1)):
+            given, known = str(model_args.get(name, "")), stated.get(name)
+            if given.isdecimal() and isinstance(known, int) and sign * int(given) < sign * known:
+                what = f"{task} reads pixels of pictures resized with {name}={known}, but the model has {name}={given}."
+                hint = (
+                    f"Leave it out, or state {name} under `coordinates` in the block {block.key!r} of a task of yours."
+                )
+                raise ConfigError(what, where="--model_args", hint=hint)
+
+
 @dataclass(frozen=True)
 class _Parameters:
     """The parameters of a task's function beside the doc.

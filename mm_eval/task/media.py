@@ -45,7 +45,7 @@ MOST_BYTES = 2**31
 class Places:
     """Where a row's picture files may be. roots: folders, the dataset's own first. urls: `--allow_url_media`.
 
-    files: the videos and subtitles in the data's folders and their archives.
+    files: the videos and subtitles in the data's folders, and these and pictures in their archives.
     """
 
     roots: tuple[Path, ...] = ()
@@ -60,7 +60,13 @@ class Places:
             from mm_eval.task.url_media import fetch
 
             return fetch(name)
-        path = self.find(name)
+        try:
+            path = self.find(name)
+        except DataError:
+            packed = self.files.packed(name, MOST_BYTES) if self.files is not None else None
+            if packed is None:
+                raise
+            return packed
         if (size := path.stat().st_size) > MOST_BYTES:
             raise DataError(f"the picture {name[:200]!r} has {size:,} bytes; the limit is {MOST_BYTES:,}.")
         return path.read_bytes()

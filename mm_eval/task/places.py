@@ -8,8 +8,7 @@ from typing import Any
 
 from mm_eval.task.data_files import datasets_cache
 from mm_eval.task.media import Places
-from mm_eval.task.video.cache_dir import keep_in
-from mm_eval.task.video.files import DataFiles
+from mm_eval.task.video.files import DataFiles, keep_in
 
 
 def places_of(
@@ -27,8 +26,10 @@ def places_of(
     named = kwargs.get("data_files") or ()
     files = named.values() if isinstance(named, Mapping) else [named]
     flat = [name for item in files for name in ([item] if isinstance(item, str) else item)]
-    own += [Path(name).parent for name in flat if "://" not in name and "*" not in name]
+    base = folder or Path()  # of a dataset on this machine its files are meant, and not those of the working directory
+    own += [(base / name).parent for name in flat if "://" not in name and "*" not in name]
     own += [Path(str(kwargs["data_dir"]))] if kwargs.get("data_dir") else []
+    own = list(dict.fromkeys(own))
     caches = (Path(HF_HUB_CACHE), datasets_cache())
     videos = DataFiles(repository if kwargs.get("video") and repository is not None else own, caches)
     if kwargs.get("video") and kwargs.get("cache_dir"):

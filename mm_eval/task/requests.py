@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.errors import RowError
+from mm_eval.errors import ConfigError, RowError
 from mm_eval.task.question import Question
 from mm_eval.types import Context, Instance
 
@@ -96,3 +97,18 @@ def _scored(
     )
     instance.metadata["choice_text"] = option
     return instance
+
+
+def selected(path: str, total: int, limit: int | float | None, samples: Sequence[int] | None) -> list[int]:
+    """The doc ids of a run of `total` docs: see `Task.select`."""
+    if samples is not None:
+        if wrong := [doc_id for doc_id in samples if not 0 <= doc_id < total]:
+            raise ConfigError(f"--samples names docs {wrong[:5]} of {path}, which has 0 to {total - 1}.")
+        return sorted(set(samples))
+    if limit is None:
+        return list(range(total))
+    if 0 < limit < 1:
+        return list(range(math.ceil(limit * total)))
+    if limit < 1 or limit != int(limit):
+        raise ConfigError(f"--limit must be a count of at least 1 or a fraction between 0 and 1 (got {limit!r}).")
+    return list(range(min(int(limit), total)))

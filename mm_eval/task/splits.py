@@ -58,7 +58,7 @@ def split_files(path: str, name: str | None, split: str, options: Mapping[str, A
     elif options or not folder.is_dir() or any((folder / other).exists() for other in OTHER_DESCRIPTIONS):
         return None
     else:
-        card = card_of(folder / "README.md")
+        card = readme_header(folder / "README.md")
         if card.get("configs"):
             config = _configuration(card["configs"], name)
             found = _stated(config["data_files"], folder) if config else None
@@ -76,11 +76,11 @@ def split_files(path: str, name: str | None, split: str, options: Mapping[str, A
 
 def configurations(folder: Path) -> list[str] | None:
     """The names of the configurations that a data set's card lists; None if it lists none."""
-    configs = card_of(folder / "README.md").get("configs")
+    configs = readme_header(folder / "README.md").get("configs")
     return [str(config["config_name"]) for config in configs] if configs else None
 
 
-def card_of(path: Path) -> Card:
+def readme_header(path: Path) -> Card:
     """The YAML at the beginning of a README.md; empty if there is none."""
     try:
         about = path.stat()

@@ -7,7 +7,6 @@ task.instances(doc_ids, style) -> one Instance for each doc, choice and repeat
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -16,6 +15,7 @@ from typing import Any
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.task.ahead import decoded_ahead
+from mm_eval.task.blind import WITHOUT, others, without_marks, without_pictures
 from mm_eval.task.blocks import PromptBlock, takes_clips
 from mm_eval.task.dataset import DataSource
 from mm_eval.task.docs import Docs, FileState, picture_files, sample_files
@@ -24,7 +24,7 @@ from mm_eval.task.layout import Layout, Turn, context_of, written_context
 from mm_eval.task.media import Places
 from mm_eval.task.of_config import docs_of_split, example_pool
 from mm_eval.task.question import Question, question_of, text_of
-from mm_eval.task.requests import needs_bare_choices, requests_of
+from mm_eval.task.requests import needs_bare_choices, requests_of, selected
 from mm_eval.task.video.frames import videos_of
 from mm_eval.task.visuals import PictureCache, PictureLoader, Seen, Visual, decoded, looked_at, messages_of, visuals_of
 from mm_eval.types import Context, Doc, Instance, Message, RequestType
@@ -38,12 +38,14 @@ class PromptStyle:
 
     block: the prompt kwargs of the task for the model. chat: contexts are chat messages, otherwise text.
     system: `--system_instruction`. multiturn: `--fewshot_as_multiturn`; None leaves it to the task.
+    blind: `--blind`, one of `BLIND`: without pictures, or with those of other docs. None for the docs' own.
     """
 
     block: PromptBlock = PromptBlock(stated=False)
     chat: bool = False
     system: str | None = None
     multiturn: bool | None = None
+    blind: str | None = None
 
 
 @dataclass(eq=False)
@@ -92,18 +94,7 @@ class Task:
 
         Errors: ConfigError for an invalid limit and for an id that no doc has.
         """
-        total = len(self.docs)
-        if samples is not None:
-            if wrong := [doc_id for doc_id in samples if not 0 <= doc_id < total]:
-                raise ConfigError(f"--samples names docs {wrong[:5]} of {self.path}, which has 0 to {total - 1}.")
-            return sorted(set(samples))
-        if limit is None:
-            return list(range(total))
-        if 0 < limit < 1:
-            return list(range(math.ceil(limit * total)))
-        if limit < 1 or limit != int(limit):
-            raise ConfigError(f"--limit must be a count of at least 1 or a fraction between 0 and 1 (got {limit!r}).")
-        return list(range(min(int(limit), total)))
+        return selected(self.path, len(self.docs), limit, samples)
 
     def instances(
         self,
@@ -117,7 +108,7 @@ class Task:
             and the instances have no pictures.
         A doc whose text or pictures can't be read gives instances with that error.
         """
-        decodes = self.has_pictures and turn_pictures is None and self.docs.decodes
+        decodes = self.has_pictures and turn_pictures is None and self.docs.decodes and style.blind != WITHOUT
         with decoded_ahead(self.docs.full, doc_ids if decodes else ()) as ahead:
             for doc_id, doc in self.docs.texts(list(doc_ids)):
                 try:
@@ -154,6 +145,7 @@ class Task:
         description = text_of(config.description, doc, style.block, what="description", where=where, place=place)
         contexts: list[Context]
         if written is not None:
+            written = without_pictures(written) if style.blind == WITHOUT else written
             contexts = [written_context(written, description, style.system, question.prefix)]
         else:
             layout, settings = Layout.of_task(config, style.multiturn), config.fewshot_config
@@ -161,8 +153,10 @@ class Task:
             shown = [
                 question_of(config, e.doc, each, place_of, settings) for e, each in zip(examples, blocks, strict=False)
             ]
-            shots = [Turn(e.text, count, e.answer, e.prefix) for e, count in zip(shown, counts, strict=False)]
-            final = [Turn(text, counts[-1], prefix=question.prefix) for text in question.contexts or [question.text]]
+            text_of_turn = without_marks if style.blind == WITHOUT else str
+            shots = [Turn(text_of_turn(e.text), n, e.answer, e.prefix) for e, n in zip(shown, counts, strict=False)]
+            texts = map(text_of_turn, question.contexts or [question.text])
+            final = [Turn(text, counts[-1], prefix=question.prefix) for text in texts]
             contexts = [context_of(turn, shots, layout, description, style.system, style.chat) for turn in final]
 
         shared: dict[str, Any] = {
@@ -192,7 +186,7 @@ class Task:
 
         Recorded answers can be scored without the videos; their prompts then lack what depends on the frames.
         """
-        if not takes_clips(self.config.doc_to_text):
+        if not turns or not takes_clips(self.config.doc_to_text):
             return [block] * count
         try:
             return [replace(block, clips=looked_at([turn], where).clips) for turn in turns]
@@ -232,7 +226,7 @@ class Task:
     ) -> list[PictureLoader]:
         """For each turn, examples first, a function that loads its pictures. A chat that the task writes is one turn."""
         block, visual = style.block, self.config.doc_to_visual
-        if visual is None and not self.writes_messages(style):
+        if style.blind == WITHOUT or visual is None and not self.writes_messages(style):
             return []
         example_visual = self.config.fewshot_config.get("doc_to_visual") or visual
 
@@ -240,13 +234,28 @@ class Task:
             return visuals_of(example_visual, example.full(), block, where, self.docs.places)
 
         def of_question() -> list[Visual]:
-            return self.pictures(whole(), style, where, self.docs.places)
+            own = self.pictures(whole(), style, where, self.docs.places)
+            return self._of_another(doc_id, own, style, where) if style.blind else own
 
         def cached(load: PictureLoader, *key: object) -> PictureLoader:
             return lambda: self._cache.get((block.cache_key, *key), load)
 
         shots = [cached(partial(of_example, example), "example", example.index) for example in examples]
-        return [*shots, cached(of_question, doc_id)]
+        return [*shots, cached(of_question, style.blind, doc_id) if style.blind else cached(of_question, doc_id)]
+
+    def _of_another(self, doc_id: int, own: list[Visual], style: PromptStyle, where: str) -> list[Visual]:
+        """As many pictures as the doc has, of the next doc with other pictures that can be read (`blind.others`)."""
+        mine = looked_at([lambda: own], where).digests
+        for other in others(doc_id, len(self.docs), self.seed) if own else ():
+            try:
+                found = self.pictures(self.docs.full(other), style, f"{self.path} doc {other}", self.docs.places)
+                if found and looked_at([lambda found=found: found], where).digests != mine:  # type: ignore[misc]
+                    return [found[n % len(found)] for n in range(len(own))]
+            except DataError:
+                continue
+        if own:
+            raise DataError("no other doc of the task has other pictures.", where=where, hint="Use --blind alone.")
+        return own
 
     def pictures(self, doc: Doc, style: PromptStyle, where: str, places: Places | None = None) -> list[Visual]:
         """The pictures and videos of the question of a whole doc, in order. places: where the files are that it names."""

@@ -181,7 +181,7 @@ FILTERS: dict[str, Callable[..., float]] = {
     "round": lambda value, precision=0, method="common": 1000 * _number(precision) ** 2,
     "sum": lambda items, attribute=None, start=0: 0 if isinstance(start, (int, float)) else count(items) ** 2,
 }
-"""The cost of a filter, from the filter's own arguments. The result of any other filter is no larger than its value."""
+"""The cost of a filter, from the filter's own arguments. The result of any other filter is at most as large as its value."""
 
 METHODS: dict[str, Callable[..., float]] = {
     **dict.fromkeys(("center", "ljust", "rjust"), lambda text, width, *_: _number(width)),

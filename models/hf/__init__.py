@@ -5,7 +5,7 @@ A prompt passes through these files, in the order of reading:
     adapter        the model: loads the parts, states request keys, hands instances on
     arguments      --model_args, checked
     checkpoint     the files behind `pretrained`, and their digests
-    weights        quantised weights, and adapters of PEFT
+    weights        device, dtype, and the model with all its weights, quantised ones and adapters of PEFT too
     families       the differences between model types, as data; the self-check of an unlisted type
     processor      tokenizer and processor; special tokens in data kept as text
     preprocessing  a picture is decoded and preprocessed once
@@ -16,10 +16,9 @@ A prompt passes through these files, in the order of reading:
     scoring        log-likelihoods of continuations
     generate       batches -> text: options, stop strings, sampling
     decoding       greedy answers in one batch that is kept full
-    cache          keys and values of its rows, written in place; attention: of rows that share a beginning
-    alike          which prompts begin alike, and how far
+    cache          keys and values of its rows, written in place
+    beginnings     which prompts begin alike, how far, and attention to what they share
     sharing        prompts that begin alike run once; prefixes in a cache
     pictures       prompts written ahead in threads; features of pictures kept
-    loading        the model with all its weights
     runtime        the loaded model: padding, batch sizes, running out of memory
 """

@@ -144,8 +144,8 @@ class HuggingFace(Model):
 
     @cached_property
     def _device_and_dtype(self) -> tuple[str, str]:
-        from .loading import choose_device, choose_dtype
         from .processor import load_config
+        from .weights import choose_device, choose_dtype
 
         device = choose_device(self.arguments, self.settings.device)
         return device, choose_dtype(self.arguments, device, load_config(self.checkpoint.folder, self.arguments))
@@ -165,7 +165,7 @@ class HuggingFace(Model):
 
     def prepare(self) -> None:
         """Loads the weights. Raises ConfigError if they are missing or do not fit the config."""
-        from .loading import load_model
+        from .weights import load_model
 
         if self._asking is not None:
             return
@@ -277,6 +277,7 @@ class HuggingFace(Model):
 
     def adopt(self, constants: Mapping[str, Any]) -> None:
         self.__dict__["_constants"] = dict(constants)
+        self.__dict__.pop("fingerprint", None)
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         shown = video_identity(instance, self._videos) if self._videos is not None else {}
@@ -298,7 +299,7 @@ class HuggingFace(Model):
 
     @property
     def _device(self) -> str:
-        from .loading import named_device
+        from .weights import named_device
 
         return named_device(self._device_and_dtype[0])
 

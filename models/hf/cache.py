@@ -24,7 +24,7 @@ import torch
 from transformers import AttentionInterface, DynamicCache
 from transformers.cache_utils import Cache, CacheLayerMixin, DynamicLayer, DynamicSlidingWindowLayer
 
-from .attention import Forward, at_once, attention, joined, together
+from .beginnings import Forward, at_once, attention, joined, together
 from .prompt import Prompt
 from .sharing import Prefix, grown, prefill
 

@@ -19,7 +19,7 @@ import torch
 
 from mm_eval.types import Instance
 
-from .alike import sharing
+from .beginnings import sharing
 from .cache import ROOM, Rows, root_of
 from .prompt import Prompt
 from .runtime import Runtime

@@ -21,7 +21,7 @@ import torch
 from mm_eval.errors import DataError, ModelError
 from mm_eval.types import Instance
 
-from .preprocessing import Kept, Picture
+from .preprocessing import LastValues, Picture
 
 Item = TypeVar("Item")
 Written = TypeVar("Written")
@@ -97,7 +97,7 @@ class FeatureCache:
     """The features of the last pictures by digest, limited in bytes."""
 
     def __init__(self, model: Any, most_bytes: int = MOST_BYTES) -> None:
-        self.kept: Kept[Any] = Kept(most_bytes)
+        self.kept: LastValues[Any] = LastValues(most_bytes)
         self._model, self._owner = model, _owner(model)
         self._takes = {
             name: inspect.signature(found).parameters

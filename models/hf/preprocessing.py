@@ -64,7 +64,7 @@ class Known:
     counts: tuple[int, ...] = ()
 
 
-class Kept(Generic[Value]):
+class LastValues(Generic[Value]):
     """The last values by key, limited in bytes. The newest is kept whatever its size. Threads may share it."""
 
     def __init__(self, most_bytes: int) -> None:
@@ -106,7 +106,7 @@ class Preprocessor:
 
     def __init__(self, processor: Any, depends: str, most_bytes: int = MOST_BYTES) -> None:
         self._processor, self._depends = processor, depends
-        self._kept: Kept[Known] = Kept(most_bytes)
+        self._kept: LastValues[Known] = LastValues(most_bytes)
         self._locks = [threading.Lock() for _ in range(LOCKS)]
 
     def knows(self, instance: Instance) -> bool:

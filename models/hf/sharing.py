@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from .alike import common_beginning, sharing, shows_alike
+from .beginnings import common_beginning, sharing, shows_alike
 from .prompt import Prompt
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from .prompt import Prompt, PromptWriter
 from .videos import Videos, video_tensors
 
 CLOCK = 1000
-"""Ticks a second of the clock that the processor is told."""
+"""Ticks a second of the clock that the processor gets."""
 AS_PICTURES = "Give video=pictures in --model_args: the frames are then shown as pictures."
 
 

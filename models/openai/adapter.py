@@ -1,4 +1,4 @@
-"""Any server with OpenAI's protocol (vLLM, SGLang, llama.cpp, OpenAI itself): one URL, or a fleet of them.
+"""Any server with OpenAI's protocol (vLLM, SGLang, llama.cpp, OpenAI itself): one URL, or several.
 
     mm-eval --tasks mme --model openai --model_args base_url=http://localhost:8000/v1,model=Qwen/Qwen2.5-VL-7B-Instruct
 
@@ -25,11 +25,20 @@ from mm_eval.errors import ConfigError, MMEvalError, ModelError, did_you_mean
 from mm_eval.task.decode import IN_FLIGHT, decoding
 from mm_eval.types import Answer, Instance
 
-from .arguments import check, check_key, json_object, key_of, limits_of, number, secrets_of
-from .messages import chat_messages, preview_messages, text_of
-from .names import cap_name, prompt_keys
-from .sampling import drawn_from, note
-from .videos import SHOWN_AS, Videos
+from .arguments import (
+    cap_name,
+    check,
+    check_key,
+    drawn_from,
+    json_object,
+    key_of,
+    limits_of,
+    note,
+    number,
+    prompt_keys,
+    secrets_of,
+)
+from .messages import SHOWN_AS, Videos, chat_messages, preview_messages, text_of
 
 if TYPE_CHECKING:
     import httpx
@@ -150,7 +159,7 @@ class OpenAI(Model):
         yield from self._run(([instance] for instance in instances), one)
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
-        from .scores import Scores
+        from .tokens import Scores
 
         scores = Scores(self.way, self.max_tokens_name, self.body, lambda: self.writing.refusal if self.writing else "")
         groups = (
@@ -162,10 +171,10 @@ class OpenAI(Model):
         self, groups: Iterator[list[Instance]], work: Callable[[Client, list[Instance]], Awaitable[list[Pair]]]
     ) -> Answers:
         """Requests groups of instances, many at a time. Fatal is raised when all requests in flight have ended."""
-        from .fleet import Flight
         from .http import Client
-        from .replies import Fatal, TooLong
-        from .tokens import Unreachable, Writing, writing_of
+        from .replies import Fatal, TooLong, Unreachable
+        from .servers import Flight
+        from .tokens import Writing, writing_of
 
         limits, key = limits_of(self.args, self.urls), key_of(self.args)
         loop = self.new_loop()
@@ -229,8 +238,8 @@ class OpenAI(Model):
         return Proxied(most, connecting) if getproxies() else Lanes(most, connecting)
 
     async def _generate_one(self, client: Client, instance: Instance) -> Answer | MMEvalError:
-        from .caps import Room
         from .replies import Fatal, read_text
+        from .tokens import Room
 
         options = GenerationOptions.from_kwargs(instance.generation_kwargs)
         stated = self.max_tokens_name in self.extra_body  # sent as the user states it

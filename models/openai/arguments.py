@@ -1,4 +1,14 @@
-"""The arguments of `--model openai`, its key and its secrets. No message quotes a value: it may hold a secret."""
+"""The arguments of `--model openai`, its key and its secrets, and what the server's model leaves open: prompt keys and sampling.
+
+No message quotes a value: it may hold a secret.
+
+A server does not say its model's type, which `config.json` would. The prompt keys come from the model's name, so that a task's
+prompt for a family ("qwen_vl") reaches a checkpoint here and at a server. The name of an unknown model has no keys, and its
+prompts are the default ones.
+
+A server takes what a request leaves out from the checkpoint's generation_config.json: Qwen2-VL's top_k of 1 and top_p of 0.001
+would make every sampled answer greedy. The `hf` and `vllm` adapters draw from the whole distribution, and so do these fields.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +26,10 @@ from urllib.request import getproxies
 
 from mm_eval.arguments import JSON_OBJECT, Rule, is_count, is_number, is_text, read_arguments, switch
 from mm_eval.arguments import number as read_number
+from mm_eval.engine.generation import GenerationOptions
 from mm_eval.errors import ConfigError
+
+from ..hf.families import FAMILIES
 
 if TYPE_CHECKING:
     from .http import Limits
@@ -244,3 +257,80 @@ def _encoded(secret: str) -> list[str]:
         inner = digits[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
         forms |= {inner, inner.replace("+", "-").replace("/", "_")}
     return sorted(forms - {secret}, key=len, reverse=True)
+
+
+NAMES: dict[str, str] = {
+    r"aya-vision": "aya_vision",
+    r"instructblip": "instructblip",
+    r"blip-?2": "blip-2",
+    r"gemma-?3-(4|12|27)b": "gemma3",
+    r"glm-4-1v": "glm4v",
+    r"idefics2": "idefics2",
+    r"idefics3": "idefics3",
+    r"internvl": "internvl",
+    r"janus": "janus",
+    r"kosmos-?2(?!-5)": "kosmos-2",
+    r"video-?llama-?3": "video_llama_3",
+    r"vip-?llava": "vipllava",
+    r"llava-?(onevision|ov)(?!-?1-5|-?2(?!\d))": "llava_onevision",
+    r"llava-?next-?video": "llava_next_video",
+    r"llava-?(onevision|ov)|llava.*video|video-?llava": "",
+    r"llava-?(v?1-6|next)|llama3-llava-next": "llava_next",
+    r"bak-?llava|llava": "llava",
+    r"mistral-small-3-[12]": "mistral3",
+    r"llama-3-2-(11|90)b-vision": "mllama",
+    r"ovis2(?!-5)": "ovis2",
+    r"paligemma": "paligemma",
+    r"smolvlm": "smolvlm",
+    r"qwen2-vl": "qwen2_vl",
+    r"qwen2-5-vl": "qwen2_5_vl",
+    r"qwen3-vl-\d+b-a\d+b": "qwen3_vl_moe",
+    r"qwen3-vl": "qwen3_vl",
+    r"qwen3-5(?!.*\d+b-a\d+b)": "qwen3_5",
+}
+"""A name's beginning of a word -> the model type of `FAMILIES`; the first that fits. An empty type: a relative outside the table.
+
+Names are in lower case with "-" for every other sign: "Qwen/Qwen2.5-VL-7B-Instruct" is read as "qwen2-5-vl-7b-instruct".
+"""
+
+
+def prompt_keys(name: str) -> tuple[str, ...]:
+    """The keys of a server's model name, from most to least specific; () for an unknown one.
+
+    >>> prompt_keys("Qwen/Qwen2.5-VL-7B-Instruct")
+    ('qwen2_5_vl', 'qwen2_vl', 'qwen_vl')
+    """
+    read = re.sub(r"[^a-z0-9]+", "-", name.rstrip("/").rpartition("/")[2].lower())
+    for pattern, kind in NAMES.items():
+        if re.search(rf"(^|-)({pattern})", read):
+            return FAMILIES[kind].prompt_keys if kind else ()
+    return ()
+
+
+def cap_name(name: str) -> str:
+    """The field of the token cap: OpenAI's reasoning models refuse `max_tokens`.
+
+    >>> cap_name("o3-mini"), cap_name("gpt-5.1-2025-11-13"), cap_name("gpt-4o-2024-11-20")
+    ('max_completion_tokens', 'max_completion_tokens', 'max_tokens')
+    """
+    return "max_completion_tokens" if re.match(r"(gpt-5|o[134])(?![a-z0-9])", name) else "max_tokens"
+
+
+WITHOUT_TOP_K = ("vllm", "sglang")
+"""Servers, by `owned_by` in their list of models, where a top_k of -1 means none. Others do not know the field."""
+
+
+def drawn_from(options: GenerationOptions, software: str) -> dict[str, Any]:
+    """top_p and top_k: the task's, else for a sampled answer the whole distribution. software: `Writing.software`."""
+    stated = {"top_p": options.top_p, "top_k": options.top_k}
+    if options.do_sample:
+        whole = {"top_p": 1.0, "top_k": -1 if software in WITHOUT_TOP_K else None}
+        stated = {name: whole[name] if value is None else value for name, value in stated.items()}
+    return {name: value for name, value in stated.items() if value is not None}
+
+
+def note(sent: dict[str, Any]) -> str:
+    """The line of the report about fields that a task leaves out. sent: their values, None where the server's own applies."""
+    fields = " and ".join(f"{name}={value:g}" for name, value in sent.items() if value is not None)
+    notes = [f"sampled answers were requested with {fields} where the task states none"] if fields else []
+    return "; ".join([*notes, *(f"the server's own {name} applies" for name, value in sent.items() if value is None)])

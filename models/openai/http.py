@@ -19,9 +19,8 @@ import httpx
 from mm_eval.errors import ModelError
 
 from .arguments import Redactor
-from .fleet import Fleet, Gate, Server
-from .replies import TOO_LONG, Closed, Fatal, Passing, TooLong, as_text, shortened
-from .tokens import Unreachable
+from .replies import TOO_LONG, Closed, Fatal, Passing, TooLong, Unreachable, as_text, shortened
+from .servers import Gate, Server, Servers
 from .transport import (
     FATAL,
     LOADING,
@@ -48,7 +47,7 @@ class Limits:
     timeout: seconds for one attempt. deadline: seconds for a question with all its attempts.
     max_retries: attempts after the first. A 429 is not counted; only the deadline ends those.
     base_wait, max_wait: bounds of the full jitter between attempts, in seconds.
-    max_outage: seconds without any reachable server after which the run ends; None: the defaults in fleet.py.
+    max_outage: seconds without any reachable server after which the run ends; None: the defaults in servers.py.
     """
 
     num_concurrent: int = 32
@@ -116,7 +115,7 @@ class Client:
 
     def __post_init__(self) -> None:
         self.gate = Gate(self.limits.num_concurrent)
-        self.fleet = Fleet(self.urls, self.limits.max_outage, self.limits.deadline)
+        self.servers = Servers(self.urls, self.limits.max_outage, self.limits.deadline)
         self.redactor = Redactor(self.secrets)
         self._refusals = Refusals()
         self._looks_at = list(self.urls)
@@ -128,11 +127,11 @@ class Client:
 
         smaller: used once, if the server refuses the question as too long.
         """
-        self.fleet.asking += 1
+        self.servers.asking += 1
         try:
             return await self._ask(path, body, read, smaller)
         finally:
-            self.fleet.asking -= 1
+            self.servers.asking -= 1
 
     async def _ask(
         self, path: str, body: Body, read: Callable[[dict[str, Any]], Value], smaller: Smaller | None
@@ -203,25 +202,25 @@ class Client:
     def _end(self, fatal: Fatal) -> None:
         self.fatal = self.fatal or fatal
         self.gate.close()
-        self.fleet.close()
+        self.servers.close()
 
     def _until(self, tries: Tries) -> float:
         """The time at which a question's deadline ends. Outages do not count."""
         begun = asyncio.get_running_loop().time() if tries.started is None else tries.started
-        return begun + self.limits.deadline + self.fleet.paused - tries.paused
+        return begun + self.limits.deadline + self.servers.paused - tries.paused
 
     def _jitter(self, tries: int) -> float:
         """Full jitter: a random wait up to the capped exponential, so that clients do not retry all at once."""
         return self.draw.uniform(0, min(self.limits.max_wait, self.limits.base_wait * 2.0 ** min(tries - 1, 60)))
 
     async def _attempt(self, path: str, content: bytes, read: Callable[[dict[str, Any]], Value], tries: Tries) -> Value:
-        server, probe = await self.fleet.choose()
-        tries.begin(asyncio.get_running_loop().time(), self.fleet.paused)
+        server, probe = await self.servers.choose()
+        tries.begin(asyncio.get_running_loop().time(), self.servers.paused)
         try:
             reply = await self._send(server, path, content, tries, probe)
         finally:
             if probe:
-                self.fleet.released(server)
+                self.servers.released(server)
         try:
             return read(self._content(reply))
         except MISREAD as error:
@@ -243,12 +242,12 @@ class Client:
             passing = Passing(type(error).__name__, said=str(error))
             if isinstance(error, httpx.TransportError) and not _spoke(error):
                 raise self._absent(server, passing, tries, probe, alive=False) from error
-            self.fleet.heard(server)
+            self.servers.heard(server)
             raise passing from error
         if reply.status_code in LOADING:
             loading = Passing(f"HTTP {reply.status_code}", retry_after(reply.headers), said=_text(reply))
             raise self._absent(server, loading, tries, probe, alive=True)
-        self.fleet.heard(server)
+        self.servers.heard(server)
         return reply
 
     def _unreachable(self, server: Server, error: httpx.TransportError, probe: bool) -> Passing | Fatal:
@@ -258,14 +257,14 @@ class Client:
             return Fatal(
                 f"{self._message(passing)}.", hint="Set SSL_CERT_FILE to a file with the authorities to trust."
             )
-        return self.fleet.failed(server, self._message(passing), probe, alive=False) or passing
+        return self.servers.failed(server, self._message(passing), probe, alive=False) or passing
 
     def _absent(self, server: Server, passing: Passing, tries: Tries, probe: bool, alive: bool) -> Passing | Fatal:
         """The error for a broken connection or a gateway's 503. It counts against the question if the server answers others."""
-        if server.heard_at >= tries.sent_at or self.fleet.asking == 1:
+        if server.heard_at >= tries.sent_at or self.servers.asking == 1:
             return passing
         passing.free = probe
-        return self.fleet.failed(server, self._message(passing), probe, alive, passing.wait) or passing
+        return self.servers.failed(server, self._message(passing), probe, alive, passing.wait) or passing
 
     def _target(self, server: Server, path: str) -> httpx.URL:
         known = self._targets.get((server.url, path))

@@ -1,19 +1,33 @@
-"""A prompt in the protocol's form: chat messages with each picture, frame or video file in its place."""
+"""A prompt in the protocol's form: chat messages with each picture, frame or video file in its place.
+
+    Videos.of(args, prompt_keys)   how the videos of a run are shown
+    chat_messages(instance, ...)   the prompt
+
+A video is shown as its frames, with the family's time text between them, or as the file itself. The frames are the ones that
+mm-eval chose. A file is sampled by the server: the rule is passed on in the fields that vLLM reads, and the token count of the
+reply is all that it says about what it took.
+"""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator
+import hashlib
+import mimetypes
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.errors import DataError, ModelError
 from mm_eval.task.media import encoded
-from mm_eval.types import Instance, Message
-
-from .videos import HINT, Videos
+from mm_eval.task.video import store
+from mm_eval.task.video.frames import videos_of
+from mm_eval.task.video.rule import FrameRule, read_rule
+from mm_eval.types import FRAME_MARK, Clip, Instance, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
 
 Parts = list[dict[str, Any]]
 
@@ -113,3 +127,143 @@ def _check_together(instance: Instance) -> None:
                         "text stands between the frames of a video, so that its file can't be sent.", hint=HINT
                     )
                 place += 1
+
+
+SHOWN_AS = {"pictures": "pictures", "times": "pictures with times", "file": "file"}
+"""The values of `video=`, and what `Model.video_input` says for each."""
+HINT = "video=times and video=pictures in --model_args send the chosen frames as pictures."
+MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True)
+class TimeText:
+    """The text that a family writes around the frames of a video, as its processor in transformers does.
+
+    before, after: of the whole video. each: before each frame. between: of two frames.
+    Fields: {number} of the frame from 1, {seconds} and {clock} (MM:SS) of its time, {count} of the frames in words,
+    {length} of the file as H:MM:SS.
+    """
+
+    each: str
+    before: str = ""
+    between: str = ""
+    after: str = ""
+
+    def around(self, clip: Clip) -> list[str]:
+        """The texts before each frame, and the one after the last."""
+        whole = {"count": in_words(len(clip.seconds)), "length": str(timedelta(seconds=int(clip.duration)))}
+        texts = [
+            self.each.format(number=number, seconds=seconds, clock=f"{int(seconds) // 60:02}:{int(seconds) % 60:02}")
+            for number, seconds in enumerate(clip.seconds, 1)
+        ]
+        texts[1:] = [self.between + text for text in texts[1:]]
+        return [self.before.format(**whole) + texts[0], *texts[1:], self.after]
+
+
+SECONDS = TimeText("<{seconds:.1f} seconds>")
+TIME_TEXTS: dict[str, TimeText] = {
+    **dict.fromkeys(("qwen3_vl", "qwen3_vl_moe", "qwen3_5"), SECONDS),
+    "smolvlm": TimeText(
+        "\nFrame from {clock}:",
+        before="You are provided the following series of {count} frames from a {length} [H:MM:SS] video.\n",
+        after="\n\n",
+    ),
+    "video_llama_3": TimeText("Time {seconds:.1f}s:", between=","),
+    "internvl": TimeText("Frame{number}: ", between="\n"),
+}
+"""By prompt key. Other families write no times; `video=times` writes SECONDS for them, as lmms-eval does."""
+
+
+@dataclass(frozen=True)
+class Videos:
+    """How a run shows its videos. way: a key of SHOWN_AS. text: for "times". most: bytes of a file."""
+
+    way: str
+    text: TimeText = SECONDS
+    most: int = 100 * MEGABYTE
+
+    @classmethod
+    def of(cls, args: Mapping[str, Any], prompt_keys: Sequence[str]) -> Videos:
+        """As `video=` and `max_video_mb=` state it; by default with times where the family has a text for them."""
+        text = next((TIME_TEXTS[key] for key in prompt_keys if key in TIME_TEXTS), None)
+        way = str(args.get("video") or ("times" if text else "pictures"))
+        return cls(way, text or SECONDS, int(float(args.get("max_video_mb", 100)) * MEGABYTE))
+
+    def identity(self, instance: Instance) -> dict[str, Any]:
+        """What of a question's videos decides the answer, beside the digests of the frames."""
+        if not instance.videos or self.way == "pictures":
+            return {}
+        if self.way == "file":
+            return {"video": "file", "videos": [[clip.first, clip.rule] for clip in instance.videos]}
+        shown = [[clip.first, list(clip.seconds), clip.duration] for clip in instance.videos]
+        return {"video": asdict(self.text), "videos": shown}
+
+    def fields(self, instance: Instance) -> dict[str, Any]:
+        """The fields of a request that tell vLLM which frames to take of a file. Raises DataError for a rule that it lacks."""
+        if self.way != "file" or not instance.videos:
+            return {}
+        rule = read_rule(instance.videos[0].rule)
+        if rule.spread != "ends" or rule.size or rule.fps is not None and rule.least > 1:
+            what = f"the rule {rule} can't be passed on to a server, which spreads the frames of a file as `ends` does."
+            raise DataError(what, hint=f"Use frames=N or fps=X,max=N. Or: {HINT}")
+        # Without do_sample_frames the checkpoint's processor samples a short file again, by its own rule
+        return {"media_io_kwargs": {"video": _sampling(rule)}, "mm_processor_kwargs": {"do_sample_frames": False}}
+
+    def file_part(self, clip: Clip, digest: str) -> dict[str, Any]:
+        """A video's file as a part of a message. digest: of one of its frames. Raises DataError if it can't be sent."""
+        name = clip.path.rpartition("/")[2]
+        if clip.start is not None or clip.end is not None:
+            raise DataError(f"the question shows a part of {name!r}, and a server gets whole files only.", hint=HINT)
+        try:
+            with store.local(clip.path) as path, open(path, "rb") as file:
+                content = file.read(self.most + 1)
+        except OSError as error:
+            raise DataError(f"the video {name!r} can't be read: {error.strerror}.", hint=HINT) from error
+        if len(content) > self.most:
+            what = f"the video {name!r} has more than {self.most / MEGABYTE:g} MB."
+            raise DataError(what, hint=f"Raise max_video_mb if the server takes larger requests. Or: {HINT}")
+        if videos_of([digest]) != videos_of([FRAME_MARK + hashlib.sha256(content).hexdigest()]):
+            raise DataError(f"the video {name!r} has changed during the run.")
+        kind = mimetypes.guess_type(name)[0] or ""
+        mime = kind if kind.startswith("video/") else "video/mp4"
+        return {"type": "video_url", "video_url": {"url": f"data:{mime};base64,{base64.b64encode(content).decode()}"}}
+
+    def note(self, usage: Mapping[str, int]) -> str:
+        """What is known of the frames that a server took; empty for frames that mm-eval chose."""
+        if self.way != "file":
+            return ""
+        tokens = usage.get("video_tokens")
+        taken = f"{tokens:,} tokens of videos, as the server counts them" if tokens else "it does not report it"
+        return f"which frames the server took of a file is unknown ({taken})"
+
+
+def _sampling(rule: FrameRule) -> dict[str, Any]:
+    """The rule for vLLM. Its readers for Qwen's families ignore num_frames; that named opencv spreads frames as `ends` does."""
+    if rule.fps is None:
+        return {"video_backend": "opencv", "num_frames": rule.frames}
+    return {
+        "video_backend": "opencv",
+        "fps": rule.fps,
+        "num_frames": rule.most,
+    }  # the smaller number of the two is taken
+
+
+ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+ONES += ["eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+TENS = ["_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+
+
+def in_words(number: int) -> str:
+    """A whole number below 10,000 in English words.
+
+    >>> in_words(8), in_words(64), in_words(128), in_words(1024)
+    ('eight', 'sixty-four', 'one hundred and twenty-eight', 'one thousand and twenty-four')
+    """
+    for size, name in ((1000, "thousand"), (100, "hundred")):
+        if number >= size:
+            rest = number % size
+            join = " and " if rest < 100 else ", "
+            return f"{in_words(number // size)} {name}{join + in_words(rest) if rest else ''}"
+    if number < 20:
+        return ONES[number]
+    return TENS[number // 10] + (f"-{ONES[number % 10]}" if number % 10 else "")

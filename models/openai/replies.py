@@ -12,14 +12,19 @@ import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mm_eval.engine.generation import token_counts
 from mm_eval.errors import ModelError
-from mm_eval.types import Answer, token_counts
+from mm_eval.types import Answer
 
 COUNTS = ("prompt_tokens", "completion_tokens", "video_tokens")
 LONGEST_NAME = 200
 """Characters of a model's name that are recorded."""
 TOLERANCE = 1e-3
 """A log-probability is at most 0, barring rounding."""
+
+
+class Unreachable(Exception):
+    """The server can't be reached, or is still loading."""
 
 
 class Passing(Exception):

@@ -154,7 +154,7 @@ class Vllm(HuggingFace):
 
     @property
     def _device(self) -> str:
-        from ..hf.loading import named_device
+        from ..hf.weights import named_device
 
         return named_device("cuda" if _has_gpu() else "cpu")
 

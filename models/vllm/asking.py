@@ -28,7 +28,7 @@ from ..hf.pictures import shown, written_ahead
 from ..hf.preprocessing import Picture
 from ..hf.prompt import Prompt, PromptWriter
 from ..hf.runtime import windows
-from .question import Question, written
+from .prompt import EnginePrompt, written
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -90,7 +90,7 @@ class Asking:
         """Generated text, in the order in which the engine finishes."""
         written = written_ahead(instances, self._written, shown)
 
-        def start(item: tuple[Instance, Question | MMEvalError]) -> Future[Answer]:
+        def start(item: tuple[Instance, EnginePrompt | MMEvalError]) -> Future[Answer]:
             instance, question = item
             if isinstance(question, MMEvalError):
                 raise question
@@ -104,7 +104,7 @@ class Asking:
         groups = (tuple(group) for _, group in groupby(instances, prompt_parts))
         written = written_ahead(groups, lambda group: self._written(group[0]), lambda group: shown(group[0]))
 
-        def start(item: tuple[Group, Question | MMEvalError]) -> Future[list[Answer | MMEvalError]]:
+        def start(item: tuple[Group, EnginePrompt | MMEvalError]) -> Future[list[Answer | MMEvalError]]:
             group, question = item
             if isinstance(question, MMEvalError):
                 raise question
@@ -156,7 +156,7 @@ class Asking:
             for future in waiting:
                 future.cancel()
 
-    def _written(self, instance: Instance) -> Question:
+    def _written(self, instance: Instance) -> EnginePrompt:
         """The prompt of an instance. Raises DataError for a bad picture."""
         return written(self.writer, instance)
 
@@ -168,7 +168,7 @@ class Asking:
 
     # Generation
 
-    def _generation(self, instance: Instance, question: Question) -> Future[Answer]:
+    def _generation(self, instance: Instance, question: EnginePrompt) -> Future[Answer]:
         options = GenerationOptions.from_kwargs(instance.generation_kwargs)
         extra = {"repetition_penalty": self.penalty, **check_options(options)}
         prompt = question.prompt if question.prompt.ids else Prompt([self.writer.start_token])
@@ -201,7 +201,7 @@ class Asking:
 
     # Log-likelihoods
 
-    async def _scored(self, group: Group, question: Question) -> list[Answer | MMEvalError]:
+    async def _scored(self, group: Group, question: EnginePrompt) -> list[Answer | MMEvalError]:
         """The answers of a group with one context, in its order."""
         answers: list[Answer | MMEvalError | None] = [None] * len(group)
         by_prompt: dict[tuple[int, ...], list[tuple[int, Prompt, list[int]]]] = {}
@@ -227,7 +227,7 @@ class Asking:
         return [answer if answer is not None else ModelError("vLLM gave no log-likelihood.") for answer in answers]
 
     async def _continued(
-        self, question: Question, prompt: Prompt, continuations: Sequence[list[int]]
+        self, question: EnginePrompt, prompt: Prompt, continuations: Sequence[list[int]]
     ) -> list[Answer | MMEvalError]:
         """The answers of continuations of one prompt."""
         firsts = sorted({ids[0] for ids in continuations})
@@ -258,7 +258,7 @@ class Asking:
                 answers.append(Answer(one, usage=usage, cut=prompt.dropped > 0))
         return answers
 
-    async def _whole(self, question: Question, prompt: Prompt, ids: list[int]) -> LLOutput:
+    async def _whole(self, question: EnginePrompt, prompt: Prompt, ids: list[int]) -> LLOutput:
         """The score of a continuation as the end of a prompt."""
         request = question.request([*prompt.ids, *ids])
         for skips_cache in (False, True):
@@ -280,7 +280,7 @@ class Asking:
     async def _rolled(self, ids: list[int]) -> Answer:
         total, greedy = 0.0, True
         for context, scored in windows(ids, self.writer.start_token, self.max_length):
-            found = await self._whole(Question(Prompt(context)), Prompt(context), scored)
+            found = await self._whole(EnginePrompt(Prompt(context)), Prompt(context), scored)
             total, greedy = total + found[0], greedy and found[1]
         if not math.isfinite(total):
             raise ModelError("The model's log-likelihoods are not finite.")
@@ -299,7 +299,7 @@ async def _ready(score: LLOutput) -> LLOutput:
     return score
 
 
-def _as_pictured(prompt: Prompt, question: Question) -> Prompt:
+def _as_pictured(prompt: Prompt, question: EnginePrompt) -> Prompt:
     """The prompt marked as one with pictures where it has any: such a prompt is never cut."""
     return replace(prompt, pictures=(Picture((), {}),)) if question.shown else prompt
 

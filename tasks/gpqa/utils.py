@@ -1,29 +1,30 @@
-"""GPQA: the right answer among three wrong ones, in an order that a fixed seed draws.
+"""GPQA: the choices of a question in an order of their own.
 
-Source: Rein et al. 2023, arXiv:2311.12022; the texts are prepared as in lm-eval (lm_eval/tasks/gpqa).
+Source: Rein et al. 2023, arXiv:2311.12022; the cleaning of texts is that of lm-eval's task.
 """
 
 import random
 from typing import Any
 
-SEED = 0
-"""The default of lm-eval's `--seed` for Python's `random`, which shuffles the choices there."""
-
-COLUMNS = ("Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3", "Correct Answer")
+WRONG = ("Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3")
+SEED = 1234
 
 
-def process_docs(dataset: Any) -> Any:
-    """The docs with `choices`, the four texts in the order to show them, and `answer`, the right one as "(B)"."""
-    stream, shown, answers = random.Random(SEED), [], []
-    for texts in zip(*(dataset[column] for column in COLUMNS), strict=True):
-        choices = [cleaned(text) for text in texts]
-        right = choices[-1]
-        stream.shuffle(choices)
-        shown.append(choices)
-        answers.append(f"({'ABCD'[choices.index(right)]})")
-    return dataset.add_column("choices", shown).add_column("answer", answers)
+def clean(text: str | None) -> str:
+    """A choice without blanks around it; pairs of blanks become one."""
+    return (text or " ").strip().replace(" [title]", ". ").replace("  ", " ")
 
 
-def cleaned(text: str | None) -> str:
-    """The text of a choice without outer blanks, double blanks and marks of a title; a blank where there is none."""
-    return " " if text is None else text.strip().replace(" [title]", ". ").replace("  ", " ")
+def with_choices(dataset: Any) -> Any:
+    """All docs with columns `choices`, shuffled, and `answer`, the place of the right one.
+
+    The order depends on SEED and the question alone, so that it is the same in every run, on any part of the docs.
+    """
+    columns = [dataset[name] for name in ("Question", "Correct Answer", *WRONG)]
+    shuffled, places = [], []
+    for question, *texts in zip(*columns, strict=True):
+        order = [0, 1, 2, 3]
+        random.Random(f"{SEED}/{question}").shuffle(order)
+        shuffled.append([clean(texts[place]) for place in order])
+        places.append(order.index(0))
+    return dataset.add_column("choices", shuffled).add_column("answer", places)

@@ -1,6 +1,6 @@
-"""MMLU-Pro: questions with up to ten options, and worked examples of their category.
+"""MMLU-Pro: questions with up to ten options, a category at a time.
 
-Source: Wang et al. 2024, arXiv:2406.01574, and TIGER-AI-Lab/MMLU-Pro (evaluate_from_local.py).
+Source: Wang et al. 2024, arXiv:2406.01574; the prompt is that of lm-eval's task.
 """
 
 from collections.abc import Mapping
@@ -8,13 +8,23 @@ from functools import partial
 from typing import Any
 
 LETTERS = "ABCDEFGHIJ"
-START = "A: Let's think step by step. "
-"""How the data set begins each worked example; the prompt already ends with it."""
+
+
+def doc_to_text(doc: Mapping[str, Any]) -> str:
+    """The question, its lettered options and the beginning of the reasoning."""
+    options = "".join(f"{letter}. {text.strip()}\n" for letter, text in zip(LETTERS, doc["options"], strict=False))
+    return f"Question:\n{doc['question']}\nOptions:\n{options}Answer: Let's think step by step."
+
+
+def worked_answer(doc: Mapping[str, Any]) -> str:
+    """The reasoning of an example, without its beginning, which the question has."""
+    return str(doc["cot_content"]).replace("A: Let's think step by step. ", "")
 
 
 def of_category(dataset: Any, name: str) -> Any:
-    """The docs of a category, in their order."""
-    return dataset.select([number for number, each in enumerate(dataset["category"]) if each == name])
+    """The docs of a category."""
+    found = list(dataset["category"])
+    return dataset.select([place for place, category in enumerate(found) if category == name])
 
 
 biology = partial(of_category, name="biology")
@@ -31,14 +41,3 @@ other = partial(of_category, name="other")
 philosophy = partial(of_category, name="philosophy")
 physics = partial(of_category, name="physics")
 psychology = partial(of_category, name="psychology")
-
-
-def doc_to_text(doc: Mapping[str, Any]) -> str:
-    """The question with its options, and the beginning of the reasoning."""
-    options = "".join(f"{letter}. {text.strip()}\n" for letter, text in zip(LETTERS, doc["options"], strict=False))
-    return f"Question:\n{doc['question']}\nOptions:\n{options}Answer: Let's think step by step."
-
-
-def worked(doc: Mapping[str, Any]) -> str:
-    """The reasoning of a worked example with its answer."""
-    return str(doc["cot_content"]).replace(START, "")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mm_eval.report.html import write_report
+from mm_eval.report.site.runs import Shown
 from mm_eval.report.site.server import app_of
-from mm_eval.report.site.shown import Shown
 from mm_eval.runs.recorded import RecordedRun
 from tests.runs.conftest import answers_with, base, dummy_run, mme_rows, perfect, ran, set_count, worse  # noqa: F401
 

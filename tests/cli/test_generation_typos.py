@@ -34,7 +34,7 @@ def _no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(*args: Any) -> None:
         raise AssertionError("the weights were loaded")
 
-    monkeypatch.setattr("mm_eval.models.hf.loading.load_model", load)
+    monkeypatch.setattr("mm_eval.models.hf.weights.load_model", load)
 
 
 @pytest.mark.parametrize(("text", "said"), WRONG)

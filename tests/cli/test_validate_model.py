@@ -9,7 +9,7 @@ import pytest
 from mm_eval.cli import main
 from mm_eval.engine.model import Answers, Model, register_model
 from mm_eval.errors import ModelError
-from mm_eval.runs.check import agreement
+from mm_eval.runs.check import compare_batching
 from mm_eval.types import Answer, Instance, Slot
 
 
@@ -47,9 +47,9 @@ def test_log_likelihoods_are_compared_within_a_tolerance(capsys: pytest.CaptureF
     said = capsys.readouterr().out
     assert "FAIL  at batch auto: 1 of" in said and "1.0e-03 nats" in said
     one, two = {Slot("t", 0): (-1.0, True)}, {Slot("t", 0): (-1.00005, True)}
-    assert not agreement(one, two, "").differences
-    assert agreement(one, {Slot("t", 0): (-1.0, False)}, "").differences
-    assert agreement(one, {}, "").differences, "an answer that is missing differs"
+    assert not compare_batching(one, two, "").differences
+    assert compare_batching(one, {Slot("t", 0): (-1.0, False)}, "").differences
+    assert compare_batching(one, {}, "").differences, "an answer that is missing differs"
 
 
 @register_model("test-refuses-some")

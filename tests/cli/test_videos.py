@@ -187,7 +187,7 @@ def test_the_page_has_the_frames_that_a_request_decoded(cli: Any, tmp_path: Path
 def test_a_rule_that_is_none_is_told_before_anything_is_asked(cli: Any, tmp_path: Path) -> None:
     folder = made(tmp_path / "task", rule="8 frames")
     stated = cli(*command(folder))
-    assert stated.code == 2 and "'8 frames' is no rule of frames" in stated.err and "clips.yaml" in stated.err
+    assert stated.code == 2 and "'8 frames' is not a rule of frames" in stated.err and "clips.yaml" in stated.err
     typed = cli(*command(folder), "--video", "frames=many")
     assert typed.code == 2 and "--video" in typed.err and "frames=32,middle" in typed.err
 

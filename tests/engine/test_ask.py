@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.engine.ask import Asker, Outcome, StopSignal
+from mm_eval.engine.ask import Asker
 from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
+from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.errors import DataError, ModelError
 from mm_eval.types import Answer, Instance
 

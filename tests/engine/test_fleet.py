@@ -395,6 +395,31 @@ def test_a_worker_that_describes_itself_otherwise_is_refused_with_the_difference
     model.close()
 
 
+def test_a_recorded_identity_needs_no_worker_and_holds_for_those_that_are_started() -> None:
+    dtypes[:] = ["float32"] * 4
+    model, joined = a_fleet(Elsewhere, 1)
+    model.expect({"dtype": "float32"})
+    assert model.describe()["dtype"] == model.constants()["dtype"] == model.another().describe()["dtype"] == "float32"
+    assert not joined, "no worker is started to describe a run that is recorded"
+    asked = requests(20)
+    model.prepare_once()
+    assert all(isinstance(a, Answer) for a in answered(model.generate(asked), asked).values())
+    model.expect({"dtype": "bfloat16"})
+    assert model.describe()["dtype"] == "float32", "what a worker has said holds"
+    model.close()
+
+
+def test_workers_with_another_model_than_the_recorded_one_are_an_error_before_anything_is_asked() -> None:
+    dtypes[:] = ["bfloat16"] * 2
+    model, joined = a_fleet(Elsewhere, 1)
+    model.expect({"dtype": "float32"})
+    with pytest.raises(ConfigError, match="dtype is 'float32' here and 'bfloat16' there"):
+        model.prepare_once()
+    assert not Elsewhere.asked
+    model.close()
+    assert not joined[0].workers
+
+
 def test_workers_with_another_model_than_the_command_are_an_error_of_the_command() -> None:
     class Other(Elsewhere):
         def describe(self) -> dict[str, Any]:
@@ -437,6 +462,32 @@ def test_a_stop_takes_queued_leases_back_and_finishes_those_under_way() -> None:
     assert Steady.stops == 2
     model.close()
     assert not joined[0].workers
+
+
+def test_a_run_that_ends_early_hands_out_nothing_more_and_the_next_one_begins_anew() -> None:
+    class Steady(Echo):
+        stops = 0
+
+        def answer(self, instance: Instance) -> Answer:
+            time.sleep(0.002)
+            return Answer("ok")
+
+        def stop_soon(self) -> None:
+            Steady.stops += 1
+
+    model, joined = a_fleet(Steady)
+    found, leased = [], 0
+    for pair in model.generate(requests(500)):
+        found.append(pair)
+        if len(found) == 20:
+            model.finish()
+            leased = len(joined[0].leases)
+    assert 20 <= len(found) == len(Steady.asked) < 40, "what the model had taken is answered, the rest is not asked"
+    assert len(joined[0].leases) == leased and Steady.stops == 0
+    model.finish()  # of a run whose last requests failed before they were asked
+    asked = requests(30)
+    answered(model.generate(asked), asked)
+    model.close()
 
 
 def test_workers_are_given_back_when_the_asking_process_gives_up() -> None:

@@ -88,3 +88,16 @@ def test_the_machine_is_recorded_and_no_part_of_the_spec(tmp_path):
     folder.claim({"seed": 0, "tasks": {}}, {}, {"device": "cuda:0 (A)", "parameters": 7})
     assert folder.claim({"seed": 0, "tasks": {}}, {}, {"device": "cpu"}) is True
     assert folder.read("run.json")["machine"] == {"device": "cuda:0 (A)", "parameters": 7}
+
+
+def test_processes_of_one_srun_are_told_to_start_one_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
+    with RunFolder(tmp_path).locked():
+        with pytest.raises(
+            ConfigError, match="a launcher started this command 4 times: start it once, with --executor"
+        ):
+            RunFolder(tmp_path).refuse_if_held()
+        monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "1")
+        with pytest.raises(ConfigError) as alone:
+            RunFolder(tmp_path).refuse_if_held()
+        assert "launcher" not in str(alone.value)

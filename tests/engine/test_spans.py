@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.engine.spans import TAIL, answering
+from mm_eval.engine.progress import TAIL, answering
 
 
 def journal(folder: Path, name: str, times: list[float], end: str = "") -> None:

@@ -11,9 +11,10 @@ import sys
 import time
 from pathlib import Path
 
-from mm_eval.engine.ask import Asker, StopSignal
+from mm_eval.engine.ask import Asker
 from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
 from mm_eval.engine.model import Model, ModelSettings
+from mm_eval.engine.outcome import StopSignal
 from mm_eval.types import Answer, Instance
 
 parser = argparse.ArgumentParser()

@@ -14,8 +14,8 @@ from mm_eval.engine.ask import Asker
 from mm_eval.engine.cache import AnswerCache
 from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
+from mm_eval.engine.outcome import failure_limit
 from mm_eval.errors import ModelError
-from mm_eval.request import failure_limit
 from mm_eval.types import Answer, Instance
 from tests.conftest import Ran
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from mm_eval.engine.ask import Asker, Outcome
+from mm_eval.engine.ask import Asker
 from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import ModelSettings
+from mm_eval.engine.outcome import Outcome
 from mm_eval.errors import MMEvalError, ModelError
 from mm_eval.types import Answer, Instance
 from tests.faults.server import Server, echo, fault, reply, unreliable

@@ -133,7 +133,8 @@ def test_a_model_of_nothing_but_nan_answers_nothing(adapter: Adapter, kind: str)
 
 
 def test_a_type_that_checks_itself_survives_its_check(adapter: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    from mm_eval.models.hf import families, loading
+    from mm_eval.models.hf import families
+    from mm_eval.models.hf import weights as loading
 
     monkeypatch.delitem(families.FAMILIES, "llava")
     load = loading.load_model

@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 from mm_eval.engine import journal as journal_module
-from mm_eval.engine.ask import Asker, Outcome
+from mm_eval.engine.ask import Asker
 from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
 from mm_eval.engine.model import Model, ModelSettings
+from mm_eval.engine.outcome import Outcome
 from mm_eval.types import Answer, Instance, Slot
 
 HERE = Path(__file__).parent

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from mm_eval.errors import ScoringError
-from mm_eval.filters import Filter, FilterEnsemble, build_filter_ensemble, extraction, register_filter, selection
+from mm_eval.filters import Filter, FilterEnsemble, build_filter_ensemble, extraction, register_filter, transformation
 from mm_eval.types import Instance
 
 
@@ -18,7 +18,7 @@ def asked(doc_id, answers, **kwargs):
 
 def test_repeats_are_joined_in_order_and_written_to_the_first():
     instances = asked(7, ["a", "b"]) + asked(3, ["c"])
-    FilterEnsemble("all", [selection.NoopFilter]).apply(instances[::-1])
+    FilterEnsemble("all", [transformation.NoopFilter]).apply(instances[::-1])
     assert [instance.filtered_resps for instance in instances] == [{"all": ["a", "b"]}, {}, {"all": ["c"]}]
 
 
@@ -42,7 +42,7 @@ def test_factories_filters_and_classes_are_accepted_and_the_filter_may_be_lazy()
             for answers, doc in zip(resps, docs, strict=True):
                 yield (f"{answer}{doc['id']}" for answer in answers)
 
-    steps = [partial(extraction.RegexFilter, regex_pattern=r"(\w)"), selection.TakeFirstFilter, Lazy()]
+    steps = [partial(extraction.RegexFilter, regex_pattern=r"(\w)"), transformation.TakeFirstFilter, Lazy()]
     instances = asked(0, ["x"]) + asked(1, ["y"])
     FilterEnsemble("mine", steps).apply(instances)
     assert [instance.filtered_resps["mine"] for instance in instances] == [["x0"], ["y1"]]

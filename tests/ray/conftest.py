@@ -96,10 +96,23 @@ class Command:
             time.sleep(0.02)
 
     def kill_a_worker(self) -> int:
-        """kill -9 of the worker that took the last request."""
-        pid = self.noted("ask")[-1][0]
-        os.kill(pid, signal.SIGKILL)
-        return pid
+        """kill -9 of a worker while it answers a request that was not asked before: a second death would be this request's fault.
+
+        The worker is halted for the look at what it has under way.
+        """
+        while self.process.poll() is None:
+            pid = self.noted("ask")[-1][0]
+            os.kill(pid, signal.SIGSTOP)
+            takers: dict[str, list[int]] = {}
+            for taker, what in self.noted("ask"):
+                takers.setdefault(what, []).append(taker)
+            under_way = [found for found in takers.values() if pid in found][-1]
+            if under_way == [pid]:
+                os.kill(pid, signal.SIGKILL)
+                return pid
+            os.kill(pid, signal.SIGCONT)
+            time.sleep(0.02)
+        raise AssertionError(self.process.communicate())
 
     def end(self, code: int = 0, seconds: float = 240) -> str:
         out, err = self.process.communicate(timeout=seconds)
@@ -140,7 +153,8 @@ def start(tmp_path: Path, nodes: Nodes) -> Iterator[Callable[..., Command]]:
             words += ["--executor", "ray", "--workers", str(workers), "--ray_address", nodes.address]
         if "--output_path" not in words:
             words += ["--output_path", str(folder)]
-        command = [sys.executable, "-m", "tests.ray", *words, "--sample", "--no_report"]
+        words += ["--sample"] if words[0] == "prompts" else ["--sample", "--no_report"]
+        command = [sys.executable, "-m", "tests.ray", *words]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         begun.append(Command(subprocess.Popen(command, env=ENVIRONMENT, cwd=ROOT, text=True, **pipes), folder, log))
         return begun[-1]

@@ -1,5 +1,6 @@
 """A model for workers: what goes wrong with it is stated in its arguments."""
 
+import errno
 import hashlib
 import os
 import signal
@@ -10,24 +11,25 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.model import Answers, Model, question
-from mm_eval.errors import ConfigError
+from mm_eval.errors import ConfigError, ModelError
 from mm_eval.types import Answer, Instance
 
 
 class Scripted(Model):
-    """Answers by a hash of the question.
+    """Answers by a hash of the question. The usage of an answer is the pid of its process.
 
-    log: a file that gets "pid kind what" for each load, request and opened file. seconds: of sleep a request. slow: the first
-    worker to load sleeps so many times as long. poison: kills its process at a prompt with this text. hang: the first worker that
-    meets a prompt with this text hangs. die: kills its process while it loads. unloadable: raises ConfigError while it loads.
-    differs: the second worker to be made says that it has another dtype. watch: opened files are logged.
+    log: a file that gets "pid kind what" for each load, request and opened file. seconds: of sleep a request. loading: of sleep a
+    load. slow: the first worker to load sleeps so many times as long. poison: kills its process at a prompt with this text.
+    fails: gives a failure for it. hang: the first worker that meets a prompt with this text hangs. die: kills its process in a
+    load. unloadable: raises ConfigError in a load. differs: the second worker to be made says that it has another dtype. watch:
+    opened files are logged. full: the number of the request at which the disk of a worker is full.
     """
 
     local = True
 
     def __init__(self, args: Mapping[str, Any], settings: Any) -> None:
         super().__init__(args, settings)
-        self.seconds, self.known = float(self.args.get("seconds", 0)), None
+        self.seconds, self.known, self.asked = float(self.args.get("seconds", 0)), None, 0
 
     def prepare(self) -> None:
         self.note("load", str(time.time()))
@@ -35,6 +37,7 @@ class Scripted(Model):
             os.kill(os.getpid(), signal.SIGKILL)
         if "unloadable" in self.args:
             raise ConfigError("the weights are not here.", where="--model_args", hint="Put them here.")
+        time.sleep(float(self.args.get("loading", 0)))
         if "slow" in self.args and self.first("slow"):
             self.seconds *= float(self.args["slow"])
         self.note("sleeps", str(self.seconds))
@@ -58,6 +61,9 @@ class Scripted(Model):
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         for instance in instances:
+            self.asked += 1
+            if self.asked == int(self.args.get("full", 0)):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             text = str(instance.context)
             self.note("ask", f"{instance.task}:{instance.doc_id}")
             if "poison" in self.args and self.args["poison"] in text:
@@ -70,7 +76,11 @@ class Scripted(Model):
 
                 same = tuple(map(picture_digest, instance.images())) == instance.image_digests
                 self.note("pixels", "same" if same else "other")
-            yield instance, Answer(("Yes", "No")[hashlib.sha256(text.encode()).digest()[0] % 2])
+            if "fails" in self.args and self.args["fails"] in text:
+                yield instance, ModelError("refused")
+                continue
+            answer = ("Yes", "No")[hashlib.sha256(text.encode()).digest()[0] % 2]
+            yield instance, Answer(answer, usage={"pid": os.getpid()})
 
     def note(self, kind: str, what: str) -> None:
         if "log" in self.args and self.args["log"] not in what:

@@ -22,8 +22,8 @@ from mm_eval.engine.records import answer_record
 from mm_eval.errors import ModelError
 from mm_eval.report.site import server
 from mm_eval.report.site.live import LiveRun, is_live
-from mm_eval.report.site.pictures import RunPictures
-from mm_eval.report.site.shown import Shown
+from mm_eval.report.site.parts import RunPictures
+from mm_eval.report.site.runs import Shown
 from mm_eval.task.media import picture_digest
 from mm_eval.types import Answer, Slot
 

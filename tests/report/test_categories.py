@@ -8,9 +8,8 @@ import pytest
 
 import mm_eval
 from mm_eval.metrics.intervals import exact_share
-from mm_eval.report.categories import hidden_categories, levels_shown
 from mm_eval.report.release import as_csv, as_latex, as_markdown
-from mm_eval.report.run_table import table
+from mm_eval.report.run_table import hidden_categories, levels_shown, table
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import release_table
 from mm_eval.runs.results import headline_of

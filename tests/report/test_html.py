@@ -15,7 +15,7 @@ from mm_eval.report.diagnosis import MOST_ON_PAGE, as_values
 from mm_eval.report.html import write_report
 from mm_eval.report.page import prompt_text
 from mm_eval.report.safe import in_script
-from mm_eval.runs.diagnose import Example, Finding, diagnose
+from mm_eval.runs.diagnose import Fault, FaultyDoc, diagnose
 from mm_eval.runs.recorded import RecordedRun
 
 from .conftest import in_page, set_count
@@ -93,7 +93,7 @@ def test_options_of_tables_are_refused_for_the_page(cli, perfect, words):
 
 def test_the_page_of_a_run_in_which_everything_failed_differently_still_opens():
     found = [
-        Finding("mme", "failed", 1, 99, f"{n}", "x" * 99, "mm-eval", (Example(n, "y" * 999, "z"),)) for n in range(99)
+        Fault("mme", "failed", 1, 99, f"{n}", "x" * 99, "mm-eval", (FaultyDoc(n, "y" * 999, "z"),)) for n in range(99)
     ]
     values = as_values(found)
     assert len(values["shown"]) == MOST_ON_PAGE and values["more"] == 99 - MOST_ON_PAGE

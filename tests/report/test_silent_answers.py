@@ -10,7 +10,7 @@ from mm_eval.api import Results
 from mm_eval.report.release import as_markdown
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import release_table
-from mm_eval.scorers.silent import LONGEST, SilentAnswers
+from mm_eval.scorers.task_scores import LONGEST, SilentAnswers
 
 LONG = "I\x1b[31m can't tell\n" + "what this is " * 1000
 

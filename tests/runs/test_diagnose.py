@@ -10,8 +10,8 @@ from mm_eval.command_line import as_command
 from mm_eval.request import RunRequest
 from mm_eval.runs.answer_forms import Answered, form_of, script
 from mm_eval.runs.diagnose import SHOWN, diagnose
-from mm_eval.runs.picks import picked
 from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.sample_rows import picked
 
 ASKED = "Is there a red cross in this image? Please answer yes or no."
 

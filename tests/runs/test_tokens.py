@@ -2,7 +2,7 @@
 
 import json
 
-from mm_eval.report.by_size import right_by_size
+from mm_eval.report.html import right_by_size
 from mm_eval.runs.recorded import RecordedTask
 from mm_eval.runs.tokens import answer_tokens
 

@@ -11,7 +11,7 @@ import pytest
 from mm_eval.catalog.categories import levels_of
 from mm_eval.metrics import F1, mean_stderr
 from mm_eval.scorers.categories import MOST_CATEGORIES, CategoryDocs
-from mm_eval.scorers.score_task import _numbers
+from mm_eval.scorers.judged import numbers_of
 
 DOCS = [  # answer, kind, skills, said
     ("yes", 10, ["count", "see"], "yes"),
@@ -184,7 +184,7 @@ class Numbered:
 
         scorer = GenScorer.from_dict({"metric_list": metric_list}, output_type="generate_until")
         scorer.clusters = clusters
-        return self.docs.numbers([scorer], {"none": values}, _numbers, 100_000)
+        return self.docs.numbers([scorer], {"none": values}, numbers_of, 100_000)
 
 
 def slow_share(values):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.runs.recorded import sample_name
+from mm_eval.runs.sample_rows import sample_name
 
 TASK = """
 task: %s

@@ -96,11 +96,11 @@ def test_repeats_of_which_one_differs_are_as_they_should_be(cli, tmp_path: Path)
 
 def test_a_scorer_that_replaces_the_public_methods_is_heard() -> None:
     from mm_eval.scorers import GenScorer
-    from mm_eval.scorers.score_task import _numbers
+    from mm_eval.scorers.judged import numbers_of
 
     class Own(GenScorer):
         def aggregate(self, *args, **kwargs):
             return {"mine,none": 7.0, "mine_stderr,none": 0.5}, 1
 
-    [number] = _numbers(Own.default_scorer(), {}, 0)
+    [number] = numbers_of(Own.default_scorer(), {}, 0)
     assert (str(number.key), number.value, number.stderr) == ("mine,none", 7.0, 0.5)

@@ -19,7 +19,7 @@ from mm_eval.scorers import (
     build_scorer,
     register_scorer,
 )
-from mm_eval.scorers.number import number_of
+from mm_eval.scorers.reducing import number_of
 from mm_eval.types import Instance
 from tests.scorers.answered import choices, gen, generated
 

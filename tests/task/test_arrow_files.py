@@ -20,7 +20,7 @@ from mm_eval.task.arrow_files import read_rows
 from mm_eval.task.dataset import DataId, DataSource, _read_all, load_docs
 from mm_eval.task.docs import Docs, fingerprint_of
 from mm_eval.task.rows import Rows
-from mm_eval.task.splits import card_of
+from mm_eval.task.splits import readme_header
 from tests.conftest import ROOT
 
 BUNDLED = ROOT / "assets" / "data"
@@ -28,7 +28,7 @@ BUNDLED = ROOT / "assets" / "data"
 
 def splits() -> Iterator[tuple[Path, str, str]]:
     for readme in sorted(BUNDLED.rglob("README.md")):
-        for config in card_of(readme)["configs"]:
+        for config in readme_header(readme)["configs"]:
             for stated in config["data_files"]:
                 yield readme.parent, config["config_name"], stated["split"]
 

@@ -5,8 +5,7 @@ import struct
 
 import numpy as np
 import pytest
-from mm_eval.models.openai.messages import chat_messages
-from mm_eval.models.openai.videos import Videos
+from mm_eval.models.openai.messages import Videos, chat_messages
 from PIL import Image
 
 from mm_eval.errors import DataError

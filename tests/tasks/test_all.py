@@ -30,14 +30,15 @@ WAVE = {
                               "hallusion_bench_image", "pope"],
     "text": ["mmlu", "arc_challenge", "hellaswag", "winogrande", "gsm8k", "math500", "ifeval", "truthfulqa_mc", "wikitext"],
     "videos": ["videomme", "videomme_w_subtitle", "mvbench", "egoschema_subset", "longvideobench_val_i", "longvideobench_val_v",
-               "mlvu_dev"],
+               "mlvu_dev", "tempcompass", "tempcompass_judged", "nextqa_mc", "perceptiontest_val_mc", "video_mmmu", "vsi_bench",
+               "charades_sta"],
     "groups": ["release_core", "hallucination", "ocr", "math", "multi_image", "text_core"],
 }  # fmt: skip
 """The names of the first wave of release benchmarks, with their groups."""
 
-MODALITIES, LANGUAGES = {"image", "multi_image", "video", "text"}, {"english", "chinese"}
+MODALITIES, LANGUAGES = {"image", "multi_image", "video", "text"}, {"english", "chinese", "multilingual"}
 SKILLS = {"knowledge", "reasoning", "math", "ocr", "document", "chart", "diagram", "hallucination", "counting", "spatial",
-          "general", "instruction_following", "science", "commonsense", "language_modelling"}  # fmt: skip
+          "general", "instruction_following", "science", "commonsense", "language_modelling", "grounding"}  # fmt: skip
 HEADER = {
     "version": (int, float),
     "paper": str,
@@ -54,7 +55,7 @@ TABLES = ("metadata", "categories", "dataset_mirrors")
 """Keys that hold facts, a line each: their lines don't count."""
 LONGER = {"mme.yaml", "mmlu.yaml"}
 """Files with more lines: a metric or a member a line."""
-SEVERAL = {"docvqa": 2, "mathverse": 2, "mvbench": 4}
+SEVERAL = {"docvqa": 2, "mathverse": 2, "mvbench": 4, "refcoco": 3}
 """Modules that write the samples of several benchmarks, or of one with many versions or sources of videos."""
 OLDER = {"lmms-lab/MME", "lmms-lab/SEED-Bench", "cais/mmlu", "allenai/ai2_arc", "openai/gsm8k"}
 """Samples that another script writes (assets/make/sample_data.py and text_data.py)."""

@@ -1,49 +1,54 @@
-"""MMLU-Pro: hard answers, and the prompt."""
+"""MMLU-Pro: the prompt with worked examples of the category, the letter behind "answer is", the mean over questions."""
 
-from collections.abc import Callable
 from pathlib import Path
 
-from tests.conftest import Ran
-from tests.tasks.of_sample import read_one_doc
+import pytest
 
-FILE = "TIGER-Lab/MMLU-Pro/default/test-00000-of-00001.parquet"
-ANSWERS = [  # answer, the letter that is read
-    ("Only one fits. The answer is (E).", "E"),
-    ("the answer is E", "E"),
-    ("The answer is (E) and (B).", "E"),
-    ("The answer is (B). No, the answer is (E).", "B"),  # the first one counts, as in the authors' script
-    ("The answer is (J).", "J"),
-    ("The answer is (K).", None),
-    ("The answer is: (E).", None),
-    ("The answer is **E**.", None),
-    ("The answer is e.", None),
-    ("The answer is Entropy.", "E"),  # their rule sees a letter here
-    ("(E)", None),
-    ("Answer: E", None),  # their later script reads this one
-    ("La respuesta es (E).", None),
-    ("I can't answer that.", None),
-    ("<think>The answer is (B).</think>The answer is (E).", "E"),
-    ("<think>The answer is (E).", None),  # thinking that never ends is no answer
-    ("", None),
+from tests.tasks.answers import answered
+from tests.tasks.made_up import MadeUp, prompt
+
+HARD = [  # what is said of the right letter B, score
+    ("22 and 42 are 64. The answer is (B).", 1),
+    ("the answer is B", 1),
+    ("The answer is (C). No: the answer is (B).", 0),
+    ("answer is (B) or (C)", 1),
+    ("The answer is (b).", 0),
+    ("The answer is: (B)", 0),
+    ("**B**", 0),
+    ("B", 0),
+    ("", 0),
+    ("I can't answer this.", 0),
+    ("\u7b54\u6848\u662fB", 0),
+    ("<think>answer is (B)", 0),
+    ("<think>answer is (C)?</think>The answer is (B).", 1),
 ]
 
 
-def test_hard_answers(cli: Callable[..., Ran], tmp_path: Path) -> None:
-    answers = [answer for answer, _ in ANSWERS]
-    ran = read_one_doc(cli, tmp_path, "mmlu_pro_biology", FILE, 0, answers)
-    assert ran.code == 0, ran.err
-    for row, (text, letter) in zip(ran.samples("mmlu_pro_biology"), ANSWERS, strict=True):
-        assert row["filtered_resps"]["custom-extract"] == [letter or "[invalid]"], text
-        assert row["scores"]["exact_match,custom-extract"] == (letter == row["target"]), text
-
-
-def test_prompt(cli: Callable[..., Ran]) -> None:
-    """The introduction, five worked examples of the category, and the question."""
-    ran = cli("--tasks", "mmlu_pro_computer_science", "--model", "dummy", "--sample", "--limit", 1)
-    prompt = ran.samples("mmlu_pro_computer_science")[0]["prompt"]
-    assert prompt.startswith(
-        "The following are multiple choice questions (with answers) about computer science. Think step by step and then finish"
-        ' your answer with "the answer is (X)" where X is the correct letter choice.\nQuestion:\nWhich of these'
+def test_the_prompt(cli) -> None:
+    text = prompt(cli, "mmlu_pro_law", doc=1)
+    assert text.startswith(
+        "The following are multiple choice questions (with answers) about law. Think step by step and then"
     )
-    assert prompt.count("Question:\n") == 6 and prompt.count("Let's think step by step. Of these words, only") == 5
-    assert ").\n\nQuestion:\n" in prompt and prompt.endswith("Answer: Let's think step by step.")
+    assert text.count("contracts are there now?\nOptions:\nA. ") == 6
+    assert "Answer: Let's think step by step. 7 and 35 are 42. The answer is (E).\n\nQuestion:\n" in text
+    assert text.endswith("Options:\nA. 59\nB. 64\nC. 68\nD. 70\nAnswer: Let's think step by step.")
+
+
+def test_hard_answers(cli, tmp_path: Path) -> None:
+    law = MadeUp("mmlu_pro_law", "TIGER-Lab/MMLU-Pro", "test")
+    docs = [{"category": "law", "answer": "B"}] * len(HARD)
+    ran = law.run(cli, tmp_path, docs, [answer for answer, _ in HARD], options=("--num_fewshot", 0))
+    found = [row["scores"]["exact_match,custom-extract"] for row in ran.samples("mmlu_pro_law")]
+    assert found == [score for _, score in HARD]
+
+
+def test_the_group_weighs_questions_and_has_14_categories(cli, tmp_path: Path) -> None:
+    from mm_eval.catalog.manager import TaskManager
+
+    names = list(TaskManager().load(["mmlu_pro"]).tasks)
+    assert len(names) == 14
+    said = {name: ["no", "no"] for name in names} | {"mmlu_pro_law": ["no", "The answer is (B)."]}
+    ran = answered(cli, tmp_path, "mmlu_pro", said)
+    assert ran.results["results"]["mmlu_pro_law"]["exact_match,custom-extract"] == 0.5
+    group = {**ran.results.get("groups", {}), **ran.results["results"]}["mmlu_pro"]
+    assert group["exact_match,custom-extract"] == pytest.approx(1 / 28)

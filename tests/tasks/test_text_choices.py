@@ -61,17 +61,6 @@ PROMPTS = {  # task, doc: prompt, the first two choices with the delimiter, targ
         [" The gas particles become smaller.", " The rubber becomes a liquid."],
         2,
     ),
-    ("piqa", 0): (
-        "Question: How do I keep cut apples from turning brown?\nAnswer:",
-        [" Sprinkle them with soil.", " Sprinkle them with lemon juice."],
-        1,
-    ),
-    ("gpqa_diamond", 0): (
-        "What is the correct answer to this question:A photon has a wavelength of 620 nm. What is its energy?\nChoices:\n"
-        "(A) 6.2 eV\n(B) 0.5 eV\n(C) 3.1 eV\n(D) 2.0 eV\nAnswer:",
-        [" (A)", " (B)"],
-        3,
-    ),
     ("mmlu_anatomy", 0): (
         "The following are multiple choice questions (with answers) about anatomy.\n\nWhich bone is the longest in the human"
         " body?\nA. the femur\nB. the tibia\nC. the humerus\nD. the ulna\nAnswer:",
@@ -116,10 +105,9 @@ def test_likelihoods_give_the_scores(cli: Cli, tmp_path: Path) -> None:
     lls = {
         "hellaswag": [-10.0, -12.0, -12.0, -12.0],  # endings of 57, 55, 93 and 59 characters; the third is right
         "winogrande": [-3.0, -2.0],  # the first is right
-        "piqa": [-20.0, -21.0],  # solutions of 24 and 31 characters; the second is right
         "truthfulqa_mc2": [-800.0, -801.0, -802.0, -800.0, -800.0, -900.0],  # of six answers the first three are true
     }
-    docs = {"hellaswag": [5], "winogrande": [0], "piqa": [0], "truthfulqa_mc2": [0]}
+    docs = {"hellaswag": [5], "winogrande": [0], "truthfulqa_mc2": [0]}
     rows = [{"task": t, "doc_id": docs[t][0], "resps": [[ll, False] for ll in values]} for t, values in lls.items()]
     path = tmp_path / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -129,7 +117,6 @@ def test_likelihoods_give_the_scores(cli: Cli, tmp_path: Path) -> None:
     found = {task: ran.results["results"][task] for task in lls}
     assert found["hellaswag"]["acc,none"] == 0 and found["hellaswag"]["acc_norm,none"] == 1
     assert found["winogrande"]["acc,none"] == 0
-    assert found["piqa"]["acc,none"] == 0 and found["piqa"]["acc_norm,none"] == 1
     true = 1 + math.exp(-1) + math.exp(-2)
     assert found["truthfulqa_mc2"]["acc,none"] == pytest.approx(true / (true + 2 + math.exp(-100)), rel=1e-12)
 

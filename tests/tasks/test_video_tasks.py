@@ -122,6 +122,10 @@ def test_subtitles_stand_after_the_frames_before_their_middle() -> None:
     assert between_frames(clip(1.0, 2.0), 0.0, 10.0) == ["<image>"] * 2
 
 
+def test_the_plain_name_of_longvideobench_is_the_interleaved_task() -> None:
+    assert list(TaskManager().load("longvideobench_val").tasks) == ["longvideobench_val_i"]
+
+
 def test_frames_and_subtitles_are_in_the_order_of_time_in_a_chat(cli: Any, tmp_path: Path) -> None:
     asked = ("--tasks", "longvideobench_val_i", "--sample", "--model", "dummy", "--limit", 3)
     ran = cli(*asked, "--apply_chat_template", "--video", "frames=4")

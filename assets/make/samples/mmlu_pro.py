@@ -1,66 +1,43 @@
-"""MMLU-Pro: which of up to ten words belongs to a category, with five worked examples for each."""
+"""MMLU-Pro: sums in the words of each of the 14 categories, with worked examples."""
 
 from datasets import List, Value
 
 from samples import Row, Sample, rng
 
-TEXT, NUMBER = Value("string"), Value("int64")
+TEXT, INT = Value("string"), Value("int64")
 FEATURES = {
-    "question_id": NUMBER,
-    "question": TEXT,
-    "options": List(TEXT),
-    "answer": TEXT,
-    "answer_index": NUMBER,
-    "cot_content": TEXT,
-    "category": TEXT,
-    "src": TEXT,
-}
-WORDS = {
-    "biology": "mitosis enzyme chloroplast genome predator ribosome larva",
-    "business": "invoice dividend franchise retailer payroll brand audit",
-    "chemistry": "molarity catalyst isomer oxidation titration alkene halogen",
-    "computer science": "compiler recursion bytecode mutex hashtable parser semaphore",
-    "economics": "inflation tariff monopoly elasticity oligopoly subsidy scarcity",
-    "engineering": "gearbox girder transistor turbine weld rivet flange",
-    "health": "vaccine insulin hygiene stethoscope diagnosis fever bandage",
-    "history": "crusade dynasty armistice feudalism treaty colony empire",
-    "law": "plaintiff tort subpoena felony statute verdict bail",
-    "math": "integral polynomial lemma cosine matrix quotient vertex",
-    "other": "recipe violin sonnet stadium passport lantern carpet",
-    "philosophy": "ontology stoicism syllogism utilitarianism dualism ethics nihilism",
-    "physics": "photon inertia entropy wavelength torque neutrino friction",
-    "psychology": "conditioning cognition phobia introversion memory empathy attention",
-}
+    "question_id": INT, "question": TEXT, "options": List(TEXT), "answer": TEXT, "answer_index": INT, "cot_content": TEXT,
+    "category": TEXT, "src": TEXT,
+}  # fmt: skip
+THINGS = {
+    "biology": "cells", "business": "invoices", "chemistry": "atoms", "computer science": "bits", "economics": "coins",
+    "engineering": "screws", "health": "tablets", "history": "letters", "law": "contracts", "math": "points",
+    "other": "stamps", "philosophy": "arguments", "physics": "photons", "psychology": "answers",
+}  # fmt: skip
+LETTERS = "ABCDEFGHIJ"
 
 
-def _row(category: str, place: int, number: int, worked: bool) -> Row:
-    """A question about one word of a category; the other options are words of other categories."""
-    stream, word = rng("mmlu_pro", category, place), WORDS[category].split()[place]
-    others = [each for name, words in WORDS.items() if name != category for each in words.split()]
-    options = [word, *stream.sample(others, 9 if place % 2 else stream.randrange(3, 9))]
-    stream.shuffle(options)
-    index = options.index(word)
-    letter = "ABCDEFGHIJ"[index]
-    reasons = (
-        f"A: Let's think step by step. Of these words, only {word} belongs to {category}. The answer is ({letter})."
+def _row(number: int, category: str, worked: bool) -> Row:
+    """A question on a sum; with the worked answer if it is an example."""
+    stream = rng("mmlu_pro", category, number)
+    thing = THINGS[category]
+    first, second = stream.randint(3, 40), stream.randint(3, 40)
+    total = first + second
+    options = sorted(
+        stream.sample([n for n in range(total - 9, total + 10) if n != total], stream.choice([3, 9])) + [total]
     )
+    place = options.index(total)
+    thought = f"A: Let's think step by step. {first} and {second} are {total}. The answer is ({LETTERS[place]})."
     return {
-        "question_id": number,
-        "question": f"Which of these words belongs to the category {category}?",
-        "options": options,
-        "answer": letter,
-        "answer_index": index,
-        "cot_content": reasons if worked else "",
-        "category": category,
-        "src": f"cot_lib-{category}" if worked else "mm-eval",
-    }
+        "question_id": number, "question": f"Someone has {first} {thing} and gets {second} more. How many {thing} are there now?",
+        "options": [str(n) for n in options], "answer": LETTERS[place], "answer_index": place,
+        "cot_content": thought if worked else "", "category": category, "src": "made up",
+    }  # fmt: skip
 
 
 def samples() -> list[Sample]:
-    """Two questions of each category to score and five for examples."""
-    places = [(category, place) for category in WORDS for place in range(7)]
-    rows = [(place, _row(category, place, number, place > 1)) for number, (category, place) in enumerate(places)]
-    return [
-        Sample("TIGER-Lab/MMLU-Pro", "test", FEATURES, [row for place, row in rows if place < 2]),
-        Sample("TIGER-Lab/MMLU-Pro", "validation", FEATURES, [row for place, row in rows if place > 1]),
-    ]
+    """Five examples and two questions for each category, in the order of the categories' names."""
+    examples = [_row(100 * n + k, name, True) for n, name in enumerate(THINGS) for k in range(5)]
+    rows = [_row(5000 + 100 * n + k, name, False) for n, name in enumerate(THINGS) for k in range(2)]
+    hub = "TIGER-Lab/MMLU-Pro"
+    return [Sample(hub, "test", FEATURES, rows), Sample(hub, "validation", FEATURES, examples)]

@@ -1,45 +1,37 @@
-"""PIQA: everyday goals, each with a solution that works and one that does not."""
+"""PIQA: goals of everyday life with a way that works and one that does not."""
 
-from datasets import ClassLabel, Value
+from datasets import Value
 
-from samples import Row, Sample, rng
+from samples import Row, Sample
 
-FEATURES = {
-    "goal": Value("string"),
-    "sol1": Value("string"),
-    "sol2": Value("string"),
-    "label": ClassLabel(names=["0", "1"]),
-}
-GOALS = (  # goal, what works, what does not
-    ("How do I keep cut apples from turning brown?", "Sprinkle them with lemon juice.", "Sprinkle them with soil."),
-    ("To dry wet shoes overnight,", "stuff them with newspaper.", "stuff them with wet sponges."),
-    ("How do you open a jar's tight lid?", "Hold the lid under hot water, then turn it.", "Cool the lid on ice, then push it."),
-    ("To find a small screw on a dark floor,", "shine a torch along the floor.", "close your eyes and listen."),
-    ("How do I stop a door from squeaking?", "Put a drop of oil on the hinges.", "Put a drop of oil on the window."),
-    ("To separate an egg,", "pass the yolk between the halves of the shell.", "pass the whole egg through a strainer."),
-    ("remove a ring from a swollen finger", "Rub soap on the finger and turn the ring.", "Rub flour on it and pull the elbow."),
-    ("To light a candle in a deep jar,", "use a dry stick of spaghetti as a match.", "use a cooked spaghetti as a match."),
-    ("How do you ripen an avocado faster?", "Put it in a paper bag with a banana.", "Put it in the freezer with a banana."),
-    ("To carry several bottles at once,", "use a crate.", "use a colander full of water."),
-    ("How do I clean a muddy carpet?", "Let the mud dry, then vacuum it up.", "Add water until the mud reaches every corner."),
-    ("To measure a curved line on a map,", "lay a thread on it and measure the thread.", "lay a ruler on it and bend the table."),
-    ("How do I chill a drink quickly?", "Put it in water with ice and salt.", "Wrap it in a wool blanket near the stove."),
-    ("To remember a shopping list,", "write it down.", "write it on the water in the sink."),
-)  # fmt: skip
-
-
-def _row(number: int) -> Row:
-    """A goal with its solutions in a drawn order."""
-    goal, works, fails = GOALS[number]
-    label = rng("piqa", number).randrange(2)
-    first, second = (fails, works) if label else (works, fails)
-    return {"goal": goal, "sol1": first, "sol2": second, "label": label}
+FEATURES = {"goal": Value("string"), "sol1": Value("string"), "sol2": Value("string"), "label": Value("int64")}
+GOALS = [  # goal, what works, what does not
+    ("dry a wet shoe", "Stuff it with newspaper over night.", "Stuff it with wet sponges over night."),
+    ("cut bread without crumbs", "Use a sharp knife with teeth.", "Use the back of a spoon."),
+    (
+        "find a lost ring on the floor",
+        "Sweep the floor with a torch held low.",
+        "Paint the floor in the colour of the ring.",
+    ),
+    ("keep a door open", "Push a wedge under it.", "Push a wedge into the lock of the window."),
+    (
+        "cool a drink quickly",
+        "Wrap a wet towel around the bottle and put it into the freezer.",
+        "Wrap a wet towel around the oven.",
+    ),
+    ("carry hot soup", "Pour it into a flask with a lid.", "Pour it into a paper bag."),
+    ("remember a birthday", "Write it into a calendar.", "Write it on the water of a lake."),
+    ("hang a picture straight", "Use a spirit level.", "Use a thermometer."),
+    ("sharpen a pencil", "Turn it in a sharpener.", "Turn it in a glass of milk."),
+    ("open a jar that is stuck", "Run hot water over the lid.", "Run cold water over the table."),
+]
 
 
 def samples() -> list[Sample]:
-    """Twelve questions to score and two for examples."""
-    rows = [_row(number) for number in range(len(GOALS))]
-    return [
-        Sample("baber/piqa", "train", FEATURES, rows[12:]),
-        Sample("baber/piqa", "validation", FEATURES, rows[:12]),
-    ]
+    """Eight goals to score and two for examples."""
+    rows: list[Row] = []
+    for number, (goal, works, fails) in enumerate(GOALS):
+        label = number * 7 % 3 % 2
+        first, second = (fails, works) if label else (works, fails)
+        rows.append({"goal": f"How do I {goal}?", "sol1": first, "sol2": second, "label": label})
+    return [Sample("baber/piqa", "train", FEATURES, rows[8:]), Sample("baber/piqa", "validation", FEATURES, rows[:8])]

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.runs.recorded import RecordedRun, sample_name
+from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.sample_rows import sample_name
 
 KEYS = ("results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples")
 """The parts of results.json that both tools have."""

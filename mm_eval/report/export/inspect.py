@@ -19,8 +19,9 @@ from urllib.parse import unquote
 
 from mm_eval.engine.folder import RunFolder
 from mm_eval.report.thumbnails import Media
-from mm_eval.runs.recorded import RecordedRun, sample_name
+from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import numbers_of
+from mm_eval.runs.sample_rows import sample_name
 from mm_eval.types import IMAGE_MARK
 
 VERSION = 2

@@ -24,7 +24,7 @@ from mm_eval.engine.records import answer_of, decode
 from mm_eval.errors import MMEvalError
 from mm_eval.files import read_regular
 from mm_eval.report.page import prompt_text
-from mm_eval.report.site.pictures import RunPictures
+from mm_eval.report.site.parts import RunPictures
 from mm_eval.types import Answer, Slot, judge_of_slot
 
 WINDOW = 60.0
@@ -216,7 +216,7 @@ class LiveRun:
 
 
 def why_unreadable(folder: Path) -> str:
-    """Why a folder is no run that can be shown; empty where it is one."""
+    """Why a folder is not a run that can be shown; empty where it is one."""
     try:
         run = json.loads(read_regular(folder / "run.json"))
         fits = isinstance(run["spec"]["tasks"], dict) and isinstance(run["request"], dict)

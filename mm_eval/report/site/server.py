@@ -21,7 +21,7 @@ from mm_eval.errors import ConfigError, MMEvalError
 from mm_eval.report.page import asset
 from mm_eval.report.safe import html
 from mm_eval.report.site.parts import PAGE
-from mm_eval.report.site.shown import Shown, ShownRun
+from mm_eval.report.site.runs import Shown, ShownRun
 from mm_eval.report.thumbnails import DIGEST
 
 if TYPE_CHECKING:

@@ -12,13 +12,14 @@ from mm_eval.catalog.manager import Loaded
 from mm_eval.catalog.protocols import Benchmark, Protocol, protocol_names, read_protocol
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.errors import ConfigError, MMEvalError, all_faults, did_you_mean
-from mm_eval.prepare import load_configs, prepare_without_model, without_sample
+from mm_eval.opening import without_sample
+from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
-from mm_eval.runs.check import Finding
+from mm_eval.runs.check import TaskCheck
 from mm_eval.task.video.rule import read_rule
 
 
-def check_protocols(names: list[str], include_path: str | None = None) -> Iterator[Finding]:
+def check_protocols(names: list[str], include_path: str | None = None) -> Iterator[TaskCheck]:
     """One finding for each fault of each protocol, or one that says what was checked. names: all protocols if empty.
 
     Errors: ConfigError for a name that no protocol has.
@@ -31,12 +32,12 @@ def check_protocols(names: list[str], include_path: str | None = None) -> Iterat
         yield from check_protocol(name, known[name], include_path)
 
 
-def check_protocol(name: str, file: Path, include_path: str | None = None) -> Iterator[Finding]:
+def check_protocol(name: str, file: Path, include_path: str | None = None) -> Iterator[TaskCheck]:
     """The faults of one protocol: its file, its tasks, its settings, and the prompt of each task's first sample doc."""
     try:
         protocol = read_protocol(file)
     except ConfigError as error:
-        yield from (Finding(name, False, str(fault)) for fault in all_faults(error))
+        yield from (TaskCheck(name, False, str(fault)) for fault in all_faults(error))
         return
     faults = [
         fault
@@ -44,12 +45,12 @@ def check_protocol(name: str, file: Path, include_path: str | None = None) -> It
         for check in (partial(_settings, protocol, benchmark), partial(_task, protocol, benchmark, include_path))
         for fault in _faults(check)
     ]
-    yield from (Finding(name, False, str(fault)) for fault in faults)
+    yield from (TaskCheck(name, False, str(fault)) for fault in faults)
     if not faults:
         numbers = sum(len(each.numbers) for row in protocol.benchmarks.values() for each in row.reported)
         settings = len(protocol.settings) + sum(len(row.settings) for row in protocol.benchmarks.values())
         said = f"{len(protocol.benchmarks)} benchmarks, {settings} settings, {numbers} reported numbers"
-        yield Finding(name, True, f"{said}; every prompt renders on the sample data")
+        yield TaskCheck(name, True, f"{said}; every prompt renders on the sample data")
 
 
 def _faults(check: Callable[[], None]) -> list[MMEvalError]:

@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.protocols import UNVERIFIED, Benchmark, Protocol, ReportedNumbers, Setting
+from mm_eval.catalog.protocols import SETTINGS, UNVERIFIED, Benchmark, Protocol, ReportedNumbers, Setting
 from mm_eval.engine.generation import one_token_cap
+from mm_eval.request import RunRequest
 from mm_eval.runs.results import numbers_of
 from mm_eval.types import Number
 from mm_eval.under_protocol import common_model_args, protocol_block, protocol_of, stated_model_args
 
 if TYPE_CHECKING:
-    from mm_eval.prepare import OpenedTasks
+    from mm_eval.opening import OpenedTasks
 
 MATCHES, OFF, NOT_COMPARABLE = "matches", "off", "not comparable"
 RECORDED = "replay"
@@ -120,6 +121,13 @@ def reported_model(protocol: Protocol, opened: OpenedTasks) -> str | None:
     return None
 
 
+def applies(request: RunRequest, protocol: Protocol, setting: str) -> bool:
+    """Whether a request takes a setting from the protocol."""
+    return request.protocol == protocol.name and setting in (
+        SETTINGS if request.protocol_settings is None else request.protocol_settings
+    )
+
+
 def _plain(name: str) -> str:
     """The last part of a model's name, without case: "llava-hf/llava-1.5-7b-hf" as "llava-1.5-7b-hf"."""
     return Path(name).name.lower().replace("_", "-")
@@ -139,7 +147,7 @@ def differences(opened: OpenedTasks, protocol: Protocol, name: str) -> Iterator[
         yield Difference("video", str(style.block.video), str(block.video), True, settings["video"])
     for key, ours in (("system_instruction", style.system), ("chat_template", request.chat_template)):
         theirs = settings[key].value if key in settings else None
-        if ours is not None and ours != theirs:
+        if ours != theirs:
             yield Difference(key, ours, theirs, True, settings.get(key))
     yield from _of_config(config, settings, request.gen_kwargs, request.num_fewshot)
     stated = stated_model_args(protocol, benchmark)
@@ -148,8 +156,9 @@ def differences(opened: OpenedTasks, protocol: Protocol, name: str) -> Iterator[
     for key, theirs in stated.items():
         ours = request.model_args.get(key)
         if ours is None or str(ours) != str(theirs):
-            settable = ours is not None or request.model != RECORDED and alike.get(key) != theirs
-            alone = "; the benchmarks of this run need several values: run them one by one" if settable else ""
+            several, left_out = alike.get(key) != theirs, not applies(request, protocol, "model_args")
+            settable = ours is not None or request.model != RECORDED and (several or left_out)
+            alone = "; the benchmarks of this run need several values: run them one by one" if several else ""
             yield Difference(key, ours, theirs, settable, settings["model_args"], alone)
 
 
@@ -164,8 +173,10 @@ def _of_config(
         if ours != theirs.get(key) and (key in theirs or key in one_token_cap(given)):
             yield Difference(key, ours, theirs.get(key), True, stated)
     examples = settings.get("num_fewshot")
-    if shots is not None and shots != (examples.value if examples else None):
-        yield Difference("num_fewshot", shots, examples.value if examples else None, True, examples)
+    if examples is not None and config.num_fewshot != examples.value:
+        yield Difference("num_fewshot", config.num_fewshot, examples.value, True, examples)
+    elif examples is None and shots is not None:
+        yield Difference("num_fewshot", shots, None, True)
     extraction = settings.get("filter_list")
     if extraction is not None and list(config.filter_list) != list(extraction.value):
         yield Difference("filter_list", config.to_json().get("filter_list"), extraction.value, True, extraction)
@@ -241,6 +252,8 @@ class _Measured:
         return "sample data" if self.sampled else "; ".join(self._obstacles(reported, ours is not None))
 
     def _obstacles(self, reported: ReportedNumbers, has_number: bool) -> Iterator[str]:
+        if self.opened.request.blind:
+            yield "asked without the docs' pictures (--blind)"
         row, in_part = self.row, self.results["run"]["in_part"]
         parts = [in_part[leaf] for leaf in self.leaves if leaf in in_part]
         if parts:

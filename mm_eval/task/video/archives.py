@@ -43,7 +43,7 @@ FAILURES = (
 )
 
 
-class Member(NamedTuple):
+class ArchiveMember(NamedTuple):
     """A file in an archive. offset: of its bytes in a tar. check: the CRC in a zip."""
 
     name: str
@@ -95,7 +95,7 @@ def _state(about: os.stat_result) -> tuple[int, ...]:
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 
-def members_of(archive: str) -> dict[str, Member]:
+def members_of(archive: str) -> dict[str, ArchiveMember]:
     """{name: member} of the regular files in an archive, from its directory or its headers. Links, devices and encrypted
     members are left out, and so are names that are absolute or contain `..`.
 
@@ -105,7 +105,7 @@ def members_of(archive: str) -> dict[str, Member]:
 
 
 @lru_cache(maxsize=256)
-def _members(archive: str, stamp: tuple[int, ...]) -> dict[str, Member]:
+def _members(archive: str, stamp: tuple[int, ...]) -> dict[str, ArchiveMember]:
     try:
         with _file(archive) as file:
             found = _of_zip(file) if archive.lower().endswith(".zip") else _of_tar(file)
@@ -114,19 +114,19 @@ def _members(archive: str, stamp: tuple[int, ...]) -> dict[str, Member]:
         raise _unreadable(archive, error) from error
 
 
-def _of_zip(file: IO[bytes]) -> Iterator[Member]:
+def _of_zip(file: IO[bytes]) -> Iterator[ArchiveMember]:
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
             kind = stat.S_IFMT(info.external_attr >> 16)
             if not info.is_dir() and kind in (0, stat.S_IFREG) and not info.flag_bits & 1:
-                yield Member(info.filename, info.file_size, None, info.CRC)
+                yield ArchiveMember(info.filename, info.file_size, None, info.CRC)
 
 
-def _of_tar(file: IO[bytes]) -> Iterator[Member]:
+def _of_tar(file: IO[bytes]) -> Iterator[ArchiveMember]:
     with tarfile.open(fileobj=file, mode="r:") as archive:
         for info in archive:
             if info.isreg() and not info.issparse():
-                yield Member(info.name.removeprefix("./"), info.size, info.offset_data)
+                yield ArchiveMember(info.name.removeprefix("./"), info.size, info.offset_data)
 
 
 def is_safe(name: str) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.errors import DataError
 from mm_eval.task.media import Places
 from mm_eval.task.video import store
-from mm_eval.task.video.cache_dir import put_in_place
+from mm_eval.task.video.files import put_in_place
 from mm_eval.task.video.reader import FrameIndex, frames_at
 from mm_eval.task.video.rule import FrameRule
 from mm_eval.task.video.subtitles import read_subtitles
@@ -87,7 +87,7 @@ def frames_of(item: Any, rule: FrameRule, places: Places) -> Frames | None:
     for edge in (item.start, item.end):
         if edge is not None and not (isinstance(edge, (int, float)) and edge >= 0):
             raise DataError(
-                f"the video {name[-200:]!r} begins or ends at {edge!r}, which is no number of seconds from 0."
+                f"the video {name[-200:]!r} begins or ends at {edge!r}, which is not a number of seconds from 0."
             )
     try:
         frames = _chosen(path, store.stamp(path), item.start, item.end, rule)

@@ -118,4 +118,4 @@ def _number(name: str, text: str) -> float | None:
 
 
 def _no_rule(text: object, where: str) -> ConfigError:
-    return ConfigError(f"{text!r} is no rule of frames.", where=where, hint=f"A rule is {NEEDED}.")
+    return ConfigError(f"{text!r} is not a rule of frames.", where=where, hint=f"A rule is {NEEDED}.")

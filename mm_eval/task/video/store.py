@@ -255,5 +255,5 @@ def _limit() -> int:
     except ValueError:
         gigabytes = 0.0
     if not gigabytes > 0:
-        raise ConfigError(f"{LIMIT}={text!r} is no number of gigabytes.")
+        raise ConfigError(f"{LIMIT}={text!r} is not a number of gigabytes.")
     return int(min(gigabytes, 1e9) * 10**9)

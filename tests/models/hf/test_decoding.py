@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mm_eval.engine.ask import StopSignal
+from mm_eval.engine.outcome import StopSignal
 from mm_eval.types import Answer
 from tests.models.questions import instance, outputs, picture
 from tests.models.tiny_more import MORE

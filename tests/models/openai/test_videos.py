@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from mm_eval.models.openai.adapter import OpenAI
-from mm_eval.models.openai.videos import in_words
+from mm_eval.models.openai.messages import in_words
 
 from mm_eval.engine.model import ModelSettings, request_key
 from mm_eval.errors import ConfigError, DataError, MMEvalError, ModelError

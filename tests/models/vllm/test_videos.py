@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mm_eval.models.vllm.question import written
+from mm_eval.models.vllm.prompt import written
 
 from mm_eval.engine.model import MODELS, ModelSettings
 from mm_eval.errors import ConfigError

@@ -11,7 +11,7 @@ import pytest
 
 from mm_eval.errors import NotHereError
 from mm_eval.task.hub import repository
-from mm_eval.task.video import cache_dir
+from mm_eval.task.video import files
 from tests.task.video.movies import write
 
 YAML = """dataset_path: org/clips
@@ -68,7 +68,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
     for name in ("exists", "isfile"):
         monkeypatch.setattr(os.path, name, getattr(os.path, name))
-    monkeypatch.setattr(cache_dir, "_known", {})
+    monkeypatch.setattr(files, "_known", {})
     return root
 
 

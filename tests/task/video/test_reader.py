@@ -67,7 +67,7 @@ def test_a_part_of_a_video_has_the_frames_between_its_times(tmp_path: Path) -> N
     assert frames.whole.numbers == (10, 15, 20) and [read(picture) for picture in frames.pictures()] == [10, 15, 20]
     with pytest.raises(DataError, match="no frame from 9 to None s; its last one is at 2.360 s"):
         chosen(Video(path, 9))
-    with pytest.raises(DataError, match="no number of seconds"):
+    with pytest.raises(DataError, match="not a number of seconds"):
         chosen(Video(path, -1))
 
 

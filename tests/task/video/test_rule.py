@@ -1,4 +1,4 @@
-"""The rule of frames: what is chosen of a video, and what is no rule."""
+"""The rule of frames: what is chosen of a video, and what is not a rule."""
 
 import pytest
 

@@ -1,0 +1,126 @@
+"""What came of a pass over the instances, and how it is stopped: by the user, by failures, by the adapter."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from types import FrameType
+
+from mm_eval.errors import MMEvalError, ModelError
+
+log = logging.getLogger(__name__)
+
+STOPPING = "Stopping: requests in flight are still recorded. Interrupt again to stop at once."
+
+
+@dataclass
+class Outcome:
+    """The counts of one pass over the instances.
+
+    reused: slots with an answer from an earlier launch. requested: requests that went to the model. shared: slots filled by the
+        request of another slot with the same question. cached: answers from another run.
+    answered, failed: slots that got an answer, or a failure, in this pass.
+    stopped: the error that ended the run early. interrupted: by the user.
+    verdicts: the same of the second pass, in which judges are asked.
+    """
+
+    reused: int = 0
+    requested: int = 0
+    shared: int = 0
+    cached: int = 0
+    answered: int = 0
+    failed: int = 0
+    stopped: MMEvalError | None = None
+    interrupted: bool = False
+    verdicts: Outcome | None = None
+
+    def counts(self) -> dict[str, int]:
+        """The counts under the names by which ranks exchange them."""
+        own = {file_name: getattr(self, name) for file_name, name in COUNTS.items()}
+        judged = self.verdicts.counts() if self.verdicts is not None else {}
+        return {**own, **{f"judge_{name}": count for name, count in judged.items()}}
+
+    def add(self, others: Iterable[Mapping[str, int]]) -> None:
+        """Adds the counts of the launch's other processes."""
+        for counts in others:
+            for file_name, name in COUNTS.items():
+                setattr(self, name, getattr(self, name) + counts[file_name])
+                if self.verdicts is not None:
+                    judged = getattr(self.verdicts, name) + counts.get(f"judge_{file_name}", 0)
+                    setattr(self.verdicts, name, judged)
+
+    def hold_to(self, fail_at: int, elsewhere: int = 0) -> None:
+        """Stops the run once `fail_at` requests have failed. elsewhere: failures in other processes."""
+        if self.stopped is None and (failed := self.failed + elsewhere) >= fail_at:
+            self.stopped = ModelError(
+                f"{failed} requests have failed, and --fail_on_error stops the run at {fail_at}.",
+                hint="The answers are kept; the same command requests the rest again.",
+            )
+
+
+COUNTS = {name: name for name in ("reused", "asked", "shared", "cached", "answered", "failed")} | {"asked": "requested"}
+"""The counts of an `Outcome`, by the names under which ranks exchange them."""
+
+
+@dataclass
+class StopSignal:
+    """SIGINT or SIGTERM: the first one stops after the requests in flight, the second one at once.
+
+    notify: called at the first one.
+    """
+
+    requested: bool = False
+    notify: Callable[[], None] = lambda: None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+        self.notify()
+        log.warning(STOPPING)
+
+    @contextmanager
+    def listening(self) -> Iterator[StopSignal]:
+        """Handles the signals inside the with-block. Only the main thread can; in others this does nothing."""
+        if threading.current_thread() is not threading.main_thread():
+            yield self
+            return
+        before = {number: signal.signal(number, self) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield self
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+@contextmanager
+def model_boundary(outcome: Outcome) -> Iterator[None]:
+    """Turns whatever an adapter raises into a failure of the model, which ends the requests and keeps the answers."""
+    try:
+        yield
+    except MMEvalError as error:
+        if error.owner == "store":
+            raise
+        outcome.stopped = error
+    except Exception as error:  # an adapter is foreign code, and this is its one boundary
+        log.debug("The adapter raised:", exc_info=True)
+        outcome.stopped = ModelError(f"{type(error).__name__}: {error}")
+
+
+def failure_limit(fail_on_error: bool | int | float, total: int) -> int | None:
+    """The number of failed requests that stops a run of `total`; a share is reached when at least so much has failed.
+
+    >>> failure_limit(0.07, 100), failure_limit(True, 100), failure_limit(False, 100)
+    (7, 1, None)
+    """
+    if fail_on_error is False:
+        return None
+    return (
+        max(1, ceil(Fraction(str(fail_on_error)) * total)) if isinstance(fail_on_error, float) else int(fail_on_error)
+    )

@@ -1,0 +1,240 @@
+"""The runs that `mm-eval view` shows: what each of them is now, its page, its parts and its pictures.
+
+A finished run's page and parts are the files that a bundle has, written into a temporary folder when they are first needed and
+again when results.json has changed. A run that goes on is read from its journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any
+
+from mm_eval.arguments import column_name
+from mm_eval.errors import MMEvalError, StoreError
+from mm_eval.files import read_regular
+from mm_eval.report.page import page
+from mm_eval.report.release_page import release_page
+from mm_eval.report.safe import in_script
+from mm_eval.report.site.bundle import beside, names_of
+from mm_eval.report.site.live import LiveRun, inside, is_live
+from mm_eval.report.site.parts import PAGE, RunPictures, part, write_run_page
+from mm_eval.report.thumbnails import Media, thumbnail
+from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.release import release_table
+
+PICTURES = {"thumbnails": "thumbnails/", "full": "pictures/", "listed": False}
+PATIENCE = 2.0
+"""Seconds for which a request waits until a page is written, before it gets one that says how far it is."""
+AGAIN = 1500
+"""Milliseconds between two parts of a live run."""
+State = tuple[tuple[str, int], ...]
+"""The names of the finished runs, with the times of their results."""
+
+
+class ShownRun:
+    """One run folder. pages: where its page and parts are written."""
+
+    def __init__(self, folder: Path, name: str, pages: Path) -> None:
+        self.folder, self.name, self.pages = folder, name, pages
+        self.pictures = RunPictures.of_folder(folder)
+        self.problem, self.done = "", 0
+        self._written: State = ()
+        self._found_in: dict[str, tuple[str, int]] = {}
+        self._live: LiveRun | None = None
+        self._recorded: tuple[int, RecordedRun | MMEvalError] | None = None
+        self._lock, self._reading = Lock(), Lock()
+
+    @property
+    def results_time(self) -> int:
+        """When the results of a finished run were written; 0 for a run that goes on or has none."""
+        try:
+            return 0 if is_live(self.folder) else (self.folder / "results.json").stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def recorded(self) -> RecordedRun:
+        """The finished run with its samples. Raises StoreError for a link to outside of its folder, and as `RecordedRun.read`."""
+        with self._reading:
+            now = self.results_time
+            if self._recorded is None or self._recorded[0] != now:
+                self._recorded = now, self._read()
+        if isinstance(self._recorded[1], MMEvalError):
+            raise self._recorded[1]
+        return self._recorded[1]
+
+    def _read(self) -> RecordedRun | MMEvalError:
+        """The run, or why it can't be read: found here, so that it is missing from the other runs' pages and breaks none."""
+        try:
+            for path in (*self.folder.glob("*.json"), *self.folder.glob("samples/*")):
+                if not inside(self.folder, path):
+                    what = "it is a link to outside of the run folder, which is not followed."
+                    raise StoreError(what, where=str(path))
+            run = RecordedRun.read(self.folder)
+            run.tasks  # noqa: B018 - reads the samples
+        except MMEvalError as error:
+            return error
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            return StoreError(f"it can't be read: {type(error).__name__}: {error}.", where=str(self.folder))
+        return run
+
+    def live(self) -> LiveRun:
+        """The run as its journal grows."""
+        with self._lock:
+            self._live = self._live or LiveRun(self.folder, self.pictures)
+        self._live.read()
+        return self._live
+
+    def write(self, state: State, others: Mapping[str, RecordedRun]) -> None:
+        """Writes the page and its parts unless they are of this state."""
+        with self._lock:
+            if self._written == state:
+                return
+            self.problem, self.done, self._live = "", 0, None
+            found: dict[str, tuple[str, int]] = {}
+
+            def look(row: Mapping[str, Any]) -> dict[str, str]:
+                for digest in row.get("images", ()):
+                    found.setdefault(digest, (row["t"], row["d"]))
+                return {}
+
+            def tick(done: int) -> None:
+                self.done = done
+
+            try:
+                write_run_page(self.pages, self.recorded(), others, PICTURES, look, tick)
+                self._found_in = found
+            except (MMEvalError, OSError) as error:
+                self.problem = str(error)
+            except Exception as error:  # rows of a foreign folder; a page that says so ends the waiting
+                self.problem = f"{type(error).__name__}: {error}"
+            self._written = state
+
+    def is_written(self, state: State) -> bool:
+        """Whether the page is that of a state."""
+        return self._written == state
+
+    def thumbnail(self, digest: str) -> bytes | None:
+        """A small JPEG of a picture: that of the run's pages, else one made now."""
+        if inside(self.folder, self.folder / "media" / "thumbnails.jsonl"):
+            with self._lock, Media(self.folder) as media:
+                if (content := media.content(digest)) is not None:
+                    return content
+        found = self.full_size(digest)
+        return None if found is None else thumbnail(found[1])
+
+    def full_size(self, digest: str) -> tuple[str, bytes] | None:
+        """(MIME type, content) of a picture, from the data of the run."""
+        at = self._found_in.get(digest) or (self._live.found_in.get(digest) if self._live else None)
+        wanted = self.pictures.of_doc(*at) if at else iter(())
+        return next(((mime, content) for found, mime, content in wanted if found == digest), None)
+
+
+class Shown:
+    """All runs by their names in an address."""
+
+    def __init__(self, folders: Sequence[Path], pages: Path) -> None:
+        names = names_of(folders)
+        self.runs = {name: ShownRun(f, name, pages / name) for name, f in zip(names, folders, strict=True)}
+        self._index: tuple[Any, str] | None = None
+
+    def prepare(self) -> None:
+        """Writes the pages of all finished runs in the background, in their order."""
+
+        def write() -> None:
+            for run in self.runs.values():
+                if run.results_time:
+                    self._write(run, Event())
+
+        Thread(target=write, daemon=True).start()
+
+    def state(self) -> State:
+        """Which runs are finished, and since when."""
+        return tuple((name, time) for name, run in self.runs.items() if (time := run.results_time))
+
+    def _write(self, run: ShownRun, written: Event) -> None:
+        state, readable = self.state(), dict[str, RecordedRun]()
+        for name, _ in state:
+            try:
+                readable[name] = self.runs[name].recorded()
+            except (MMEvalError, OSError):  # that run's own page says why
+                continue
+        own = readable.get(run.name)
+        run.write(state, beside(list(readable), list(readable.values()), own) if own else {})
+        written.set()
+
+    def run_page(self, run: ShownRun) -> Iterator[str] | str:
+        """The page of a run in pieces; a sentence on how far it is while it is being written, or why it can't be."""
+        if not run.results_time:
+            return self._live_page(run)
+        if not run.is_written(self.state()):
+            written = Event()
+            Thread(target=self._write, args=(run, written), daemon=True).start()
+            if not written.wait(PATIENCE):
+                return f"Reading {run.folder}: {run.done:,} samples so far. This page loads again by itself."
+        if run.problem:
+            return f"{run.folder} can't be shown: {run.problem}"
+        return iter([(run.pages / PAGE).read_text(encoding="utf-8")])
+
+    def _live_page(self, run: ShownRun) -> Iterator[str]:
+        live = run.live()
+        model = model_of(live.request)
+        about = {
+            "kind": "live",
+            "model": model,
+            "sample": bool(live.request.get("sample")),
+            "tasks": [{"name": name} for name in live.spec["tasks"]],
+            "beside": [],
+            "next": "live.js?from=0",
+            "pictures": PICTURES,
+        }
+        return page(f"{model}: going on", "live.js", [], lambda: [], lambda: about, in_parts=True)
+
+    def part(self, run: ShownRun, number: int) -> bytes | None:
+        """A part of a finished run's samples."""
+        try:
+            return read_regular(run.pages / "rows" / f"{number}.js")
+        except OSError:
+            return None
+
+    def live_part(self, run: ShownRun, since: int) -> str:
+        """What a live run's journal got since, as a part, with its progress."""
+        live = run.live()
+        rows, until, more = live.rows(since)
+        now = live.progress()
+        ended = bool(run.results_time) and not more
+        following = None if ended else f"live.js?from={until}"
+        wait = 0 if more else AGAIN
+        return "".join(part(map(in_script, rows), following, wait=wait, progress=now))
+
+    def index(self) -> str:
+        """The release page of the finished runs, above it the runs that go on. Its links are to the pages of the runs."""
+        state, going = self.state(), []
+        for name, run in self.runs.items():
+            if not run.results_time:
+                now = run.live().progress()
+                said = f"{now['docs']:,} of {now['total']:,} docs, {now['failed']:,} failed"
+                model = model_of(run.live().request)
+                going.append({"name": f"{model} ({name})", "link": f"{name}/{PAGE}", "said": said})
+        key = state, going
+        if self._index is None or self._index[0] != key:
+            runs, holes = [], dict[str, str]()
+            for name, _ in state:
+                try:
+                    runs.append(self.runs[name].recorded())
+                except (MMEvalError, OSError) as error:
+                    holes[name] = str(error)
+            pages = {self.runs[name].folder: f"{name}/{PAGE}" for name, _ in state}
+            self._index = (
+                key,
+                "".join(f"{text}\n" for text in release_page(release_table(runs, (), holes), Path(), pages, going)),
+            )
+        return self._index[1]
+
+
+def model_of(request: Mapping[str, Any]) -> str:
+    """The model's name in a run that has no results yet."""
+    args = request.get("model_args") or {}
+    named = args.get("pretrained") or args.get("model") or request.get("model") or "tiny-llava"
+    return str(request.get("name") or column_name(Path(str(named)).name, args))

@@ -1,0 +1,85 @@
+"""A question as vLLM's engine gets it: token ids, and beside them pictures and the frames of videos."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.task.decode import IN_FLIGHT
+from mm_eval.types import Clip, Instance
+
+from ..hf.prompt import Prompt, PromptWriter
+from ..hf.video_prompt import CLOCK, VideoWriter, native_clips, span
+from ..hf.videos import VideoSettings
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Shown = tuple[str, Any, str]
+"""The kind of what is shown ("image" or "video"), as the engine takes it, and its digest; empty if it is unknown."""
+
+
+@dataclass(frozen=True)
+class EnginePrompt:
+    """A written prompt with what the engine needs beside its ids. shown: pictures and videos in the order of the prompt."""
+
+    prompt: Prompt
+    shown: tuple[Shown, ...] = field(repr=False, default=())
+
+    def request(self, ids: Sequence[int]) -> dict[str, Any]:
+        """The request for these ids, which hold one token a picture and one a video."""
+        request: dict[str, Any] = {"prompt_token_ids": list(ids)}
+        for kind in dict.fromkeys(kind for kind, _, _ in self.shown):
+            shown = [(each, digest) for of, each, digest in self.shown if of == kind]
+            request.setdefault("multi_modal_data", {})[kind] = [each for each, _ in shown]
+            if all(digest for _, digest in shown):
+                request.setdefault("multi_modal_uuids", {})[kind] = [digest for _, digest in shown]
+        if "video" in request.get("multi_modal_data", {}):  # the frames have their size already
+            request["mm_processor_kwargs"] = {"videos_kwargs": {"do_resize": False}}
+        return request
+
+
+def written(writer: PromptWriter, instance: Instance) -> EnginePrompt:
+    """The question of an instance. Raises DataError for a bad picture or video."""
+    with IN_FLIGHT.held(instance.pixels):
+        loaded = instance.images() if instance.images is not None else []
+        digests = instance.image_digests if len(instance.image_digests) == len(loaded) else [""] * len(loaded)
+        clips = {clip.first: clip for clip in native_clips(instance)} if isinstance(writer, VideoWriter) else {}
+        frames = {place for clip in clips.values() for place in range(clip.first, clip.last)}
+        shown: list[Shown] = []
+        for place, (picture, digest) in enumerate(zip(loaded, digests, strict=True)):
+            if place in clips and isinstance(writer, VideoWriter):
+                clip = clips[place]
+                of_clip = slice(clip.first, clip.last)
+                shown.append(video(loaded[of_clip], clip, digests[of_clip], writer.settings))
+            elif place not in frames:
+                shown.append(("image", picture, digest))
+    return EnginePrompt(writer.write_brief(instance, len(loaded)), tuple(shown))
+
+
+def video(frames: Sequence[Image], clip: Clip, digests: Sequence[str], settings: VideoSettings) -> Shown:
+    """A video's frames as one array (frames, height, width, 3), in the size that `hf` gives them, and their true times.
+
+    The clock ticks in milliseconds: the number of a frame is its time, whatever the file's frame rate.
+    """
+    import numpy
+
+    height, width = frames[0].height, frames[0].width
+    if settings.budget != "fixed":
+        height, width = settings.frame_size(len(frames), height, width)
+    fitted = [
+        frame if frame.size == (width, height) else frame.resize((width, height), settings.resample) for frame in frames
+    ]
+    metadata = {
+        "total_num_frames": round(span(clip) * CLOCK) or 1,  # of the part: it gives the mean rate (qwen2_5_vl)
+        "fps": float(CLOCK),
+        "duration": clip.duration,
+        "frames_indices": [round(seconds * CLOCK) for seconds in clip.seconds],
+        "video_backend": "mm-eval",
+        "do_sample_frames": False,
+    }
+    content = f"{list(digests)} {list(clip.seconds)} {span(clip)} {width} {height}"
+    digest = hashlib.sha256(content.encode()).hexdigest() if all(digests) else ""
+    return "video", (numpy.stack([numpy.asarray(frame.convert("RGB")) for frame in fitted]), metadata), digest

@@ -1,0 +1,78 @@
+"""What CC-OCR compares of a text, of a JSON object and of a parsed document.
+
+Source: github.com/AlibabaResearch/AdvancedLiterateMachinery, Benchmarks/CC-OCR/evaluation, as in VLMEvalKit (ccocr_evaluator)
+and, for tables, in lmms-eval (cc_ocr/evaluators/doc_parsing_metric.py).
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from mm_eval.metrics.matching import normalised_distance
+from mm_eval.metrics.tables import teds
+
+PREAMBLE = re.compile(
+    r"\\documentclass\{.*?\}|\\usepackage(?:\[.*?\])?\{.*?\}|\\geometry\{.*?\}|\\(?:begin|end)\{document\}|\\noindent"
+)
+CHINESE = "\u4e00-\u9fff"
+HALF_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+
+
+def tokens(text: str, words: bool, letters_only: bool) -> list[str]:
+    """The words of a text, or its characters, in small letters; letters_only: only letters and digits of English."""
+    plain = re.sub(r"\s+", " ", text.strip().replace("###", "").replace("***", ""))
+    found = (token.lower() for token in (plain.split(" ") if words else plain.replace(" ", "")))
+    return [token for token in (re.sub("[^a-z0-9]+", "", each) if letters_only else each for each in found) if token]
+
+
+def fields_of(text: str) -> list[tuple[str, str]]:
+    """The fields of an answer in JSON, which may stand in a fence; none if it can't be read."""
+    fenced = re.search(r"```json(.*?)(?:```|\Z)", text, re.DOTALL)
+    try:
+        return fields(json.loads((fenced[1] if fenced else text).strip().replace("\n", "")))
+    except (ValueError, RecursionError):
+        return []
+
+
+def fields(value: Any, name: str = "") -> list[tuple[str, str]]:
+    """(path, text) of the values in an object, without its empty ones."""
+    if isinstance(value, dict):
+        return [field for key, each in value.items() for field in fields(each, f"{name}.{key}" if name else key)]
+    if isinstance(value, list):
+        plain = not all(isinstance(item, dict) for item in value)
+        texts = [str(item).strip() for item in value if type(item) in (str, int, float)]
+        return [(name, each) for each in texts if each] if plain else [f for item in value for f in fields(item, name)]
+    return [(name, (_spaced(value) if isinstance(value, str) else str(value)).strip())]
+
+
+def _spaced(text: str) -> str:
+    """A value in half-width characters, with a blank behind marks and between digits and letters."""
+    text = text.translate({**HALF_WIDTH, 0x3000: 0x20}).replace("、", ",")
+    text = re.sub(rf"(?<=[{CHINESE}])\s+(?=[{CHINESE}a-zA-Z0-9])|(?<=[a-zA-Z0-9])\s+(?=[{CHINESE}])", "", text)
+    text = re.sub(r"(?<![0-9])\s*([,.!?:;])\s*", r"\1 ", text)
+    return re.sub(r"\s+", " ", re.sub(r"(?<=[0-9])(?=[a-zA-Z])|(?<=[a-zA-Z])(?=[0-9])", " ", text))
+
+
+def similarity(one: str, other: str) -> float:
+    """1 minus the normalised edit distance of two texts without blanks."""
+    return 1 - normalised_distance(re.sub("[ \n]", "", one), re.sub("[ \n]", "", other))
+
+
+def _fenced(text: str, name: str) -> str:
+    """What stands in the first fence of that name, which may be open; else the whole text."""
+    found = re.search(rf"```{name}(.+?)(?:```|\Z)", text, re.DOTALL)
+    return found[1] if found else text
+
+
+def _cell(text: str) -> str:
+    return re.sub("[ \n]", "", text).translate(HALF_WIDTH)
+
+
+PARSING: dict[str, Callable[[str, str], float]] = {
+    "doc": lambda answer, gold: similarity(_fenced(PREAMBLE.sub("", answer), "latex"), gold),
+    "table": lambda answer, gold: teds(_fenced(answer, "html"), gold, ignored=(), plain=_cell),
+    "formula": lambda answer, gold: similarity(re.sub("```(?:latex)?|\t", "", answer), gold),
+    "molecular": lambda answer, gold: similarity(re.sub("</?smiles>", "", answer), gold),
+}
+"""The score of a parsed document from 0 to 1, by the column l2-category."""

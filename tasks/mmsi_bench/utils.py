@@ -1,0 +1,39 @@
+"""MMSI-Bench: which letter an answer gives.
+
+Source: Yang et al. 2025, arXiv:2505.23764; the authors' rule in lmms-eval (lmms_eval/tasks/mmsi_bench/utils.py).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mm_eval.filters import UNPARSED
+
+_QUOTED = (re.compile(r"``([^`]*)``"), re.compile(r"`([^`]*)`"), re.compile(r"\{([^}]*)\}"))
+_LETTER = re.compile(r"\b[A-F]\b(?!\s[a-zA-Z])", re.IGNORECASE)
+
+
+def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
+    """The question, which has its options, between the block's pre_prompt and post_prompt."""
+    block = model_specific_prompt_kwargs or {}
+    return f"{block.get('pre_prompt', '')}{doc['question'].strip()}{block.get('post_prompt', '')}"
+
+
+def letter(answer: str) -> str | None:
+    """The letter that an answer gives, or None."""
+    for quoted in _QUOTED:
+        if found := quoted.search(answer):
+            answer = found[1]
+    alone = _LETTER.search(answer)
+    return alone[0].upper() if alone else None
+
+
+def question_type(doc: Mapping[str, Any]) -> str:
+    """One of the eleven types, with the dash of the paper's table where the data has a hyphen."""
+    return re.sub(r"(?<=\.)-(?=\w)", "–", str(doc["question_type"]))
+
+
+def process_results(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
+    """1 if the letter is the right one."""
+    said = letter(results[0] or "")
+    return {"acc": float(said == doc["answer"].strip().upper()), "__rule__": UNPARSED if said is None else "letter"}

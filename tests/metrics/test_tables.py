@@ -1,0 +1,97 @@
+"""TEDS: against a distance computed from its definition, on broken HTML, and bounded on large tables."""
+
+import random
+import time
+
+import pytest
+
+from mm_eval.metrics import tables
+from mm_eval.metrics.generation import edit_distance
+from mm_eval.metrics.tables import Node, teds, tree_distance
+
+
+def by_definition(ours: list[Node], theirs: list[Node], known: dict) -> float:
+    """The distance of two forests, by trying what becomes of the last roots."""
+    key = (tuple(map(id, ours)), tuple(map(id, theirs)))
+    if not ours or not theirs:
+        return sum(1 + by_definition(node.children, [], known) for node in ours + theirs)
+    if key not in known:
+        one, other = ours[-1], theirs[-1]
+        longest = max(len(one.text), len(other.text))
+        text = edit_distance(one.text, other.text) / longest if longest else 0
+        rename = text if (one.tag, one.spans) == (other.tag, other.spans) else 1
+        known[key] = min(
+            by_definition(ours[:-1] + one.children, theirs, known) + 1,
+            by_definition(ours, theirs[:-1] + other.children, known) + 1,
+            by_definition(ours[:-1], theirs[:-1], known) + by_definition(one.children, other.children, known) + rename,
+        )
+    return known[key]
+
+
+def drawn(stream: random.Random, depth: int = 0) -> Node:
+    made = Node(stream.choice(["td", "tr"]), ("1", stream.choice("12")), stream.choice(["", "a", "ab", "b c"]))
+    made.children = [drawn(stream, depth + 1) for _ in range(stream.choice([0, 1, 2, 3]) if depth < 4 else 0)]
+    return made
+
+
+def test_the_distance_is_the_one_of_the_definition() -> None:
+    stream = random.Random(7)
+    for _ in range(60):
+        one, other = drawn(stream), drawn(stream)
+        assert tree_distance(one, other) == pytest.approx(by_definition([one], [other], {}), abs=1e-5)
+
+
+CELLS = "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>"
+BROKEN = [
+    ("<table><tr><td>a<td>b<tr><td>c", 1),
+    ("<TABLE border=1><TBODY><TR><TH>a</TH><TD>b</TD></TR><TR><TD>c</TD></TR></TBODY></TABLE>", 1),
+    ("see <table><tr><td><span>a</span></td><td>b</td></tr><tr><td>&#99;</td></tr></table> above", 1),
+    ("<table><tr><td><b>a</b></td><td>b</td></tr><tr><td>c</td></tr></table>", 1 - (2 / 3) / 6),
+    ('<table><tr><td colspan="2">a</td><td>b</td></tr><tr><td>c</td></tr></table>', 1 - 1 / 5),
+    ('<table><tr><td colspan="x">a</td><td rowspan="">b</td></tr><tr><td>c</td></tr></table>', 1),
+    ("<table><tr><td>a</td><td>b</td></tr></table>", 1 - 2 / 5),
+    ("<table><caption>x</caption><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>", 1 - 1 / 6),
+    ("<table></table>", 0),
+    ("</td></tr></table>", 0),
+    ("<table" * 40, 0),
+    ("", 0),
+]
+
+
+@pytest.mark.parametrize(("answer", "score"), BROKEN)
+def test_broken_tables(answer: str, score: float) -> None:
+    assert teds(answer, CELLS) == pytest.approx(score, abs=1e-6)
+
+
+def test_only_the_structure() -> None:
+    assert (
+        teds(CELLS.replace("a", "x").replace("b", "y"), CELLS, structure_only=True) < 1
+    )  # tables and cells have other tags
+    assert teds("<table><tr><td>x</td><td>y</td></tr><tr><td>z</td></tr></table>", CELLS, structure_only=True) == 1
+
+
+def test_heads_are_compared_by_their_tags_alone_where_they_are_no_cells() -> None:
+    head = "<table><tr><th>x</th><td>b</td></tr><tr><td>c</td></tr></table>"
+    bold = head.replace("<th>x</th>", '<th colspan="2"><i>a</i></th>')
+    assert teds(head, CELLS) == pytest.approx(1 - 1 / 5) == teds(head, CELLS, ignored=())
+    assert teds(head.replace("x", "y"), head, ignored=()) == 1
+    assert teds(bold, head, ignored=()) == pytest.approx(1 - 1 / 6)  # the tag inside is a node
+
+
+def large(rows: int, columns: int, factor: int) -> str:
+    cells = ("".join(f"<td>{factor * row * column % 97}</td>" for column in range(columns)) for row in range(rows))
+    return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
+
+
+def test_a_table_of_a_thousand_cells_is_bounded() -> None:
+    start = time.process_time()
+    assert 0 < teds(large(50, 20, 3), large(50, 20, 7)) < 1
+    assert time.process_time() - start < 8
+
+
+def test_an_endless_answer_loses_its_last_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = teds(large(40, 4, 3), CELLS)
+    monkeypatch.setattr(tables, "MOST_PAIRS", 300)
+    monkeypatch.setattr(tables, "MOST_NODES", 10)
+    assert teds(large(40, 4, 3), CELLS) == pytest.approx(whole, abs=0.01)
+    assert teds("<table>" + "<tr><td>" * 3000, CELLS) == pytest.approx(0, abs=0.01)
