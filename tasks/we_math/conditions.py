@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.errors import ScoringError
 from mm_eval.metrics import smooth
 
 Item = Mapping[str, Any]
@@ -30,7 +29,7 @@ def conditions(items: Sequence[Item], strict: bool) -> Counter[str]:
         else:
             found["IG" if all(answers.values()) else "IK"] += 1
     if not found:
-        raise ScoringError("no problem has all of its steps; a --limit cut them, or requests failed")
+        raise ValueError("no problem has all of its steps; a --limit cut them, or requests failed")
     return found
 
 
