@@ -24,7 +24,7 @@ from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.launch import processes
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
-from mm_eval.engine.progress import Progress, Silent, answering
+from mm_eval.engine.progress import Progress, Silent, answering, tell_price
 from mm_eval.engine.ranks import Launch, launched
 from mm_eval.errors import ConfigError, StoreError
 from mm_eval.judging.asking import ask_judges
@@ -182,7 +182,7 @@ def _answer(
     pending = find_pending(prepared, state, own)
     fail_at = failure_limit(prepared.request.fail_on_error, pending.total)
     outcome = Outcome(reused=pending.answered)
-    progress.priced(lambda: spent(prepared, state))
+    tell_price(progress, lambda: spent(prepared, state))
     progress.start("answering", pending.share - pending.answered)
     with StopSignal().listening() as stop:
         with closing(_open_journal(folder)) as journal:

@@ -38,8 +38,8 @@ class Ran:
         return json.loads((self.folder / "results.json").read_text(encoding="utf-8"))
 
     def samples(self, task: str) -> list[dict[str, Any]]:
-        lines = (self.folder / "samples" / f"{task}.jsonl").read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines]
+        lines = (self.folder / "samples" / f"{task}.jsonl").read_text(encoding="utf-8").split("\n")
+        return [json.loads(line) for line in lines if line]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -48,13 +48,14 @@ class GenerationOptions:
     def from_kwargs(cls, kwargs: Mapping[str, Any]) -> GenerationOptions:
         """Reads the `generation_kwargs` of a YAML file; null means not given. Raises ConfigError for an invalid value.
 
-        Temperature 0 or `do_sample: false` means greedy. `do_sample: true` without a temperature samples at 1, as in
+        Temperature 0, or null, or `do_sample: false` means greedy. `do_sample: true` without a temperature samples at 1, as in
         transformers.
         """
         options = {name: v for name, v in kwargs.items() if name not in TRANSPORT_OPTIONS and v is not None}
         caps = [options.pop(name, None) for name in TOKEN_CAPS]
         sampling = _flag(options.pop("do_sample", None), "do_sample")
-        temperature = _number(float, options.pop("temperature", 1 if sampling else 0) or 0, "temperature")
+        default = 1 if sampling and "temperature" not in kwargs else 0  # a temperature of null is greedy
+        temperature = _number(float, options.pop("temperature", default) or 0, "temperature")
         samples = temperature != 0 and sampling is not False
         top_p = _optional(float, options.pop("top_p", None), "top_p")
         top_k = _optional(int, options.pop("top_k", None), "top_k")

@@ -273,6 +273,7 @@ NAMES: dict[str, str] = {
     r"video-?llama-?3": "video_llama_3",
     r"vip-?llava": "vipllava",
     r"llava-?(onevision|ov)(?!-?1-5|-?2(?!\d))": "llava_onevision",
+    r"llava-?next-?video": "llava_next_video",
     r"llava-?(onevision|ov)|llava.*video|video-?llava": "",
     r"llava-?(v?1-6|next)|llama3-llava-next": "llava_next",
     r"bak-?llava|llava": "llava",

@@ -73,7 +73,7 @@ def test_thumbnails_and_pages_that_fail_cost_a_note(cli, monkeypatch, raised: Ex
     def refuse(*_: object) -> int:
         raise raised
 
-    monkeypatch.setattr("mm_eval.run.write_thumbnails", refuse)
+    monkeypatch.setattr("mm_eval.outputs.write_thumbnails", refuse)
     done = cli(*TASKS, "--limit", "8")
     assert done.code == 0 and "no report.html could be written" in done.out and done.results["results"]["mme"]["n"] == 8
 

@@ -39,6 +39,7 @@ SERVED = {
     "zai-org/GLM-4.1V-9B-Thinking": "glm4v",
     "CohereForAI/aya-vision-8b": "aya_vision",
     "DAMO-NLP-SG/VideoLLaMA3-7B": "video_llama_3",
+    "llava-hf/LLaVA-NeXT-Video-7B-hf": "llava_next_video",
 }
 
 
@@ -56,7 +57,7 @@ def test_every_family_has_a_name_and_every_name_a_family() -> None:
     [
         "m", "", "gpt-4o", "default", "Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen3-8B", "Qwen/Qwen-VL-Chat", "google/gemma-3-1b-it",
         "google/gemma-2-9b-it", "meta-llama/Llama-3.2-3B-Instruct", "LanguageBind/Video-LLaVA-7B-hf", "microsoft/kosmos-2.5",
-        "lmms-lab/LLaVA-OneVision-1.5-8B-Instruct", "llava-hf/LLaVA-NeXT-Video-7B-hf", "AIDC-AI/Ovis2.5-9B",
+        "lmms-lab/LLaVA-OneVision-1.5-8B-Instruct", "lmms-lab/LLaVA-Video-7B-Qwen2", "AIDC-AI/Ovis2.5-9B",
         "Qwen/Qwen2.5-Omni-7B", "Qwen/Qwen3.5-397B-A17B", "Qwen2.5-VL/merged", "mistralai/Mistral-7B-Instruct-v0.3",
     ],
 )  # fmt: skip
