@@ -43,7 +43,8 @@ def main(args: argparse.Namespace) -> int:
         say_lines(text)
         return code
     say_lines(render(found) + "\n")
-    say_lines("\n".join(f"note: {note}" for note in plan.notes))
+    if plan.notes:
+        say_lines("\n".join(f"note: {note}" for note in plan.notes))
     say(f"page with the flips: {page}")
     say(f"run folders: {plan.output}")
     return code

@@ -83,12 +83,10 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
         "a prompt with pictures always fails",
         default="cut",
     )
-    what = (
-        "the frames that are shown of a video: frames=32 or fps=2,min=4,max=768; with ends, starts, middle or inside "
-    )
+    what = "the frames that are shown of a video: frames=32 or fps=2,min=4,max=768; with ends, starts, middle or inside"
     if several:
-        what += "; given more than once, the rules are compared "
-    what += "(default: the prompt block's, else the model's own, else frames=8,ends)"
+        what += "; given more than once, the rules are compared"
+    what += " (default: the prompt block's, else the model's own, else frames=8,ends)"
     add_option(parser, "video", "RULE", what, action=action)
     what = (
         "ask without the pictures (--blind), or with those of other docs (--blind shuffled); `mm-eval blind` compares"

@@ -40,7 +40,8 @@ def main(args: argparse.Namespace) -> int:
         if args.format == "json":
             say_lines(json.dumps({"models": [], "notes": plan.notes}, indent=2))
             return 0
-        say_lines("\n".join(f"note: {note}" for note in plan.notes))
+        if plan.notes:
+            say_lines("\n".join(f"note: {note}" for note in plan.notes))
         what = "no setting that can be tried differs" if plan.notes else "no setting differs"
         say(f"{what} from the protocol {args.protocol or plan.run.request['protocol']}: nothing was requested")
         return 0
@@ -58,7 +59,8 @@ def main(args: argparse.Namespace) -> int:
         say_lines(text)
         return code
     say_lines(render([found]) + "\n")
-    say_lines("\n".join(f"note: {note}" for note in plan.notes))
+    if plan.notes:
+        say_lines("\n".join(f"note: {note}" for note in plan.notes))
     say(f"page with the flips: {page}")
     say(f"run folders: {plan.output}")
     return code

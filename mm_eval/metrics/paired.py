@@ -39,7 +39,7 @@ Aggregation = Callable[[Sequence[Any]], float]
 
 CONFIDENCE, POWER = 0.95, 0.80
 FEW_CLUSTERS, FEW_OF_A_KIND = 60, 10
-NO_SPREAD = "the docs do not vary, so that there is no interval."
+NO_SPREAD = "the docs do not vary."
 
 
 @dataclass(frozen=True)

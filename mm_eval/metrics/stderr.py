@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.errors import without_objects
+from mm_eval.errors import ScoringError, without_objects
 from mm_eval.metrics.resampling import (
     Members,
     StandardError,
@@ -127,11 +127,9 @@ def standard_error(
         return _by_kind(aggregation, values, clusters, members, bootstrap_iters, seed, most_calls)
     except Exception as error:
         name = getattr(aggregation, "__name__", repr(aggregation))
-        return StandardError(
-            None,
-            f"no standard error: {name} raised {type(error).__name__} on a part of the docs ({without_objects(str(error))}). "
-            "If it groups the docs, declare it with @stratified_by.",
-        )
+        said = f"no standard error: {name} raised {type(error).__name__} on a part of the docs ({without_objects(str(error))})."
+        advice = "" if isinstance(error, ScoringError) else " If it groups the docs, declare it with @stratified_by."
+        return StandardError(None, said + advice)
 
 
 def _by_kind(

@@ -203,9 +203,12 @@ def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> 
     if any("intervals" in row for row in rows):
         yield f"{EXACT} all docs are right or all are wrong, so that nothing varies: the end of the exact 95% interval"
     yield from judged_by(results.get("judges", {}))
+    by_note: dict[str, list[str]] = {}
     for name, row in results["results"].items():
         for note in row.get("notes", ()):
-            yield f"note: {name}: {note}"
+            by_note.setdefault(note, []).append(name)
+    for note, names in by_note.items():
+        yield f"note: {', '.join(names)}: {note}"
 
 
 MOST_ROWS = 20

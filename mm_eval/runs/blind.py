@@ -80,7 +80,7 @@ class Blindness(PromptComparison):
                     continue
                 where, over = f"{name} ({key.split(',')[0]})", GAINS[label].removeprefix("gain ")
                 if gain.interval is None:
-                    yield f"{where}: no interval: {gain.note}".removesuffix(": ")
+                    yield f"{where}: the gain {over} has no interval: {gain.note}".removesuffix(": ")
                 elif change.told_apart:
                     amount = f"{signed(gain.value)} {spread(gain)} (p {p_text(change.corrected, '= ')})"
                     down = change.better is not None and (gain.value > 0) != change.better

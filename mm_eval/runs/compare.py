@@ -275,7 +275,7 @@ def verdict(change: Change, name: str, baseline: str) -> str:
     found, metric = change.difference, change.key.split(",")[0]
     where = f"{change.task} ({metric})"
     if found.interval is None:
-        return f"{where}: no interval: {found.note}".removesuffix(": ")
+        return f"{name} and {baseline} on {where}: no interval: {found.note}".removesuffix(": ")
     if change.told_apart:
         up = found.value > 0
         word = ("higher" if up else "lower") if change.better is None else "better" if up == change.better else "worse"

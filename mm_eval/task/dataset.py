@@ -241,7 +241,8 @@ def _load(
         hint = "Give --model a model of your own, or --data_root."
         raise ConfigError(f"there is no bundled sample of {known}.", where=where, hint=hint)
     names = [(one, hub_id) for one in ids for hub_id in hub_ids(one.path)]
-    searched = [str(folder) for _, folder in source.folders(*ids)] + [f"hub: {hub_id}" for _, hub_id in names]
+    places = [str(folder) for _, folder in source.folders(*ids)] + [f"hub: {hub_id}" for _, hub_id in names]
+    searched = list(dict.fromkeys(places))  # two revisions of a data set are one place
     failures = []
     reachable = not source.offline and hub_answers()
     with nullcontext() if reachable else hub_cache_only():

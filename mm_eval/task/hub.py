@@ -44,7 +44,8 @@ def fetch_repository(ids: Sequence[tuple[str, str | None]], folder: Path, offlin
 
     path = ids[0][0]
     if offline or not hub_answers():
-        raise NotHereError(f"dataset {path!r} is not on this machine, and the hub can't be reached.")
+        hint = "Run this where the hub answers, or give --data_root DIR with the data at DIR/org/name."
+        raise NotHereError(f"dataset {path!r} is not on this machine, and the hub can't be reached.", hint=hint)
     failures = []
     for hub_id, revision in ids:
         try:

@@ -3,7 +3,6 @@
 Source: Qiao et al. 2024, arXiv:2407.01284, section 3; evaluation/four_dimensional_metrics.py of github.com/We-Math/We-Math.
 """
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,14 +28,15 @@ def conditions(items: Sequence[Item], strict: bool) -> Counter[str]:
             found["CM" if mastered else "RM"] += 1
         else:
             found["IG" if all(answers.values()) else "IK"] += 1
+    if not found:
+        raise ValueError("no problem has all of its steps; a --limit cut them, or requests failed")
     return found
 
 
 def share(items: Sequence[Item], strict: bool, weights: Mapping[str, float]) -> float:
-    """The weighted share of problems under some conditions; NaN without a whole problem."""
+    """The weighted share of problems under some conditions."""
     found = conditions(items, strict)
-    total = found.total()
-    return sum(weight * found[name] for name, weight in weights.items()) / total if total else math.nan
+    return sum(weight * found[name] for name, weight in weights.items()) / found.total()
 
 
 def rote(items: Sequence[Item], strict: bool) -> float:

@@ -88,6 +88,11 @@ def test_a_bundle_says_its_size_first_and_copies_nothing_twice(cli, tmp_path: Pa
     assert cli("bundle", "--tasks", "mme", "--sample", root).out.startswith("0 data sets to copy; 1 are in")
 
 
+def test_a_bundle_of_what_is_not_here_says_what_to_do(cli, tmp_path: Path) -> None:
+    ran = cli("bundle", "--tasks", "mme", "--offline", tmp_path / "root")
+    assert ran.code == 2 and "--data_root DIR" in ran.err
+
+
 def test_a_bundle_asks_the_hub_for_sizes_and_takes_the_pinned_revision(
     cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

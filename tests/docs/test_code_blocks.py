@@ -80,7 +80,7 @@ def test_a_command_that_is_not_run_has_only_options_that_exist(place: str, block
 
 def test_every_option_that_the_pages_name_exists() -> None:
     known = "".join(help_of(verb) for verb in VERBS)
-    launchers = {"--num_processes", "--nnodes", "--nproc_per_node", "--rdzv_backend", "--rdzv_endpoint", "--standalone"}
+    launchers = {"--multi_gpu", "--cpu", "--max"}  # of accelerate launch; the beginning of torchrun's --max-restarts
     for page in PAGES:
         named = set(re.findall(r"`(?!python )[^`\n]*?(?<![\w-])(--[a-z][a-z_]+)", page.read_text(encoding="utf-8")))
         of_vllm = {

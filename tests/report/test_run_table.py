@@ -1,6 +1,6 @@
 """The table on the terminal."""
 
-from mm_eval.report.run_table import table
+from mm_eval.report.run_table import _footer, table
 
 
 def test_a_fraction_keeps_its_places_beside_points_and_a_zero_goes_by_its_row() -> None:
@@ -14,3 +14,12 @@ def test_a_fraction_keeps_its_places_beside_points_and_a_zero_goes_by_its_row() 
     words = [line.split() for line in shown[2:]]
     assert words[0][1:5] == ["acc", "0.4667", "±", "0.0649"] and words[1][:4] == ["perplexity", "105.85", "±", "40.39"]
     assert words[2][1:5] == ["existence", "0.00", "±", "0.00"] and words[3][:2] == ["count", "186.67"]
+
+
+def test_tasks_with_the_same_note_share_a_line() -> None:
+    row = {"n": 2, "failed": 0, "unparsed": 0, "acc,none": 0.5}
+    rows = {
+        name: {**row, "alias": name, "notes": notes} for name, notes in {"a": ["same", "own"], "b": ["same"]}.items()
+    }
+    results = {"results": rows, "groups": {}, "n-shot": {}, "higher_is_better": {}, "run": {"prompts": {}}}
+    assert list(_footer(results, {})) == ["note: a, b: same", "note: a: own"]

@@ -3,7 +3,7 @@
 from mm_eval.metrics.paired import Estimate
 from mm_eval.report.table import (
     Column,
-    Docs,
+    DocCount,
     Drawing,
     Row,
     Table,
@@ -22,10 +22,10 @@ ROWS = [
         {
             "model": "x|y",
             "score": Value("0.5", " ± 0.1", bold=True),
-            "lost": Docs([("mme", 3), ("mme", 4)], "lost by B"),
+            "lost": DocCount([("mme", 3), ("mme", 4)], "lost by B"),
         }
     ),
-    Row({"model": "=z", "score": None, "lost": Docs([], "lost by B")}, part=True),
+    Row({"model": "=z", "score": None, "lost": DocCount([], "lost by B")}, part=True),
 ]
 TABLE = Table(COLUMNS, ROWS, ["a < b"])
 

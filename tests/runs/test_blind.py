@@ -127,3 +127,16 @@ def test_frames_of_videos_are_left_out(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["show", "mvbench_action_sequence", "--doc", "1", "--blind"]) == 0
     said = capsys.readouterr().out
     assert "of which 0 stand for pictures" in said and "blind: without pictures" in said
+
+
+def test_a_gain_without_an_interval_is_named_once_for_each_blind_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["--tasks", "mme", "--sample", "--limit", "4", "--output_path", str(tmp_path / "run"), "--no_report"]
+    assert main(command) == 0
+    capsys.readouterr()
+    assert main(["blind", str(tmp_path / "run")]) == 0
+    said = capsys.readouterr().out
+    for over in ("of seeing", "over shuffled"):
+        assert f"mme (mme_perception_score): the gain {over} has no interval: the docs do not vary.\n" in said
+    assert "\n\n\n" not in said

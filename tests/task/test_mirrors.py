@@ -65,6 +65,10 @@ def test_where_none_is_there_all_places_are_named(tmp_path: Path) -> None:
     places = [f"{tmp_path}/{one}/data" for one in ("first", "second", "third")]
     places += [f"hub: {one}/data" for one in ("first", "second", "third")]
     assert ", ".join(places) in said and "'first/data' (main)" in said
+    twice = [MIRRORS[0], MIRRORS[0]]
+    with pytest.raises(NotHereError) as caught:
+        load_docs("first/data", "main", "test", DataSource(tmp_path, offline=True), where="t", mirrors=twice)
+    assert str(caught.value).count("hub: second/data") == 1
     with pytest.raises(ConfigError, match="no bundled sample of 'first/data' or 'second/data' or 'third/data'"):
         load_docs("first/data", "main", "test", DataSource(sample=True), where="t", mirrors=MIRRORS)
 

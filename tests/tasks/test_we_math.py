@@ -67,3 +67,11 @@ def test_the_four_conditions(cli, tmp_path: Path) -> None:
     assert row["score_strict_stderr"] == pytest.approx(0.2, rel=1e-6)  # that of a mean of 1, 0, 0.5, 0, 0
     strict = categories(ran, "we_math", "steps", "score_strict,none")
     assert strict == {"2steps": pytest.approx(0.5), "3steps": 0}
+
+
+def test_a_limit_that_cuts_every_problem_is_told(cli) -> None:
+    ran = cli("--tasks", "we_math", "--sample", "--model", "dummy", "--limit", 1)
+    notes = ran.results["results"]["we_math"]["notes"]
+    for metric in ("score_strict", "rote_memorization_strict"):
+        assert any(note.startswith(f"{metric},none: ") and "no problem has all of its steps" in note for note in notes)
+    assert ran.code == 3 and "Traceback" not in ran.err
