@@ -181,7 +181,8 @@ def test_a_release_file_takes_every_option_of_the_command_by_its_own_name(elsewh
         "gen_kwargs": {"max_gen_toks": 1},        "limit": 3, "samples": {"mme": [0]}, "seed": 4,
         "num_fewshot": 0, "parallel": 2, "fail_on_error": 0.5, "bootstrap_iters": 5,
         "apply_chat_template": "false",
-        "on_long_prompt": "cut", "video": "frames=8", "verbosity": "warning",
+        "on_long_prompt": "cut", "video": "frames=8", "blind": "shuffled", "protocol_settings": ["prompt"],
+        "verbosity": "warning",
         "judge_args": {"a": 1}, "judge_retries": 1, "judge_budget": 2.5, "judge_preflight": True,
         "executor": "ray", "workers": 2, "worker_gpus": 0.5, "worker_cpus": 1, "worker_timeout": 60,
     }  # fmt: skip

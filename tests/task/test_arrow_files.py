@@ -55,6 +55,9 @@ def test_all_bundled_data_is_read_without_datasets_and_as_datasets_reads_it() ->
     assert len(found) > 90
     for folder, name, split in found:
         ours = read_rows(str(folder), [name], split, {})
+        if folder.name == "ChartQAPro":  # its pictures are plain bytes, which `datasets` casts
+            assert ours is None
+            continue
         assert ours is not None, f"{folder} {name} {split}"
         assert_equal(ours, as_of_datasets(folder, name, split, {}))
 

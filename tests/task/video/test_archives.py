@@ -210,7 +210,7 @@ def test_the_cache_keeps_to_its_limit_and_drops_what_was_not_used(
     with pytest.raises(DataError, match="Set MM_EVAL_VIDEO_CACHE_GB to more"):
         shown(tmp_path, "0.mp4").pictures()
     monkeypatch.setenv(store.LIMIT, "many")
-    with pytest.raises(ConfigError, match="MM_EVAL_VIDEO_CACHE_GB='many' is no number"):
+    with pytest.raises(ConfigError, match="MM_EVAL_VIDEO_CACHE_GB='many' is not a number"):
         shown(tmp_path, "0.mp4").pictures()
 
 
