@@ -35,6 +35,7 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(block.text, encoding="utf-8")
         elif block.runs:
+            assert "pip install" not in block.text, "a block that installs something would change the other tests"
             command = ["bash", "-euo", "pipefail", "-c"] if block.language == "bash" else [sys.executable, "-c"]
             done = subprocess.run(
                 [*command, block.text], cwd=folder, env=environment, capture_output=True, text=True, timeout=400
