@@ -19,13 +19,13 @@ STRIKES, LOSSES = 2, 6
 
 @dataclass
 class Block:
-    """Requests that are asked together. owed: those without an answer, by place.
+    """Requests that are asked together. pending: those without an answer, by place.
 
     strikes: crashes while it was under way as a single request. losses: workers lost while it was under way.
     open: the worker may still give some of it back.
     """
 
-    owed: dict[int, Instance]
+    pending: dict[int, Instance]
     strikes: int = 0
     losses: int = 0
     open: bool = True
@@ -41,14 +41,14 @@ class Block:
         crashed: the process died, which may be the fault of a request; otherwise a machine or a connection was lost.
         """
         self.losses += 1
-        if len(self.owed) == 1:
+        if len(self.pending) == 1:
             self.strikes += crashed
             return [self] if self.strikes < STRIKES and self.losses < LOSSES else []
         return self._cut() if crashed or self.losses >= LOSSES // 2 else [self]
 
     def taken(self, places: list[int], parts: int) -> list[Block]:
         """Takes some of the requests out of this block, as up to `parts` blocks of about equal size; whole groups."""
-        rows = [self.owed.pop(place) for place in places]
+        rows = [self.pending.pop(place) for place in places]
         size, part, found = -(-len(rows) // parts), list[Instance](), list[Block]()
         for group in groups_of(rows):
             part += group
@@ -62,8 +62,8 @@ class Block:
 
     def _cut(self) -> list[Block]:
         """Its groups, or the single requests of one group."""
-        groups = list(groups_of(self.owed.values()))
-        parts = groups if len(groups) > 1 else [[row] for row in self.owed.values()]
+        groups = list(groups_of(self.pending.values()))
+        parts = groups if len(groups) > 1 else [[row] for row in self.pending.values()]
         return [self._with(part) for part in parts]
 
 
@@ -85,7 +85,7 @@ class Held:
     @property
     def under_way(self) -> Block | None:
         """The block that is being answered."""
-        return next((block for block in self.leases.values() if block.owed), None)
+        return next((block for block in self.leases.values() if block.pending), None)
 
 
 def belongs(one: Instance, other: Instance) -> bool:

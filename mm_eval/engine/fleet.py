@@ -182,7 +182,7 @@ class Fleet(Model):
         """Sends a block to a worker. A request whose pictures can't be read any more fails here."""
         files: dict[str, bytes] = {}
         sent: list[Instance] = []
-        for instance in block.owed.values():
+        for instance in block.pending.values():
             try:
                 if instance.images and any(digest not in files for digest in instance.image_digests):
                     for digest, picture in zip(instance.image_digests, instance.images(), strict=True):
@@ -192,7 +192,7 @@ class Fleet(Model):
             except MMEvalError as error:
                 yield instance, error
         if sent:
-            block.owed, block.open = dict(enumerate(sent)), True
+            block.pending, block.open = dict(enumerate(sent)), True
             lease = next(self._leases)
             worker.leases[lease] = block
             worker.heard = self.clock() if len(worker.leases) == 1 else worker.heard
@@ -203,9 +203,9 @@ class Fleet(Model):
         workers = list(self._workers.values())
         if any(worker.recalled for worker in workers) or not any(w.loaded and not w.leases for w in workers):
             return
-        busy = [worker for worker in workers if any(block.open and block.owed for block in worker.leases.values())]
+        busy = [worker for worker in workers if any(block.open and block.pending for block in worker.leases.values())]
         if busy:
-            self._recall([max(busy, key=lambda worker: sum(len(block.owed) for block in worker.leases.values()))])
+            self._recall([max(busy, key=lambda worker: sum(len(block.pending) for block in worker.leases.values()))])
 
     def _recall(self, workers: Iterable[Held], stop: bool = False) -> None:
         for worker in workers:
@@ -214,7 +214,7 @@ class Fleet(Model):
 
     def _send_home(self) -> None:
         """Ends workers that have had nothing to do for as long as they loaded, when nothing can be given to them."""
-        busy = [w for w in self._workers.values() if w.recalled or any(b.open and b.owed for b in w.leases.values())]
+        busy = [w for w in self._workers.values() if w.recalled or any(b.open and b.pending for b in w.leases.values())]
         for worker in list(self._workers.values()):
             idle = worker.loaded and not worker.leases and self.clock() - worker.idle > max(KEPT, worker.loading)
             if idle and not busy:
@@ -252,9 +252,9 @@ class Fleet(Model):
     def _take(self, worker: Held, event: Event, again: deque[Block]) -> Answers:
         kind, *said = event
         if kind == "answers":
-            owed = worker.leases[said[0]].owed if said[0] in worker.leases else {}
+            pending = worker.leases[said[0]].pending if said[0] in worker.leases else {}
             for place, answer in said[1]:
-                if (instance := owed.pop(place, None)) is not None:
+                if (instance := pending.pop(place, None)) is not None:
                     yield instance, answer
         elif kind == "done":
             worker.leases.pop(said[0], None)
@@ -285,7 +285,7 @@ class Fleet(Model):
     def _shared_out(self, block: Block, places: list[int]) -> list[Block]:
         """Requests of a block that came back: a part for each worker that waits and one more."""
         waiting = sum(worker.loaded and not worker.leases for worker in self._workers.values())
-        return block.taken([place for place in places if place in block.owed], parts=waiting + 1)
+        return block.taken([place for place in places if place in block.pending], parts=waiting + 1)
 
     def _compare(self, worker: Held, description: dict[str, Any]) -> None:
         """The first description is the run's; a worker that says otherwise is refused."""
@@ -330,8 +330,8 @@ class Fleet(Model):
                 raise ModelError(f"{LOADS} workers one after another died while they loaded the model: {why}.")
             self._staff()
         under_way = worker.under_way
-        for block in [block for block in worker.leases.values() if block.owed]:
+        for block in [block for block in worker.leases.values() if block.pending]:
             rest = [block] if block is not under_way else block.after_loss(crashed)
             again.extend(rest)
-            for instance in () if rest else block.owed.values():
+            for instance in () if rest else block.pending.values():
                 yield instance, ModelError(f"{block.losses} workers were lost while they answered this request: {why}.")

@@ -120,7 +120,7 @@ class RunFolder:
         ):
             pid = path.name.split(".")[-2]
             with suppress(OSError):
-                if pid.isdigit() and not _is_alive(int(pid)):
+                if pid.isdigit() and not is_alive(int(pid)):
                     path.unlink()
 
     def _take(self, fd: int) -> None:
@@ -258,7 +258,8 @@ def _started_together() -> int:
     return max(int(count) if count.isdigit() else 1 for count in counts)
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether a process of this machine runs, whoever's it is."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

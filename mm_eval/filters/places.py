@@ -21,7 +21,7 @@ _PAIR = r"\s{0,3}[\])]\s{0,3},?\s{0,3}[\[(]\s{0,3}"
 """Between the two corners of "(1,2),(3,4)"."""
 _BEFORE = r"(?<![\w.%-])(?<!\d,)(?<!\d, )(?<!\d; )"
 _AFTER = r"(?![\d%]|\.\d|\s{0,3}[,;]\s{0,9}[-+.]?\d)"
-"""A number before or after makes it a longer list, which is no place."""
+"""A number before or after makes it a longer list, and not a place."""
 
 
 def _listed(*gaps: str) -> re.Pattern[str]:

@@ -44,28 +44,28 @@ def test_a_block_divides_no_doc_and_no_pictures() -> None:
             else:
                 rows.append(Instance("loglikelihood", "t", 1000 * doc_id + n, {}))
     cut = list(blocks_of(rows))
-    assert [row for block in cut for row in block.owed.values()] == rows
-    place = {id(row): number for number, block in enumerate(cut) for row in block.owed.values()}
+    assert [row for block in cut for row in block.pending.values()] == rows
+    place = {id(row): number for number, block in enumerate(cut) for row in block.pending.values()}
     for one, other in zip(rows, rows[1:], strict=False):
         if one.doc_id == other.doc_id or (one.image_digests and one.image_digests == other.image_digests):
             assert place[id(one)] == place[id(other)]
-    assert all(len(block.owed) >= 8 for block in cut[:-1])
-    assert all(len(block.owed) < 8 + 12 for block in cut)
+    assert all(len(block.pending) >= 8 for block in cut[:-1])
+    assert all(len(block.pending) < 8 + 12 for block in cut)
 
 
 def test_large_pictures_end_a_block_early() -> None:
     rows = requests(20)
     for row in rows:
         row.image_digests, row.pixels = (f"d{row.doc_id}",), blocks.PIXELS // 2
-    assert [len(block.owed) for block in blocks_of(rows)] == [2] * 10
+    assert [len(block.pending) for block in blocks_of(rows)] == [2] * 10
 
 
 def test_what_is_left_of_a_block_is_cut_into_groups_then_single_requests() -> None:
     rows = [Instance("generate_until", "t", n, {}, image_digests=(f"d{n // 3}",)) for n in range(6)]
     groups = Block(dict(enumerate(rows))).after_loss(crashed=True)
-    assert [[row.doc_id for row in block.owed.values()] for block in groups] == [[0, 1, 2], [3, 4, 5]]
+    assert [[row.doc_id for row in block.pending.values()] for block in groups] == [[0, 1, 2], [3, 4, 5]]
     singles = groups[0].after_loss(crashed=True)
-    assert [[row.doc_id for row in block.owed.values()] for block in singles] == [[0], [1], [2]]
+    assert [[row.doc_id for row in block.pending.values()] for block in singles] == [[0], [1], [2]]
     assert singles[0].after_loss(crashed=True) == [singles[0]]
     assert singles[0].after_loss(crashed=True) == []
 

@@ -24,7 +24,9 @@ def test_a_finished_run_starts_no_worker_and_asks_no_cluster(start: Callable[...
 
 def test_a_limit_of_failures_hands_out_nothing_more(start: Callable[..., Any]) -> None:
     """Without it the two blocks of each worker would be answered, 256 requests."""
-    run = start(*MME, "--fail_on_error", "1", fails="?", seconds=0.1)
+    run = start(
+        *MME, "--fail_on_error", "1", fails="?", seconds=0.5
+    )  # long beside the way of a recall on a busy machine
     said = run.end(3)
     assert "requests have failed, and --fail_on_error stops the run at 1" in said
     asked = len(run.noted("ask"))

@@ -8,7 +8,6 @@ live.rows(0)         # the docs of it, for the page
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
 import time
@@ -20,6 +19,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from mm_eval.engine.folder import is_alive
 from mm_eval.engine.records import answer_of, decode
 from mm_eval.errors import MMEvalError
 from mm_eval.files import read_regular
@@ -56,19 +56,9 @@ def is_live(folder: Path) -> bool:
     if found is None:
         return False
     if found[2] == socket.gethostname():
-        return _is_alive(int(found[1]))
+        return is_alive(int(found[1]))
     grown = [path.stat().st_mtime for path in (folder / "journal").glob("*.jsonl")]
     return bool(grown) and time.time() - max(grown) < 2 * WINDOW
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # another user's process
-        return True
-    return True
 
 
 class LiveRun:

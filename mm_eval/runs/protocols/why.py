@@ -34,7 +34,7 @@ FEWEST, MOST = 100, 400
 CHANGED = 0.15
 """The least share of docs that a setting is assumed to change, to plan how many docs are needed."""
 BOTH = (1.96 + 0.84) ** 2
-"""A difference of so many squared standard errors is told from 0 in 80% of evaluations."""
+"""A difference of so many squared standard errors is found to differ from 0 in 80% of evaluations."""
 
 
 def setting_of(difference: Difference) -> str:
