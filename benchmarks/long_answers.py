@@ -45,7 +45,7 @@ def questions(first: int, caps: list[int]) -> list[Instance]:
 
 def ours(model: Any, rows: list[Instance]) -> tuple[float, float, int]:
     """CPU seconds, the share of them after which the first answer came, and the rows of the fullest batch."""
-    from mm_eval.models.hf.cache import Rows
+    from mm_eval.models.hf.inference.cache import Rows
 
     most, run = [0], Rows.run
 
@@ -66,7 +66,7 @@ def ours(model: Any, rows: list[Instance]) -> tuple[float, float, int]:
 @torch.inference_mode()
 def prefilled(model: Any, prompts: list[Any]) -> Any:
     """The prompts, run in batches as large as a forward may be."""
-    from mm_eval.models.hf.sharing import prefill
+    from mm_eval.models.hf.inference.sharing import prefill
 
     runtime, made = model.runtime, []
     size = next(n for n in range(1, len(prompts) + 1) if runtime.is_full(n, len(prompts[0].ids)))
@@ -78,7 +78,7 @@ def prefilled(model: Any, prompts: list[Any]) -> Any:
 @torch.inference_mode()
 def token(model: Any, prefixes: list[Any], rows: int, average: int) -> float:
     """CPU seconds of one token in a full batch of so many rows."""
-    from mm_eval.models.hf.cache import Rows
+    from mm_eval.models.hf.inference.cache import Rows
 
     held = Rows(model.runtime)
     for prefix in prefixes:

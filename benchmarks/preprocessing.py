@@ -25,8 +25,9 @@ import numpy as np
 import torch
 from large_models import checkpoint
 from measure import SCRATCH, cpu_of, peak_memory
-from mm_eval.models.hf import asking, pictures
-from mm_eval.models.hf.preprocessing import Preprocessor
+from mm_eval.models.hf import asking
+from mm_eval.models.hf.inference import features
+from mm_eval.models.hf.prompts.preprocessing import Preprocessor
 from PIL import Image
 from reference_model import build
 from workloads import ASKED, read
@@ -113,7 +114,7 @@ def prompts(name: str, way: str) -> dict[str, float]:
     loads: list[int] = []
     for row in rows:
         row.images = lambda images=row.images: loads.append(1) or images()
-    key = pictures.shown if way == "once" else id
+    key = features.shown if way == "once" else id
     before = peak_memory()
 
     def taken() -> int:

@@ -117,9 +117,9 @@ def floor_work(model: Any, rows: list[Instance]) -> Any:
     Every picture and every beginning once, all in one batch; then the rest of each row on keys and values written in place, each
     beginning held once.
     """
-    from mm_eval.models.hf.cache import Rows, root_of
-    from mm_eval.models.hf.prompt import Prompt
-    from mm_eval.models.hf.sharing import Prefix
+    from mm_eval.models.hf.inference.cache import Rows, root_of
+    from mm_eval.models.hf.inference.sharing import Prefix
+    from mm_eval.models.hf.prompts.prompt import Prompt
     from transformers import DynamicCache
 
     network = model.runtime.model

@@ -32,14 +32,14 @@ from mm_eval.types import Instance
 from .arguments import WHERE, Arguments
 from .checkpoint import Checkpoint, parameter_count
 from .families import FAMILIES, TEXT_FAMILIES, UNKNOWN, Family, family_of, most_shared, quickest
-from .prompt import PromptWriter
-from .video_prompt import VideoWriter, video_identity
-from .videos import Videos
+from .prompts.prompt import PromptWriter
+from .prompts.video_prompt import VideoWriter, video_identity
+from .prompts.videos import Videos
 from .weights import adapter_digest, check_adapter, quantisation
 
 if TYPE_CHECKING:
     from .asking import Asking
-    from .runtime import Runtime
+    from .inference.runtime import Runtime
 
 
 logger = logging.getLogger(__name__)
@@ -185,7 +185,7 @@ class HuggingFace(Model):
     def _with_short_cuts(self, model: Any) -> Asking:
         """The loaded model with the batches and caches of its family. A type outside the table checks itself first."""
         from .asking import Asking
-        from .runtime import Runtime
+        from .inference.runtime import Runtime
 
         def seed_of(instance: Instance) -> int:
             return int(request_key(self, instance)[:15], 16)
@@ -223,7 +223,7 @@ class HuggingFace(Model):
         _ = self.writer  # the processor has pixel limits, or has not
 
     def check_generation(self, kwargs: Mapping[str, Any]) -> None:
-        from .generate import check_options
+        from .inference.generate import check_options
 
         check_options(GenerationOptions.from_kwargs(kwargs))
 

@@ -15,12 +15,12 @@ from mm_eval.engine.model import Answers
 from mm_eval.errors import DataError, MMEvalError, ModelError
 from mm_eval.types import Answer, Instance
 
-from .decoding import Continuous, Ending, GenerationRow
-from .generate import answer_of, check_options, ending_of, generate, greedy
-from .pictures import shown, written_ahead
-from .prompt import Prompt, PromptWriter
-from .runtime import FAILURES, Runtime, is_out_of_memory, windows
-from .scoring import Continuation, score
+from .inference.decoding import Continuous, Ending, GenerationRow
+from .inference.features import shown, written_ahead
+from .inference.generate import answer_of, check_options, ending_of, generate, greedy
+from .inference.runtime import FAILURES, Runtime, is_out_of_memory, windows
+from .inference.scoring import Continuation, score
+from .prompts.prompt import Prompt, PromptWriter
 
 logger = logging.getLogger(__name__)
 

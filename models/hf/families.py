@@ -19,7 +19,7 @@ from mm_eval.engine.model import Answers
 from mm_eval.errors import MMEvalError
 from mm_eval.types import Instance, Message
 
-from .videos import VideoInput
+from .prompts.videos import VideoInput
 
 if TYPE_CHECKING:
     from PIL.Image import Image

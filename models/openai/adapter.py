@@ -43,8 +43,8 @@ from .messages import SHOWN_AS, Videos, chat_messages, preview_messages, text_of
 if TYPE_CHECKING:
     import httpx
 
-    from .http import Client
-    from .tokens import Writing
+    from .client.http import Client
+    from .client.tokens import Writing
 
 
 ADAPTER_VERSION = 2
@@ -159,7 +159,7 @@ class OpenAI(Model):
         yield from self._run(([instance] for instance in instances), one)
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
-        from .tokens import Scores
+        from .client.tokens import Scores
 
         scores = Scores(self.way, self.max_tokens_name, self.body, lambda: self.writing.refusal if self.writing else "")
         groups = (
@@ -171,10 +171,10 @@ class OpenAI(Model):
         self, groups: Iterator[list[Instance]], work: Callable[[Client, list[Instance]], Awaitable[list[Pair]]]
     ) -> Answers:
         """Requests groups of instances, many at a time. Fatal is raised when all requests in flight have ended."""
-        from .http import Client
-        from .replies import Fatal, TooLong, Unreachable
-        from .servers import Flight
-        from .tokens import Writing, writing_of
+        from .client.http import Client
+        from .client.replies import Fatal, TooLong, Unreachable
+        from .client.servers import Flight
+        from .client.tokens import Writing, writing_of
 
         limits, key = limits_of(self.args, self.urls), key_of(self.args)
         loop = self.new_loop()
@@ -231,15 +231,15 @@ class OpenAI(Model):
 
     def new_transport(self) -> httpx.AsyncBaseTransport:
         """The connections. `Client` holds the deadlines, so that they cover a whole attempt."""
-        from .transport import CONNECT_TIMEOUT, MEGABYTE, Lanes, Proxied
+        from .client.transport import CONNECT_TIMEOUT, MEGABYTE, Lanes, Proxied
 
         limits = limits_of(self.args, self.urls)
         most, connecting = int(limits.max_reply_mb * MEGABYTE), min(CONNECT_TIMEOUT, limits.timeout / 2)
         return Proxied(most, connecting) if getproxies() else Lanes(most, connecting)
 
     async def _generate_one(self, client: Client, instance: Instance) -> Answer | MMEvalError:
-        from .replies import Fatal, read_text
-        from .tokens import Room
+        from .client.replies import Fatal, read_text
+        from .client.tokens import Room
 
         options = GenerationOptions.from_kwargs(instance.generation_kwargs)
         stated = self.max_tokens_name in self.extra_body  # sent as the user states it

@@ -32,7 +32,7 @@ from mm_eval.errors import ConfigError
 from ..hf.families import FAMILIES
 
 if TYPE_CHECKING:
-    from .http import Limits
+    from .client.http import Limits
 
 
 WHERE = "--model_args"
@@ -153,7 +153,7 @@ def limits_of(args: Mapping[str, Any], urls: tuple[str, ...]) -> Limits:
     try:
         import httpx
 
-        from .http import Limits
+        from .client.http import Limits
     except ImportError as error:
         hint = "Install it: pip install 'mm-eval[openai]'"
         raise ConfigError(f"--model openai needs httpx ({error}).", hint=hint) from error

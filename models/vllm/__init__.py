@@ -4,5 +4,5 @@ adapter.py    the model: arguments, identity, start and end of the engine
 asking.py     instances in, answers out, each as soon as the engine has it
 engine.py     the only file that imports vllm: one engine, driven from a thread
 
-Prompts are written by `models/hf/prompt.py` as token ids, so vLLM never sees a template and adds no BOS.
+Prompts are written by `models/hf/prompts/prompt.py` as token ids, so vLLM never sees a template and adds no BOS.
 """

@@ -21,7 +21,7 @@ from mm_eval.types import Instance
 from ..hf.adapter import HuggingFace
 from ..hf.arguments import FLAG, RULES, WHERE, Arguments
 from ..hf.families import Family
-from ..hf.videos import Videos
+from ..hf.prompts.videos import Videos
 
 if TYPE_CHECKING:
     from .asking import Asking

@@ -24,10 +24,10 @@ from mm_eval.errors import ConfigError, DataError, MMEvalError, ModelError, did_
 from mm_eval.types import Answer, Instance, LLOutput
 
 from ..hf.asking import boundary, fitted, located, prompt_parts
-from ..hf.pictures import shown, written_ahead
-from ..hf.preprocessing import Picture
-from ..hf.prompt import Prompt, PromptWriter
-from ..hf.runtime import windows
+from ..hf.inference.features import shown, written_ahead
+from ..hf.inference.runtime import windows
+from ..hf.prompts.preprocessing import Picture
+from ..hf.prompts.prompt import Prompt, PromptWriter
 from .prompt import EnginePrompt, written
 
 if TYPE_CHECKING:

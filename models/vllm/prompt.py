@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Clip, Instance
 
-from ..hf.prompt import Prompt, PromptWriter
-from ..hf.video_prompt import CLOCK, VideoWriter, native_clips, span
-from ..hf.videos import VideoSettings
+from ..hf.prompts.prompt import Prompt, PromptWriter
+from ..hf.prompts.video_prompt import CLOCK, VideoWriter, native_clips, span
+from ..hf.prompts.videos import VideoSettings
 
 if TYPE_CHECKING:
     from PIL.Image import Image

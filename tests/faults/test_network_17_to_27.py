@@ -71,7 +71,7 @@ def test_18_three_500s_then_an_answer_are_four_attempts_on_record(tmp_path: Path
 
 
 def test_18_waits_are_full_jitter_under_a_capped_exponential() -> None:
-    from mm_eval.models.openai.http import Client, Limits
+    from mm_eval.models.openai.client.http import Client, Limits
 
     limits = Limits(base_wait=0.5, max_wait=10)
     for tries in range(1, 9):

@@ -11,7 +11,7 @@ import zlib
 import httpx
 import pytest
 from mm_eval.models.openai.adapter import OpenAI
-from mm_eval.models.openai.transport import LARGE, LARGE_AT_ONCE, Bodies
+from mm_eval.models.openai.client.transport import LARGE, LARGE_AT_ONCE, Bodies
 
 from mm_eval.engine.model import ModelSettings
 from mm_eval.errors import ConfigError, ModelError

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from .prompt import Prompt
+from ..prompts.prompt import Prompt
 
 if TYPE_CHECKING:
     from .runtime import Runtime

@@ -24,8 +24,8 @@ import torch
 from transformers import AttentionInterface, DynamicCache
 from transformers.cache_utils import Cache, CacheLayerMixin, DynamicLayer, DynamicSlidingWindowLayer
 
+from ..prompts.prompt import Prompt
 from .beginnings import Forward, at_once, attention, joined, together
-from .prompt import Prompt
 from .sharing import Prefix, grown, prefill
 
 if TYPE_CHECKING:

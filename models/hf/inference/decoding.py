@@ -19,9 +19,9 @@ import torch
 
 from mm_eval.types import Instance
 
+from ..prompts.prompt import Prompt
 from .beginnings import sharing
 from .cache import ROOM, Rows, root_of
-from .prompt import Prompt
 from .runtime import Runtime
 from .sharing import beginnings, grown, prefixes
 

@@ -21,7 +21,7 @@ import torch
 from mm_eval.errors import DataError, ModelError
 from mm_eval.types import Instance
 
-from .preprocessing import LastValues, Picture
+from ..prompts.preprocessing import LastValues, Picture
 
 Item = TypeVar("Item")
 Written = TypeVar("Written")

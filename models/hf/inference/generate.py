@@ -24,8 +24,8 @@ from mm_eval.engine.generation import GenerationOptions
 from mm_eval.errors import ConfigError, ModelError, did_you_mean
 from mm_eval.types import Answer
 
+from ..processor import quiet
 from .decoding import Ending, GenerationRow, StopText, decoded
-from .processor import quiet
 from .runtime import Runtime, not_finite
 
 NOT_FOR_TRANSFORMERS = frozenset({"image_aspect_ratio"})

@@ -11,12 +11,12 @@ import torch
 
 from mm_eval.errors import MMEvalError, ModelError
 
+from ..families import Family
+from ..prompts.preprocessing import Picture, joined
+from ..prompts.prompt import Prompt
+from ..prompts.videos import text_after
 from .cache import configs_of, why_not, windows_of
-from .families import Family
-from .pictures import FeatureCache, on_device, side_by_side, supported
-from .preprocessing import Picture, joined
-from .prompt import Prompt
-from .videos import text_after
+from .features import FeatureCache, on_device, side_by_side, supported
 
 logger = logging.getLogger(__name__)
 

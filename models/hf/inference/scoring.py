@@ -16,8 +16,8 @@ import torch
 from mm_eval.errors import ModelError
 from mm_eval.types import Instance, LLOutput
 
+from ..prompts.prompt import Prompt
 from .cache import Rows, root_of
-from .prompt import Prompt
 from .runtime import Runtime, not_finite
 from .sharing import Prefix, beginnings, prefixes, run_on
 

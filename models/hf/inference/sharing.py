@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..prompts.prompt import Prompt
 from .beginnings import common_beginning, sharing, shows_alike
-from .prompt import Prompt
 
 if TYPE_CHECKING:
     from .runtime import Runtime

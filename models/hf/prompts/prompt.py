@@ -23,10 +23,10 @@ from mm_eval.errors import ConfigError, DataError, ModelError
 from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Instance
 
-from .arguments import WHERE, Arguments
-from .families import Family
+from ..arguments import WHERE, Arguments
+from ..families import Family
+from ..processor import DataText
 from .preprocessing import Picture, Preprocessor, learn, pictures_of, written
-from .processor import DataText
 
 _PER_TOKEN = ("mm_token_type_ids", "token_type_ids", "image_embeds_position_mask")
 

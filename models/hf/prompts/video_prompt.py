@@ -15,7 +15,7 @@ from typing import Any
 from mm_eval.errors import ConfigError, ModelError
 from mm_eval.types import IMAGE_MARK, Clip, Instance, Message
 
-from .arguments import WHERE
+from ..arguments import WHERE
 from .preprocessing import Known, Picture, decoded
 from .prompt import Prompt, PromptWriter
 from .videos import Videos, video_tensors

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mm_eval.errors import ConfigError, DataError
 
-from .arguments import WHERE, Arguments
-from .checkpoint import Checkpoint
+from ..arguments import WHERE, Arguments
+from ..checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from PIL.Image import Image

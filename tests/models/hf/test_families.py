@@ -111,7 +111,7 @@ def test_another_picture_changes_the_loglikelihood(adapter: Callable[..., Any], 
 def test_generation_and_loglikelihood_see_the_same_model(adapter: Callable[..., Any], kind: str) -> None:
     """Scoring the model's own greedy tokens gives the log-probabilities that generation had, and says they are greedy."""
     import torch
-    from mm_eval.models.hf.scoring import Continuation, score
+    from mm_eval.models.hf.inference.scoring import Continuation, score
 
     model = adapter_of(adapter, kind)
     pictured = [row for row in mixed(kind != "llama", generation_kwargs=STEPS) if row.images or kind != "paligemma"]
@@ -144,8 +144,8 @@ def test_generation_and_loglikelihood_see_the_same_model(adapter: Callable[..., 
 def test_positions_of_one_prompt_do_not_leak_into_another(adapter: Callable[..., Any], kind: str) -> None:
     """The model keeps rope_deltas as state: prefill A, prefill B, then extending A must still be right."""
     import torch
-    from mm_eval.models.hf.cache import Rows, root_of
-    from mm_eval.models.hf.sharing import prefill, run_on
+    from mm_eval.models.hf.inference.cache import Rows, root_of
+    from mm_eval.models.hf.inference.sharing import prefill, run_on
 
     runtime, writer = adapter_of(adapter, kind).runtime, adapter_of(adapter, kind).writer
     one = writer.write(instance("What is shown?", [picture(112, 112, 1)]))
@@ -194,7 +194,7 @@ def test_an_unlisted_type_that_fails_its_check_runs_alone_and_says_so_once(
     adapter: Callable[..., Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     """A short cut that is wrong by a few thousandths of a nat is found before the first question."""
-    from mm_eval.models.hf.cache import Rows
+    from mm_eval.models.hf.inference.cache import Rows
 
     run = Rows.run
 

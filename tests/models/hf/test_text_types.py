@@ -146,11 +146,11 @@ def _greedy(model: Any, prompt: list[int], steps: int) -> list[int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_short_cuts_are_whole_forwards(kind: str) -> None:
-    from mm_eval.models.hf.decoding import GenerationRow
-    from mm_eval.models.hf.generate import generate
-    from mm_eval.models.hf.prompt import Prompt
-    from mm_eval.models.hf.runtime import Runtime
-    from mm_eval.models.hf.scoring import Continuation, score
+    from mm_eval.models.hf.inference.decoding import GenerationRow
+    from mm_eval.models.hf.inference.generate import generate
+    from mm_eval.models.hf.inference.runtime import Runtime
+    from mm_eval.models.hf.inference.scoring import Continuation, score
+    from mm_eval.models.hf.prompts.prompt import Prompt
 
     from tests.models.tiny_random import tokenizer
 

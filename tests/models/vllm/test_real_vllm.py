@@ -142,7 +142,7 @@ def _children(pid: int) -> list[int]:
 
 def test_videos_are_shown_as_by_hf(both: tuple[Any, Any]) -> None:
     """As the family's own video input where it has one (tiny-qwen2-vl), with true times; else as pictures (tiny-llava)."""
-    from tests.models.hf.test_videos import asked
+    from tests.models.hf.prompts.test_videos import asked
 
     assert (
         both[0].video_input == both[1].video_input == ("video" if both[1].prompt_keys[-1] == "qwen_vl" else "pictures")

@@ -10,7 +10,7 @@ from mm_eval.models.vllm.prompt import written
 
 from mm_eval.engine.model import MODELS, ModelSettings
 from mm_eval.errors import ConfigError
-from tests.models.hf.test_videos import TIMES, asked
+from tests.models.hf.prompts.test_videos import TIMES, asked
 
 FOLDER = Path(__file__).parents[3] / "assets" / "models"
 

@@ -41,8 +41,8 @@ KINDS = ["llama", *FAMILIES, *(kind for kind in MORE if kind not in FAMILIES)]
 def test_logits_are_those_of_transformers_cache(adapter: Adapter, kind: str) -> None:
     """Several pictures in one batch, questions of different lengths, rows that leave from the middle, windows of 16 tokens."""
     import torch
-    from mm_eval.models.hf.cache import Rows, root_of
-    from mm_eval.models.hf.sharing import beginnings, grown, prefill
+    from mm_eval.models.hf.inference.cache import Rows, root_of
+    from mm_eval.models.hf.inference.sharing import beginnings, grown, prefill
 
     model = adapter(kind, batch_size=8)
     runtime = model.runtime

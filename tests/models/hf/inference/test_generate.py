@@ -73,7 +73,7 @@ def test_eos_ends_an_answer_and_is_not_in_it(adapter: Adapter) -> None:
 
 
 def test_a_special_token_as_stop_string_ends_the_answer(adapter: Adapter) -> None:
-    from mm_eval.models.hf.generate import _stop_tokens
+    from mm_eval.models.hf.inference.generate import _stop_tokens
 
     runtime = adapter("qwen2_vl").runtime
     ends, stops = _stop_tokens(runtime, ["<|vision_end|>", "\n", "</s>"])
@@ -154,7 +154,7 @@ def test_beams(adapter: Adapter) -> None:
 def test_the_token_budget_follows_a_devices_free_memory() -> None:
     """LLaVA-1.5-7B in half precision: 512 KiB of keys and values a token, held twice, and a fifth more for the layers."""
     import transformers as tf
-    from mm_eval.models.hf.runtime import MOST_TOKENS, TOKENS, token_budget
+    from mm_eval.models.hf.inference.runtime import MOST_TOKENS, TOKENS, token_budget
 
     llava = tf.LlavaConfig(text_config=tf.LlamaConfig())
     assert [token_budget(llava, 2, free * 2**30) for free in (0, 4, 500)] == [TOKENS, TOKENS, MOST_TOKENS]
@@ -372,7 +372,7 @@ def test_beams_beside_a_row_with_another_cap(adapter: Adapter) -> None:
 
 def test_beams_without_an_end_token(adapter: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
     model = adapter("llama", batch_size=4)
-    monkeypatch.setattr("mm_eval.models.hf.generate._stop_tokens", lambda *_: ([], ["dog"]))
+    monkeypatch.setattr("mm_eval.models.hf.inference.generate._stop_tokens", lambda *_: ([], ["dog"]))
     found = outputs(model.generate(_of_different_lengths(num_beams=2)))
     assert all(isinstance(text, str) and text for text in found.values())
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import pytest
 
-from tests.models.hf.test_videos import TIMES, asked, by_hand
+from tests.models.hf.prompts.test_videos import TIMES, asked, by_hand
 
 TV = pytest.importorskip("torchvision", reason="the video processors of transformers need it")
 
@@ -41,7 +41,7 @@ def test_own_tensors_are_those_of_the_processor(
     checkpoint: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, size: tuple[int, int]
 ) -> None:
     import torch
-    from mm_eval.models.hf import video_prompt
+    from mm_eval.models.hf.prompts import video_prompt
     from transformers.video_utils import VideoMetadata
 
     from mm_eval.engine.model import MODELS, ModelSettings

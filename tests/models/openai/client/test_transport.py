@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from mm_eval.models.openai.transport import Lanes
+from mm_eval.models.openai.client.transport import Lanes
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -1,0 +1,1 @@
+"""Inference with a loaded model: from prompts to texts and log-likelihoods."""
