@@ -81,7 +81,7 @@ def common_beginning(runtime: Runtime, known: Prompt, prompts: Sequence[Prompt])
         return None
     if all(len(prompt.pictures) == alike for prompt in (known, *prompts)) and length >= known.picture_end:
         return length, alike
-    if runtime.features is None or not runtime.family.heads:
+    if runtime.features is None or not runtime.family.heads or not known.in_order:
         return None
     ends = list(accumulate(runtime.features.tokens(known.pictures[:alike])))
     count = sum(known.image_places[end - 1] < length for end in ends)

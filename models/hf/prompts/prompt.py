@@ -40,6 +40,7 @@ class Prompt:
     text: before expansion. special: special tokens were added to it. chat: the chat template wrote it, with marks in place of
         special tokens from data.
     image_places: positions of the image tokens in ids.
+    in_order: the tokens of each of the pictures stand together, in the order of the pictures.
     dropped: how many tokens were cut from the beginning because the prompt was too long.
     """
 
@@ -50,6 +51,7 @@ class Prompt:
     types: dict[str, list[int]] = field(default_factory=dict)
     pictures: tuple[Picture, ...] = ()
     image_places: tuple[int, ...] = ()
+    in_order: bool = True
     dropped: int = 0
 
     @property

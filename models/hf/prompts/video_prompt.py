@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import groupby
 from types import SimpleNamespace
 from typing import Any
 
@@ -143,17 +144,20 @@ class VideoWriter(PromptWriter):
         shown = [self._shown(clip, unit) for clip, unit in zip(clips, units, strict=True)]
         whole = "".join(piece + each for piece, each in zip(pieces, [*shown, ""], strict=True))
         ids = self._tokens(whole, blank.special, blank.chat)
-        videos = dict(zip(starts, (unit.pictures[0] for unit in units), strict=True))
+        pictures, together = [unit.pictures[0] for unit in units], True
         if stills:
-            ids, pictures = self._with_stills(instance, stills, ids, pieces, shown)
-            videos.update(pictures)
+            alone, runs = self._stills(instance, stills)
+            counts = [piece.count(self.image_token) for piece in pieces]
+            ids = self._with_stills(ids, runs, counts, [each.count(self.image_token) for each in shown])
+            pictures, together = _in_order(alone, pictures, counts)
         types = [self._tokens_shown.get(token, 0) for token in ids]
         prompt = replace(
             blank,
             ids=ids,
             types={"mm_token_type_ids": types} if self.family.mrope else {},
-            pictures=tuple(videos[number] for number in sorted(videos)),
+            pictures=tuple(pictures),
             image_places=tuple(place for place, kind in enumerate(types) if kind),
+            in_order=together,
         )
         return self._started(prompt)
 
@@ -175,8 +179,10 @@ class VideoWriter(PromptWriter):
         if (written := text.count(self.video_token)) != videos:
             what = f"The prompt of {self.name!r} has {written} places for {videos} videos."
             raise ModelError(what, hint=AS_PICTURES)
-        if stills and (self.kind.given == "pictures" or self.family.pictures != "picture"):
-            what = f"{self.name!r} does not take pictures beside videos in one prompt."
+        if stills and self.kind.given == "pictures":
+            what = (
+                f"{self.name!r} does not take pictures beside videos in one prompt: its processor keeps one of the two."
+            )
             raise ModelError(what, hint=AS_PICTURES)
         self._check_placeholders(text, stills)
 
@@ -231,34 +237,51 @@ class VideoWriter(PromptWriter):
         inputs = {**unit.tensors, "pixel_values": pixels, "video_metadata": [metadata]}
         return str(self._describing.replace_video_token(inputs, 0))
 
-    def _with_stills(
-        self, instance: Instance, stills: Sequence[int], ids: list[int], pieces: Sequence[str], shown: Sequence[str]
-    ) -> tuple[list[int], dict[int, Picture]]:
-        """(the ids with the tokens of the single pictures, {number: such a picture}).
+    def _stills(self, instance: Instance, stills: Sequence[int]) -> tuple[tuple[Picture, ...], list[list[int]]]:
+        """(The tensors of the single pictures, the ids of each as the processor writes them.)
 
-        Each picture is written by the processor on its own. A video may be written with image tokens too (internvl), so those of
-        the pictures are found by counting.
+        Each is written on its own. Where pictures depend on each other (`Family.pictures`) they are written together, as in a
+        prompt without videos; the tensors are then one for all of them, and what is written of each is its image tokens alone.
         """
-        ordinals, seen = set[int](), 0
-        for piece, video in zip(pieces, [*shown, ""], strict=True):
-            own = piece.count(self.image_token)
-            ordinals.update(range(seen, seen + own))
-            seen += own + video.count(self.image_token)
-        left, found = iter(stills), dict[int, Picture]()
-        written, ordinal = list[int](), 0
+        if self.family.pictures == "picture":
+            each = [super(VideoWriter, self)._encode(self._only(instance, [number]), 1, None) for number in stills]
+            bos = [self.tokenizer.bos_token_id]
+            return tuple(one.pictures[0] for one in each), [one.ids[one.ids[:1] == bos :] for one in each]
+        every = super()._encode(self._only(instance, stills), len(stills), None)
+        runs = [list(run) for shown, run in groupby(every.ids, self.image_token_id.__eq__) if shown]
+        if len(runs) != len(stills) or len(every.pictures) not in (1, len(stills)):
+            raise ModelError(f"{self.name!r} does not write pictures beside videos one by one.", hint=AS_PICTURES)
+        return every.pictures, runs
+
+    def _only(self, instance: Instance, numbers: Sequence[int]) -> Instance:
+        """An instance with nothing but some of the pictures, a line each."""
+        load = instance.images
+        assert load is not None
+
+        def images() -> list[Any]:
+            loaded = load()
+            return [loaded[number] for number in numbers]
+
+        digests = tuple(instance.image_digests[number] for number in numbers)
+        text = "\n".join([self.image_token] * len(numbers))
+        return replace(instance, context=text, images=images, image_digests=digests, videos=())
+
+    def _with_stills(
+        self, ids: Sequence[int], runs: Sequence[list[int]], outside: Sequence[int], videos: Sequence[int]
+    ) -> list[int]:
+        """The ids with those of the single pictures in place of their image tokens.
+
+        outside: image tokens before, between and after the videos. videos: those that each video is written with (internvl),
+        which stay.
+        """
+        own = [
+            part for out, video in zip(outside, [*videos, 0], strict=True) for part in [True] * out + [False] * video
+        ]
+        left, places = iter(runs), iter(own)
+        written: list[int] = []
         for token in ids:
-            if token != self.image_token_id:
-                written.append(token)
-                continue
-            if ordinal in ordinals:
-                number = next(left)
-                alone = super()._encode(_only(instance, number, self.image_token), 1, None)
-                found[number] = alone.pictures[0]
-                written += alone.ids[alone.ids[:1] == [self.tokenizer.bos_token_id] :]
-            else:
-                written.append(token)
-            ordinal += 1
-        return written, found
+            written += next(left) if token == self.image_token_id and next(places) else [token]
+        return written
 
 
 def _places(clips: Iterable[Clip]) -> tuple[list[int], set[int]]:
@@ -267,11 +290,25 @@ def _places(clips: Iterable[Clip]) -> tuple[list[int], set[int]]:
     return [clip.first for clip in clips], {n for clip in clips for n in range(clip.first + 1, clip.last)}
 
 
-def _only(instance: Instance, number: int, token: str) -> Instance:
-    """An instance with nothing but one of the pictures."""
-    load = instance.images
-    assert load is not None
-    return replace(
-        instance, context=token, images=lambda: [load()[number]], image_digests=instance.image_digests[number : number + 1],
-        videos=(),
-    )  # fmt: skip
+def _in_order(
+    stills: Sequence[Picture], videos: Sequence[Picture], outside: Sequence[int]
+) -> tuple[list[Picture], bool]:
+    """(Pictures and videos in the order of the prompt, whether the tokens of each stand together).
+
+    stills: one for each single picture, or one for all of them, which then stands where the first of them does.
+    outside: single pictures before, between and after the videos.
+    """
+    if len(stills) == sum(outside):
+        left = iter(stills)
+        found = [[next(left) for _ in range(count)] for count in outside]
+        together = True
+    else:
+        first = next(place for place, count in enumerate(outside) if count)
+        found = [list(stills) if place == first else [] for place in range(len(outside))]
+        together = outside[first] == sum(outside)
+    ordered = [
+        picture
+        for some, video in zip(found, [[each] for each in videos] + [[]], strict=True)
+        for picture in [*some, *video]
+    ]
+    return ordered, together

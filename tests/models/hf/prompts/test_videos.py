@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mm_eval.errors import ConfigError, ModelError
+from mm_eval.errors import ConfigError
 from mm_eval.types import FRAME_MARK, Clip, Instance
 from tests.models.questions import instance, outputs, picture
 
@@ -57,13 +57,14 @@ def asked(
 def by_hand(model: Any, row: Instance) -> float:
     """The log-likelihood of a continuation by transformers' own forward on the prompt's ids and tensors, positions and all."""
     import torch
+    from mm_eval.models.hf.prompts.preprocessing import joined
 
     prompt = model.writer.write(row)
     scored = model.writer.tokenizer(row.continuation, add_special_tokens=False)["input_ids"]
     inputs: dict[str, Any] = {"input_ids": torch.tensor([prompt.ids + scored])}
     inputs |= {name: torch.tensor([values + [0] * len(scored)]) for name, values in prompt.types.items()}
     for shown in prompt.pictures:
-        inputs |= {k: torch.cat([inputs[k], v]) if k in inputs else v for k, v in shown.tensors.items()}
+        inputs |= {k: joined([inputs[k], v]) if k in inputs else v for k, v in shown.tensors.items()}
     with torch.no_grad():
         logits = model.runtime.model(attention_mask=torch.ones_like(inputs["input_ids"]), **inputs).logits[0]
     chosen = torch.log_softmax(logits[-len(scored) - 1 : -1].double(), -1)
@@ -195,38 +196,6 @@ def test_three_questions_on_a_video_encode_and_read_it_once(
     length = len(model.writer.write(rows[0]).ids)
     assert runs == [1] and decoded == [1]
     assert tokens[0] < 2 * length + 60, "the beginning runs once"
-
-
-@pytest.mark.parametrize("kind", ["qwen2_5_vl", "qwen3_vl", "internvl"])
-def test_a_video_and_pictures_in_one_prompt(adapter: Adapter, kind: str) -> None:
-    model, together = tiny(adapter, kind), tiny(adapter, kind, batch_size=4)
-    row = asked("What?", continuation=" the yellow bus")
-    still, [clip] = picture(56, 56, 77), row.videos
-    frames = row.images() if row.images else []
-    first = replace(row, images=lambda: [still, *frames], image_digests=("still", *row.image_digests), context=chat(7))
-    mixed = [
-        replace(first, videos=(replace(clip, first=1),)),
-        replace(first, images=lambda: [*frames, still], image_digests=(*row.image_digests, "still"), doc_id=1),
-    ]
-    expected = [by_hand(model, each) for each in mixed]
-    assert abs(expected[0] - expected[1]) > 1e-3
-    for each in (model, together):
-        found = outputs(each.loglikelihood(mixed))
-        assert [found[0, 0][0], found[1, 0][0]] == pytest.approx(expected, abs=1e-4)
-    kinds = [shown.digests[0] == "video" for shown in model.writer.write(mixed[0]).pictures]
-    assert kinds == [False, True]
-
-
-def chat(pictures: int, text: str = "What?") -> list[dict[str, Any]]:
-    return [{"role": "user", "content": [{"type": "image"}] * pictures + [{"type": "text", "text": text}]}]
-
-
-@pytest.mark.parametrize("kind", ["llava_onevision"])
-def test_a_family_that_does_not_mix_says_so(adapter: Adapter, kind: str) -> None:
-    row = asked("What?")
-    mixed = replace(row, image_digests=(*row.image_digests, "still"), context=chat(7))
-    with pytest.raises(ModelError, match="pictures beside videos.*video=pictures"):
-        adapter(kind).writer.write(mixed)
 
 
 def test_text_between_frames_shows_them_as_pictures(adapter: Adapter) -> None:
