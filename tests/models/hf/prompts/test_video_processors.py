@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 import pytest
 
+from tests.models.hf.prompts.test_mixed import FILM, OTHER, SECOND, STILL, shows
 from tests.models.hf.prompts.test_videos import TIMES, asked, by_hand
 
 TV = pytest.importorskip("torchvision", reason="the video processors of transformers need it")
@@ -35,6 +36,71 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
 }  # fmt: skip
 
 
+def with_settings(checkpoint: Callable[[str], Path], tmp_path: Path, kind: str) -> Any:
+    """An adapter of a tiny checkpoint with the file of its video processor, which transformers then loads."""
+    from mm_eval.engine.model import MODELS, ModelSettings
+
+    folder = tmp_path / kind
+    if not folder.exists():
+        shutil.copytree(checkpoint(kind), folder)
+        name, stated = FILES[kind]
+        content = {"video_processor_type": f"{name}VideoProcessor", **MEAN, **stated}
+        (folder / "video_preprocessor_config.json").write_text(json.dumps(content))
+    args = {"pretrained": str(folder), **({"video_pair": "keep"} if kind == "qwen3_vl" else {})}
+    return MODELS.get("hf").create(args, ModelSettings(device="cpu"))
+
+
+def metadata() -> Any:
+    """What the processor is told of a video of 5 seconds."""
+    from transformers.video_utils import VideoMetadata
+
+    numbers = [round(1000 * time) for time in TIMES]
+    return VideoMetadata(total_num_frames=5000, fps=1000.0, duration=5.0, frames_indices=numbers)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FILES if kind != "smolvlm"])
+def test_pictures_and_videos_in_one_prompt_are_those_of_the_processor(
+    checkpoint: Callable[[str], Path], tmp_path: Path, kind: str
+) -> None:
+    """Ids and tensors, with text between two pictures and two videos."""
+    import torch
+    from mm_eval.models.hf.prompts.preprocessing import joined
+
+    model = with_settings(checkpoint, tmp_path, kind)
+    row = shows([STILL, "One. ", FILM, "Two. ", OTHER, SECOND, "What?"])
+    prompt = model.writer.write(row)
+    loaded = row.images() if row.images else []
+    videos = [numpy.stack([numpy.asarray(frame) for frame in loaded[clip.first : clip.last]]) for clip in row.videos]
+    whole = model.writer.processor(
+        text=[prompt.text], images=[[loaded[0], loaded[7]]], videos=videos, video_metadata=[metadata(), metadata()],
+        do_sample_frames=False, return_tensors="pt",
+    )  # fmt: skip
+    assert prompt.ids == whole.pop("input_ids")[0].tolist()
+    mine = {name: torch.tensor([values]) for name, values in prompt.types.items()}
+    for shown in prompt.pictures:
+        mine |= {name: joined([mine[name], each]) if name in mine else each for name, each in shown.tensors.items()}
+    whole.pop("attention_mask")
+    assert mine.keys() == whole.keys()
+    for name, value in mine.items():
+        assert value.shape == whole[name].shape and torch.allclose(value.float(), whole[name].float(), atol=1e-6), name
+
+
+def test_the_processor_of_smolvlm_loses_the_pictures_beside_a_video(
+    checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """It writes places for both, and gives the pixels of the video alone. So such a prompt is refused here."""
+    model = with_settings(checkpoint, tmp_path, "smolvlm")
+    row = shows([FILM, "What?"])
+    frames = numpy.stack([numpy.asarray(frame) for frame in row.images()]) if row.images else None
+    still = row.images()[0] if row.images else None
+    text = model.writer.write(row).text.replace("What?", "<image>What?")
+    whole = model.writer.processor(
+        text=[text], images=[[still]], videos=[frames], video_metadata=[metadata()], do_sample_frames=False,
+        return_tensors="pt",
+    )  # fmt: skip
+    assert whole["pixel_values"].shape[:2] == (1, len(TIMES))
+
+
 @pytest.mark.parametrize("size", [(70, 42), (42, 84)])
 @pytest.mark.parametrize("kind", FILES)
 def test_own_tensors_are_those_of_the_processor(
@@ -42,29 +108,14 @@ def test_own_tensors_are_those_of_the_processor(
 ) -> None:
     import torch
     from mm_eval.models.hf.prompts import video_prompt
-    from transformers.video_utils import VideoMetadata
-
-    from mm_eval.engine.model import MODELS, ModelSettings
-
-    folder = tmp_path / kind
-    shutil.copytree(checkpoint(kind), folder)
-    name, stated = FILES[kind]
-    content = {"video_processor_type": f"{name}VideoProcessor", **MEAN, **stated}
-    (folder / "video_preprocessor_config.json").write_text(json.dumps(content))
-
-    def model() -> Any:
-        args = {"pretrained": str(folder), **({"video_pair": "keep"} if kind == "qwen3_vl" else {})}
-        return MODELS.get("hf").create(args, ModelSettings(device="cpu"))
 
     row = asked("What?", size=size, continuation=" A")
-    theirs = model()
+    theirs = with_settings(checkpoint, tmp_path, kind)
     assert callable(theirs.writer.processor.video_processor)
     written = theirs.writer.write(row)
     frames = numpy.stack([numpy.asarray(frame) for frame in row.images() or []]) if row.images else None
-    numbers = [round(1000 * time) for time in TIMES]
-    metadata = VideoMetadata(total_num_frames=5000, fps=1000.0, duration=5.0, frames_indices=numbers)
     whole = theirs.writer.processor(
-        text=[written.text], videos=[frames], video_metadata=[metadata], do_sample_frames=False, return_tensors="pt"
+        text=[written.text], videos=[frames], video_metadata=[metadata()], do_sample_frames=False, return_tensors="pt"
     )
     assert written.ids == whole["input_ids"][0].tolist()
     shown = written.pictures[0].tensors
@@ -72,7 +123,7 @@ def test_own_tensors_are_those_of_the_processor(
         assert torch.allclose(torch.as_tensor(whole[tensor]).float(), value.float(), atol=1e-6), tensor
 
     monkeypatch.setattr(video_prompt, "callable", lambda processor: False, raising=False)
-    ours = model()
+    ours = with_settings(checkpoint, tmp_path, kind)
     own = ours.writer.write(row)
     assert own.ids == written.ids
     for tensor, value in own.pictures[0].tensors.items():
