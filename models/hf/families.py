@@ -97,6 +97,7 @@ _LLAMA3_VIDEO = VideoInput(
         "size": {"shortest_edge": 128 * 28 * 28, "longest_edge": 768 * 28 * 28}, "merge_size": 2, "temporal_patch_size": 1,
         "use_token_compression": True,
     },
+    splits=True,
 )  # fmt: skip
 
 FAMILIES: dict[str, Family] = {

@@ -32,7 +32,7 @@ ROOM = 2
 """Tokens that vLLM needs beside a sequence to score: the last one of it, which `hf` does not feed, and one to generate."""
 NOT_HERE = ("device", "device_map", "attn_implementation", "peft", "video_min_pixels", "video_max_pixels")
 """Arguments of `hf` that vLLM decides by itself, and `peft`, which is `lora` here."""
-VIDEO_TYPES = frozenset({"qwen2_vl", "qwen2_5_vl"})
+VIDEO_TYPES = frozenset({"llava_next_video", "llava_onevision", "qwen2_vl", "qwen2_5_vl", "qwen3_vl"})
 """The model types whose own video input was compared with `hf` on a real engine. Others get the frames as pictures."""
 _SHARE = Rule("a share above 0 and at most 1", lambda value: is_number(value) and 0 < value <= 1, number)
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Clip, Instance
 
+from ..hf.prompts.clips import native_clips, span
 from ..hf.prompts.prompt import Prompt, PromptWriter
-from ..hf.prompts.video_prompt import CLOCK, VideoWriter, native_clips, span
-from ..hf.prompts.videos import VideoSettings
+from ..hf.prompts.video_prompt import CLOCK, VideoWriter
+from ..hf.prompts.videos import VideoSettings, fitted
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -37,7 +38,7 @@ class EnginePrompt:
             if all(digest for _, digest in shown):
                 request.setdefault("multi_modal_uuids", {})[kind] = [digest for _, digest in shown]
         if "video" in request.get("multi_modal_data", {}):  # the frames have their size already
-            request["mm_processor_kwargs"] = {"videos_kwargs": {"do_resize": False}}
+            request["mm_processor_kwargs"] = {"videos_kwargs": {"do_resize": False, "do_center_crop": False}}
         return request
 
 
@@ -66,12 +67,8 @@ def video(frames: Sequence[Image], clip: Clip, digests: Sequence[str], settings:
     """
     import numpy
 
-    height, width = frames[0].height, frames[0].width
-    if settings.budget != "fixed":
-        height, width = settings.frame_size(len(frames), height, width)
-    fitted = [
-        frame if frame.size == (width, height) else frame.resize((width, height), settings.resample) for frame in frames
-    ]
+    size = settings.frame_size(len(frames), frames[0].height, frames[0].width)
+    pixels = numpy.stack([numpy.asarray(fitted(frame, size, settings)) for frame in frames])
     metadata = {
         "total_num_frames": round(span(clip) * CLOCK) or 1,  # of the part: it gives the mean rate (qwen2_5_vl)
         "fps": float(CLOCK),
@@ -80,6 +77,6 @@ def video(frames: Sequence[Image], clip: Clip, digests: Sequence[str], settings:
         "video_backend": "mm-eval",
         "do_sample_frames": False,
     }
-    content = f"{list(digests)} {list(clip.seconds)} {span(clip)} {width} {height}"
+    content = f"{list(digests)} {list(clip.seconds)} {span(clip)} {pixels.shape[2]} {pixels.shape[1]}"
     digest = hashlib.sha256(content.encode()).hexdigest() if all(digests) else ""
-    return "video", (numpy.stack([numpy.asarray(frame.convert("RGB")) for frame in fitted]), metadata), digest
+    return "video", (pixels, metadata), digest

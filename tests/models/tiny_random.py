@@ -138,7 +138,10 @@ def _qwen(kind: str) -> tuple[Any, Any, Any]:
         config = tf.Qwen2_5_VLConfig(text_config=text, vision_config=tower, **ids)
         model, processor = tf.Qwen2_5_VLForConditionalGeneration, tf.Qwen2_5_VLProcessor
     else:
-        text |= {"head_dim": 16, "rope_parameters": {**MROPE, "mrope_interleaved": True}}
+        text |= {
+            "head_dim": TEXT["hidden_size"] // TEXT["num_attention_heads"],
+            "rope_parameters": {**MROPE, "mrope_interleaved": True},
+        }
         tower |= {"depth": 3, "patch_size": 16, "num_position_embeddings": 64, "deepstack_visual_indexes": [0, 1]}
         config = tf.Qwen3VLConfig(text_config=text, vision_config=tower, **ids)
         model, processor = tf.Qwen3VLForConditionalGeneration, tf.Qwen3VLProcessor

@@ -7,16 +7,17 @@ told a clock of milliseconds on which the number of a frame is its time, so that
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import groupby
 from types import SimpleNamespace
 from typing import Any
 
 from mm_eval.errors import ConfigError, ModelError
-from mm_eval.types import IMAGE_MARK, Clip, Instance, Message
+from mm_eval.types import IMAGE_MARK, Clip, Instance
 
 from ..arguments import WHERE
+from .clips import is_blank, native_clips, parts_of, span, starts_and_rest
 from .preprocessing import Known, Picture, decoded
 from .prompt import Prompt, PromptWriter
 from .videos import Videos, video_tensors
@@ -26,56 +27,9 @@ CLOCK = 1000
 AS_PICTURES = "Give video=pictures in --model_args: the frames are then shown as pictures."
 
 
-def native_clips(instance: Instance) -> tuple[Clip, ...]:
-    """The videos of an instance if the frames of each stand together in its prompt; else none.
-
-    With text between the frames of a video (subtitles) all frames of the instance are shown as pictures.
-    """
-    count = len(instance.image_digests)
-    places = _in_text(instance.context, count) if isinstance(instance.context, str) else _in_chat(instance.context)
-    together = len(places) == count and all(
-        places[clip.last - 1] - places[clip.first] == len(clip.seconds) - 1 for clip in instance.videos
-    )
-    return instance.videos if together else ()
-
-
-def _in_chat(messages: Sequence[Message]) -> list[int]:
-    """The place of each image part. Parts that follow each other in one message have places that do."""
-    found, place = list[int](), 0
-    for message in messages:
-        for part in _content(message):
-            if part.get("type") == "image":
-                found.append(place)
-            place += 1
-        place += 1
-    return found
-
-
-def _in_text(text: str, count: int) -> list[int]:
-    """The same for a text's image marks, between which white space does not count. Without marks all pictures come first."""
-    pieces = text.split(IMAGE_MARK)
-    if len(pieces) != count + 1 or not count:
-        return list(range(count))
-    places = [0]
-    for between in pieces[1:-1]:
-        places.append(places[-1] + (2 if between.strip() else 1))
-    return places
-
-
-def _content(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    content = message["content"]
-    return [] if isinstance(content, str) else content
-
-
-def span(clip: Clip) -> float:
-    """The seconds of the file, or of the part of it, that was asked for."""
-    end = clip.duration if clip.end is None else min(clip.end, clip.duration)
-    return max(end - (clip.start or 0.0), 0.0)
-
-
 def video_identity(instance: Instance, videos: Videos) -> dict[str, Any]:
     """The part of an identity that says how an instance's videos are shown; empty if it has none that are shown as such."""
-    clips = native_clips(instance)
+    clips = native_clips(instance, videos.kind.splits)
     if not clips:
         return {}
     how = {**asdict(videos.settings), "drops_pair": videos.drops_pair, "spans": [span(clip) for clip in clips]}
@@ -100,21 +54,29 @@ class VideoWriter(PromptWriter):
             merge_size=self.settings.merge, temporal_patch_size=self.settings.steps
         )
 
+    def _clips(self, instance: Instance) -> tuple[Clip, ...]:
+        return native_clips(instance, self.kind.splits)
+
     def _messages(self, instance: Instance, count: int) -> list[dict[str, Any]]:
         messages = super()._messages(instance, count)
-        starts, inside = _places(native_clips(instance))
+        starts, inside = starts_and_rest(self._clips(instance))
         numbers = iter(range(count))
         for message in messages:
             parts: list[dict[str, Any]] = []
-            for part in _content(message):
+            blank: list[dict[str, Any]] = []
+            for part in parts_of(message):
                 number = next(numbers) if part.get("type") == "image" else None
-                if number not in inside:
-                    parts.append({"type": "video"} if number in starts else part)
-            message["content"] = parts or message["content"]
+                if is_blank(part):
+                    blank.append(part)
+                    continue
+                if number not in inside:  # white space between the frames of a video is left out
+                    parts += [*blank, {"type": "video"} if number in starts else part]
+                blank = []
+            message["content"] = [*parts, *blank] or message["content"]
         return messages
 
     def _plain(self, instance: Instance, count: int) -> str:
-        starts, inside = _places(native_clips(instance))
+        starts, inside = starts_and_rest(self._clips(instance))
         if not starts:
             return super()._plain(instance, count)
         text = str(instance.context)
@@ -132,11 +94,11 @@ class VideoWriter(PromptWriter):
         return first
 
     def _encode(self, instance: Instance, count: int, loaded: Sequence[Any] | None) -> Prompt:
-        clips = native_clips(instance)
+        clips = self._clips(instance)
         if not clips:
             return super()._encode(instance, count, loaded)
         blank = self._blank(instance, count)
-        starts, inside = _places(clips)
+        starts, inside = starts_and_rest(clips)
         stills = [number for number in range(count) if number not in starts and number not in inside]
         self._check(blank.text, len(clips), len(stills))
         units = [self._made(instance, clip) for clip in clips]
@@ -163,16 +125,43 @@ class VideoWriter(PromptWriter):
 
     def write_brief(self, instance: Instance, pictures: int) -> Prompt:
         """The prompt with one token for each video and each picture, for an engine that processes them itself."""
-        clips = native_clips(instance)
+        clips = self._clips(instance)
         if not clips:
             return super().write_brief(instance, pictures)
         blank = self._blank(instance, pictures)
-        starts, inside = _places(clips)
+        starts, inside = starts_and_rest(clips)
         self._check(blank.text, len(clips), pictures - len(starts) - len(inside))
-        text = self.video_token.join(self._outside(blank.text))
-        prompt = self._started(replace(blank, ids=self._tokens(text, blank.special, blank.chat)))
+        pieces = self._outside(blank.text)
+        ids = self._tokens(self.video_token.join(pieces), blank.special, blank.chat)
+        if self.settings.budget != "fixed":
+            self._check_apart(blank, clips, pieces, ids)
+        prompt = self._started(replace(blank, ids=ids))
         places = tuple(place for place, token in enumerate(prompt.ids) if token in self._tokens_shown)
         return replace(prompt, image_places=places)
+
+    def _check_apart(self, blank: Prompt, clips: Sequence[Clip], pieces: Sequence[str], ids: Sequence[int]) -> None:
+        """Raises ModelError if the tokenizer merges the text of a video (its times) with the text before it.
+
+        An engine that processes videos itself puts in that text's own tokens. ids: of the prompt with one token for each video.
+        """
+        import torch
+
+        video, apart = self.tokenizer.convert_tokens_to_ids(self.video_token), list[int]()
+        shown = []
+        for clip in clips:
+            steps = -(-len(clip.seconds) // self.settings.steps)
+            grid = torch.tensor([[steps, self.settings.merge, self.settings.merge]])
+            tensors = {"pixel_values_videos": torch.empty(0), "video_grid_thw": grid}  # one token for each step
+            shown.append(self._shown(clip, Known(tensors)))
+        left = iter(shown)
+        for token in ids:
+            apart += self.encode_text(next(left)) if token == video else [token]
+        whole = "".join(piece + each for piece, each in zip(pieces, [*shown, ""], strict=True))
+        if self._tokens(whole, blank.special, blank.chat) != apart:
+            raise ModelError(
+                f"The tokenizer of {self.name!r} merges the times of a video with the text before it, and the engine does not.",
+                hint="End the text before a video with a line break, use --model hf, or give video=pictures in --model_args.",
+            )
 
     def _check(self, text: str, videos: int, stills: int) -> None:
         """Raises ModelError unless the prompt has a place for each video, and the family takes both kinds together."""
@@ -196,17 +185,22 @@ class VideoWriter(PromptWriter):
     def _made(self, instance: Instance, clip: Clip) -> Known:
         """The tensors of a video, made once, and the same as the model takes them."""
         seconds = span(clip)
-        digests = ("video", *instance.image_digests[clip.first : clip.last], f"{seconds:.6f}")
+        settings = self.settings.of_part(len(clip.seconds), self._whole(instance, clip))
+        digests = ("video", *instance.image_digests[clip.first : clip.last], f"{seconds:.6f} {dict(settings.size)}")
 
         def make() -> Known:
             loaded = decoded(instance)[clip.first : clip.last]
             own = getattr(
                 self.processor, "video_processor", None
             )  # without torchvision None, or a stand-in with numbers
-            tensors = video_tensors(loaded, self.settings, own if callable(own) else None)
+            tensors = video_tensors(loaded, settings, own if callable(own) else None)
             return Known(tensors, (Picture(digests, self._inputs(tensors, seconds / len(loaded))),))
 
         return self._preprocessor.once(digests, make, instance.pixels)
+
+    def _whole(self, instance: Instance, clip: Clip) -> int:
+        """How many frames are shown of the video of which a clip is shown."""
+        return next(len(each.seconds) for each in instance.videos if each.first <= clip.first < each.last)
 
     def _inputs(self, tensors: Mapping[str, Any], step: float) -> dict[str, Any]:
         """The tensors of a video as the model takes them. step: seconds from one frame to the next."""
@@ -282,12 +276,6 @@ class VideoWriter(PromptWriter):
         for token in ids:
             written += next(left) if token == self.image_token_id and next(places) else [token]
         return written
-
-
-def _places(clips: Iterable[Clip]) -> tuple[list[int], set[int]]:
-    """(the number of the first frame of each video, the numbers of its other frames)."""
-    clips = list(clips)
-    return [clip.first for clip in clips], {n for clip in clips for n in range(clip.first + 1, clip.last)}
 
 
 def _in_order(

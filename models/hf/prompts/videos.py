@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from mm_eval.errors import ConfigError, DataError
@@ -44,6 +44,8 @@ class VideoInput:
     given: how the model takes the tensors: as "videos", as single "frames" (T, 3, H, W), or as the "pictures" of a prompt.
     rate: the model takes the seconds of a temporal patch (`second_per_grid_ts`).
     pair: the template may write a pair of tokens around the video that the training did not see (`Videos`).
+    splits: with text between its frames (subtitles), what stands together is a video of its own, as in the family's own
+        evaluation; otherwise the frames are pictures then.
     """
 
     rule: str
@@ -53,6 +55,7 @@ class VideoInput:
     given: Literal["videos", "frames", "pictures"] = "videos"
     rate: bool = False
     pair: bool = False
+    splits: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,12 @@ class VideoSettings:
             steps=int(stated.get("temporal_patch_size") or 2),
             compress=bool(stated.get("use_token_compression")),
         )
+
+    def of_part(self, frames: int, whole: int) -> VideoSettings:
+        """The settings of a part with so many of all frames of a video: it has its share of the pixels of the whole."""
+        if self.budget != "share" or frames == whole:
+            return self
+        return replace(self, size={**self.size, "longest_edge": self.size["longest_edge"] * frames // whole})
 
     def frame_size(self, frames: int, height: int, width: int) -> tuple[int, int]:
         """(height, width) of each frame of a video after its first resize."""
@@ -251,17 +260,25 @@ def _by_processor(frames: Sequence[Image], settings: VideoSettings, processor: A
     return {name: made[name] for name in kept if name in made}
 
 
-def _pixels(frame: Image, size: tuple[int, int], settings: VideoSettings) -> Any:
-    """A frame as (3, height, width), resized and normalised."""
-    import numpy
-    import torch
-
-    frame = frame.convert("RGB").resize(size[::-1], settings.resample)
+def fitted(frame: Image, size: tuple[int, int], settings: VideoSettings) -> Image:
+    """A frame in the size in which it becomes a tensor. size: (height, width) after its first resize."""
+    frame = frame.convert("RGB")
+    if frame.size != size[::-1]:
+        frame = frame.resize(size[::-1], settings.resample)
     if settings.square:
         frame = frame.resize((settings.square, settings.square), settings.resample)
     if settings.crop:
         top, left = (round((have - want) / 2) for have, want in zip(size, settings.crop, strict=True))
         frame = frame.crop((left, top, left + settings.crop[1], top + settings.crop[0]))
+    return frame
+
+
+def _pixels(frame: Image, size: tuple[int, int], settings: VideoSettings) -> Any:
+    """A frame as (3, height, width), resized and normalised."""
+    import numpy
+    import torch
+
+    frame = fitted(frame, size, settings)
     values = torch.from_numpy(numpy.array(frame)).permute(2, 0, 1).float() * settings.rescale
     mean, std = (torch.tensor(each)[:, None, None] for each in (settings.mean, settings.std))
     return (values - mean) / std

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from mm_eval.errors import ModelError
 from mm_eval.types import FRAME_MARK, Clip, Instance
-from tests.models.hf.prompts.test_videos import STEPS, TIMES, _numbers_in_words, by_hand, tiny
+from tests.models.hf.prompts.test_videos import STEPS, TIMES, _numbers_in_words, asked, by_hand, tiny
 from tests.models.questions import digest, instance, outputs, picture
 
 __all__ = ["_numbers_in_words"]
@@ -69,8 +70,8 @@ def test_answers_are_those_of_a_whole_forward(adapter: Adapter, kind: str) -> No
     for model in (alone, together):
         found = outputs(model.loglikelihood(rows))
         assert {key: output[0] for key, output in found.items()} == pytest.approx(expected, abs=1e-4)
-    asked = [shows(parts, doc_id=n, generation_kwargs=STEPS) for n, parts in enumerate(prompts)]
-    assert outputs(alone.generate(asked)) == outputs(together.generate(asked))
+    rows = [shows(parts, doc_id=n, generation_kwargs=STEPS) for n, parts in enumerate(prompts)]
+    assert outputs(alone.generate(rows)) == outputs(together.generate(rows))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -79,10 +80,12 @@ def test_examples_with_videos_are_shared_and_change_no_answer(adapter: Adapter, 
     alone, together = tiny(adapter, kind, max_length=500), tiny(adapter, kind, batch_size=8, max_length=500)
     times = TIMES[:4]
     examples: list[list[Part]] = [[FILM, "What?"], ["A cat."], [STILL, "And here?"], ["A red car."]]
-    asked: list[list[Part]] = [[part, text] for part in (SECOND, ("video", 2), OTHER) for text in ("What?", "Which?")]
+    questions: list[list[Part]] = [
+        [part, text] for part in (SECOND, ("video", 2), OTHER) for text in ("What?", "Which?")
+    ]
     rows = [
         shows(*examples, parts, times=times, doc_id=n, choice=c, continuation=text)
-        for n, parts in enumerate(asked)
+        for n, parts in enumerate(questions)
         for c, text in enumerate([" the yellow bus", " dog"])
     ]
     expected = {(row.doc_id, row.choice): by_hand(alone, row) for row in rows}
@@ -90,7 +93,7 @@ def test_examples_with_videos_are_shared_and_change_no_answer(adapter: Adapter, 
         found = outputs(model.loglikelihood(rows))
         assert {key: output[0] for key, output in found.items()} == pytest.approx(expected, abs=1e-4)
     generating = [
-        shows(*examples, parts, times=times, doc_id=n, generation_kwargs=STEPS) for n, parts in enumerate(asked)
+        shows(*examples, parts, times=times, doc_id=n, generation_kwargs=STEPS) for n, parts in enumerate(questions)
     ]
     assert outputs(alone.generate(generating)) == outputs(together.generate(generating))
 
@@ -118,3 +121,54 @@ def test_smolvlm_takes_one_of_the_two_and_says_so(adapter: Adapter) -> None:
     with pytest.raises(ModelError, match="pictures beside videos.*keeps one of the two.*video=pictures"):
         adapter("smolvlm").writer.write(shows([STILL, FILM, "What?"]))
     assert len(adapter("smolvlm").writer.write(shows([FILM, SECOND, "What?"], times=TIMES[:3])).pictures) == 2
+
+
+def between(row: Instance, *texts: str) -> Instance:
+    """The frames of a video with a text after each; empty for none."""
+    parts: list[dict[str, Any]] = []
+    for text in texts:
+        parts.append({"type": "image"})
+        parts += [{"type": "text", "text": text}] if text else []
+    parts.append({"type": "text", "text": "What?"})
+    return replace(row, context=[{"role": "user", "content": parts}])
+
+
+SUBTITLED = ("\n", "A cat. ", "", "", " A dog. ", "\n")
+
+
+def test_subtitles_divide_a_video_of_video_llama_3(adapter: Adapter) -> None:
+    """As in its own evaluation: what stands between two of them is a video with its times; white space is no text."""
+    alone, together = tiny(adapter, "video_llama_3"), tiny(adapter, "video_llama_3", batch_size=4)
+    row = between(asked("What?", size=SIZES[0], continuation=" the yellow bus"), *SUBTITLED)
+    prompt = alone.writer.write(row)
+    t = "<video>" * 4
+    assert alone.writer.tokenizer.decode(prompt.ids) == (
+        f"user: Time 0.0s:{t},Time 0.4s:{t}A cat. Time 0.9s:{t},Time 1.0s:{t},Time 3.0s:{t} A dog. Time 4.4s:{t}"
+        "\nWhat?\nassistant:"
+    )
+    plain = replace(row, context="<image>\n<image>A cat. <image><image><image> A dog. <image>\nWhat?")
+    assert [len(shown.digests) - 2 for shown in alone.writer.write(plain).pictures] == [2, 3, 1]
+    assert [first for first, _ in alone.identity(row)["videos"]] == [0, 2, 5]
+    rows = [row, between(asked("", size=SIZES[0], doc_id=1, continuation=" dog"), *SUBTITLED[::-1])]
+    expected = {(each.doc_id, 0): by_hand(alone, each) for each in rows}
+    for model in (alone, together):
+        found = outputs(model.loglikelihood(rows))
+        assert {key: output[0] for key, output in found.items()} == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_parts_of_a_video_share_its_pixels(adapter: Adapter) -> None:
+    settings = adapter("video_llama_3", video_min_pixels=800, video_max_pixels=30_000).writer.settings
+    for part in (1, 2, 5):
+        assert settings.of_part(part, 6).frame_size(part, 300, 500) == settings.frame_size(6, 300, 500)
+    assert settings.of_part(1, 6).frame_size(1, 300, 500) != settings.frame_size(1, 300, 500)
+    assert settings.of_part(6, 6) is settings
+
+
+@pytest.mark.parametrize("kind", ["qwen3_vl", "internvl"])
+def test_subtitles_make_pictures_of_the_frames_of_other_families(adapter: Adapter, kind: str) -> None:
+    model = tiny(adapter, kind)
+    row = between(asked("What?", size=SIZES[0]), *SUBTITLED)
+    prompt = model.writer.write(row)
+    assert len(prompt.pictures) == 6 and "videos" not in model.identity(row)
+    text = model.writer.tokenizer.decode(prompt.ids)
+    assert "seconds>" not in text and "Frame1" not in text

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import pytest
 
-from tests.models.hf.prompts.test_mixed import FILM, OTHER, SECOND, STILL, shows
+from tests.models.hf.prompts.test_mixed import FILM, OTHER, SECOND, STILL, SUBTITLED, between, shows
 from tests.models.hf.prompts.test_videos import TIMES, asked, by_hand
 
 TV = pytest.importorskip("torchvision", reason="the video processors of transformers need it")
@@ -83,6 +83,33 @@ def test_pictures_and_videos_in_one_prompt_are_those_of_the_processor(
     assert mine.keys() == whole.keys()
     for name, value in mine.items():
         assert value.shape == whole[name].shape and torch.allclose(value.float(), whole[name].float(), atol=1e-6), name
+
+
+def test_the_parts_of_a_video_between_subtitles_are_the_videos_of_the_processor(
+    checkpoint: Callable[[str], Path], tmp_path: Path
+) -> None:
+    import torch
+    from transformers.video_utils import VideoMetadata
+
+    model = with_settings(checkpoint, tmp_path, "video_llama_3")
+    row = between(asked("What?", size=(56, 56)), *SUBTITLED)
+    prompt = model.writer.write(row)
+    frames = [numpy.asarray(frame) for frame in row.images()] if row.images else []
+    parts = [slice(0, 2), slice(2, 5), slice(5, 6)]
+    told = [
+        VideoMetadata(
+            total_num_frames=5000, fps=1000.0, duration=5.0, frames_indices=[round(1000 * time) for time in TIMES[part]]
+        )
+        for part in parts
+    ]
+    whole = model.writer.processor(
+        text=[prompt.text], videos=[numpy.stack(frames[part]) for part in parts], video_metadata=told,
+        do_sample_frames=False, return_tensors="pt",
+    )  # fmt: skip
+    assert prompt.ids == whole["input_ids"][0].tolist()
+    for name in ("pixel_values_videos", "video_grid_thw", "video_compression_mask"):
+        mine = torch.cat([shown.tensors[name] for shown in prompt.pictures])
+        assert torch.allclose(mine.float(), whole[name].float(), atol=1e-6), name
 
 
 def test_the_processor_of_smolvlm_loses_the_pictures_beside_a_video(
