@@ -140,8 +140,19 @@ class Vllm(HuggingFace):
             "generation_config": "vllm",  # the checkpoint's sampling defaults are left out
             "enable_prefix_caching": True,
             **({"enable_lora": True, "max_lora_rank": chosen.max_lora_rank} if chosen.lora else {}),
+            **({"mm_device_do_normalize": False} if self._normalises_videos_otherwise else {}),
             **{name: value for name, value in stated.items() if value is not None},
         }
+
+    @property
+    def _normalises_videos_otherwise(self) -> bool:
+        """Whether a video's pixels are not normalised as a picture's: on the device vLLM takes the pictures' numbers for both."""
+        if self._videos is None:
+            return False
+        settings, files = self._videos.settings, self.checkpoint
+        images = files.read("processor_config.json").get("image_processor") or files.read("preprocessor_config.json")
+        of_images = [*images.get("image_mean", ()), *images.get("image_std", ()), images.get("rescale_factor", 1 / 255)]
+        return of_images != [*settings.mean, *settings.std, settings.rescale]
 
     @property
     def _engine_length(self) -> int | None:
@@ -196,6 +207,7 @@ class Vllm(HuggingFace):
             "enforce_eager": chosen.enforce_eager,
             "batch_invariant": os.environ.get("VLLM_BATCH_INVARIANT", "0") == "1",
             "lora": None if chosen.lora is None else _digest_of_folder(Path(chosen.lora)),
+            **({"mm_device_do_normalize": False} if self._normalises_videos_otherwise else {}),
         }
 
     def generate(self, instances: Iterable[Instance]) -> Answers:

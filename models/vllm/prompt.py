@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.errors import ModelError
 from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Clip, Instance
 
-from ..hf.prompts.clips import native_clips, span
+from ..hf.prompts.clips import span
 from ..hf.prompts.prompt import Prompt, PromptWriter
 from ..hf.prompts.video_prompt import CLOCK, VideoWriter
 from ..hf.prompts.videos import VideoSettings, fitted
@@ -43,11 +44,11 @@ class EnginePrompt:
 
 
 def written(writer: PromptWriter, instance: Instance) -> EnginePrompt:
-    """The question of an instance. Raises DataError for a bad picture or video."""
+    """The question of an instance. Raises DataError for a bad picture or video, ModelError if vLLM shows them otherwise."""
     with IN_FLIGHT.held(instance.pixels):
         loaded = instance.images() if instance.images is not None else []
         digests = instance.image_digests if len(instance.image_digests) == len(loaded) else [""] * len(loaded)
-        clips = {clip.first: clip for clip in native_clips(instance)} if isinstance(writer, VideoWriter) else {}
+        clips = {clip.first: clip for clip in writer.clips(instance)} if isinstance(writer, VideoWriter) else {}
         frames = {place for clip in clips.values() for place in range(clip.first, clip.last)}
         shown: list[Shown] = []
         for place, (picture, digest) in enumerate(zip(loaded, digests, strict=True)):
@@ -57,6 +58,11 @@ def written(writer: PromptWriter, instance: Instance) -> EnginePrompt:
                 shown.append(video(loaded[of_clip], clip, digests[of_clip], writer.settings))
             elif place not in frames:
                 shown.append(("image", picture, digest))
+    if clips and len(shown) - len(clips) > 1 and writer.family.pictures == "prompt":
+        what = (
+            f"vLLM divides each of several pictures of {writer.name!r} into tiles, and its own processor divides none."
+        )
+        raise ModelError(what, hint="Use --model hf.")
     return EnginePrompt(writer.write_brief(instance, len(loaded)), tuple(shown))
 
 

@@ -116,7 +116,7 @@ def llava_next_video() -> Made:
     processor = _without_video(tf.LlavaNextVideoProcessor)(
         image_processor=tf.LlavaNextImageProcessorPil(**_crop(), image_grid_pinpoints=GRID),
         tokenizer=made,
-        patch_size=14,
+        patch_size=VISION["patch_size"],
         vision_feature_select_strategy="default",
         num_additional_image_tokens=1,
         chat_template=template("<image>\n", "<video>\n"),

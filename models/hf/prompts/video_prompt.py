@@ -54,12 +54,13 @@ class VideoWriter(PromptWriter):
             merge_size=self.settings.merge, temporal_patch_size=self.settings.steps
         )
 
-    def _clips(self, instance: Instance) -> tuple[Clip, ...]:
+    def clips(self, instance: Instance) -> tuple[Clip, ...]:
+        """The videos of an instance that its prompt shows as such."""
         return native_clips(instance, self.kind.splits)
 
     def _messages(self, instance: Instance, count: int) -> list[dict[str, Any]]:
         messages = super()._messages(instance, count)
-        starts, inside = starts_and_rest(self._clips(instance))
+        starts, inside = starts_and_rest(self.clips(instance))
         numbers = iter(range(count))
         for message in messages:
             parts: list[dict[str, Any]] = []
@@ -76,7 +77,7 @@ class VideoWriter(PromptWriter):
         return messages
 
     def _plain(self, instance: Instance, count: int) -> str:
-        starts, inside = starts_and_rest(self._clips(instance))
+        starts, inside = starts_and_rest(self.clips(instance))
         if not starts:
             return super()._plain(instance, count)
         text = str(instance.context)
@@ -94,7 +95,7 @@ class VideoWriter(PromptWriter):
         return first
 
     def _encode(self, instance: Instance, count: int, loaded: Sequence[Any] | None) -> Prompt:
-        clips = self._clips(instance)
+        clips = self.clips(instance)
         if not clips:
             return super()._encode(instance, count, loaded)
         blank = self._blank(instance, count)
@@ -125,7 +126,7 @@ class VideoWriter(PromptWriter):
 
     def write_brief(self, instance: Instance, pictures: int) -> Prompt:
         """The prompt with one token for each video and each picture, for an engine that processes them itself."""
-        clips = self._clips(instance)
+        clips = self.clips(instance)
         if not clips:
             return super().write_brief(instance, pictures)
         blank = self._blank(instance, pictures)
