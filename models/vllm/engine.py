@@ -37,6 +37,8 @@ class Engine:
             import vllm
             from vllm.lora.request import LoRARequest
             from vllm.sampling_params import RequestOutputKind
+
+            self._refusals = _refusals()
         except ImportError as error:
             raise ConfigError(f"vllm can't be imported: {error}.", where="--model vllm", hint=INSTALL) from error
         self._sampling, self._final = vllm.SamplingParams, RequestOutputKind.FINAL_ONLY
@@ -74,8 +76,9 @@ class Engine:
         number = f"mm-eval-{next(self._numbers)}"
         try:
             outputs = [each async for each in self._engine.generate(prompt, options, number, lora_request=self._lora)]
-        except ValueError as error:  # VLLMValidationError among them: the prompt is too long, a picture too large
-            raise ModelError(f"vLLM refused the prompt: {str(error).strip().splitlines()[0]}") from error
+        except self._refusals as error:  # the prompt is too long, a picture too large, a second video too much
+            reason = str(error).strip() or str(error.__cause__).strip() or type(error).__name__
+            raise ModelError(f"vLLM refused the prompt: {reason.splitlines()[0]}") from error
         if not outputs:
             raise ModelError("vLLM gave no output.")
         return outputs[-1]
@@ -99,6 +102,17 @@ class Engine:
     def _stop_loop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=5)
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """What vLLM raises for a single request that it can't run. Earlier versions have no class for the request's own faults."""
+    from vllm.v1.engine.exceptions import EngineGenerateError
+
+    try:
+        from vllm.exceptions import VLLMClientError
+    except ImportError:
+        return ValueError, EngineGenerateError
+    return ValueError, EngineGenerateError, VLLMClientError
 
 
 @contextlib.contextmanager
