@@ -83,8 +83,8 @@ def _qwen_parts() -> tuple[Any, dict[str, int], dict[str, Any], Any]:
 def qwen3_vl_moe() -> Made:
     _, ids, tower, processor = _qwen_parts()
     text = {
-        **TEXT, "head_dim": 16, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32,
-        "decoder_sparse_step": 1, "rope_parameters": {**MROPE, "mrope_interleaved": True},
+        **TEXT, "head_dim": TEXT["hidden_size"] // TEXT["num_attention_heads"], "num_experts": 4, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 32, "decoder_sparse_step": 1, "rope_parameters": {**MROPE, "mrope_interleaved": True},
     }  # fmt: skip
     config = tf.Qwen3VLMoeConfig(text_config=text, vision_config={**tower, "deepstack_visual_indexes": [0, 1]}, **ids)
     return tf.Qwen3VLMoeForConditionalGeneration(config), processor
