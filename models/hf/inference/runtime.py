@@ -258,20 +258,6 @@ def not_finite(what: str) -> ModelError:
     )
 
 
-def windows(ids: Sequence[int], start_token: int, max_length: int) -> list[tuple[list[int], list[int]]]:
-    """A long text as (context, scored) pieces of at most max_length input tokens; every token is scored exactly once.
-
-    The first piece has start_token as context, each later one the token before it, and the shorter last one as many tokens
-    as fit (the scheme of lm-evaluation-harness).
-    """
-    tokens, pieces = list(ids), []
-    for start in range(0, len(tokens), max_length):
-        scored = tokens[start : start + max_length]
-        context = tokens[max(0, start + len(scored) - max_length - 1) : start] if start else [start_token]
-        pieces.append((context, scored))
-    return pieces
-
-
 def token_budget(config: Any, itemsize: int, free: int) -> int:
     """Padded tokens of a batch for `--batch_size auto`, from half of a device's free bytes (0 on a CPU).
 

@@ -18,7 +18,7 @@ import httpx
 
 from mm_eval.errors import ModelError
 
-from ..arguments import Redactor
+from .redaction import Redactor
 from .replies import TOO_LONG, Closed, Fatal, Passing, TooLong, Unreachable, as_text, shortened
 from .servers import Gate, Server, Servers
 from .transport import (
