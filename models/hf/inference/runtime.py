@@ -300,6 +300,23 @@ def _full_attention(config: Any) -> bool:
     return all(type(layer) is DynamicLayer for layer in DynamicCache(config=config).layers)
 
 
+def most_shared(config: Any, max_length: int) -> int | None:
+    """Tokens above which a sequence must run alone; None if max_length is not above that.
+
+    With two kinds of RoPE (longrope of Phi-3 and Phi-4, and dynamic) the frequencies follow the longest sequence of a forward.
+    A long prompt would change the answers beside it, and a continuation would run on keys of other frequencies than its own.
+    """
+    text = config.get_text_config()
+    stated = getattr(text, "rope_parameters", None) or {}
+    for rope in [stated, *(each for each in stated.values() if isinstance(each, dict))]:
+        kind = str(rope.get("rope_type"))
+        if kind == "longrope" or "dynamic" in kind:
+            own = rope.get("original_max_position_embeddings") if kind == "longrope" else None
+            shared = int(own or text.max_position_embeddings)
+            return shared if max_length > shared else None
+    return None
+
+
 def _without_own_sampling(config: Any) -> None:
     """Removes a checkpoint's sampling defaults and lengths from its generation config.
 
