@@ -5,7 +5,8 @@ In the order of reading:
     adapter     the model: loads the parts, states request keys, hands instances on
     arguments   --model_args, checked
     checkpoint  the files behind `pretrained`, and their digests
-    families    the differences between model types, as data; the self-check of an unlisted type
+    families    the differences between model types, as data
+    self_check  which short cuts a type that is not listed may take
     processor   tokenizer and processor
     weights     device, dtype, and the model with all its weights, quantised ones and adapters of PEFT too
     prompts/    instance -> token ids, pictures and videos; needs no weights, and `vllm` writes its prompts with it

@@ -26,7 +26,7 @@ from transformers.cache_utils import Cache, CacheLayerMixin, DynamicLayer, Dynam
 
 from ..prompts.prompt import Prompt
 from .attention import Forward, at_once, attention, joined, together
-from .sharing import Prefix, grown, prefill
+from .prefixes import Prefix, grown, prefill
 
 if TYPE_CHECKING:
     from .runtime import Runtime

@@ -1,11 +1,16 @@
-"""The client of servers with OpenAI's protocol. It knows requests and replies, and nothing of instances' pictures.
+"""The client of servers with OpenAI's protocol: from the body of a request to what the reply says.
 
 In the order of reading:
 
     http       one question: attempts, waits, deadlines
-    servers    many questions at once; which server each attempt goes to
-    transport  connections, replies of bounded size, the meaning of a status
-    replies    what a reply says; the errors Passing, Fatal and Closed
+    servers    which server each attempt goes to, and outages
+    flight     many questions at once, and the limit on attempts
+    transport  connections, and replies of bounded size
+    statuses   what the status of a reply means
+    errors     those that are retried, that concern one question, and that end the run
+    replies    the text and the token counts of a reply
     redaction  secrets removed from what servers say
-    tokens     how a server writes prompts, the room for an answer, log-likelihoods of continuations
+    tokens     how a server writes prompts, and the room for an answer
+    scores     log-likelihoods of continuations
+    logprobs   log-probabilities in a reply
 """

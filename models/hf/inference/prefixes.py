@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..prompts.prompt import Prompt
-from .beginnings import common_beginning, sharing, shows_alike
+from .alike import common_beginning, sharing, shows_alike
 
 if TYPE_CHECKING:
     from .runtime import Runtime

@@ -1,4 +1,4 @@
-"""Which prompts begin alike, and how far: what several prompts begin with runs once (`sharing`)."""
+"""Which prompts begin alike, and how far: what several prompts begin with runs once (`prefixes`)."""
 
 from __future__ import annotations
 
