@@ -23,19 +23,16 @@ def sharing(prompts: Sequence[Prompt]) -> Iterator[tuple[int, list[int]]]:
     """
     start = 0
     while start < len(prompts):
-        length, end = 0, start + 1
+        first, length, end = prompts[start], 0, start + 1
+        least = first.picture_end if first.pictures else LEAST_SHARED
         while end < len(prompts):
-            common = _common(prompts[start], prompts[end])
+            common = _common(first, prompts[end])
             common = min(common, length) if length else common
-            if common < _least(prompts[start]) or 2 * common < length:
+            if common < least or 2 * common < length:
                 break
             length, end = common, end + 1
         yield length, list(range(start, end))
         start = end
-
-
-def _least(prompt: Prompt) -> int:
-    return prompt.picture_end if prompt.pictures else LEAST_SHARED
 
 
 def _common(one: Prompt, other: Prompt) -> int:

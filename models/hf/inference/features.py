@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -172,14 +172,12 @@ def _slim(output: Any) -> Any:
 
 
 def _size(output: Any) -> int:
-    return sum(part.numel() * part.element_size() for part in _tensors(output))
-
-
-def _tensors(output: Any) -> Iterable[Any]:
-    pending = [output.pooler_output, getattr(output, "deepstack_features", None)]
+    """Bytes of an output's tensors, which may lie in lists."""
+    size, pending = 0, [output.pooler_output, getattr(output, "deepstack_features", None)]
     while pending:
         part = pending.pop()
         if isinstance(part, torch.Tensor):
-            yield part
+            size += part.nbytes
         elif part is not None:
             pending.extend(part)
+    return size

@@ -91,7 +91,7 @@ def _of_prompt(position: Any) -> Token:
 
 
 def _is_rank(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return type(value) is int and value >= 1
 
 
 def echoed_score(reply: Mapping[str, Any], context: str, continuation: str) -> tuple[float, bool] | None:
@@ -104,7 +104,7 @@ def echoed_score(reply: Mapping[str, Any], context: str, continuation: str) -> t
         return None
     tokens = _echoed(logprobs)
     offsets = logprobs.get("text_offset") or []
-    if not isinstance(offsets, list) or not all(_is_offset(offset) for offset in offsets):
+    if not isinstance(offsets, list) or not all(type(offset) is int for offset in offsets):
         raise Passing("the reply's text_offset has an unknown form", said=offsets)
     if any(offset >= 0 for offset in offsets):
         if len(offsets) != len(tokens):
@@ -140,10 +140,6 @@ def _echoed(logprobs: Mapping[str, Any]) -> list[Token]:
 def _after_first(tokens: list[Token]) -> list[Token]:
     """The tokens without the first one if that has no number."""
     return tokens[1:] if tokens and math.isnan(tokens[0][1]) else tokens
-
-
-def _is_offset(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _echoed_inside(tokens: Sequence[Token], offsets: Sequence[int], start: int, continuation: str) -> list[Token]:
