@@ -2,13 +2,13 @@
 
 In the order of reading:
 
-    runtime    the loaded model: padding, batch sizes, running out of memory
-    generate   batches -> text: options, stop strings, sampling
-    scoring    log-likelihoods of continuations
-    decoding   greedy answers in one batch that is kept full
-    alike      which prompts begin alike, and how far
-    prefixes   what prompts begin with runs once: prefixes in a cache
-    cache      keys and values of the rows that are decoded, written in place
-    attention  attention to keys that rows share, and to their own
-    features   the vision tower's output, kept for the last pictures
+    runtime     the loaded model: padding, batch sizes, running out of memory
+    generate    batches -> text: options, stop strings, sampling
+    scoring     log-likelihoods of continuations
+    decoding    greedy answers in one batch that is kept full
+    beginnings  which prompts begin alike, and how far
+    prefixes    what prompts begin with runs once: prefixes in a cache
+    cache       keys and values of the rows that are decoded, written in place
+    attention   attention to keys that rows share, and to their own
+    features    the vision tower's output, kept for the last pictures
 """

@@ -20,7 +20,7 @@ import torch
 from mm_eval.types import Instance
 
 from ..prompts.prompt import Prompt
-from .alike import sharing
+from .beginnings import sharing
 from .cache import ROOM, Rows, root_of
 from .prefixes import beginnings, grown, prefixes
 from .runtime import Runtime

@@ -1,4 +1,4 @@
-"""Prompts that begin alike (`alike`) run once: prefixes in a cache to go on from.
+"""Prompts that begin alike (`beginnings.py`) run once: prefixes in a cache to go on from.
 
     beginnings prompts -> the prefixes of what they share, which runs once, on top of what is kept from earlier batches
     prefixes   prompts -> their own prefixes
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..prompts.prompt import Prompt
-from .alike import common_beginning, sharing, shows_alike
+from .beginnings import common_beginning, sharing, shows_alike
 
 if TYPE_CHECKING:
     from .runtime import Runtime
