@@ -185,7 +185,8 @@ class HuggingFace(Model):
     def _with_short_cuts(self, model: Any) -> Asking:
         """The loaded model with the batches and caches of its family. A type outside the table checks itself first."""
         from .asking import Asking
-        from .inference.runtime import Runtime, most_shared
+        from .inference.limits import most_shared
+        from .inference.runtime import Runtime
         from .self_check import quickest
 
         def seed_of(instance: Instance) -> int:

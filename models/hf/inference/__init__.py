@@ -2,7 +2,8 @@
 
 In the order of reading:
 
-    runtime     the loaded model: padding, batch sizes, running out of memory
+    runtime     the loaded model: batches, and what happens when the memory runs out
+    limits      how many tokens may run together
     generate    batches -> text: options, stop strings, sampling
     scoring     log-likelihoods of continuations
     decoding    greedy answers in one batch that is kept full
