@@ -11,5 +11,6 @@ In the order of reading:
     prefixes    what prompts begin with runs once: prefixes in a cache
     cache       keys and values of the rows that are decoded, written in place
     attention   attention to keys that rows share, and to their own
+    positions   rotary positions of the text after a video
     features    the vision tower's output, kept for the last pictures
 """

@@ -14,10 +14,10 @@ from mm_eval.errors import MMEvalError, ModelError
 from ..families import Family
 from ..prompts.preprocessing import Picture, joined
 from ..prompts.prompt import Prompt
-from ..prompts.videos import text_after
 from .cache import configs_of, why_not, windows_of
 from .features import FeatureCache, on_device, side_by_side, supported
 from .limits import depth, token_budget
+from .positions import text_after
 
 logger = logging.getLogger(__name__)
 
