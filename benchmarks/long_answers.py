@@ -66,7 +66,7 @@ def ours(model: Any, rows: list[Instance]) -> tuple[float, float, int]:
 @torch.inference_mode()
 def prefilled(model: Any, prompts: list[Any]) -> Any:
     """The prompts, run in batches as large as a forward may be."""
-    from mm_eval.models.hf.inference.sharing import prefill
+    from mm_eval.models.hf.inference.prefixes import prefill
 
     runtime, made = model.runtime, []
     size = next(n for n in range(1, len(prompts) + 1) if runtime.is_full(n, len(prompts[0].ids)))

@@ -26,7 +26,7 @@ import torch
 from large_models import checkpoint
 from measure import SCRATCH, cpu_of, peak_memory
 from mm_eval.models.hf import asking
-from mm_eval.models.hf.inference import features
+from mm_eval.models.hf.prompts import ahead
 from mm_eval.models.hf.prompts.preprocessing import Preprocessor
 from PIL import Image
 from reference_model import build
@@ -114,7 +114,7 @@ def prompts(name: str, way: str) -> dict[str, float]:
     loads: list[int] = []
     for row in rows:
         row.images = lambda images=row.images: loads.append(1) or images()
-    key = features.shown if way == "once" else id
+    key = ahead.shown if way == "once" else id
     before = peak_memory()
 
     def taken() -> int:
@@ -142,8 +142,8 @@ def waits(count: int) -> dict[str, float]:
     model.prepare()
     list(model.generate(questions(0, 2)))
     idle, whole = waiting(model, questions(100, count))
-    ahead = asking.written_ahead
-    asking.written_ahead = lambda items, write, has_pictures: ahead(items, write, lambda item: None)
+    written_ahead = asking.written_ahead
+    asking.written_ahead = lambda items, write, has_pictures: written_ahead(items, write, lambda item: None)
     plain_idle, plain_whole = waiting(model, questions(500, count))
     return {
         "share": idle / whole,

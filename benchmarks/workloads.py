@@ -118,7 +118,7 @@ def floor_work(model: Any, rows: list[Instance]) -> Any:
     beginning held once.
     """
     from mm_eval.models.hf.inference.cache import Rows, root_of
-    from mm_eval.models.hf.inference.sharing import Prefix
+    from mm_eval.models.hf.inference.prefixes import Prefix
     from mm_eval.models.hf.prompts.prompt import Prompt
     from transformers import DynamicCache
 

@@ -62,6 +62,8 @@ def test_the_wheel_takes_one_name_and_ships_what_a_run_needs(wheel: Path) -> Non
         "mm_eval/tasks/mme/mme.yaml",
         "mm_eval/tasks/mme/utils.py",
         "mm_eval/models/hf/adapter.py",
+        "mm_eval/models/hf/prompts/prompt.py",
+        "mm_eval/models/openai/client/http.py",
         "mm_eval/assets/data/lmms-lab/MME/README.md",
     ):
         assert needed in names

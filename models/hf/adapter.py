@@ -31,7 +31,7 @@ from mm_eval.types import Instance
 
 from .arguments import WHERE, Arguments
 from .checkpoint import Checkpoint, parameter_count
-from .families import FAMILIES, TEXT_FAMILIES, UNKNOWN, Family, family_of, most_shared, quickest
+from .families import FAMILIES, TEXT_FAMILIES, UNKNOWN, Family, family_of
 from .prompts.prompt import PromptWriter
 from .prompts.video_prompt import VideoWriter, video_identity
 from .prompts.videos import Videos
@@ -185,7 +185,9 @@ class HuggingFace(Model):
     def _with_short_cuts(self, model: Any) -> Asking:
         """The loaded model with the batches and caches of its family. A type outside the table checks itself first."""
         from .asking import Asking
+        from .inference.limits import most_shared
         from .inference.runtime import Runtime
+        from .self_check import quickest
 
         def seed_of(instance: Instance) -> int:
             return int(request_key(self, instance)[:15], 16)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
-from typing import Any
 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers
@@ -16,10 +15,11 @@ from mm_eval.errors import DataError, MMEvalError, ModelError
 from mm_eval.types import Answer, Instance
 
 from .inference.decoding import Continuous, Ending, GenerationRow
-from .inference.features import shown, written_ahead
 from .inference.generate import answer_of, check_options, ending_of, generate, greedy
-from .inference.runtime import FAILURES, Runtime, is_out_of_memory, windows
+from .inference.runtime import FAILURES, Runtime, is_out_of_memory
 from .inference.scoring import Continuation, score
+from .prompts.ahead import located, prompt_parts, shown, written_ahead
+from .prompts.length import boundary, check_whole, fitted, windows
 from .prompts.prompt import Prompt, PromptWriter
 
 logger = logging.getLogger(__name__)
@@ -224,27 +224,18 @@ class Asking:
 
     def _check_cut(self, prompt: Prompt, instance: Instance) -> None:
         """Logs the first prompt that was cut. Raises ModelError for each one under `--on_long_prompt fail`."""
-        whole, kept = prompt.dropped + len(prompt.ids), len(prompt.ids)
-        if prompt.dropped and not self.cuts:
-            raise ModelError(
-                f"The prompt has {whole} tokens; with the answer only {kept} fit (max_length is {self.max_length}).",
-                hint="Use fewer few-shot examples, raise max_length, or use --on_long_prompt cut.",
-            )
+        if not self.cuts:
+            check_whole(prompt, self.max_length)
         if prompt.dropped and not self._warned:
             self._warned = True
             logger.warning(
                 "The prompt of %s, doc %s has %d tokens; only its last %d are used. Further cuts are not logged, but counted.",
-                *(instance.task, instance.doc_id, whole, kept),
+                *(instance.task, instance.doc_id, prompt.dropped + len(prompt.ids), len(prompt.ids)),
             )
 
     def runs(self, tokens: int) -> Runtime:
         """The runtime for a sequence of so many tokens."""
         return self.alone[1] if self.alone and tokens > self.alone[0] else self.runtime
-
-
-def prompt_parts(instance: Instance) -> tuple[object, ...]:
-    """Equal for instances with equal prompts."""
-    return instance.context, instance.image_digests, None if instance.image_digests else id(instance.images)
 
 
 def _batches(rows: list[Continuation], runtime: Runtime) -> Iterator[list[Continuation]]:
@@ -257,49 +248,3 @@ def _batches(rows: list[Continuation], runtime: Runtime) -> Iterator[list[Contin
             batch = []
     if batch:
         yield batch
-
-
-def located(answer: Any, instance: Instance) -> Any:
-    """An error with the task and doc of its instance; an answer unchanged."""
-    return answer.located(f"{instance.task}, doc {instance.doc_id}") if isinstance(answer, MMEvalError) else answer
-
-
-def fitted(prompt: Prompt, cap: int, max_length: int) -> tuple[Prompt, int]:
-    """A prompt and a token cap that fit into max_length together.
-
-    A text prompt is cut from the left to leave room for the answer (at most half of max_length). A prompt with pictures
-    is never cut: the cap shrinks instead. Raises ModelError if there is no room at all.
-    """
-    length = len(prompt.ids)
-    if length + cap <= max_length:
-        return prompt, cap
-    if not prompt.pictures:
-        room = max_length - min(cap, max_length // 2)
-        prompt = prompt if length <= room else prompt.last(room)
-    elif length >= max_length:
-        raise ModelError(
-            f"The prompt has {length} tokens, {prompt.image_tokens} of them for pictures; max_length is {max_length}.",
-            hint="Lower max_pixels or the number of pictures. A prompt with pictures is never cut.",
-        )
-    return prompt, min(cap, max_length - len(prompt.ids))
-
-
-def boundary(prompt: Prompt, ids: list[int], start_token: int, max_length: int) -> Prompt:
-    """The prompt before a continuation: at least one token, and with the continuation at most max_length.
-
-    A text prompt is cut from the left. Raises ModelError for a prompt with pictures, which is never cut.
-    """
-    prompt = prompt if prompt.ids else Prompt([start_token])
-    room = max_length + 1 - len(ids)
-    if len(prompt.ids) <= room:
-        return prompt
-    if prompt.pictures:
-        raise ModelError(
-            f"Prompt and continuation have {len(prompt.ids) + len(ids)} tokens; max_length is {max_length}.",
-            hint="Lower max_pixels or the number of pictures. A prompt with pictures is never cut.",
-        )
-    if room < 1:
-        raise ModelError(
-            f"The continuation has {len(ids)} tokens; max_length is {max_length}.", hint="Raise max_length."
-        )
-    return prompt.last(room)

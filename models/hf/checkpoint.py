@@ -196,7 +196,8 @@ class DigestCache:
 
     def __exit__(self, *exception: object) -> None:
         if self.new:
-            self._write()
+            with suppress(OSError):
+                write_atomic(self.path, json.dumps({**self._read(), **self.new}), durable=False)
 
     def digest(self, path: Path) -> str:
         """sha256 of the file's content."""
@@ -217,10 +218,6 @@ class DigestCache:
         except (OSError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
-
-    def _write(self) -> None:
-        with suppress(OSError):
-            write_atomic(self.path, json.dumps({**self._read(), **self.new}), durable=False)
 
 
 def joint_digest(paths: Sequence[Path]) -> str:

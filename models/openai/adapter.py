@@ -159,7 +159,7 @@ class OpenAI(Model):
         yield from self._run(([instance] for instance in instances), one)
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
-        from .client.tokens import Scores
+        from .client.scores import Scores
 
         scores = Scores(self.way, self.max_tokens_name, self.body, lambda: self.writing.refusal if self.writing else "")
         groups = (
@@ -171,9 +171,9 @@ class OpenAI(Model):
         self, groups: Iterator[list[Instance]], work: Callable[[Client, list[Instance]], Awaitable[list[Pair]]]
     ) -> Answers:
         """Requests groups of instances, many at a time. Fatal is raised when all requests in flight have ended."""
+        from .client.errors import Fatal, TooLong, Unreachable
+        from .client.flight import Flight
         from .client.http import Client
-        from .client.replies import Fatal, TooLong, Unreachable
-        from .client.servers import Flight
         from .client.tokens import Writing, writing_of
 
         limits, key = limits_of(self.args, self.urls), key_of(self.args)
@@ -238,7 +238,8 @@ class OpenAI(Model):
         return Proxied(most, connecting) if getproxies() else Lanes(most, connecting)
 
     async def _generate_one(self, client: Client, instance: Instance) -> Answer | MMEvalError:
-        from .client.replies import Fatal, read_text
+        from .client.errors import Fatal
+        from .client.replies import read_text
         from .client.tokens import Room
 
         options = GenerationOptions.from_kwargs(instance.generation_kwargs)

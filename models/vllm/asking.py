@@ -23,9 +23,8 @@ from mm_eval.engine.model import Answers
 from mm_eval.errors import ConfigError, DataError, MMEvalError, ModelError, did_you_mean
 from mm_eval.types import Answer, Instance, LLOutput
 
-from ..hf.asking import boundary, fitted, located, prompt_parts
-from ..hf.inference.features import shown, written_ahead
-from ..hf.inference.runtime import windows
+from ..hf.prompts.ahead import located, prompt_parts, shown, written_ahead
+from ..hf.prompts.length import boundary, check_whole, fitted, windows
 from ..hf.prompts.preprocessing import Picture
 from ..hf.prompts.prompt import Prompt, PromptWriter
 from .prompt import EnginePrompt, written
@@ -174,15 +173,11 @@ class Asking:
         prompt = question.prompt if question.prompt.ids else Prompt([self.writer.start_token])
         prompt, cap = fitted(_as_pictured(prompt, question), options.max_new_tokens, self.max_length)
         self._check_cut(prompt)
-        special = {
-            token: self.writer.tokenizer.convert_tokens_to_ids(token)
-            for token in self.writer.tokenizer.all_special_tokens
-        }
         sampling: dict[str, Any] = {
             "max_tokens": cap,
             "temperature": options.temperature if options.do_sample else 0.0,
-            "stop": [stop for stop in options.until if stop not in special],
-            "stop_token_ids": sorted({special[stop] for stop in options.until if stop in special}),
+            "stop": [stop for stop in options.until if stop not in self._special],
+            "stop_token_ids": sorted({self._special[stop] for stop in options.until if stop in self._special}),
             **extra,
         }
         if options.do_sample:
@@ -287,12 +282,8 @@ class Asking:
         return Answer((total, greedy), usage={"prompt_tokens": len(ids)})
 
     def _check_cut(self, prompt: Prompt) -> None:
-        if prompt.dropped and not self.cuts:
-            raise ModelError(
-                f"The prompt has {prompt.dropped + len(prompt.ids)} tokens; with the answer only {len(prompt.ids)} fit "
-                f"(max_length is {self.max_length}).",
-                hint="Use fewer few-shot examples, raise max_length, or use --on_long_prompt cut.",
-            )
+        if not self.cuts:
+            check_whole(prompt, self.max_length)
 
 
 async def _ready(score: LLOutput) -> LLOutput:

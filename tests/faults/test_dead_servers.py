@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 from mm_eval.models.openai.adapter import OpenAI
-from mm_eval.models.openai.client.transport import retry_after
+from mm_eval.models.openai.client.statuses import retry_after
 
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import ModelSettings

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 import httpx
 import pytest
 from mm_eval.models.openai.adapter import OpenAI
-from mm_eval.models.openai.arguments import Redactor
+from mm_eval.models.openai.client.redaction import Redactor
 
 from mm_eval.engine.model import ModelSettings
 from mm_eval.errors import ConfigError, ModelError

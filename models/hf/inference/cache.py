@@ -25,8 +25,8 @@ from transformers import AttentionInterface, DynamicCache
 from transformers.cache_utils import Cache, CacheLayerMixin, DynamicLayer, DynamicSlidingWindowLayer
 
 from ..prompts.prompt import Prompt
-from .beginnings import Forward, at_once, attention, joined, together
-from .sharing import Prefix, grown, prefill
+from .attention import Forward, at_once, attention, joined, together
+from .prefixes import Prefix, grown, prefill
 
 if TYPE_CHECKING:
     from .runtime import Runtime

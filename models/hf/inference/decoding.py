@@ -22,8 +22,8 @@ from mm_eval.types import Instance
 from ..prompts.prompt import Prompt
 from .beginnings import sharing
 from .cache import ROOM, Rows, root_of
+from .prefixes import beginnings, grown, prefixes
 from .runtime import Runtime
-from .sharing import beginnings, grown, prefixes
 
 BROKEN = -1
 """In place of a token if the logits are not finite."""

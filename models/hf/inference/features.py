@@ -1,39 +1,21 @@
-"""Pictures cost the most time, so their work is done ahead and done once.
+"""The vision tower runs once for a picture: its output is kept for the last pictures.
 
-`written_ahead` writes prompts with pictures in threads while the model computes. `FeatureCache` keeps the output of the vision
-tower for the last pictures; transformers' models accept it as `mm_encoder_outputs`. New pictures of a batch run together if
-the output can be divided by picture or by tile, and else one by one.
+transformers' models accept it as `mm_encoder_outputs`. New pictures of a batch run together if the output can be divided by
+picture or by tile, and else one by one.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
-import os
-from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import accumulate, groupby, islice
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Any
 
 import torch
 
-from mm_eval.errors import DataError, ModelError
-from mm_eval.types import Instance
-
 from ..prompts.preprocessing import LastValues, Picture
 
-Item = TypeVar("Item")
-Written = TypeVar("Written")
-
-Failed: TypeAlias = DataError | ModelError
-
-AHEAD = 16
-"""Runs of prompts that are ready or being written: two batches of eight pictures with one question each."""
-LONGEST_RUN = 16
-"""Prompts on the same pictures that one worker writes in a row."""
-MOST_WORKERS = 16
-"""More threads do not write more prompts, since the tokenizer's and the processor's Python code runs in one at a time."""
 MOST_BYTES = 512 * 2**20
 """Bytes of features that are kept: about a hundred pictures of LLaVA-1.5-7B in half precision, 576 x 4096 each."""
 IMAGES, VIDEOS = "get_image_features", "get_video_features"
@@ -42,55 +24,6 @@ PIXEL_BYTES = 64 * 2**20
 """Bytes of pixels in one run of the vision tower: 48 pictures of LLaVA-1.5, or three of Qwen2-VL with 1,000 tokens each. Either
 is enough work for a large GPU.
 """
-
-
-def workers() -> int:
-    """Threads that write prompts: a core less than this process may use, shared with the other ranks of the machine."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    ranks = os.environ.get("LOCAL_WORLD_SIZE", "1")
-    return max(1, min(MOST_WORKERS, (cores - 1) // (int(ranks) if ranks.isdigit() and int(ranks) else 1)))
-
-
-def shown(instance: Instance) -> Hashable:
-    """Equal for instances that show the same pictures; None without pictures."""
-    return None if instance.images is None else instance.image_digests or id(instance)
-
-
-def written_ahead(
-    items: Iterable[Item], write: Callable[[Item], Written], pictures: Callable[[Item], Hashable], most: int = AHEAD
-) -> Iterator[tuple[Item, Written | Failed]]:
-    """Yields each item with the result of `write`, in order. A DataError or ModelError of an item is its result.
-
-    pictures: what an item shows; None if it has no pictures and is written when it is needed. One worker writes the items that
-    show the same in a row, so that the others preprocess other pictures. most: such runs that are ready or being written.
-    """
-    waiting: deque[tuple[list[Item], Future[list[Written | Failed]]]] = deque()
-
-    def attempt(item: Item) -> Written | Failed:
-        try:
-            return write(item)
-        except (DataError, ModelError) as error:
-            return error
-
-    def finished(left: int) -> Iterator[tuple[Item, Written | Failed]]:
-        """Waits for the first runs until `left` are in the queue."""
-        while len(waiting) > left:
-            run, made = waiting.popleft()
-            yield from zip(run, made.result(), strict=True)
-
-    count = workers()
-    pool = ThreadPoolExecutor(count, thread_name_prefix="pictures")
-    try:
-        for key, alike in groupby(items, pictures):
-            if key is None:
-                yield from finished(0)
-                yield from ((item, attempt(item)) for item in alike)
-            while run := list(islice(alike, LONGEST_RUN)):
-                waiting.append((run, pool.submit(lambda run: [attempt(item) for item in run], run)))
-                yield from finished(max(most, 2 * count) - 1)
-        yield from finished(0)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 class FeatureCache:
@@ -239,14 +172,12 @@ def _slim(output: Any) -> Any:
 
 
 def _size(output: Any) -> int:
-    return sum(part.numel() * part.element_size() for part in _tensors(output))
-
-
-def _tensors(output: Any) -> Iterable[Any]:
-    pending = [output.pooler_output, getattr(output, "deepstack_features", None)]
+    """Bytes of an output's tensors, which may lie in lists."""
+    size, pending = 0, [output.pooler_output, getattr(output, "deepstack_features", None)]
     while pending:
         part = pending.pop()
         if isinstance(part, torch.Tensor):
-            yield part
+            size += part.nbytes
         elif part is not None:
             pending.extend(part)
+    return size

@@ -14,9 +14,10 @@ from mm_eval.errors import MMEvalError, ModelError
 from ..families import Family
 from ..prompts.preprocessing import Picture, joined
 from ..prompts.prompt import Prompt
-from ..prompts.videos import text_after
 from .cache import configs_of, why_not, windows_of
 from .features import FeatureCache, on_device, side_by_side, supported
+from .limits import depth, token_budget
+from .positions import text_after
 
 logger = logging.getLogger(__name__)
 
@@ -31,10 +32,6 @@ class _WithPrompt(Protocol):
 Row = TypeVar("Row", bound=_WithPrompt)
 Answer = TypeVar("Answer")
 
-TOKENS, MOST_TOKENS = 4096, 65536
-"""`--batch_size auto`: padded tokens of a batch: the minimum, and the maximum on a device with much memory."""
-DEPTH = 4
-"""How many times these tokens may be held on a CPU while they are decoded."""
 ROWS, MOST_ROWS = 64, 256
 """Maximum rows of a batch, on a CPU and on an accelerator."""
 FAILURES = (RuntimeError, ValueError, IndexError)
@@ -256,54 +253,6 @@ def not_finite(what: str) -> ModelError:
         f"The model gave {what} that are not finite (NaN or infinity).",
         hint="The weights are damaged, or the dtype overflows: try dtype=bfloat16 or dtype=float32.",
     )
-
-
-def windows(ids: Sequence[int], start_token: int, max_length: int) -> list[tuple[list[int], list[int]]]:
-    """A long text as (context, scored) pieces of at most max_length input tokens; every token is scored exactly once.
-
-    The first piece has start_token as context, each later one the token before it, and the shorter last one as many tokens
-    as fit (the scheme of lm-evaluation-harness).
-    """
-    tokens, pieces = list(ids), []
-    for start in range(0, len(tokens), max_length):
-        scored = tokens[start : start + max_length]
-        context = tokens[max(0, start + len(scored) - max_length - 1) : start] if start else [start_token]
-        pieces.append((context, scored))
-    return pieces
-
-
-def token_budget(config: Any, itemsize: int, free: int) -> int:
-    """Padded tokens of a batch for `--batch_size auto`, from half of a device's free bytes (0 on a CPU).
-
-    A token needs its keys and values twice, since rows grow after they were admitted (`overflows`) and some caches copy those of
-    their prefix, and the activations of one layer.
-    """
-    text = config.get_text_config()
-    inner = getattr(text, "intermediate_size", None) or 4 * text.hidden_size
-    size = 2 * _bytes_held(config, itemsize) + itemsize * (3 * inner + 8 * text.hidden_size)
-    return int(max(TOKENS, min(MOST_TOKENS, free // 2 // size)))
-
-
-def depth(config: Any, itemsize: int, budget: int) -> int:
-    """How many times a forward's tokens may be held while they are decoded, in a quarter of the memory that is available: 1 to 4.
-
-    A step reads all weights whatever the number of rows, so that more rows make a token cheaper.
-    """
-    try:
-        with open("/proc/meminfo") as lines:
-            available = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return 1
-    return int(max(1, min(DEPTH, available // 4 // (budget * _bytes_held(config, itemsize)))))
-
-
-def _bytes_held(config: Any, itemsize: int) -> int:
-    """Keys and values of one token."""
-    text = config.get_text_config()
-    queries = getattr(text, "num_attention_heads", None) or 1
-    heads = getattr(text, "num_key_value_heads", None) or queries
-    width = getattr(text, "head_dim", None) or text.hidden_size // queries
-    return int(itemsize * 2 * text.num_hidden_layers * heads * width)
 
 
 def _full_attention(config: Any) -> bool:

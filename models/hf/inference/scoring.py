@@ -18,8 +18,8 @@ from mm_eval.types import Instance, LLOutput
 
 from ..prompts.prompt import Prompt
 from .cache import Rows, root_of
+from .prefixes import Prefix, beginnings, prefixes, run_on
 from .runtime import Runtime, not_finite
-from .sharing import Prefix, beginnings, prefixes, run_on
 
 EXTENDED_ROWS = 8
 """Minimum of continuations in one forward, whatever the batch size. The token budget decides how many more: for

@@ -25,7 +25,7 @@ from mm_eval.types import Instance
 
 from ..arguments import WHERE, Arguments
 from ..families import Family
-from ..processor import DataText
+from .data_text import DataText
 from .preprocessing import Picture, Preprocessor, learn, pictures_of, written
 
 _PER_TOKEN = ("mm_token_type_ids", "token_type_ids", "image_embeds_position_mask")

@@ -4,7 +4,6 @@
     VideoSettings  the numbers of a checkpoint's video processor, from its files
     Videos         both, for a checkpoint whose videos are shown as such
     video_tensors  frames -> the tensors that the video processor makes
-    text_after     M-RoPE positions of the text after a video
 
 Without torchvision transformers has no video processor, so the tensors are made here: Pillow resizes the frames, which differs
 from torchvision by one step of 8 bits in places. With torchvision the checkpoint's video processor makes them.
@@ -13,7 +12,7 @@ from torchvision by one step of 8 bits in places. With torchvision the checkpoin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -309,31 +308,3 @@ def _changed(patches: Any, grid: Sequence[int], settings: VideoSettings) -> Any:
         kept[1:] = (tokens[1:] - tokens[:-1]).abs().mean(-1) * 255 > CHANGED
         kept[:, 0] |= ~kept.any(1)
     return kept.flatten()
-
-
-def text_after(get_rope_index: Callable[..., Any]) -> Callable[..., Any]:
-    """A model's `get_rope_index` with the text after a video behind all of its positions, as in training.
-
-    transformers 5.23 begins that text after the video's height and width. It then stands at positions of later frames, and
-    generated text stands elsewhere than the same text in a prompt. Qwen2-VL and Qwen2.5-VL are affected, where a video has more
-    temporal positions than rows and columns; pictures are not, nor is Qwen3-VL, which numbers each two frames on their own.
-    """
-    import torch
-
-    def positions_of(input_ids: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
-        positions, shifts = get_rope_index(input_ids, *args, **options)
-        kinds, mask = options.get("mm_token_type_ids", *args[:1]), options.get("attention_mask")
-        for row in range(len(input_ids)):
-            real = torch.ones_like(input_ids[row]).bool() if mask is None else mask[row].bool()
-            own, kind = positions[:, row, real], kinds[row][real]
-            ends = ((kind[:-1] == 2) & (kind[1:] != 2)).nonzero()[:, 0].tolist()
-            for end in ends:
-                behind = own[:, : end + 1].max() + 1 - own[0, end + 1]
-                own[:, end + 1 :] += behind.clamp(min=0)
-            if ends:
-                positions[:, row, real] = own
-                shifts[row] = own.max() + 1 - own.shape[1]
-        return positions, shifts
-
-    positions_of.text_after = True  # type: ignore[attr-defined]
-    return positions_of

@@ -18,13 +18,14 @@ import httpx
 
 from mm_eval.errors import ModelError
 
-from ..arguments import Redactor
-from .replies import TOO_LONG, Closed, Fatal, Passing, TooLong, Unreachable, as_text, shortened
-from .servers import Gate, Server, Servers
-from .transport import (
+from .errors import TOO_LONG, Fatal, Passing, TooLong, Unreachable
+from .flight import Gate
+from .redaction import Redactor
+from .replies import as_text, shortened
+from .servers import Server, Servers
+from .statuses import (
     FATAL,
     LOADING,
-    MEGABYTE,
     PASSING,
     QUOTA,
     SYSTEMATIC,
@@ -32,10 +33,8 @@ from .transport import (
     Refusals,
     retry_after,
     stated_status,
-    too_large,
 )
-
-__all__ = ["Client", "Closed", "Fatal", "Limits", "Passing"]
+from .transport import MEGABYTE, too_large
 
 MAY_BE_TOO_LONG = (200, 400, 413, 422, 500)
 

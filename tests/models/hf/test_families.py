@@ -145,7 +145,7 @@ def test_positions_of_one_prompt_do_not_leak_into_another(adapter: Callable[...,
     """The model keeps rope_deltas as state: prefill A, prefill B, then extending A must still be right."""
     import torch
     from mm_eval.models.hf.inference.cache import Rows, root_of
-    from mm_eval.models.hf.inference.sharing import prefill, run_on
+    from mm_eval.models.hf.inference.prefixes import prefill, run_on
 
     runtime, writer = adapter_of(adapter, kind).runtime, adapter_of(adapter, kind).writer
     one = writer.write(instance("What is shown?", [picture(112, 112, 1)]))

@@ -105,7 +105,7 @@ def test_generation_is_that_of_transformers(adapter: Adapter, kind: str) -> None
 def test_positions_of_one_picture_do_not_leak_into_another(adapter: Adapter, kind: str) -> None:
     """Prefill A, prefill B of another size, then go on with A: the model's own rope_deltas are B's by then."""
     import torch
-    from mm_eval.models.hf.inference.sharing import grown, prefill
+    from mm_eval.models.hf.inference.prefixes import grown, prefill
 
     model = adapter(kind)
     runtime, writer = model.runtime, model.writer

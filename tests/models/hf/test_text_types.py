@@ -219,7 +219,7 @@ def test_a_text_type_outside_the_table_checks_itself(
 
 def test_an_unlisted_type_is_held_to_its_text_part(adapter: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
     """Llama 4 scales by the place in the batch above 8,192 tokens, which no check at start-up is long enough to see."""
-    from mm_eval.models.hf.families import quickest
+    from mm_eval.models.hf.self_check import quickest
 
     monkeypatch.setitem(TEXT_FAMILIES, "llama", TEXT_FAMILIES["llama4_text"])
     model = adapter("llama")

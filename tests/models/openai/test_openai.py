@@ -8,7 +8,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 from mm_eval.models.openai.adapter import OpenAI
-from mm_eval.models.openai.client.replies import continuation_score
+from mm_eval.models.openai.client.logprobs import continuation_score
 from PIL import Image
 
 from mm_eval.engine.model import ModelSettings, request_key

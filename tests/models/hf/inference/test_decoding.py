@@ -42,7 +42,7 @@ def test_logits_are_those_of_transformers_cache(adapter: Adapter, kind: str) -> 
     """Several pictures in one batch, questions of different lengths, rows that leave from the middle, windows of 16 tokens."""
     import torch
     from mm_eval.models.hf.inference.cache import Rows, root_of
-    from mm_eval.models.hf.inference.sharing import beginnings, grown, prefill
+    from mm_eval.models.hf.inference.prefixes import beginnings, grown, prefill
 
     model = adapter(kind, batch_size=8)
     runtime = model.runtime

@@ -154,7 +154,7 @@ def test_beams(adapter: Adapter) -> None:
 def test_the_token_budget_follows_a_devices_free_memory() -> None:
     """LLaVA-1.5-7B in half precision: 512 KiB of keys and values a token, held twice, and a fifth more for the layers."""
     import transformers as tf
-    from mm_eval.models.hf.inference.runtime import MOST_TOKENS, TOKENS, token_budget
+    from mm_eval.models.hf.inference.limits import MOST_TOKENS, TOKENS, token_budget
 
     llava = tf.LlavaConfig(text_config=tf.LlamaConfig())
     assert [token_budget(llava, 2, free * 2**30) for free in (0, 4, 500)] == [TOKENS, TOKENS, MOST_TOKENS]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.hf.inference.test_sharing import ASKED, CHOICES, STEPS, close, vision_runs
+from tests.models.hf.inference.test_prefixes import ASKED, CHOICES, STEPS, close, vision_runs
 from tests.models.questions import instance, outputs, picture
 
 Adapter = Callable[..., Any]
@@ -80,7 +80,7 @@ def test_a_batch_of_roots_keeps_to_the_limit_and_to_the_tokens_held(
     adapter: Adapter, batch_size: int | str, budget: float | None, most: int
 ) -> None:
     import torch
-    from mm_eval.models.hf.inference.sharing import prefixes, sharing
+    from mm_eval.models.hf.inference.prefixes import prefixes, sharing
 
     model = adapter("llava", batch_size=batch_size)
     prompts = [model.writer.write(row) for row in questions()]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mm_eval.models.hf.inference.features import written_ahead
+from mm_eval.models.hf.prompts.ahead import written_ahead
 
 from mm_eval.errors import DataError
 from tests.models.questions import instance, outputs, picture

@@ -9,8 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from mm_eval.models.hf.inference import features
-from mm_eval.models.hf.prompts import preprocessing
+from mm_eval.models.hf.prompts import ahead, preprocessing
 
 from mm_eval.errors import DataError
 from mm_eval.task.decode import PixelBudget
@@ -200,7 +199,7 @@ def test_threads_preprocess_once_and_never_wait_for_each_other_for_ever(
 
 def test_one_worker_writes_the_questions_on_a_picture(adapter: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a picture is read, the other workers read other pictures and do not wait for the same one."""
-    monkeypatch.setattr(features, "workers", lambda: 3)
+    monkeypatch.setattr(ahead, "workers", lambda: 3)
     reading, all_reading = set[int](), threading.Event()
 
     def load(seed: int) -> Any:
@@ -225,15 +224,15 @@ def test_workers_follow_the_cores_of_this_process(
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
     monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks)
-    assert features.workers() == expected
+    assert ahead.workers() == expected
 
 
 def test_few_runs_are_ahead_however_many_questions_a_picture_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(features, "workers", lambda: 2)
+    monkeypatch.setattr(ahead, "workers", lambda: 2)
     taken: list[int] = []
     items = (taken.append(n) or n for n in range(6000))  # type: ignore[func-returns-value]
     most = 0
-    for n, made in features.written_ahead(items, lambda n: n, lambda n: n // 100, most=4):
+    for n, made in ahead.written_ahead(items, lambda n: n, lambda n: n // 100, most=4):
         assert made == n
         most = max(most, len(taken) - n)
-    assert most <= 5 * features.LONGEST_RUN + 1
+    assert most <= 5 * ahead.LONGEST_RUN + 1

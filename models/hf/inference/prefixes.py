@@ -1,4 +1,4 @@
-"""Prompts that begin alike (`alike`) run once: prefixes in a cache to go on from.
+"""Prompts that begin alike (`beginnings.py`) run once: prefixes in a cache to go on from.
 
     beginnings prompts -> the prefixes of what they share, which runs once, on top of what is kept from earlier batches
     prefixes   prompts -> their own prefixes

@@ -1,0 +1,61 @@
+"""How many tokens may run together: what the memory allows, and what a model's rotary positions allow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TOKENS, MOST_TOKENS = 4096, 65536
+"""`--batch_size auto`: padded tokens of a batch: the minimum, and the maximum on a device with much memory."""
+DEPTH = 4
+"""How many times these tokens may be held on a CPU while they are decoded."""
+
+
+def token_budget(config: Any, itemsize: int, free: int) -> int:
+    """Padded tokens of a batch for `--batch_size auto`, from half of a device's free bytes (0 on a CPU).
+
+    A token needs its keys and values twice, since rows grow after they were admitted (`overflows`) and some caches copy those of
+    their prefix, and the activations of one layer.
+    """
+    text = config.get_text_config()
+    inner = getattr(text, "intermediate_size", None) or 4 * text.hidden_size
+    size = 2 * _bytes_held(config, itemsize) + itemsize * (3 * inner + 8 * text.hidden_size)
+    return int(max(TOKENS, min(MOST_TOKENS, free // 2 // size)))
+
+
+def depth(config: Any, itemsize: int, budget: int) -> int:
+    """How many times a forward's tokens may be held while they are decoded, in a quarter of the memory that is available: 1 to 4.
+
+    A step reads all weights whatever the number of rows, so that more rows make a token cheaper.
+    """
+    try:
+        with open("/proc/meminfo") as lines:
+            available = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return 1
+    return int(max(1, min(DEPTH, available // 4 // (budget * _bytes_held(config, itemsize)))))
+
+
+def _bytes_held(config: Any, itemsize: int) -> int:
+    """Keys and values of one token."""
+    text = config.get_text_config()
+    queries = getattr(text, "num_attention_heads", None) or 1
+    heads = getattr(text, "num_key_value_heads", None) or queries
+    width = getattr(text, "head_dim", None) or text.hidden_size // queries
+    return int(itemsize * 2 * text.num_hidden_layers * heads * width)
+
+
+def most_shared(config: Any, max_length: int) -> int | None:
+    """Tokens above which a sequence must run alone; None if max_length is not above that.
+
+    With two kinds of RoPE (longrope of Phi-3 and Phi-4, and dynamic) the frequencies follow the longest sequence of a forward.
+    A long prompt would change the answers beside it, and a continuation would run on keys of other frequencies than its own.
+    """
+    text = config.get_text_config()
+    stated = getattr(text, "rope_parameters", None) or {}
+    for rope in [stated, *(each for each in stated.values() if isinstance(each, dict))]:
+        kind = str(rope.get("rope_type"))
+        if kind == "longrope" or "dynamic" in kind:
+            own = rope.get("original_max_position_embeddings") if kind == "longrope" else None
+            shared = int(own or text.max_position_embeddings)
+            return shared if max_length > shared else None
+    return None

@@ -1,0 +1,74 @@
+"""The model's length: prompts that are too long are cut from the left or refused, and long texts are scored in windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mm_eval.errors import ModelError
+
+from .prompt import Prompt
+
+
+def fitted(prompt: Prompt, cap: int, max_length: int) -> tuple[Prompt, int]:
+    """A prompt and a token cap that fit into max_length together.
+
+    A text prompt is cut from the left to leave room for the answer (at most half of max_length). A prompt with pictures
+    is never cut: the cap shrinks instead. Raises ModelError if there is no room at all.
+    """
+    length = len(prompt.ids)
+    if length + cap <= max_length:
+        return prompt, cap
+    if not prompt.pictures:
+        room = max_length - min(cap, max_length // 2)
+        prompt = prompt if length <= room else prompt.last(room)
+    elif length >= max_length:
+        raise ModelError(
+            f"The prompt has {length} tokens, {prompt.image_tokens} of them for pictures; max_length is {max_length}.",
+            hint="Lower max_pixels or the number of pictures. A prompt with pictures is never cut.",
+        )
+    return prompt, min(cap, max_length - len(prompt.ids))
+
+
+def boundary(prompt: Prompt, ids: list[int], start_token: int, max_length: int) -> Prompt:
+    """The prompt before a continuation: at least one token, and with the continuation at most max_length.
+
+    A text prompt is cut from the left. Raises ModelError for a prompt with pictures, which is never cut.
+    """
+    prompt = prompt if prompt.ids else Prompt([start_token])
+    room = max_length + 1 - len(ids)
+    if len(prompt.ids) <= room:
+        return prompt
+    if prompt.pictures:
+        raise ModelError(
+            f"Prompt and continuation have {len(prompt.ids) + len(ids)} tokens; max_length is {max_length}.",
+            hint="Lower max_pixels or the number of pictures. A prompt with pictures is never cut.",
+        )
+    if room < 1:
+        raise ModelError(
+            f"The continuation has {len(ids)} tokens; max_length is {max_length}.", hint="Raise max_length."
+        )
+    return prompt.last(room)
+
+
+def check_whole(prompt: Prompt, max_length: int) -> None:
+    """Raises ModelError for a prompt that was cut, under `--on_long_prompt fail`."""
+    if prompt.dropped:
+        whole, kept = prompt.dropped + len(prompt.ids), len(prompt.ids)
+        raise ModelError(
+            f"The prompt has {whole} tokens; with the answer only {kept} fit (max_length is {max_length}).",
+            hint="Use fewer few-shot examples, raise max_length, or use --on_long_prompt cut.",
+        )
+
+
+def windows(ids: Sequence[int], start_token: int, max_length: int) -> list[tuple[list[int], list[int]]]:
+    """A long text as (context, scored) pieces of at most max_length input tokens; every token is scored exactly once.
+
+    The first piece has start_token as context, each later one the token before it, and the shorter last one as many tokens
+    as fit (the scheme of lm-evaluation-harness).
+    """
+    tokens, pieces = list(ids), []
+    for start in range(0, len(tokens), max_length):
+        scored = tokens[start : start + max_length]
+        context = tokens[max(0, start + len(scored) - max_length - 1) : start] if start else [start_token]
+        pieces.append((context, scored))
+    return pieces

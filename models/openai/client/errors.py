@@ -1,0 +1,51 @@
+"""Why a question has no answer: errors that are retried, that concern one question, and that end the run."""
+
+from __future__ import annotations
+
+import re
+
+from mm_eval.errors import ModelError
+
+
+class Unreachable(Exception):
+    """The server can't be reached, or is still loading."""
+
+
+class Passing(Exception):
+    """A transient error: the request is retried.
+
+    what: our message. said: the message of the server or a library; it is redacted and shortened before it is shown.
+    wait: seconds to wait, if the server states them. throttled: it was a 429. free: it does not count as a retry.
+    """
+
+    def __init__(
+        self, what: str, wait: float | None = None, throttled: bool = False, *, said: object = None, free: bool = False
+    ) -> None:
+        super().__init__(what)
+        self.what, self.said = what, said
+        self.wait, self.throttled, self.free = wait, throttled, free
+
+    def forget_reply(self) -> None:
+        """Drops the traceback, whose frames hold the reply and would keep it in memory until the next collection."""
+        self.__traceback__ = self.__cause__ = self.__context__ = None
+
+
+class Fatal(ModelError):
+    """Every further question would fail in the same way."""
+
+
+class TooLong(ModelError):
+    """The prompt does not fit into the model's length, or not with the token cap."""
+
+
+TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|(maximum|available|model's) context (length|size)|maximum model length"
+    r"|(prompt|input) is too long|`?max_new_tokens`? must be <=|exceeds the maximum number of tokens"
+    r"|cannot be greater than `?max_model_len",
+    re.IGNORECASE,
+)
+"""Messages of OpenAI, vLLM, SGLang, TGI, llama.cpp and others for a prompt that exceeds the model's length."""
+
+
+class Closed(Exception):
+    """The run ended before this question was sent. It stays pending."""
