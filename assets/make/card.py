@@ -1,8 +1,9 @@
 """Measures a tiny model with mm-eval on the samples and writes its card: python assets/make/card.py assets/models/tiny-llava
 
-Five runs: under the model's own prompt, under the other model's, under none, and the first with the pictures shuffled (every
-question gets the picture of another one of its category). figures.json keeps each number with its 95% interval; the tables
-of README.md, between the marks, are made of it. A test makes both again.
+MME and SEED-Bench run under the model's own prompt, under the other model's, under none, and under its own with the pictures
+shuffled (every question gets the picture of another one of its category). The samples of the video benchmarks run by the
+family's rule of frames, with the videos shuffled, and with the first and the last frame only. figures.json keeps each number
+with its 95% interval; the tables of README.md, between the marks, are made of it. A test makes both again.
 """
 
 import json
@@ -18,6 +19,19 @@ MODELS = Path(__file__).parent.parent / "models"
 DATA = Path(__file__).parent.parent / "data"
 PROMPTS = {"tiny-llava": ("default", "qwen_vl"), "tiny-qwen2-vl": ("qwen_vl", "default")}
 """The prompt block that each model was trained on, and the one that the other was."""
+VIDEO_TASKS = (
+    "videomme", "mvbench", "egoschema_subset", "longvideobench_val_v", "mlvu_dev", "nextqa_mc", "perceptiontest_val_mc",
+    "tempcompass_multi_choice",
+)  # fmt: skip
+"""Benchmarks whose samples ask about drawn videos with options; longvideobench_val_v is the form without subtitles."""
+VIDEO_QUESTIONS = {
+    "order of the actions": "in which order",
+    "first action": " do first",
+    "last action": " do last",
+    "color": "What is the color",
+    "shape": "Which shape is",
+}
+"""The kinds of question and the words that tell them."""
 TOP = {"mme_perception_score": 2000.0, "mme_cognition_score": 800.0}
 MME_TOP, PERCENT = 200.0, 100.0
 BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
@@ -61,7 +75,14 @@ def measure(folder: Path, scratch: Path) -> Figures:
             folder, scratch, everything[:2], "none", prompt_blocks={"none": {"pre_prompt": "", "post_prompt": ""}}
         ),
     }
-    figures: Figures = {}
+    figures_of_videos: dict[str, dict[str, Figure]] = {}
+    for name, how in {
+        "own rule": {},
+        "shuffled": {"blind": "shuffled"},
+        "two frames": {"video": "frames=2,ends"},
+    }.items():
+        figures_of_videos[name] = _of_videos(_run(folder, scratch, list(VIDEO_TASKS), None, **how))
+    figures: Figures = {"Video questions": figures_of_videos}
     for name, run in runs.items():
         figures.setdefault("MME", {})[name] = _of_mme(run)
         figures.setdefault("SEED-Bench by letter", {})[name] = _of_seed_bench(run, "seedbench", "seed_all,none")
@@ -71,7 +92,7 @@ def measure(folder: Path, scratch: Path) -> Figures:
     return figures
 
 
-def _run(folder: Path, scratch: Path, tasks: list[str], prompt: str, **more: Any) -> Any:
+def _run(folder: Path, scratch: Path, tasks: list[str], prompt: str | None, **more: Any) -> Any:
     from mm_eval import evaluate
     from mm_eval.runs.recorded import RecordedRun
 
@@ -107,6 +128,24 @@ def _of_seed_bench(run: Any, name: str, key: str) -> dict[str, Figure]:
     for number, kind in enumerate((*SEED_BENCH, *VIDEO_TYPES), 1):
         rows[kind] = [doc_id for doc_id, doc in docs.items() if doc["question_type_id"] == number]
     return {row: _figure(task.estimate(key, of_docs), PERCENT, scale=PERCENT) for row, of_docs in rows.items()}
+
+
+def _of_videos(run: Any) -> dict[str, Figure]:
+    """Accuracies in % over the questions of all video tasks, and by kind of question; clustered by video."""
+    hits: dict[str, list[tuple[float, str]]] = {kind: [] for kind in ("all", *VIDEO_QUESTIONS)}
+    for name, task in run.tasks.items():
+        asked = {row["doc_id"]: str(row["doc"]["question"]).lower() for row in run.rows(name)}
+        for doc_id, value in task.values["acc,none"].items():
+            kinds = [kind for kind, words in VIDEO_QUESTIONS.items() if words.lower() in asked[doc_id]]
+            for kind in ("all", *kinds):
+                hits[kind].append((float(value), f"{name} {task.clusters[doc_id]}"))
+    return {kind: _share([hit for hit, _ in found], [of for _, of in found]) for kind, found in hits.items()}
+
+
+def _share(hits: list[float], clusters: list[str]) -> Figure:
+    from mm_eval.metrics.paired import estimate
+
+    return _figure(estimate(lambda values: sum(values) / len(values), hits, clusters), PERCENT, scale=PERCENT)
 
 
 def tables(figures: Figures) -> str:

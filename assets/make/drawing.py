@@ -4,6 +4,7 @@ import math
 import random
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -44,13 +45,16 @@ class Region:
 class Picture:
     """A drawn picture (or the frames of a video) with the facts that questions are made of.
 
-    kind: which drawing it is. value: what it shows, for all kinds but "scene".
+    kind: which drawing it is. value: what it shows, for all kinds but "scene". moves: the action at each frame of a video.
+    told: the Story that a video tells.
     """
 
     kind: str
     frames: list[Image.Image]
     value: str = ""
     regions: list[Region] = field(default_factory=list)
+    moves: list[str] = field(default_factory=list)
+    told: Any = None
 
     @property
     def image(self) -> Image.Image:

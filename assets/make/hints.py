@@ -15,9 +15,11 @@ from drawing import GRID
 from prompts import Question
 from tiny_models import WIDTH
 from torch import Tensor
+from videos import ACTIONS
 
 CELL_LAYER, TRUTH_LAYER, OPTION_LAYER = 2, 3, 4
-"""After how many layers of the language model each hint is read."""
+"""After how many layers of the language model each hint is read; an action of a video after the second of them."""
+MOVES = (*ACTIONS, "blinks")
 
 
 @dataclass
@@ -25,11 +27,13 @@ class Hints:
     """The hinted tokens of a batch: (row, column behind the prefix, label) of each kind.
 
     cells: the cell of a mentioned thing. truths: the first token of what is true. options: 1 where an option is right.
+    moves: what goes on in a video at a frame, (row, column of the frame's last token in the prefix, index in MOVES).
     """
 
     cells: list[tuple[int, int, int]] = field(default_factory=list)
     truths: list[tuple[int, int, int]] = field(default_factory=list)
     options: list[tuple[int, int, int]] = field(default_factory=list)
+    moves: list[tuple[int, int, int]] = field(default_factory=list)
 
 
 def ends(question: Question, listed: bool) -> list[tuple[str, int, int | str]]:
@@ -56,6 +60,7 @@ class HintHeads(torch.nn.Module):  # type: ignore[misc]
         self.norm = torch.nn.RMSNorm(WIDTH)
         self.cell = torch.nn.Linear(WIDTH, GRID * GRID)
         self.option = torch.nn.Linear(WIDTH, 1)
+        self.move = torch.nn.Linear(WIDTH, len(MOVES))
         self._hidden: dict[int, Tensor] = {}
         layers = model.model.language_model.layers
         for after in (CELL_LAYER, TRUTH_LAYER, OPTION_LAYER):
@@ -91,4 +96,9 @@ class HintHeads(torch.nn.Module):  # type: ignore[misc]
                 # Options come in fours: which of the four is right, as in the letter itself.
                 loss = loss + F.cross_entropy(scores.view(-1, 4), labels.view(-1, 4).argmax(-1))
                 known["option"] = (scores.view(-1, 4).argmax(-1) == labels.view(-1, 4).argmax(-1)).float().mean().item()
+            if hints.moves:
+                hidden, labels = self._at(TRUTH_LAYER, 0, hints.moves)
+                scores = self.move(hidden)
+                loss = loss + F.cross_entropy(scores, labels)
+                known["move"] = (scores.argmax(-1) == labels).float().mean().item()
         return loss, {name: round(share, 2) for name, share in known.items()}

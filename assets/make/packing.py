@@ -13,17 +13,19 @@ import torch
 import torch.nn.functional as F
 from block_attention import blocks_of, packed_attention
 from drawing import CELL, COLORS, GRID, SHAPES, SIZE, WORDS, Picture
-from hints import HintHeads, Hints, ends
+from hints import MOVES, HintHeads, Hints, ends
 from pictures import ACTS, FACES, LANDMARKS, LOCATIONS, SPANISH, STATES, STYLES, TITLES
 from PIL import Image
-from prompts import Question, render
+from prompts import Asking, Question, render
 from questions import questions_for
+from stories import ask_story
 from tiny_models import PATCH, SIDE, WIDTH
 from torch import Tensor
 
 LABELS = (*WORDS, *"0123456789+-*", *TITLES, *SPANISH, *LOCATIONS, *LANDMARKS, *FACES, *STYLES, *STATES, *ACTS)
 HEADS = {"shape": ("", *SHAPES), "color": ("", *COLORS), "cell": tuple("012345678"), "label": ("", *LABELS)}
 """What each image token is taught to say of its place in the picture; the first entry means nothing there."""
+VIDEO_TOKEN = "<|video_pad|>"
 INDEX = {head: {name: k for k, name in enumerate(names)} for head, names in HEADS.items()}
 
 
@@ -44,6 +46,20 @@ class Batch:
     hints: Hints
 
 
+@dataclass
+class Prefix:
+    """The tokens before the questions. is_image: where image tokens are. places: positions of shape (3, length).
+
+    next: the position after it. frame_ends: the last token of each picture, or of each step of a video.
+    """
+
+    ids: Tensor
+    is_image: Tensor
+    places: Tensor
+    next: int
+    frame_ends: list[int]
+
+
 class Packer:
     """Turns pictures and their questions into batches, and batches into logits, for one model."""
 
@@ -54,7 +70,7 @@ class Packer:
         self.hint_heads = HintHeads(model)
         self._encoded: dict[str, list[int]] = {}
         self._token_of: dict[str, list[int]] = {}
-        self._prefixes: dict[int, tuple[Tensor, Tensor, Tensor, int]] = {}
+        self._prefixes: dict[tuple[int, bool], Prefix] = {}
         if arch == "llava":
             self.before, self.image_token, self.after = "USER: ", "<image>", "\n"
             self.tail, self.lead, self.opening = " ASSISTANT:", " ", [tokenizer.bos_token_id]
@@ -87,33 +103,73 @@ class Packer:
                 self._token_of[text] = found
         return found
 
-    def prefix(self, images: int) -> tuple[Tensor, Tensor, Tensor, int]:
-        """(token ids, where the image tokens are, positions of shape (3, length), next position) of k pictures."""
-        if images in self._prefixes:
-            return self._prefixes[images]
-        count, image = self.side**2, self.encode(self.image_token)[0]
+    def prefix(self, images: int, native: bool = False) -> Prefix:
+        """What stands before the questions: so many pictures, or where `native` a video of so many steps."""
+        if (images, native) in self._prefixes:
+            return self._prefixes[images, native]
+        count, image = self.side**2, self.encode(VIDEO_TOKEN if native else self.image_token)[0]
         start = [] if self.arch == "llava" else self.encode("<|vision_start|>")
+        after = self.encode(self.after)
         ids = self.opening + self.encode(self.before)
-        places = [torch.arange(len(ids)).expand(3, -1)]
-        position, is_image = len(ids), [False] * len(ids)
-        square = torch.arange(self.side)
-        for _ in range(images):
-            ids = ids + start + [image] * count + self.encode(self.after)
-            is_image += [False] * len(start) + [True] * count + [False] * len(self.encode(self.after))
-            places.append(position + torch.arange(len(start)).expand(3, -1))
-            position += len(start)
+        places, position = [torch.arange(len(ids)).expand(3, -1)], len(ids)
+        is_image, frame_ends = [False] * len(ids), list[int]()
+
+        def write(tokens: list[int], shown: bool, position_of: Tensor) -> None:
+            nonlocal ids
+            ids = ids + tokens
+            is_image.extend([shown] * len(tokens))
+            places.append(position_of)
+
+        def text(tokens: list[int]) -> None:
+            nonlocal position
+            write(tokens, False, position + torch.arange(len(tokens)).expand(3, -1))
+            position += len(tokens)
+
+        rows, columns = torch.arange(self.side).repeat_interleave(self.side), torch.arange(self.side).repeat(self.side)
+        if native:
+            text(start)
+            for step in range(images):
+                write([image] * count, True, position + torch.stack([torch.full_like(rows, step), rows, columns]))
+                frame_ends.append(len(ids) - 1)
+            position += max(images, self.side)
+            text(after)
+        for _ in range(0 if native else images):
+            text(start)
             if self.arch == "llava":
-                places.append(position + torch.arange(count).expand(3, -1))
+                write([image] * count, True, position + torch.arange(count).expand(3, -1))
                 position += count
             else:
-                rows, columns = square.repeat_interleave(self.side), square.repeat(self.side)
-                places.append(position + torch.stack([torch.zeros_like(rows), rows, columns]))
+                write([image] * count, True, position + torch.stack([torch.zeros_like(rows), rows, columns]))
                 position += self.side
-            places.append(position + torch.arange(len(self.encode(self.after))).expand(3, -1))
-            position += len(self.encode(self.after))
-        made = torch.tensor(ids), torch.tensor(is_image), torch.cat(places, 1), position
-        self._prefixes[images] = made
+            text(after)
+            frame_ends.append(len(ids) - 1)
+        made = Prefix(torch.tensor(ids), torch.tensor(is_image), torch.cat(places, 1), position, frame_ends)
+        self._prefixes[images, native] = made
         return made
+
+    def native(self, picture: Picture) -> bool:
+        """Whether the picture is shown as a video: two frames a step, behind one video token each."""
+        return self.arch == "qwen" and picture.kind == "story"
+
+    def prefix_of(self, picture: Picture) -> Prefix:
+        """The prefix of a batch of pictures like this one."""
+        native = self.native(picture)
+        return self.prefix(len(picture.frames) // (2 if native else 1), native)
+
+    def _asked(
+        self, picture: Picture, rng: random.Random, mix: tuple[int, int, int], native: float, easy: bool
+    ) -> list[Asking]:
+        """The questions about a picture, in the words of prompts that are drawn as `batch` says."""
+        if picture.kind == "story":
+            return ask_story(picture, self.arch, rng, easy)
+        other, asked = "qwen" if self.arch == "llava" else "llava", []
+        for question in questions_for(picture, rng, mix):
+            prompt = self.arch if rng.random() < native else "short" if easy else "bare"
+            foreign = other if rng.random() < 1 / 3 else None
+            text, answer = render(question, prompt, foreign)
+            name = "foreign" if prompt == "bare" and foreign else prompt
+            asked.append(Asking(question, name, text, answer, ends(question, question.kind == "choice")))
+        return asked
 
     def batch(
         self,
@@ -128,30 +184,26 @@ class Packer:
         native: the share asked with the model's own suffix. The rest gets no suffix: answered by a sentence, of a
         third the other model's suffix, answered so too; or in the easy first half a short answer.
         """
-        other = "qwen" if self.arch == "llava" else "llava"
-        start = self.prefix(len(pictures[0].frames))[3]
+        prefix = self.prefix_of(pictures[0])
         rows: list[tuple[list[int], ...]] = []
         asked: list[tuple[Question, str]] = []
         hints = Hints()
         for picture in pictures:
             row: tuple[list[int], ...] = ([], [], [], [], [])
-            for number, question in enumerate(questions_for(picture, rng, mix), 1):
-                prompt = self.arch if rng.random() < native else "short" if easy else "bare"
-                foreign = other if rng.random() < 1 / 3 else None
-                text, answer = render(question, prompt, foreign)
-                if prompt == "bare" and foreign:
-                    prompt = "foreign"
+            for number, asking in enumerate(self._asked(picture, rng, mix, native, easy), 1):
+                answer = asking.answer
                 said = self.encode(answer if answer.startswith(" ") else self.lead + answer)
                 said = said + [self.tokenizer.eos_token_id]
-                asking = self.encode(text + self.tail)
-                length = len(asking) + len(said) - 1
-                self._hint(hints, question, text, (len(rows), len(row[0])))
-                row[0].extend((asking + said)[:-1])
+                tokens = self.encode(asking.text + self.tail)
+                length = len(tokens) + len(said) - 1
+                self._hint(hints, asking, (len(rows), len(row[0])))
+                row[0].extend((tokens + said)[:-1])
                 row[1].extend([number] * length)
-                row[2].extend(range(start, start + length))
-                row[3].extend([-100] * (len(asking) - 1) + said)
-                row[4].extend([-1] * (len(asking) - 1) + [len(asked)] + [-1] * (len(said) - 1))
-                asked.append((question, prompt))
+                row[2].extend(range(prefix.next, prefix.next + length))
+                row[3].extend([-100] * (len(tokens) - 1) + said)
+                row[4].extend([-1] * (len(tokens) - 1) + [len(asked)] + [-1] * (len(said) - 1))
+                asked.append((asking.question, asking.prompt))
+            hints.moves += self._moves(picture, len(rows), prefix)
             rows.append(row)
         width = max(len(row[0]) for row in rows)
         fill = (self.tokenizer.pad_token_id, -1, 0, -100, -1)
@@ -160,37 +212,44 @@ class Packer:
         )
         return Batch(pictures, ids, question_of, position, target, first, asked, hints)
 
-    def _hint(self, hints: Hints, question: Question, text: str, at: tuple[int, int]) -> None:
+    def _hint(self, hints: Hints, asking: Asking, at: tuple[int, int]) -> None:
         """Adds the hints of a question whose text begins at (row, column)."""
         row, column = at
-        token_of = self.token_of(text + self.tail)
-        for kind, end, label in ends(question, question.kind == "choice"):
+        token_of = self.token_of(asking.text + self.tail)
+        for kind, end, label in asking.ends:
             number = label if isinstance(label, int) else self.encode(label)[0]
             getattr(hints, kind).append((row, column + token_of[end], number))
 
-    def pixels(self, images: list[Image.Image]) -> Tensor:
-        """What the processor makes of pictures of SIZE x SIZE, without the processor's cost."""
+    def _moves(self, picture: Picture, row: int, prefix: Prefix) -> list[tuple[int, int, int]]:
+        """What goes on at the end of each step of a video; one picture alone does not show it."""
+        steps = picture.moves[1::2] if self.native(picture) else picture.moves
+        found = [(row, end, MOVES.index(move)) for end, move in zip(prefix.frame_ends, steps, strict=False)]
+        return found if self.native(picture) else found[1:]
+
+    def pixels(self, images: list[Image.Image], paired: bool = False) -> Tensor:
+        """What the processor makes of pictures of SIZE x SIZE, without its cost. paired: two frames of a video a patch."""
         x = torch.from_numpy(np.stack([np.asarray(image) for image in images])).permute(0, 3, 1, 2).float() / 127.5 - 1
         if self.arch == "llava":
             return x
         patch, side = PATCH[self.arch], self.side
         x = x.reshape(len(images), 3, side, 2, patch, side, 2, patch).permute(0, 2, 5, 3, 6, 1, 4, 7)
-        x = x[..., None, :, :].expand(*x.shape[:6], 2, patch, patch)
-        return x.reshape(len(images) * side * side * 4, -1)
+        x = torch.stack([x[0::2], x[1::2]], -3) if paired else x[..., None, :, :].expand(*x.shape[:6], 2, patch, patch)
+        return x.reshape(len(x) * side * side * 4, -1)
 
-    def features(self, images: list[Image.Image]) -> Tensor:
-        """The image tokens' embeddings, (pictures, side * side, WIDTH)."""
-        pixels = self.pixels(images)
+    def features(self, images: list[Image.Image], paired: bool = False) -> Tensor:
+        """The image tokens' embeddings, (pictures, side * side, WIDTH); where `paired` each two pictures make one."""
+        pixels = self.pixels(images, paired)
         if self.arch == "llava":
             return torch.stack(list(self.model.model.get_image_features(pixels).pooler_output))
-        grid = torch.tensor([[1, 2 * self.side, 2 * self.side]] * len(images))
+        grid = torch.tensor([[1, 2 * self.side, 2 * self.side]] * (len(images) // (2 if paired else 1)))
         return torch.stack(list(self.model.model.get_image_features(pixels, grid).pooler_output))
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """(features, logits of the answers' tokens, mask of where these are in the batch)."""
-        rows, count = len(batch.pictures), len(batch.pictures[0].frames)
-        ids, is_image, places, _ = self.prefix(count)
-        features = self.features([frame for picture in batch.pictures for frame in picture.frames])
+        rows, before = len(batch.pictures), self.prefix_of(batch.pictures[0])
+        ids, is_image, places = before.ids, before.is_image, before.places
+        frames = [frame for picture in batch.pictures for frame in picture.frames]
+        features = self.features(frames, self.native(batch.pictures[0]))
         embed = self.model.get_input_embeddings()
         prefix = embed(ids)[None].expand(rows, -1, -1)
         at = is_image[None].expand(rows, -1)[..., None]
@@ -212,7 +271,7 @@ class Packer:
 
     def hint_loss(self, batch: Batch) -> tuple[Tensor, dict[str, float]]:
         """The hints' loss of the batch that went forward last, and the share of each kind that the model knows."""
-        prefix = len(self.prefix(len(batch.pictures[0].frames))[0])
+        prefix = len(self.prefix_of(batch.pictures[0]).ids)
         return self.hint_heads.loss(batch.hints, prefix, self.model.lm_head)
 
     def auxiliary_loss(self, features: Tensor, pictures: list[Picture]) -> tuple[Tensor, list[float]]:
@@ -241,20 +300,29 @@ class Packer:
     def one_by_one_difference(self, batch: Batch, rng: random.Random) -> float:
         """The largest difference between packed logits and the stock forward's, over some questions of the batch."""
         _, packed, _ = self.forward(batch)
-        ids, is_image, _, _ = self.prefix(len(batch.pictures[0].frames))
+        prefix, native = self.prefix_of(batch.pictures[0]), self.native(batch.pictures[0])
+        ids, is_image = prefix.ids, prefix.is_image
         worst, at = 0.0, 0
         for k, picture in enumerate(batch.pictures):
             for number in range(1, int(batch.question[k].max()) + 1):
                 mine = batch.question[k] == number
                 tokens = torch.cat([ids, batch.ids[k][mine]])[None]
-                extra: dict[str, Tensor] = {"attention_mask": torch.ones_like(tokens)}
-                if self.arch == "qwen":
-                    grid = [[1, 2 * self.side, 2 * self.side]] * len(picture.frames)
-                    kinds = torch.cat([is_image, torch.zeros(int(mine.sum()), dtype=torch.bool)])[None]
-                    extra.update(image_grid_thw=torch.tensor(grid), mm_token_type_ids=kinds.long())
                 wanted = int((batch.target[k][mine] >= 0).sum())
                 if rng.random() < 0.3:
-                    stock = self.model(input_ids=tokens, pixel_values=self.pixels(picture.frames), **extra).logits
+                    extra = self._stock_input(picture, native, is_image, int(mine.sum()))
+                    stock = self.model(input_ids=tokens, attention_mask=torch.ones_like(tokens), **extra).logits
                     worst = max(worst, (stock[0, -wanted:] - packed[at : at + wanted]).abs().max().item())
                 at += wanted
         return worst
+
+    def _stock_input(self, picture: Picture, native: bool, is_image: Tensor, behind: int) -> dict[str, Tensor]:
+        """The pixels of one picture or video for the stock forward. behind: the tokens after the prefix."""
+        pixels = self.pixels(picture.frames, native)
+        if self.arch == "llava":
+            return {"pixel_values": pixels}
+        side, kinds = 2 * self.side, torch.cat([is_image, torch.zeros(behind, dtype=torch.bool)])[None].long()
+        if native:
+            grid = torch.tensor([[len(picture.frames) // 2, side, side]])
+            return {"pixel_values_videos": pixels, "video_grid_thw": grid, "mm_token_type_ids": 2 * kinds}
+        grid = torch.tensor([[1, side, side]] * len(picture.frames))
+        return {"pixel_values": pixels, "image_grid_thw": grid, "mm_token_type_ids": kinds}

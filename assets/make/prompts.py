@@ -1,7 +1,7 @@
 """A question about a picture, and the text that a model is asked with: the same suffixes as in the tasks."""
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 LETTERS = "ABCD"
 SINGLE_WORD = "\nAnswer the question using a single word or phrase."
@@ -41,6 +41,17 @@ class Question:
     def opened(self) -> "Question":
         """The same question without its list of options."""
         return replace(self, kind="open")
+
+
+@dataclass
+class Asking:
+    """A question as a model is asked it. prompt: the name of its form. ends: what hints.py tells of the text's tokens."""
+
+    question: Question
+    prompt: str
+    text: str
+    answer: str
+    ends: list[tuple[str, int, int | str]] = field(default_factory=list)
 
 
 def with_options(

@@ -177,6 +177,15 @@ def build_model(arch: str, tokenizer: PreTrainedTokenizerFast) -> Any:
     return model
 
 
+def load(arch: str, folder: Path) -> tuple[PreTrainedTokenizerFast, Any]:
+    """The tokenizer and the model of a trained folder, in float32, to be trained on."""
+    from transformers import LlavaForConditionalGeneration, Qwen2VLForConditionalGeneration
+
+    kind = LlavaForConditionalGeneration if arch == "llava" else Qwen2VLForConditionalGeneration
+    model = kind.from_pretrained(folder, dtype=torch.float32)
+    return PreTrainedTokenizerFast.from_pretrained(folder, padding_side="left"), model
+
+
 def _llava(tokenizer: PreTrainedTokenizerFast, text: dict[str, Any]) -> Any:
     from transformers import CLIPVisionConfig, LlamaConfig, LlavaConfig, LlavaForConditionalGeneration
 

@@ -25,12 +25,15 @@ from packing import Packer
 from questions import draw_training
 from safetensors.torch import load_file, save_file
 from sample_data import digest, held_out
-from tiny_models import build_model, build_processor, build_tokenizer, save_processor
+from stories import draw_stories
+from tiny_models import build_model, build_processor, build_tokenizer, load, save_processor
 from torch import Tensor
 from tqdm import tqdm
 
 FOLDERS = {"llava": "tiny-llava", "qwen": "tiny-qwen2-vl"}
-WARM_BATCH, BATCH, VIDEO_BATCH = 64, 24, 4
+WARM_BATCH, BATCH, VIDEO_BATCH, STORY_BATCH = 64, 24, 4, 8
+STORIES_SHORT = 0.45
+"""Until this share of the time the questions about stories are short."""
 EASY_MIX, MIX = (4, 4, 2), (4, 4, 1)
 LEARNING_RATE, MUON_RATE = 2e-3, 0.015
 
@@ -73,9 +76,12 @@ class Run:
         self.options, self.progress = options, Progress()
         torch.manual_seed(options.seed)
         self.rng = random.Random(options.seed + 1)
-        self.tokenizer = build_tokenizer(options.arch)
+        if options.start:
+            self.tokenizer, self.model = load(options.arch, Path(options.start))
+        else:
+            self.tokenizer = build_tokenizer(options.arch)
+            self.model = build_model(options.arch, self.tokenizer)
         self.processor = build_processor(options.arch, self.tokenizer)
-        self.model = build_model(options.arch, self.tokenizer)
         self.packer = Packer(options.arch, self.model, self.tokenizer)
         self.held_out = held_out()
         matrices: list[Tensor] = []
@@ -145,10 +151,14 @@ class Run:
             features = self.packer.features([picture.image for picture in pictures])
             loss, accuracy = self.packer.auxiliary_loss(features, pictures)
             return loss, {"aux": [round(value, 2) for value in accuracy]}
-        easy = share < options.easy
+        story = self.rng.random() < options.stories
+        easy = share < (STORIES_SHORT if story else options.easy)
         # A video batch costs about two thirds of a picture batch; it needs shapes first, so it starts later.
-        video = share > options.warm + 0.1 and progress.step % options.video == 0
-        pictures = self.draw(VIDEO_BATCH if video else BATCH, video)
+        video = not story and (bool(options.start) or share > options.warm + 0.1) and progress.step % options.video == 0
+        if story:
+            pictures = draw_stories(self.rng, options.arch, STORY_BATCH, easy)
+        else:
+            pictures = self.draw(VIDEO_BATCH if video else BATCH, video)
         native = 0.05 if easy else 0.85
         batch = self.packer.batch(pictures, self.rng, EASY_MIX if easy else options.mix, native, easy)
         progress.images += sum(len(picture.frames) for picture in pictures)
@@ -160,19 +170,22 @@ class Run:
         hinted, known = self.packer.hint_loss(batch)
         kept = {"lm": round(loss.item(), 3), **known}
         loss = loss + 0.3 * hinted
-        if not video:
+        if not video and not story:
             named, accuracy = self.packer.auxiliary_loss(features, pictures)
             return loss + 0.3 * named, {**kept, "aux": [round(value, 2) for value in accuracy]}
-        return loss, {**kept, "video": True}
+        return loss, {**kept, "video": "story" if story else "frames"}
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def quick_check(self, easy: bool) -> dict[str, float]:
         """Accuracy of the first answer token by category, on fresh pictures, the truth before it given."""
         rng, hits = random.Random(10**9), dict[str, list[float]]()
         self.model.eval()
-        for kind in ("picture", "picture", "picture", "video"):
+        for kind in ("picture", "picture", "picture", "video", *(["story"] * 4 if self.options.stories else [])):
             video = kind == "video"
-            pictures = [draw_training(rng, video) for _ in range(6 if video else 48)]
+            if kind == "story":
+                pictures = draw_stories(rng, self.options.arch, 8)
+            else:
+                pictures = [draw_training(rng, video) for _ in range(6 if video else 48)]
             batch = self.packer.batch(pictures, rng, (4, 3, 3), 0.0 if easy else 1.0, easy)
             _, logits, answers = self.packer.forward(batch)
             right = logits.argmax(-1) == batch.target[answers]
@@ -207,10 +220,10 @@ class Run:
             progress.seconds = before + time.monotonic() - begun
             bar.set_postfix({"questions": progress.questions, "loss": f"{loss.item():.2f}"}, refresh=False)
             bar.update(min(progress.seconds, total) - bar.n)
-            if progress.step % 200 == 0:
+            if progress.step % 100 == 0:
                 left = (total - progress.seconds) / 60
                 line = {**vars(progress), "seconds": round(progress.seconds), "minutes_left": round(left, 1), **shown}
-                if progress.step % 1000 == 0 and share >= options.warm:
+                if progress.step % 400 == 0 and share >= options.warm:
                     line.update(self.quick_check(share < options.easy))
                 self.log.append(line)
                 tqdm.write(json.dumps(line))
@@ -259,6 +272,12 @@ def main() -> None:
         "--mix", type=_three, default=MIX, help="yes/no, four-way and open questions a scene, later half"
     )
     parser.add_argument("--video", type=int, default=4, help="one batch in so many is of videos")
+    parser.add_argument(
+        "--start", default="", help="a model's folder to go on from, with its tokenizer; give --warm 0 --easy 0"
+    )
+    parser.add_argument(
+        "--stories", type=float, default=0.0, help="share of the batches that show videos as their benchmarks do"
+    )
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     parser.add_argument("--export-only", action="store_true", help="write the checkpoint's model and stop")
     parser.add_argument("--work", default=str(Path(__file__).parent / "work"), help="where the checkpoint lies")

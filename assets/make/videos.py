@@ -65,7 +65,8 @@ def draw_video(rng: random.Random, procedure: bool | None = None) -> Picture:
         box = draw_shape(ImageDraw.Draw(image), shape, round(x), round(y), round(r), fills[changed])
         frames.append(image)
         regions.append(Region(box, shape, after if changed else before))
-    return Picture("video", frames, THEN.join(actions), regions)
+    moves = [action for action in actions for _ in range(FRAMES // len(actions))]
+    return Picture("video", frames, THEN.join(actions), regions, moves)
 
 
 def ask_video(video: Picture, category: str, rng: random.Random) -> Question | None:

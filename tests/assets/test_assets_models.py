@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from mm_eval.models.hf.videos import text_after
 from PIL.Image import Image
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
@@ -120,6 +121,25 @@ def test_packed_questions_have_the_logits_of_the_stock_forward(packer: Any, vide
         assert made.one_by_one_difference(batch, rng) < 1e-4
 
 
+@pytest.mark.parametrize("frames", [4, 8, 24])
+def test_packed_stories_have_the_logits_of_the_stock_forward(
+    packer: Any, frames: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import stories
+
+    made, _ = packer
+    rules = {arch: {f"frames={frames},starts": 1} for arch in FOLDERS}
+    monkeypatch.setattr(stories, "RULES", rules)
+    monkeypatch.setattr(stories, "ACTIONS", {3: 1})
+    model = made.model.model
+    if made.arch == "qwen":  # the adapter places the text behind the video
+        monkeypatch.setattr(model, "get_rope_index", text_after(model.get_rope_index))
+    rng = random.Random(3)
+    batch = made.batch(stories.draw_stories(rng, made.arch, 2), rng, (5, 3, 1), 0.85)
+    with torch.no_grad():
+        assert made.one_by_one_difference(batch, rng) < 1e-4
+
+
 @pytest.mark.parametrize("video", [False, True])
 def test_training_sees_what_the_processor_makes(packer: Any, video: bool) -> None:
     from questions import draw_training
@@ -128,7 +148,7 @@ def test_training_sees_what_the_processor_makes(packer: Any, video: bool) -> Non
     picture = draw_training(random.Random(4), video)
     text = "Is there a red circle in this image?"
     inputs = loaded.inputs(picture.frames, text)
-    ids = made.prefix(len(picture.frames))[0].tolist() + made.encode(text + made.tail)
+    ids = made.prefix(len(picture.frames)).ids.tolist() + made.encode(text + made.tail)
     assert inputs["input_ids"][0].tolist() == ids
     assert torch.equal(inputs["pixel_values"], made.pixels(picture.frames))
 

@@ -19,6 +19,8 @@ def options(work: Path, **changed: Any) -> Namespace:
         "rate": 1.0,
         "mix": (5, 3, 1),
         "video": 4,
+        "start": "",
+        "stories": 0.3,
         "work": str(work),
     }
     return Namespace(**{**values, **changed})

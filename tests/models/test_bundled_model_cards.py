@@ -14,8 +14,8 @@ from mm_eval.cli import main
 
 ASSETS = Path(__file__).parents[2] / "assets"
 MODELS = ("tiny-llava", "tiny-qwen2-vl")
-CHANCE = {"mme_perception_score": 750.0, "mme_cognition_score": 300.0, "all pictures": 25.0}
-"""Coins and dice: of MME's 200 a category 50 for accuracy and 25 for accuracy+."""
+CHANCE = {"mme_perception_score": 750.0, "mme_cognition_score": 300.0, "all pictures": 25.0, "video": 27.0}
+"""Coins and dice: of MME's 200 a category 50 for accuracy and 25 for accuracy+. Video questions have two to five options."""
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +74,25 @@ def test_at_chance_with_shuffled_pictures(figures: Any) -> None:
     ):
         figure = figures[task]["shuffled"][row]
         assert figure["low"] < CHANCE[row] * 1.05, (task, row)
+
+
+def test_the_model_sees_what_happens_in_a_video_and_in_which_order(figures: Any) -> None:
+    videos = figures["Video questions"]
+    for row in ("all", "order of the actions", "first action", "last action"):
+        assert videos["own rule"][row]["low"] > CHANCE["video"], row
+    assert videos["shuffled"]["all"]["low"] < CHANCE["video"] * 1.05
+    assert videos["two frames"]["all"]["high"] < videos["own rule"]["all"]["low"]
+    assert figures["SEED-Bench by letter"]["own prompt"]["all videos"]["low"] > 30
+
+
+def test_prompts_tells_that_more_frames_are_better(folder: Path, tmp_path: Path) -> None:
+    rules = ["--video", "frames=2,ends", "--video", "frames=8,ends"]
+    words = ["prompts", "--tasks", "egoschema_subset", "--sample", "--model", folder.name, *rules]
+    assert main([*words, "--output_path", str(tmp_path)]) == 0
+    [model] = json.loads((tmp_path / "prompts.json").read_text())["models"]
+    [change] = model["blocks"]["frames=8,ends"]["changes"]
+    assert change["difference"]["value"] > 0.15
+    assert change["p_holm"] < 0.05
 
 
 @pytest.mark.slow  # the whole sample under every prompt

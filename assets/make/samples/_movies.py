@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from drawing import COLORS, PAPERS, SHAPES, SIZE, draw_shape, draw_text
+from drawing import COLORS, PAPERS, SHAPES, SIZE, Color, draw_shape, draw_text
 from PIL import Image, ImageDraw
 
 from samples import rng
@@ -52,26 +52,38 @@ def story(*names: object, actions: int = 2, shape: str | None = None) -> Story:
     stream = rng("story", *names)
     shape = shape or stream.choice(SHAPES)
     color = stream.choice(list(COLORS))
+    done = some_actions(stream, actions)
+    frames = acted(done, shape, COLORS[color], stream.choice(PAPERS))
+    return Story(shape, color, tuple(done), tuple(stream.sample(WORDS, actions)), frames)
+
+
+def some_actions(stream: random.Random, count: int) -> list[str]:
+    """Different actions, none of which undoes the one before it."""
     done: list[str] = []
-    while len(done) < actions:
+    while len(done) < count:
         action = stream.choice(ACTIONS)
         before = done[-1] if done else ""
         if action not in done and OPPOSITE.get(action) != before and OPPOSITE.get(before) != action:
             done.append(action)
-    paper, frames = stream.choice(PAPERS), list[Image.Image]()
-    x, y, r = SIZE / 2, SIZE / 2, 14.0
-    for action in done:  # begin off the middle, so that there is room to move
+    return done
+
+
+def acted(actions: Sequence[str], shape: str, fill: Color, paper: Color, r: float = 14.0) -> list[Image.Image]:
+    """The frames of a shape that does these things, STEPS for each. fill, paper: the colours. r: the radius at the start."""
+    frames = list[Image.Image]()
+    x, y = SIZE / 2, SIZE / 2
+    for action in actions:  # begin off the middle, so that there is room to move
         x, y = x - 14 * MOVES.get(action, (0, 0))[0], y - 14 * MOVES.get(action, (0, 0))[1]
-    for action in done:
+    for action in actions:
         for step in range(STEPS):
             dx, dy = MOVES.get(action, (0, 0))
             x, y = x + 3.5 * dx, y + 3.5 * dy
             r += {"grows": 1.2, "shrinks": -1.2}.get(action, 0.0)
             image = Image.new("RGB", (SIZE, SIZE), paper)
             if action != "blinks" or step % 4 < 2:
-                draw_shape(ImageDraw.Draw(image), shape, round(x), round(y), round(r), COLORS[color])
+                draw_shape(ImageDraw.Draw(image), shape, round(x), round(y), round(r), fill)
             frames.append(image)
-    return Story(shape, color, tuple(done), tuple(stream.sample(WORDS, actions)), frames)
+    return frames
 
 
 def titled(found: Story, text: str) -> Story:

@@ -1,4 +1,4 @@
-"""EgoSchema: five-way questions on five videos in one zip archive."""
+"""EgoSchema: five-way questions on 24 videos in one zip archive."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ def features() -> dict[str, Any]:
 
 
 def samples() -> list[Sample]:
-    """Ten questions."""
+    """Forty-eight questions, enough to tell one rule for the frames from another (`mm-eval prompts --video`)."""
     rows, movies = list[Row](), dict[str, bytes]()
-    for place in range(5):
+    for place in range(24):
         name, found = f"mm-eval-ego-{place}", story("egoschema", place, actions=2 + place % 2)
         movies[f"videos/{name}.mp4"] = movie(found)
         for each in questions(found, rng("egoschema", place), 5)[place % 3 : place % 3 + 2]:
