@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from mm_eval.models.hf.videos import text_after
+from mm_eval.models.hf.inference.positions import text_after
 from PIL.Image import Image
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
