@@ -89,7 +89,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     if path := prepared.request.output_path:
         prepared.model.expect(RunFolder(Path(path)).constants)
     spec, own = prepared.spec(), processes()
-    folder = RunFolder(Path(path or default_folder(prepared.request, spec)))
+    folder = RunFolder(Path(path)) if path else default_folder(prepared.request, spec)
     tried = Tried()
     if own.leads and prepared.judges:
         if prepared.request.executor and _has_local_judge(prepared):
@@ -109,7 +109,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         if own.leads:  # once a launch: it may read every picture file
             folder.hold_files(prepared.picture_files)
             if not prepared.request.no_judge:
-                prepared.judges = joined_judges(folder, asked)
+                prepared.judges = joined_judges(folder, asked, prepared.tasks)
                 record_judges(folder, prepared.judges)
 
     with launched(own, folder, claim) as launch:
@@ -149,8 +149,8 @@ def score(
     with folder.locked():
         folder.hold_files(opened.picture_files)
         asked = opened.judges
-        opened.judges = [] if (judging or {}).get("no_judge") else joined_judges(folder, asked)
-        check_stated(request, {name: task.config for name, task in opened.tasks.items()}, opened.judges)
+        opened.judges = [] if (judging or {}).get("no_judge") else joined_judges(folder, asked, opened.tasks)
+        check_stated(request, opened.configs, opened.judges)
         state = _read_journal(folder)
         if asked:
             tried = try_judges(opened, _read_journal(folder), progress.phase)
@@ -162,11 +162,11 @@ def score(
         return _report(opened, folder, state, outcome, recorded["spec"], time.time(), progress)
 
 
-def default_folder(request: RunRequest, spec: dict[str, Any]) -> str:
-    """runs/<model>-<tasks>-<digest of the spec>: the same command finds its own run again."""
+def default_folder(request: RunRequest, spec: dict[str, Any]) -> RunFolder:
+    """runs/<model>-<tasks>-<digest of the spec>: the same command finds its own run again, also when its scoring has changed."""
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
-    words = "-".join([request.model or DEFAULT_MODEL, *request.tasks])
-    return f"runs/{re.sub(r'[^A-Za-z0-9_.-]+', '-', words)[:80]}-{digest}"
+    words = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join([request.model or DEFAULT_MODEL, *request.tasks]))[:80]
+    return RunFolder(Path(f"runs/{words}-{digest}")).or_its_like(spec, f"{words}-????????")
 
 
 def _answer(
@@ -179,7 +179,7 @@ def _answer(
 ) -> Outcome:
     """Makes this process's pending requests, then judges its docs. Rank 0 waits for the other processes of the launch."""
     own = launch.own
-    pending = find_pending(prepared, state, own)
+    pending = find_pending(prepared, state, own, folder.changed_tasks(prepared.configs))
     fail_at = failure_limit(prepared.request.fail_on_error, pending.total)
     outcome = Outcome(reused=pending.answered)
     tell_price(progress, lambda: spent(prepared, state))
@@ -238,6 +238,7 @@ def _report(
     progress: Progress,
 ) -> Report:
     """Scores every task from the journal; writes samples/, results.json and report.html."""
+    folder.drop_numbers_of_others(opened.configs)
     scores, submissions = score_tasks(opened, folder, state, progress)
     state.forget()  # the page is made from samples/, and reading them needs the memory
     results, order = assemble(opened, scores)
@@ -255,7 +256,7 @@ def _report(
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
     failed = sum(each.failed + each.not_requested + each.judge_failures + len(each.missing) for each in scores.values())
     failed += sum(each.failed for each in submissions)
-    code, notes = _exit_code(outcome, failed), notes_of(opened, state, outcome)
+    code, notes = _exit_code(outcome, failed), notes_of(opened, state, outcome, folder.changed_tasks(opened.configs))
     notes += [each.note(folder.path) for each in submissions]
     if opened.request.report and not outcome.interrupted:
         notes += write_page(opened, folder, progress)

@@ -15,6 +15,7 @@ from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.group import GroupConfig, leaves_of
 from mm_eval.catalog.group_metric import GroupMetric
 from mm_eval.engine.launch import processes
+from mm_eval.engine.same_run import scored_by
 from mm_eval.metrics.intervals import combined
 from mm_eval.scorers.groups import Member, aggregate_group, average_of
 from mm_eval.scorers.task_scores import TaskScores
@@ -262,6 +263,7 @@ def environment(plan: OpenedTasks, spec: Mapping[str, Any], started: float) -> d
         **({"blind": spec["blind"]} if spec.get("blind") else {}),
         "prompts": {name: task["prompt"] for name, task in spec["tasks"].items()},
         "data": {name: task["data"] for name, task in spec["tasks"].items()},
+        "scored_by": scored_by(plan.configs),
         "limit": plan.request.limit,
         "in_part": plan.in_part,
         "bootstrap_iters": plan.request.bootstrap_iters,
