@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.metrics import whole_groups
+from mm_eval.types import found_in
 
 ANSWERS = {"0": "no", "1": "yes"}
 UNCLEAR = "unclear"
@@ -25,7 +26,7 @@ def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[st
 
 def doc_to_target(doc: Mapping[str, Any]) -> str:
     """yes or no."""
-    return ANSWERS[str(doc["gt_answer"])]
+    return found_in(ANSWERS, str(doc["gt_answer"]), "gt_answer")
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
