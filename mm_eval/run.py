@@ -70,7 +70,7 @@ def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:
     Errors: ConfigError when nothing was requested. What fails later is in the report and in its exit code.
     """
     progress = progress or Silent()
-    started = time.time()
+    started = time.monotonic()
     if request.output_path and processes().leads:
         RunFolder(Path(request.output_path)).refuse_if_held()
     prepared = prepare(request, progress.phase)
@@ -85,7 +85,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     The model is loaded before a new folder is made, so that a model that can't be loaded leaves no folder. A folder with
     answers may be complete: there the first request that reaches the model loads it.
     """
-    progress, started = progress or Silent(), started or time.time()
+    progress, started = progress or Silent(), started or time.monotonic()
     if path := prepared.request.output_path:
         prepared.model.expect(RunFolder(Path(path)).constants)
     spec, own = prepared.spec(), processes()
@@ -159,7 +159,7 @@ def score(
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
                 tried.write(journal, state)
                 ask_judges(opened, state, journal, opened.doc_ids, outcome, stop, progress)
-        return _report(opened, folder, state, outcome, recorded["spec"], time.time(), progress)
+        return _report(opened, folder, state, outcome, recorded["spec"], time.monotonic(), progress)
 
 
 def default_folder(request: RunRequest, spec: dict[str, Any]) -> RunFolder:
@@ -225,7 +225,8 @@ def _open_journal(folder: RunFolder) -> Journal:
     try:
         return Journal(folder.path)
     except OSError as error:
-        raise ConfigError(f"the journal can't be opened: {error.strerror}.", where=str(folder.path)) from error
+        where, hint = str(error.filename or folder.path), "Make room for it, or choose another --output_path."
+        raise ConfigError(f"the journal can't be opened: {error.strerror}.", where=where, hint=hint) from error
 
 
 def _report(

@@ -251,7 +251,11 @@ def _fewer(sizes: Mapping[str, int], scored: int) -> dict[str, dict[str, int]]:
 
 
 def environment(plan: OpenedTasks, spec: Mapping[str, Any], started: float) -> dict[str, Any]:
-    """What was measured, with which versions, and when: the part of results.json that may differ between equal runs."""
+    """What was measured, with which versions, and when: the part of results.json that may differ between equal runs.
+
+    started: by `time.monotonic`, since the clock of a machine may be set back during a run.
+    """
+    seconds = time.monotonic() - started
     return {
         "mm_eval": __version__,
         "model_name": plan.request.model or "tiny-llava",
@@ -270,8 +274,8 @@ def environment(plan: OpenedTasks, spec: Mapping[str, Any], started: float) -> d
         "libraries": {name: version for name in LIBRARIES if (version := _version(name))},
         "python": platform.python_version(),
         "processes": processes().count,
-        "started": round(started, 3),
-        "seconds": round(time.time() - started, 3),
+        "started": round(time.time() - seconds, 3),
+        "seconds": round(seconds, 3),
     }
 
 
