@@ -21,14 +21,16 @@ UNSTATED = {"on_long_prompt": "cut", "blind": None}
 FUNCTIONS = "with_functions"
 """The digest of a task's config and of the source of its functions."""
 
-SCORES_ONLY = frozenset(
+NOT_COMPARED = frozenset(
     {
         *(*DISPLAY_KEYS, *ASKS_NOTHING, *SCORING_KEYS),
         *("batch_size", "cluster_key", "doc_to_target", "model_specific_target_kwargs"),
         *("multiple_targets", "process_results_use_image", "unsafe_code"),
+        "model_specific_prompt_kwargs",
     }
 )
-"""Keys of a task that change no request by themselves. A target that a prompt or a continuation holds changes a request key."""
+"""Keys of a task that change no request by themselves. A target that a prompt or a continuation holds changes a request key, and
+the prompt block of the run's model stands in the spec by itself: another family's block is none of its requests."""
 
 PICTURE_KEYS = ("doc_to_visual", "doc_to_messages", "process_docs", "custom_dataset", "class", "fewshot_config")
 """Keys whose functions decide which pictures a doc shows."""
@@ -49,7 +51,7 @@ def requests_of_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     for task in spec.get("tasks", {}).values():
         config = task.get("config")
         if isinstance(config, dict) and isinstance(stated := config.get("stated"), dict):
-            stated = {key: value for key, value in stated.items() if key not in SCORES_ONLY}
+            stated = {key: value for key, value in stated.items() if key not in NOT_COMPARED}
             if not stated.get("custom_dataset"):  # metadata are its arguments
                 stated.pop("metadata", None)
             if isinstance(layout := stated.get("formats"), dict):

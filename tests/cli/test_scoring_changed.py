@@ -20,6 +20,7 @@ generation_kwargs: {max_new_tokens: 16}
 process_results: !function utils.score
 metric_list: [{metric: hit, aggregation: mean}]
 metadata: {version: 1.0}
+model_specific_prompt_kwargs: {default: {post: ''}}
 """
 CODE = """from pathlib import Path
 from PIL import Image
@@ -31,8 +32,8 @@ def pictures(doc):
     return [Image.open(FOLDER / doc["p"], formats=["PNG"]).convert("RGB")]
 
 
-def text(doc):
-    return doc["q"]
+def text(doc, model_specific_prompt_kwargs):
+    return doc["q"] + model_specific_prompt_kwargs["post"]
 
 
 def score(doc, results):
@@ -47,6 +48,7 @@ CHANGES = {
     "no process_results": (YAML.replace("process_results: !function utils.score\n", "").replace(
         "{metric: hit, aggregation: mean}", "{metric: exact_match}"), CODE),
     "target": (YAML.replace("doc_to_target: a", "doc_to_target: b"), CODE.replace('doc["a"]', 'doc["b"]')),
+    "prompt of another family": (YAML.replace("{post: ''}}", "{post: ''}, qwen_vl: {post: '?'}}"), CODE),
     "metadata, tag": (YAML.replace("version: 1.0", "version: 2.0, size: 7") + "tag: [mine]\n", CODE),
 }  # fmt: skip
 
@@ -117,6 +119,7 @@ REQUESTS = {
     "one picture": (YAML, CODE.replace('convert("RGB")', 'convert("RGB").resize((6, 4 + doc["q"].endswith("39")))')),
     "doc_to_visual fails": (YAML, CODE.replace('doc["p"]', 'doc["none"]')),
     "process_docs": (YAML + "process_docs: !function utils.docs\n", CODE + "\n\ndef docs(rows):\n    return rows\n"),
+    "the prompt itself": (YAML.replace("{post: ''}}", "{post: '!'}}"), CODE),
     "generation_kwargs": (YAML.replace("max_new_tokens: 16", "max_new_tokens: 17"), CODE),
     "few-shot": (YAML + "num_fewshot: 1\nfewshot_split: test\n", CODE),
     "data": (YAML.replace("rows.jsonl", "other.jsonl"), CODE),
