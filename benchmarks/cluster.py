@@ -6,7 +6,7 @@ text: CPU time of the asking process over one process without workers, a request
     starting Ray is not in it.
 sharing: workers whose model sleeps: what they could have answered between the first and the last answer, each from its own
     start, over what was answered. slow: the same with one of two workers three times as slow.
-kills: twenty kill -9 at random moments; a request at which two workers die alone fails (exit code 3), and may be drawn twice.
+kills: twenty kill -9 at random moments, each at a request of which no worker died before: two deaths at one fail it.
 many: 100,000 docs of text (400,000 requests).
 load: of the machine when the line was measured (1 minute), to be compared with its CPUs.
 Needs Ray (`pip install 'mm-eval[ray]'`).
@@ -19,7 +19,6 @@ import json
 import os
 import random
 import resource
-import signal
 import subprocess
 import sys
 import time
@@ -31,6 +30,9 @@ from data import four_choices
 from measure import ONE_THREAD, SCRATCH, fresh, shown
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+from tests.ray.kills import kill_a_worker, noted  # noqa: E402
+
 SECONDS = 0.05
 SLEEPING = ("--tasks", "mme,seedbench", "--sample", "--model", "scripted")
 Line = tuple[str, str, str]
@@ -130,20 +132,14 @@ def kills(nodes: Nodes, repetitions: int) -> Iterator[Line]:
         child = subprocess.Popen(command(folder, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
         for kill in range(20):
             target = 10 + 25 * kill + draw.randrange(20)
-            while len(asked := _asked(log)) < target and child.poll() is None:
+            while len(noted(log, "ask")) < target and child.poll() is None:
                 time.sleep(0.02)
-            os.kill(asked[-1], signal.SIGKILL)
+            kill_a_worker(child, log)
         child.communicate()
         slots = [tuple(slot) for row in answers(folder) if row["kind"] == "answer" for slot in row["slots"]]
-        twice, again = len(slots) - len(set(slots)), len(_asked(log)) - len(set(slots))
+        twice, again = len(slots) - len(set(slots)), len(noted(log, "ask")) - len(set(slots))
         said = f"exit code {child.returncode}, {len(set(slots))} answered, {twice} twice, {again} asked again"
         yield "twenty kill -9 at random moments", said, "exit code 0, 0 twice; again: 20 and answers on their way"
-
-
-def _asked(log: Path) -> list[int]:
-    """The pids that took requests, in order."""
-    rows = [line.split(" ") for line in log.read_text().splitlines()] if log.exists() else []
-    return [int(row[0]) for row in rows if len(row) > 2 and row[1] == "ask"]
 
 
 def many(nodes: Nodes) -> Iterator[Line]:

@@ -102,8 +102,11 @@ class DataError(MMEvalError):
     owner = "data"
 
 
-class RowError(DataError):
-    """The values of one doc are unusable, whatever the task file says: other docs are still requested."""
+class DocError(DataError):
+    """The values of one doc are unusable, whatever the task file says: it fails, and other docs are still requested.
+
+    A task's functions raise it, too: `from mm_eval.types import DocError`.
+    """
 
 
 class ModelError(MMEvalError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.outcome import Outcome
@@ -12,9 +12,12 @@ from mm_eval.scorers.task_scores import TaskScores
 from mm_eval.task.blind import WITHOUT
 
 
-def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome) -> list[str]:
-    """What a reader of the table should know."""
+def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome, changed: Sequence[str] = ()) -> list[str]:
+    """What a reader of the table should know. changed: tasks whose files are not those that the run began with."""
     notes = list(opened.notes)
+    if changed:
+        names = ", ".join(changed[:4]) + (f" and {len(changed) - 4} more tasks" if len(changed) > 4 else "")
+        notes.append(f"scoring of {names} changed since the folder was made: all answers are scored anew")
     if parts := [f"{some} of {every} docs of {name}" for name, (some, every) in opened.in_part.items()]:
         more = f" and of {len(parts) - 4} more tasks" if len(parts) > 4 else ""
         notes.append(f"only {', '.join(parts[:4])}{more} were requested: no result on a benchmark")

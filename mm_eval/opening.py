@@ -40,6 +40,11 @@ class OpenedTasks:
     notes: list[str] = field(default_factory=list)
     judges: list[Judge] = field(default_factory=list)
 
+    @property
+    def configs(self) -> dict[str, TaskConfig]:
+        """The config of each task."""
+        return {name: task.config for name, task in self.tasks.items()}
+
     def check_first_docs(self) -> None:
         """ConfigError if the prompt of a task's first doc can't be built, or scoring reads a column that the data lacks."""
         for name, task in self.tasks.items():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.launch import Processes
 from mm_eval.engine.model import request_key
+from mm_eval.engine.same_run import shows_by_code
 from mm_eval.errors import ConfigError
 from mm_eval.prepare import Prepared
 from mm_eval.types import Instance, Slot
@@ -36,12 +37,17 @@ class Pending:
             yield from task.instances(self.doc_ids[name], self.prepared.styles[name])
 
 
-def find_pending(prepared: Prepared, state: JournalState, own: Processes) -> Pending:
-    """Compares the docs of a run with its journal. Errors: as `_pending_docs`."""
+def find_pending(prepared: Prepared, state: JournalState, own: Processes, changed: Collection[str] = ()) -> Pending:
+    """Compares the docs of a run with its journal. Errors: as `_pending_docs`.
+
+    changed: tasks whose file or functions have changed since the run began. Where their functions choose the pictures, those of
+        the answered docs are decoded and compared, too.
+    """
     doc_ids, answered, share, total = dict[str, list[int]](), 0, 0, 0
     mine = {name: _share(prepared, name, state, own) for name in prepared.tasks}
     for name in prepared.tasks:
-        doc_ids[name], found = _pending_docs(prepared, name, mine[name], state)
+        with_pictures = name in changed and shows_by_code(prepared.tasks[name].config)
+        doc_ids[name], found = _pending_docs(prepared, name, mine[name], state, with_pictures)
         per_doc = _requests_per_doc(prepared, name)
         answered, share, total = (
             answered + found,
@@ -60,17 +66,21 @@ def _share(prepared: Prepared, name: str, state: JournalState, own: Processes) -
     return own.share({doc_id: (type(key).__name__, key) for doc_id, key in task.groups(doc_ids).items()}, begun)
 
 
-def _pending_docs(prepared: Prepared, name: str, doc_ids: list[int], state: JournalState) -> tuple[list[int], int]:
+def _pending_docs(
+    prepared: Prepared, name: str, doc_ids: list[int], state: JournalState, with_pictures: bool
+) -> tuple[list[int], int]:
     """The docs with a slot that has no answer, and how many answers the others have.
 
-    Errors: ConfigError if a recorded answer is to another question than the doc makes now. A changed file that only the
-        task's own functions read can cause this.
+    with_pictures: decode the pictures of the answered docs; otherwise they are taken to be the recorded ones.
+    Errors: ConfigError if a recorded answer is to another question than the doc makes now. A changed function of the task, or
+        a changed file that only its functions read, can cause this.
     """
     task, answered = prepared.tasks[name], 0
     first = {doc_id: state.answer(Slot(task.path, doc_id)) for doc_id in doc_ids}
     pending = {doc_id for doc_id, found in first.items() if found is None}
     begun = {doc_id: found.turn_pictures for doc_id, found in first.items() if found is not None}
-    instances = task.instances(list(begun), prepared.styles[name], begun.__getitem__)
+    style = prepared.styles[name]
+    instances = task.instances(list(begun), style, None if with_pictures else begun.__getitem__)
     for doc_id, group in groupby(instances, key=lambda instance: instance.doc_id):
         answers = 0
         for instance in group:
@@ -79,12 +89,14 @@ def _pending_docs(prepared: Prepared, name: str, doc_ids: list[int], state: Jour
                 pending.add(doc_id)
                 continue
             answers += 1
-            if instance.error is not None:
+            if instance.error is not None and not with_pictures:
                 continue
-            instance.image_digests, instance.videos = found.images, found.videos
-            if found.key != request_key(prepared.model, instance):
-                hint = "A file that the task reads must have changed; give the run another --output_path."
-                what = "the recorded answer is to another question than the one that this doc makes now."
+            if not with_pictures:
+                instance.image_digests, instance.videos = found.images, found.videos
+            if instance.error is not None or found.key != request_key(prepared.model, instance):
+                hint = "The task's functions, or a file that they read, must have changed; give the run another --output_path."
+                what = "the recorded answer is to another question than the one that this doc makes now"
+                what += f" ({instance.error.what})." if instance.error is not None else "."
                 raise ConfigError(what, where=f"{task.path} doc {doc_id}", hint=hint)
         if doc_id not in pending:
             answered += answers

@@ -11,7 +11,7 @@ from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.group import GroupConfig
 from mm_eval.catalog.group_metric import GroupMetric
 from mm_eval.catalog.manager import Loaded
-from mm_eval.errors import ConfigError, DataError, RowError, did_you_mean
+from mm_eval.errors import ConfigError, DataError, DocError, did_you_mean
 from mm_eval.lmms_eval_compat import no_judge
 from mm_eval.metrics import METRICS
 from mm_eval.metrics.metric import aggregation_named
@@ -26,14 +26,14 @@ from mm_eval.types import MetricKey
 def check_first_doc(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> None:
     """Builds the prompt of a task's first doc. ConfigError if that fails: the config is wrong.
 
-    A doc whose own values are unusable (RowError) says nothing about the config: the next one is built.
+    A doc whose own values are unusable (DocError) says nothing about the config: the next one is built.
     """
     for doc_id in doc_ids[:20]:
         where = f"{task.path} doc {doc_id}"
         try:
             _build(task, style, doc_id, doc_ids, where)
             return
-        except RowError:
+        except DocError:
             continue
         except (ConfigError, DataError) as error:
             place = f"{task.config.file_name}: {where}" if error.where == where else error.where

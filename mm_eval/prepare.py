@@ -65,7 +65,7 @@ class Prepared(OpenedTasks):
     def check_generation(self) -> None:
         """ConfigError if the model, or a judge, can't generate with a task's generation_kwargs."""
         for judge in self.judges:
-            judge.check_generation({name: task.config for name, task in self.tasks.items()})
+            judge.check_generation(self.configs)
         for task in self.tasks.values():
             if task.config.output_type == "generate_until":
                 try:
@@ -77,9 +77,10 @@ class Prepared(OpenedTasks):
     def asked_with(self, prompt_key: str | None, video: str | None, output_path: str) -> Prepared:
         """The same tasks, docs and model under another prompt block or rule of frames, recorded in another folder."""
         request = replace(self.request, prompt_key=prompt_key, video=video, output_path=output_path)
-        configs = {name: task.config for name, task in self.tasks.items()}
-        styles = choose_styles(request, configs, self.model, next(iter(self.styles.values())).chat)
-        again = replace(self, request=request, styles=styles, notes=self.notes + missing_key_notes(request, configs))
+        styles = choose_styles(request, self.configs, self.model, next(iter(self.styles.values())).chat)
+        again = replace(
+            self, request=request, styles=styles, notes=self.notes + missing_key_notes(request, self.configs)
+        )
         again.check_first_docs()
         return again
 

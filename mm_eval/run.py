@@ -70,7 +70,7 @@ def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:
     Errors: ConfigError when nothing was requested. What fails later is in the report and in its exit code.
     """
     progress = progress or Silent()
-    started = time.time()
+    started = time.monotonic()
     if request.output_path and processes().leads:
         RunFolder(Path(request.output_path)).refuse_if_held()
     prepared = prepare(request, progress.phase)
@@ -85,11 +85,11 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     The model is loaded before a new folder is made, so that a model that can't be loaded leaves no folder. A folder with
     answers may be complete: there the first request that reaches the model loads it.
     """
-    progress, started = progress or Silent(), started or time.time()
+    progress, started = progress or Silent(), started or time.monotonic()
     if path := prepared.request.output_path:
         prepared.model.expect(RunFolder(Path(path)).constants)
     spec, own = prepared.spec(), processes()
-    folder = RunFolder(Path(path or default_folder(prepared.request, spec)))
+    folder = RunFolder(Path(path)) if path else default_folder(prepared.request, spec)
     tried = Tried()
     if own.leads and prepared.judges:
         if prepared.request.executor and _has_local_judge(prepared):
@@ -109,7 +109,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         if own.leads:  # once a launch: it may read every picture file
             folder.hold_files(prepared.picture_files)
             if not prepared.request.no_judge:
-                prepared.judges = joined_judges(folder, asked)
+                prepared.judges = joined_judges(folder, asked, prepared.tasks)
                 record_judges(folder, prepared.judges)
 
     with launched(own, folder, claim) as launch:
@@ -149,8 +149,8 @@ def score(
     with folder.locked():
         folder.hold_files(opened.picture_files)
         asked = opened.judges
-        opened.judges = [] if (judging or {}).get("no_judge") else joined_judges(folder, asked)
-        check_stated(request, {name: task.config for name, task in opened.tasks.items()}, opened.judges)
+        opened.judges = [] if (judging or {}).get("no_judge") else joined_judges(folder, asked, opened.tasks)
+        check_stated(request, opened.configs, opened.judges)
         state = _read_journal(folder)
         if asked:
             tried = try_judges(opened, _read_journal(folder), progress.phase)
@@ -159,14 +159,14 @@ def score(
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
                 tried.write(journal, state)
                 ask_judges(opened, state, journal, opened.doc_ids, outcome, stop, progress)
-        return _report(opened, folder, state, outcome, recorded["spec"], time.time(), progress)
+        return _report(opened, folder, state, outcome, recorded["spec"], time.monotonic(), progress)
 
 
-def default_folder(request: RunRequest, spec: dict[str, Any]) -> str:
-    """runs/<model>-<tasks>-<digest of the spec>: the same command finds its own run again."""
+def default_folder(request: RunRequest, spec: dict[str, Any]) -> RunFolder:
+    """runs/<model>-<tasks>-<digest of the spec>: the same command finds its own run again, also when its scoring has changed."""
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
-    words = "-".join([request.model or DEFAULT_MODEL, *request.tasks])
-    return f"runs/{re.sub(r'[^A-Za-z0-9_.-]+', '-', words)[:80]}-{digest}"
+    words = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join([request.model or DEFAULT_MODEL, *request.tasks]))[:80]
+    return RunFolder(Path(f"runs/{words}-{digest}")).or_its_like(spec, f"{words}-????????")
 
 
 def _answer(
@@ -179,7 +179,7 @@ def _answer(
 ) -> Outcome:
     """Makes this process's pending requests, then judges its docs. Rank 0 waits for the other processes of the launch."""
     own = launch.own
-    pending = find_pending(prepared, state, own)
+    pending = find_pending(prepared, state, own, folder.changed_tasks(prepared.configs))
     fail_at = failure_limit(prepared.request.fail_on_error, pending.total)
     outcome = Outcome(reused=pending.answered)
     tell_price(progress, lambda: spent(prepared, state))
@@ -225,7 +225,8 @@ def _open_journal(folder: RunFolder) -> Journal:
     try:
         return Journal(folder.path)
     except OSError as error:
-        raise ConfigError(f"the journal can't be opened: {error.strerror}.", where=str(folder.path)) from error
+        where, hint = str(error.filename or folder.path), "Make room for it, or choose another --output_path."
+        raise ConfigError(f"the journal can't be opened: {error.strerror}.", where=where, hint=hint) from error
 
 
 def _report(
@@ -238,6 +239,7 @@ def _report(
     progress: Progress,
 ) -> Report:
     """Scores every task from the journal; writes samples/, results.json and report.html."""
+    folder.drop_numbers_of_others(opened.configs)
     scores, submissions = score_tasks(opened, folder, state, progress)
     state.forget()  # the page is made from samples/, and reading them needs the memory
     results, order = assemble(opened, scores)
@@ -255,7 +257,7 @@ def _report(
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
     failed = sum(each.failed + each.not_requested + each.judge_failures + len(each.missing) for each in scores.values())
     failed += sum(each.failed for each in submissions)
-    code, notes = _exit_code(outcome, failed), notes_of(opened, state, outcome)
+    code, notes = _exit_code(outcome, failed), notes_of(opened, state, outcome, folder.changed_tasks(opened.configs))
     notes += [each.note(folder.path) for each in submissions]
     if opened.request.report and not outcome.interrupted:
         notes += write_page(opened, folder, progress)

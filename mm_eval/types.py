@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
+from mm_eval.errors import DocError as DocError  # for the functions of tasks, which import from here
 from mm_eval.errors import MMEvalError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ of its pictures (MuirBench, MMT-Bench); in a chat the image parts are put there.
 FRAME_MARK = "frame"
 """How the digest of a video's frame begins. It is made of the video's bytes; a picture's is the sha256 of its pixels."""
 
+T = TypeVar("T")
 ProcessDocs = TypeVar("ProcessDocs", bound=Callable[..., Any])
 
 Context: TypeAlias = str | list[Message]
@@ -326,6 +328,13 @@ def reads_columns(process_docs: ProcessDocs) -> ProcessDocs:
     """
     process_docs.reads_columns = True  # type: ignore[attr-defined]
     return process_docs
+
+
+def found_in(table: Mapping[Any, T], value: Any, column: str) -> T:
+    """table[value]. DocError, which names the column that holds the value, if the table lacks it."""
+    if value not in table:
+        raise DocError(f"{column} is {value!r:.80}; expected one of {', '.join(map(repr, table))}.")
+    return table[value]
 
 
 def plain(value: Any) -> Any:

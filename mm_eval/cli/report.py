@@ -5,6 +5,7 @@ The page opens from disk with no network. Nothing is requested and no model is l
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -147,7 +148,7 @@ def _read(folders: list[str]) -> tuple[list[RecordedRun], dict[str, str]]:
         try:
             runs.append(RecordedRun.read(folder))
         except MMEvalError as error:
-            if not (Path(folder) / "run.json").is_file() or folder == folders[-1] and not runs:
+            if not os.path.isfile(Path(folder) / "run.json") or folder == folders[-1] and not runs:
                 raise
             holes[Path(folder).name] = str(error)
     return runs, holes

@@ -17,15 +17,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from mm_eval.catalog.config import TaskConfig
 from mm_eval.engine.journal import mend_torn_tails
+from mm_eval.engine.same_run import changed_tasks, differences, requests_of_spec, scored_by
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.files import read_regular, write_all, write_atomic
 from mm_eval.task.docs import FileState
 from mm_eval.types import FRAME_MARK
 
 RUN_VERSION = 1
-UNSTATED = {"on_long_prompt": "cut", "blind": None}
-"""The values of options that an older spec does not state."""
 FRAME = re.compile(rf'"{FRAME_MARK}[0-9a-f]+"'.encode())
 """The digest of a video's frame in a record."""
 RESTORE = "Restore it, or choose another --output_path."
@@ -36,16 +36,6 @@ Files: TypeAlias = Mapping[str, Mapping[str, FileState]]
 NOTHING: Mapping[str, Any] = {}
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.ESTALE})
 """The disk is full or fails. Any other error means that the folder is the wrong one."""
-
-DIGESTS = {
-    "asked": "the prompts differ",
-    "data": "the data differs",
-    "examples": "the data of the few-shot examples differs",
-    "sha256": "the docs differ",
-    "with_functions": "the YAML, or a function that it names, differs",
-    "fingerprint": "the model's files differ",
-}
-"""What a difference between two digests of a spec means, by the digest's name."""
 
 
 def folder_error(what: str, path: Path, error: OSError, hint: str = "Choose another --output_path.") -> MMEvalError:
@@ -162,6 +152,23 @@ class RunFolder:
         self.write("run.json", json.dumps(run, indent=2, ensure_ascii=False))
         return False
 
+    def or_its_like(self, spec: Mapping[str, Any], pattern: str) -> RunFolder:
+        """This folder if it exists, else the newest one beside it that fits the pattern and whose run makes the same requests.
+
+        So a task whose scoring has changed finds the answers of its earlier runs. Without such a folder: this one.
+        """
+        found = (
+            []
+            if self.path.exists()
+            else [RunFolder(run.parent) for run in self.path.parent.glob(f"{pattern}/run.json")]
+        )
+        for folder in sorted(found, key=lambda folder: folder.path.stat().st_mtime, reverse=True):
+            with suppress(MMEvalError, OSError):
+                if (known := folder.read("run.json")) is not None:
+                    folder._refuse_other(known, spec)
+                    return folder
+        return self
+
     def refuse_other(self, spec: Mapping[str, Any]) -> None:
         """Raises ConfigError if the folder has a run of another spec, or another launch holds it. Writes nothing."""
         self.refuse_if_held()
@@ -171,11 +178,27 @@ class RunFolder:
     def _refuse_other(self, known: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
         if known.get("v", 0) > RUN_VERSION:
             raise ConfigError("it was written by a newer mm-eval.", where=str(self.path / "run.json"))
-        spec = json.loads(json.dumps(spec))  # as run.json gives it back
-        if different := list(differences({**UNSTATED, **self._as_now(known["spec"], spec)}, {**UNSTATED, **spec})):
+        spec = requests_of_spec(spec)
+        if different := list(differences(requests_of_spec(self._as_now(known["spec"], spec)), spec)):
             hint = "Choose another --output_path, or repeat the first command of this run; `mm-eval score` scores it again."
             shown = "; ".join(different[:4])
             raise ConfigError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)
+
+    def changed_tasks(self, configs: Mapping[str, TaskConfig]) -> list[str]:
+        """The tasks whose file, or a function that it names, has changed since the folder was made."""
+        return changed_tasks((self.read("run.json") or {}).get("spec", NOTHING), configs)
+
+    def drop_numbers_of_others(self, configs: Mapping[str, TaskConfig]) -> None:
+        """Removes results.json and report.html if they were not made by the rules of these configs.
+
+        Scoring then writes samples/ anew, task by task: a kill must not leave some by the new rules beside numbers by the old.
+        """
+        made_by = None
+        with suppress(MMEvalError):  # a damaged one is written anew
+            made_by = (self.read("results.json") or {}).get("run", {}).get("scored_by")
+        if self.changed_tasks(configs) if made_by is None else made_by != scored_by(configs):
+            for name in ("report.html", "results.json"):
+                (self.path / name).unlink(missing_ok=True)
 
     def _as_now(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Mapping[str, Any]:
         """An old spec with the video input of a family, unknown to earlier versions, if none of its answers is about a video."""
@@ -267,19 +290,3 @@ def is_alive(pid: int) -> bool:
     except OSError:  # another user's process
         return True
     return True
-
-
-def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
-    """The differences between two specs, one sentence each."""
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        for key in sorted({*old, *new}, key=str):
-            yield from differences(old.get(key), new.get(key), f"{at}.{key}" if at else str(key))
-    elif old != new:
-        place, _, name = at.rpartition(".")
-        meaning = DIGESTS.get(name) if isinstance(old, str) and isinstance(new, str) else None
-        yield f"{place}: {meaning}" if meaning else f"{at} was {_short(old)} and is {_short(new)}"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."

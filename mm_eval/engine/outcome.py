@@ -70,7 +70,7 @@ COUNTS = {name: name for name in ("reused", "asked", "shared", "cached", "answer
 
 @dataclass
 class StopSignal:
-    """SIGINT or SIGTERM: the first one stops after the requests in flight, the second one at once.
+    """SIGINT, SIGTERM or SIGHUP (the terminal is gone): the first one stops after the requests in flight, the second one at once.
 
     notify: called at the first one.
     """
@@ -91,7 +91,9 @@ class StopSignal:
         if threading.current_thread() is not threading.main_thread():
             yield self
             return
-        before = {number: signal.signal(number, self) for number in (signal.SIGINT, signal.SIGTERM)}
+        under_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        numbers = (signal.SIGINT, signal.SIGTERM, *(() if under_nohup else (signal.SIGHUP,)))
+        before = {number: signal.signal(number, self) for number in numbers}
         try:
             yield self
         finally:

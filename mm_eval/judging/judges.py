@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from mm_eval.catalog.values import digest_of, to_json, with_source
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import MODELS, Model, ModelSettings
-from mm_eval.errors import ConfigError, raise_all
+from mm_eval.errors import ConfigError, MMEvalError, raise_all
 from mm_eval.executor import on_executor
 from mm_eval.judging.prompts import judge_instance
 from mm_eval.judging.verdicts import first_value
@@ -39,6 +40,7 @@ class Judge:
     name: of its metrics, where it is not the first judge, and of its slots. args: --judge_args without `name`.
     described: what its adapter says of it, which decides its replies. preflight: "passed", "skipped" or "exempt".
     untried: tasks on which it could not be tried, because no gold answer is known. constants: `Model.constants` of a local one.
+    options: {path of a task: the generation_kwargs of each step}, with which the tasks ask it.
     model: None where recorded verdicts are only read.
     """
 
@@ -49,6 +51,7 @@ class Judge:
     preflight: str = "skipped"
     untried: list[str] = field(default_factory=list)
     constants: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     model: Model | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -61,17 +64,25 @@ class Judge:
             "preflight": self.preflight,
             "untried": self.untried,
             **({"constants": dict(self.constants)} if self.constants else {}),
+            **({"options": dict(self.options)} if self.options else {}),
         }
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Judge:
         """The judge of an entry of run.json, without a model."""
-        names = ("name", "adapter", "args", "described", "preflight", "untried", "constants")
+        names = ("name", "adapter", "args", "described", "preflight", "untried", "constants", "options")
         return cls(**{name: stored[name] for name in names if name in stored})
 
     def is_same(self, other: Judge | None) -> bool:
-        """Whether another judge gives the same replies."""
-        return other is not None and _as_json(self.described) == _as_json(other.described)
+        """Whether another judge gives the same replies, and no task asks the two with different options."""
+        if other is None or _as_json(self.described) != _as_json(other.described):
+            return False
+        return not self.asked_otherwise(other)
+
+    def asked_otherwise(self, other: Judge) -> list[str]:
+        """The tasks that ask another judge with other options than this one."""
+        mine, others = _as_json(self.options), _as_json(other.options)
+        return [path for path in mine if path in others and mine[path] != others[path]]
 
     @property
     def model_name(self) -> str:
@@ -176,25 +187,46 @@ def name_of(stated: Any, adapter: str, args: Mapping[str, Any]) -> str:
     return name
 
 
-def joined_judges(folder: RunFolder, judges: Sequence[Judge]) -> list[Judge]:
+def joined_judges(folder: RunFolder, judges: Sequence[Judge], tasks: Mapping[str, Task]) -> list[Judge]:
     """The judges of run.json and these, in their order; those of this launch with their models.
 
     A recorded judge without a reply in the journal makes way for others: its name or its server may have been a mistake.
-    Errors: ConfigError if the folder has verdicts of another judge of the same name.
+    Errors: ConfigError if the folder has verdicts of another judge of the same name, or under other options of the task.
     """
     known = [Judge.from_json(entry) for entry in (folder.read("run.json") or {}).get("judges", ())]
+    judged = {name: task for name, task in tasks.items() if task.config.judged is not None}
+    for judge in judges:
+        judge.options = {task.path: options_of(task) for task in judged.values()}
+    for judge in known if judges else ():
+        judge.options = judge.options or _options_in_results(folder, judge.name, judged)
     own, faults = {judge.name: judge for judge in judges}, []
     changed = [judge for judge in known if judges and not judge.is_same(own.get(judge.name))]
     heard = judges_heard(folder) if changed else set()
     known = [judge for judge in known if judge not in changed or judge.name in heard]
     for judge in known:
         if judge.name in own and not judge.is_same(own[judge.name]):
+            otherwise = judge.asked_otherwise(own[judge.name])
             what = f"the folder has verdicts of another judge called {judge.name!r}."
+            if otherwise:
+                what = f"{', '.join(otherwise)} asked the judge {judge.name!r} with other generation_kwargs before."
             hint = f"Give this one another name: --judge_args name={judge.name}-2,..."
             faults.append(ConfigError(what, where=str(folder.path), hint=hint))
     raise_all(faults)
     names = [judge.name for judge in known]
     return [own.get(judge.name, judge) for judge in known] + [judge for judge in judges if judge.name not in names]
+
+
+def _options_in_results(folder: RunFolder, judge: str, judged: Mapping[str, Task]) -> dict[str, Any]:
+    """`Judge.options` of a judge whose entry in run.json is of an older version, as far as results.json states them."""
+    with suppress(MMEvalError):  # a damaged file, which is written anew
+        entries = (folder.read("results.json") or {}).get("judges", {})
+        return {
+            task.path: entry["options"]["generation_kwargs"]
+            for name, task in judged.items()
+            for entry in entries.get(name, ())
+            if entry["name"] == judge
+        }
+    return {}
 
 
 def record_judges(folder: RunFolder, judges: Sequence[Judge]) -> None:
@@ -255,21 +287,30 @@ def _first_questions(task: Task) -> Iterator[Instance]:
             yield judge_instance(task, "", number, doc_id, doc, answer, asked=False)
 
 
+def options_of(task: Task) -> list[dict[str, Any]]:
+    """The generation_kwargs with which a task asks its judge, for each step; of its code's first question if it asks by code."""
+    config = task.config.judged
+    assert config is not None
+    if config.by_code and (first := next(_first_questions(task), None)) is not None:
+        return [dict(first.generation_kwargs)]
+    return [dict(step.generation_kwargs) for step in config.steps]
+
+
 def identity_of(judge: Judge, task: Task, models: Mapping[str, int]) -> dict[str, Any]:
     """The entry of results.json for a judge and a task: all that its number depends on. models: replies by returned name."""
     config = task.config.judged
     assert config is not None
     args = {key: value for key, value in judge.args.items() if key not in ("model", "pretrained", "path")}
-    options, official = [dict(step.generation_kwargs) for step in config.steps], config.official
+    official = config.official
     if config.by_code and (first := next(_first_questions(task), None)) is not None:
-        options, official = [dict(first.generation_kwargs)], str(first.metadata.get("model", ""))
+        official = str(first.metadata.get("model", ""))
     return {
         "name": judge.name,
         "adapter": judge.adapter,
         "model": judge.model_name,
         "models": dict(sorted(models.items())),
         "prompt_digest": prompt_digest(task),
-        "options": {"args": args, "generation_kwargs": options},
+        "options": {"args": args, "generation_kwargs": judge.options.get(task.path) or options_of(task)},
         "official": official or None,
         "repeats": config.repeats,
         "preflight": "skipped" if task.path in judge.untried else judge.preflight,

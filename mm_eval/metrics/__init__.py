@@ -71,6 +71,7 @@ from mm_eval.metrics.stderr import (
 )
 from mm_eval.metrics.traits import CorpusMetric, SumStatistics, filter_kwargs, not_smooth, smooth, stratified_by
 from mm_eval.metrics.vqa import agreed_answer, vqa_accuracy
+from mm_eval.metrics.whole_groups import whole_groups
 
 __all__ = [
     "AGGREGATIONS",
@@ -151,4 +152,5 @@ __all__ = [
     "vqa_accuracy",
     "weighted_mean",
     "weighted_perplexity",
+    "whole_groups",
 ]

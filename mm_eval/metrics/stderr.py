@@ -22,6 +22,7 @@ from mm_eval.metrics.resampling import (
     Members,
     StandardError,
     Statistic,
+    Without,
     draws_of,
     draws_of_sums,
     draws_of_weights,
@@ -206,7 +207,10 @@ def _without_draws(
     A number that grows with the docs (a count) is half as large on half of them: it keeps the jackknife.
     """
     most = most_calls or max(LEAST_REPLICATES, MOST_VALUES // len(values))
-    found = jackknife(aggregation, values, members, traits.stratum, traits.content, most=most, seed=seed)
+    without = _trusted_without(aggregation, traits, values)
+    found = jackknife(
+        aggregation, values, members, traits.stratum, traits.content, without=without, most=most, seed=seed
+    )
     if traits.smooth or not found.jumps:
         return found.error
     draws = min(HALF_SAMPLES, 2 * most)
@@ -242,6 +246,12 @@ def _trusted_sums(aggregation: Statistic, traits: Traits, values: Sequence[Any])
     value, expected = float(sums.score(sums.rows.sum(axis=0, keepdims=True))[0]), float(aggregation(values))
     same = value == expected or math.isclose(value, expected, rel_tol=1e-6, abs_tol=1e-9)
     return sums if same or (math.isnan(value) and math.isnan(expected)) else None
+
+
+def _trusted_without(aggregation: Statistic, traits: Traits, values: Sequence[Any]) -> Without | None:
+    """The declared way to leave values out, if it gives the aggregation's value without leaving any out."""
+    without = traits.without(values) if traits.without else None
+    return without if without is not None and without(()) == float(aggregation(values)) else None
 
 
 def _members(count: int, clusters: Sequence[Hashable] | None) -> list[list[int]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -77,6 +77,8 @@ class Traits:
     content: what the number depends on in a value, apart from the stratum.
     influence: how much each value moves the number, to first order: what it adds to the number's error. The values of a
         stratum have influences that sum to 0. The standard error is then a closed form over clusters.
+    without: prepares the values once, and gives the number without those at some positions: in time that grows with these
+        positions only. It makes the jackknife of many docs fast.
     smooth: a small change of the values changes the number a little; a median is not smooth. None: not declared.
     fraction: its number lies in [0, 1], and so does its interval. A mean of values in [0, 1] needs not say so.
     of: the noun for its values ("log-likelihood").
@@ -88,6 +90,7 @@ class Traits:
     stratum: Callable[[Any], Hashable] | None = None
     content: Callable[[Any], Hashable] | None = None
     influence: Callable[[Sequence[Any]], Sequence[float]] | None = None
+    without: Callable[[Sequence[Any]], Callable[[Collection[int]], float]] | None = None
     smooth: bool | None = None
     fraction: bool = False
     of: str = "value"

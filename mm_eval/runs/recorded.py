@@ -299,6 +299,9 @@ def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
     """A JSON file of a run folder, which must have these keys with mappings."""
     try:
         found = json.loads((folder / name).read_text(encoding="utf-8"))
+    except PermissionError as error:
+        hint = "The folder belongs to another user: ask for the right to read it."
+        raise ConfigError(f"it can't be read: {error.strerror}.", where=str(folder / name), hint=hint) from error
     except OSError as error:
         hint = "Give the folder of a run." if name == "run.json" else "Score it first: mm-eval score RUN."
         raise ConfigError(f"there is no {name} in this folder.", where=str(folder), hint=hint) from error

@@ -15,6 +15,7 @@ from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.group import GroupConfig, leaves_of
 from mm_eval.catalog.group_metric import GroupMetric
 from mm_eval.engine.launch import processes
+from mm_eval.engine.same_run import scored_by
 from mm_eval.metrics.intervals import combined
 from mm_eval.scorers.groups import Member, aggregate_group, average_of
 from mm_eval.scorers.task_scores import TaskScores
@@ -250,7 +251,11 @@ def _fewer(sizes: Mapping[str, int], scored: int) -> dict[str, dict[str, int]]:
 
 
 def environment(plan: OpenedTasks, spec: Mapping[str, Any], started: float) -> dict[str, Any]:
-    """What was measured, with which versions, and when: the part of results.json that may differ between equal runs."""
+    """What was measured, with which versions, and when: the part of results.json that may differ between equal runs.
+
+    started: by `time.monotonic`, since the clock of a machine may be set back during a run.
+    """
+    seconds = time.monotonic() - started
     return {
         "mm_eval": __version__,
         "model_name": plan.request.model or "tiny-llava",
@@ -262,14 +267,15 @@ def environment(plan: OpenedTasks, spec: Mapping[str, Any], started: float) -> d
         **({"blind": spec["blind"]} if spec.get("blind") else {}),
         "prompts": {name: task["prompt"] for name, task in spec["tasks"].items()},
         "data": {name: task["data"] for name, task in spec["tasks"].items()},
+        "scored_by": scored_by(plan.configs),
         "limit": plan.request.limit,
         "in_part": plan.in_part,
         "bootstrap_iters": plan.request.bootstrap_iters,
         "libraries": {name: version for name in LIBRARIES if (version := _version(name))},
         "python": platform.python_version(),
         "processes": processes().count,
-        "started": round(started, 3),
-        "seconds": round(time.time() - started, 3),
+        "started": round(time.time() - seconds, 3),
+        "seconds": round(seconds, 3),
     }
 
 

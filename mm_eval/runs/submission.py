@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.errors import ConfigError, ScoringError, raise_all
+from mm_eval.errors import ConfigError, DocError, ScoringError, raise_all
 from mm_eval.types import Doc, plain
 
 FOLDER = "submissions"
@@ -89,6 +89,8 @@ def record_of(record: Any, doc: Doc, answer: str) -> dict[str, Any]:
     """The record of one doc. ScoringError if the task's function fails or gives something else than a mapping."""
     try:
         found = record(doc, answer)
+    except DocError:
+        raise
     except Exception as error:  # the task's own code
         raise ScoringError(f"the record function failed: {type(error).__name__}: {error}") from error
     if not isinstance(found, Mapping):

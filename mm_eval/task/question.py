@@ -15,7 +15,7 @@ from typing import Any
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.formats import FormatField
 from mm_eval.catalog.located import located
-from mm_eval.errors import ConfigError, DataError, MMEvalError, RowError, did_you_mean
+from mm_eval.errors import ConfigError, DataError, DocError, MMEvalError, did_you_mean
 from mm_eval.task.blocks import PromptBlock, call
 from mm_eval.task.template import render
 from mm_eval.types import Doc, Target, plain
@@ -182,7 +182,7 @@ def choices_of(
     for number, choice in enumerate(choices):
         if choice is None or choice != choice:  # NaN: pandas writes it for an empty cell
             what = f"doc_to_choice gave {choice!r} as choice {number} of {len(choices)}; each must have a text."
-            raise RowError(
+            raise DocError(
                 what, where=where, hint="Leave empty options out in doc_to_choice, or the doc in process_docs."
             )
     return [str(choice) for choice in choices]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.errors import ConfigError, RowError
+from mm_eval.errors import ConfigError, DocError
 from mm_eval.task.question import Question
 from mm_eval.types import Context, Instance
 
@@ -40,14 +40,14 @@ def requests_of(
 
 
 def _check_continuations(question: Question) -> None:
-    """Raises RowError for an empty continuation: it has log-likelihood 0, more than any other text."""
+    """Raises DocError for an empty continuation: it has log-likelihood 0, more than any other text."""
     if question.choices is None or question.contexts is not None:
         if question.answer == "":
-            raise RowError("doc_to_target gave no text, so there is nothing to score.")
+            raise DocError("doc_to_target gave no text, so there is nothing to score.")
     elif "" in question.choices:
         number, count = question.choices.index(""), len(question.choices)
         hint = "Leave empty options out in doc_to_choice, or the doc in process_docs."
-        raise RowError(f"doc_to_choice gave an empty text as choice {number} of {count}.", hint=hint)
+        raise DocError(f"doc_to_choice gave an empty text as choice {number} of {count}.", hint=hint)
 
 
 def needs_bare_choices(config: TaskConfig) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.metrics import smooth, stratified_by
+from mm_eval.types import found_in
 
 from .rules import PARSING, fields_of, tokens
 
@@ -65,7 +66,7 @@ def process_fields(doc: Mapping[str, Any], results: Sequence[str | None]) -> dic
 
 def process_parsing(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
     """How similar the parsed document is, by the rule of its kind."""
-    score = PARSING[doc["l2-category"]](results[0] or "", str(doc["answer"]))
+    score = found_in(PARSING, doc["l2-category"], "l2-category")(results[0] or "", str(doc["answer"]))
     return {"score": {"score": score, "data_set": doc["split"]}}
 
 

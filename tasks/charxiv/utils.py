@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mm_eval.metrics.judge_replies import binary_score, json_object
+from mm_eval.types import found_in
 
 from . import descriptive, reasoning
 
@@ -58,7 +59,7 @@ def reasoning_question(doc: Doc) -> str:
     """The question with the instruction of its answer's type. A number's says how many decimal places it has."""
     whole, _, decimals = doc["reasoning_a"].partition(".")
     form = f"a number with {len(decimals)} decimal places" if "." in doc["reasoning_a"] else "an exact integer"
-    return reasoning.QUESTIONS[doc["reasoning_a_type"]].format(
+    return found_in(reasoning.QUESTIONS, doc["reasoning_a_type"], "reasoning_a_type").format(
         doc["reasoning_q"], f"* Your final answer must be {form}."
     )
 
@@ -77,7 +78,9 @@ def judge_descriptive(doc: Doc, answer: str) -> str:
 
 def judge_reasoning(doc: Doc, answer: str) -> str:
     """The official prompt of the answer's type. The answer is filled in last: what it says is not searched for places."""
-    asked = reasoning.RUBRICS[doc["reasoning_a_type"]].replace("<|question|>", doc["reasoning_q"])
+    asked = found_in(reasoning.RUBRICS, doc["reasoning_a_type"], "reasoning_a_type").replace(
+        "<|question|>", doc["reasoning_q"]
+    )
     before, _, after = asked.replace("<|ground_truth|>", doc["reasoning_a"]).rpartition("<|response|>")
     return f"{reasoning.INTRODUCTION}{before}{answer}{after}"
 

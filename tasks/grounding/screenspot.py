@@ -8,6 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from mm_eval.types import DocError
+
 from .utils import with_places
 
 Doc = Mapping[str, Any]
@@ -43,7 +45,7 @@ def _numbers(value: Any) -> list[float]:
 
 def _shares(box: list[float], width: float, height: float) -> list[float]:
     if len(box) != 4 or box[0] > box[2] or box[1] > box[3]:
-        raise ValueError(f"bbox is {box}, which is not [left, top, right, bottom].")
+        raise DocError(f"bbox is {box}, which is not [left, top, right, bottom].")
     if max(box) <= 1:
         return box
     return [box[0] / width, box[1] / height, box[2] / width, box[3] / height]

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.metrics import mean, smooth
+from mm_eval.metrics import whole_groups
+from mm_eval.types import found_in
 
-Item = Mapping[str, Any]
 ANSWERS = {"0": "no", "1": "yes"}
 UNCLEAR = "unclear"
 
@@ -26,7 +26,7 @@ def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[st
 
 def doc_to_target(doc: Mapping[str, Any]) -> str:
     """yes or no."""
-    return ANSWERS[str(doc["gt_answer"])]
+    return found_in(ANSWERS, str(doc["gt_answer"]), "gt_answer")
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
@@ -47,30 +47,12 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
     return scores if no_picture else {**scores, "fAcc": item}
 
 
-def _all_right(items: Sequence[Item], key: str) -> float:
-    groups: dict[str, bool] = {}
-    for item in items:
-        if item[key] is not None:
-            groups[item[key]] = groups.get(item[key], True) and item["right"] == 1
-    return sum(groups.values()) / len(groups) if groups else 0.0
-
-
-@smooth
-def questions_right(items: Sequence[Item]) -> float:
-    """The share of questions that are answered right for every figure."""
-    return _all_right(items, "question")
-
-
-@smooth
-def figures_right(items: Sequence[Item]) -> float:
-    """The share of figures of which every question is answered right."""
-    return _all_right(items, "figure")
-
-
-@smooth
-def average(items: Sequence[Item]) -> float:
-    """The mean of the shares of right answers, questions and figures: the number that releases print."""
-    return (mean([item["right"] for item in items]) + questions_right(items) + figures_right(items)) / 3
+questions_right = whole_groups("question")
+"""The share of questions that are answered right for every figure."""
+figures_right = whole_groups("figure")
+"""The share of figures of which every question is answered right."""
+average = whole_groups("question", "figure", with_items=True)
+"""The mean of the shares of right answers, questions and figures: the number that releases print."""
 
 
 def judge_prompt(doc: Mapping[str, Any], answer: str) -> str:

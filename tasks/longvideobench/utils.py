@@ -6,7 +6,7 @@ Source: Wu et al. 2024, arXiv:2407.15754; longvideobench/LongVideoBench, longvid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.types import IMAGE_MARK, Clip, Video
+from mm_eval.types import IMAGE_MARK, Clip, Video, found_in
 
 LETTERS = "ABCDE"
 SHORTEST = 1.0
@@ -67,7 +67,7 @@ def interleaved(
 
 def doc_to_target(doc: Mapping[str, Any]) -> str:
     """The letter of the right option, whose number is stored."""
-    return LETTERS[doc["correct_choice"]]
+    return found_in(dict(enumerate(LETTERS)), doc["correct_choice"], "correct_choice")
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Source: Jiang et al. 2024, arXiv:2405.01483, and TIGER-AI-Lab/Mantis (mantis/ben
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.types import IMAGE_MARK
+from mm_eval.types import IMAGE_MARK, found_in
 
 PHRASES = ("final answer:", "the answer is", "answer:")
 """What stands before the answer; the first of them that occurs counts, where it occurs first."""
@@ -26,7 +26,7 @@ def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[st
         for letter, option in zip("ABCDEFGHIJ", doc["options"], strict=False):
             labelled = any(f"{letter}{sign}" in option.upper() for sign in "):.")
             question += f"\n {option}" if labelled else f"\n ({letter}) {option}"
-    text = forms[doc["question_type"]].replace("{question}", question)
+    text = found_in(forms, doc["question_type"], "question_type").replace("{question}", question)
     marks = text.count(IMAGE_MARK)
     return IMAGE_MARK * (doc["pictures"] - marks) + text if marks else text
 

@@ -6,7 +6,7 @@ Source: Li et al. 2023, arXiv:2311.17005, and OpenGVLab/Ask-Anything, video_chat
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.types import Video
+from mm_eval.types import DocError, Video
 
 LETTERS = "ABCDEFGH"
 
@@ -26,7 +26,10 @@ def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[st
 
 def doc_to_target(doc: Mapping[str, Any]) -> str:
     """The letter of the right option."""
-    return LETTERS[list(doc["candidates"]).index(doc["answer"])]
+    options = list(doc["candidates"])
+    if doc["answer"] not in options:
+        raise DocError(f"answer is {doc['answer']!r}, which is none of the candidates {options!r:.200}.")
+    return LETTERS[options.index(doc["answer"])]
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:

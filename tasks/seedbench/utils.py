@@ -6,6 +6,8 @@ Source: Li et al. 2023, arXiv:2307.16125.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mm_eval.types import found_in
+
 LETTERS = "ABCD"
 
 
@@ -34,7 +36,7 @@ def seed_doc_to_text_mc(doc: Mapping[str, Any]) -> str:
 
 def seed_doc_to_mc_target(doc: Mapping[str, Any]) -> int:
     """The index of the right option."""
-    return LETTERS.index(doc["answer"])
+    return found_in({letter: index for index, letter in enumerate(LETTERS)}, doc["answer"], "answer")
 
 
 def only_pictures(dataset: Any) -> Any:

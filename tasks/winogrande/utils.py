@@ -6,10 +6,12 @@ Source: Trinh and Le 2018, arXiv:1806.02847, section 4.1.
 from collections.abc import Mapping
 from typing import Any
 
+from mm_eval.types import found_in
+
 
 def right_option(doc: Mapping[str, Any]) -> int:
     """The index of the right name: the column `answer` is "1" or "2"."""
-    return {"1": 0, "2": 1}[doc["answer"]]
+    return found_in({"1": 0, "2": 1}, doc["answer"], "answer")
 
 
 def beginnings(doc: Mapping[str, Any]) -> list[str]:

