@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from mm_eval.adapters import model_settings, on_executor
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.values import digest_of, to_json, with_source
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
-from mm_eval.engine.model import MODELS, Model, ModelSettings
+from mm_eval.engine.model import MODELS, Model
 from mm_eval.errors import ConfigError, raise_all
-from mm_eval.executor import on_executor
 from mm_eval.judging.prompts import judge_instance
 from mm_eval.judging.verdicts import first_value
 from mm_eval.request import RunRequest
@@ -127,13 +127,8 @@ def make_judges(request: RunRequest) -> list[Judge]:
 
     Errors: ConfigError for an unknown adapter, a wrong argument, or two judges of one name.
     """
-    settings = ModelSettings(
-        batch_size=request.batch_size,
-        device=request.device,
-        seed=request.seed,
-        offline=request.offline,
-        on_long_prompt="fail",  # a judge that saw half a prompt has judged something else
-    )
+    # A judge that saw half a prompt has judged something else.
+    settings = replace(model_settings(request), chat_template=None, on_long_prompt="fail")
     found: list[Judge] = []
     recorded = (RunFolder(Path(request.output_path)).read("run.json") or {}) if request.output_path else {}
     known = {entry["name"]: entry.get("constants", {}) for entry in recorded.get("judges", ())}
