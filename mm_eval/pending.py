@@ -42,7 +42,8 @@ def find_pending(prepared: Prepared, state: JournalState, own: Processes) -> Pen
     mine = {name: _share(prepared, name, state, own) for name in prepared.tasks}
     for name in prepared.tasks:
         doc_ids[name], found = _pending_docs(prepared, name, mine[name], state)
-        per_doc = _requests_per_doc(prepared, name)
+        first = prepared.tasks[name].instances(prepared.doc_ids[name][:1], prepared.styles[name], lambda doc_id: None)
+        per_doc = sum(1 for _ in first)  # all docs of a task make as many requests
         answered, share, total = (
             answered + found,
             share + per_doc * len(mine[name]),
@@ -89,9 +90,3 @@ def _pending_docs(prepared: Prepared, name: str, doc_ids: list[int], state: Jour
         if doc_id not in pending:
             answered += answers
     return sorted(pending), answered
-
-
-def _requests_per_doc(prepared: Prepared, name: str) -> int:
-    """How many requests a doc makes, as its task's first doc shows."""
-    first = prepared.doc_ids[name][:1]
-    return sum(1 for _ in prepared.tasks[name].instances(first, prepared.styles[name], lambda doc_id: None))

@@ -28,10 +28,6 @@ GENERATION: Mapping[str, Any] = {"temperature": 0, "max_new_tokens": 512}
 METRICS: list[Mapping[str, Any]] = [{"metric": "judge_score", "aggregation": "mean", "higher_is_better": True}]
 
 
-def _is_range(value: Any) -> bool:
-    return is_function(value) or isinstance(value, list) and len(value) == 2
-
-
 _EXAMPLES: Rule = (
     "a list of [reply, value] or [reply, value, doc]",
     lambda v: isinstance(v, list) and bool(v) and all(map(_is_example, v)),
@@ -47,7 +43,10 @@ LAST_KEYS: dict[str, Rule] = {
     "only_unparsed": BOOLEAN,
     "extracts": BOOLEAN,
     "empty": ("a verdict: a number, a text or a mapping", lambda v: not is_function(v)),
-    "range": ("[lowest, highest] or a function of the doc", _is_range),
+    "range": (
+        "[lowest, highest] or a function of the doc",
+        lambda v: is_function(v) or isinstance(v, list) and len(v) == 2,
+    ),
     "repeats": POSITIVE,
     "metric_list": MAPPINGS,
 }

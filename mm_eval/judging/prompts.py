@@ -31,7 +31,9 @@ class JudgedDoc(dict[str, Any]):
     def __missing__(self, key: str) -> Any:
         for name, value in self._load().items():
             self.setdefault(name, value)
-        return dict.get(self, key) if key in self else _raise(key)
+        if key not in self:
+            raise KeyError(key)
+        return dict.get(self, key)
 
     def get(self, key: str, default: Any = None) -> Any:
         """As of a mapping with the pictures in it."""
@@ -39,10 +41,6 @@ class JudgedDoc(dict[str, Any]):
             return self[key]
         except KeyError:
             return default
-
-
-def _raise(key: str) -> Any:
-    raise KeyError(key)
 
 
 def doc_of(task: Task, doc_id: int, text: Doc) -> JudgedDoc:

@@ -148,7 +148,8 @@ def _by_kind(
         value = mean_stderr([values[i] for i in kept], kept_clusters)
         return _checked(value, "fewer than two clusters with a number: no standard error.")
     if traits.influence is not None:
-        return _linearised(traits.influence(values), [_stratum(traits, value) for value in values], members)
+        strata = [traits.stratum(value) if traits.stratum else None for value in values]
+        return _linearised(traits.influence(values), strata, members)
     sums = _trusted_sums(aggregation, traits, values)
     if sums is None and traits.smooth is not False:
         return _without_draws(aggregation, traits, values, members, seed, most_calls)
@@ -158,10 +159,6 @@ def _by_kind(
         iters = min(iters, most_calls)
     deviation = _deviation(_draws(aggregation, traits, sums, values, members, iters, seed))
     return _checked(deviation, "the number is not finite on some draws: no standard error.")
-
-
-def _stratum(traits: Traits, value: Any) -> Hashable:
-    return traits.stratum(value) if traits.stratum else None
 
 
 def _linearised(influences: Sequence[float], strata: Sequence[Hashable], members: Members) -> StandardError:
