@@ -12,7 +12,7 @@ from mm_eval.catalog.group import GroupConfig
 from mm_eval.catalog.group_metric import GroupMetric
 from mm_eval.catalog.manager import Loaded
 from mm_eval.errors import ConfigError, DataError, RowError, did_you_mean
-from mm_eval.lmms_eval_compat import no_judge
+from mm_eval.lmms_eval.judges import no_judge
 from mm_eval.metrics import METRICS
 from mm_eval.metrics.metric import aggregation_named
 from mm_eval.runs.submission import record_of

@@ -255,7 +255,7 @@ class TaskConfig:
     @cached_property
     def of_lmms_eval(self) -> bool:
         """Whether its files were written for lmms-eval."""
-        from mm_eval.lmms_eval_compat import is_from_lmms_eval
+        from mm_eval.lmms_eval.habits import is_from_lmms_eval
 
         return is_from_lmms_eval(self.source, self.file, schema.functions_in(self.source))
 

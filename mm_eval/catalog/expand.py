@@ -299,7 +299,7 @@ class Expander:
                 open_one = partial(self.spec, str(member), at.for_reference(LocatedDict()))
             node.children += self._open_member(open_one)
         if made.unweighted:
-            from mm_eval.lmms_eval_compat import with_default_weights
+            from mm_eval.lmms_eval.habits import with_default_weights
 
             node.config = with_default_weights(node)
         return node

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.catalog.judge import JudgeStep
 from mm_eval.errors import JudgeError, MMEvalError
-from mm_eval.lmms_eval_compat import NO_SOCKET, JudgeCalled, no_judge
+from mm_eval.lmms_eval.judges import NO_SOCKET, JudgeCalled, no_judge
 from mm_eval.task.decode import decoding
 from mm_eval.task.media import picture_digest, to_pictures
 from mm_eval.task.task import Task

@@ -25,7 +25,7 @@ from mm_eval.scorers.process_results import ProcessResultsScorer, declared_metri
 from mm_eval.types import Doc, Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 
 if TYPE_CHECKING:
-    from mm_eval.lmms_eval_judges import Asked
+    from mm_eval.lmms_eval.judges import Asked
 
 
 @dataclass(frozen=True)

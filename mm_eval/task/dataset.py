@@ -148,7 +148,7 @@ def load_docs(
 @contextmanager
 def _changing_rows(source: DataSource) -> Iterator[None]:
     """Inside, a task's `process_docs` runs: it may load further data."""
-    from mm_eval.lmms_eval_compat import load_dataset_from
+    from mm_eval.lmms_eval.habits import load_dataset_from
 
     with _no_progress_bar(), load_dataset_from(source):
         yield
@@ -181,7 +181,7 @@ def docs_of(
     """
     import datasets
 
-    from mm_eval.lmms_eval_compat import load_dataset_from
+    from mm_eval.lmms_eval.habits import load_dataset_from
 
     reset_pillow()
     try:

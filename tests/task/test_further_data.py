@@ -3,7 +3,7 @@
 import datasets
 import pytest
 
-from mm_eval.lmms_eval_compat import load_dataset_from
+from mm_eval.lmms_eval.habits import load_dataset_from
 from mm_eval.task import hub
 from mm_eval.task.dataset import DataSource
 
