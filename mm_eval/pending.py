@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from mm_eval.engine.journal import JournalState
-from mm_eval.engine.launch import Processes
 from mm_eval.engine.model import request_key
+from mm_eval.engine.ranks import Processes
 from mm_eval.errors import ConfigError
 from mm_eval.prepare import Prepared
 from mm_eval.types import Instance, Slot

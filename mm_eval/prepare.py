@@ -17,9 +17,8 @@ from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model
 from mm_eval.errors import ConfigError, NotHereError, did_you_mean
 from mm_eval.judging.judges import check_stated, judged_configs, make_judges
-from mm_eval.opening import OpenedTasks, open_tasks
+from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks
 from mm_eval.preflight import docs_digest, requests_digest
-from mm_eval.prompt_styles import choose_styles, missing_key_notes
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.protocols.verdicts import differing_notes
 from mm_eval.task.blocks import PromptBlock, check_pixel_limits

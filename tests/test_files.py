@@ -1,11 +1,12 @@
 """Atomic writes: a whole file or the old one, and no temporary file left."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from mm_eval.files import write_atomic
+from mm_eval.files import encoder, write_atomic
 
 
 @pytest.mark.parametrize("durable", [True, False])
@@ -31,3 +32,15 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         write_atomic(path, parts())
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["b.txt"]
+
+
+def test_the_encoder_writes_what_json_writes() -> None:
+    value = {"b": [1.5, -0.0, 1e300, float("inf")], "a": {"é\ud800": None, 3: True}, "c": (2**70, "</")}
+    for options in ({}, {"ensure_ascii": False}, {"separators": (",", ":")}):
+        assert encoder(**options)(value) == json.JSONEncoder(**options).encode(value)
+    assert (
+        encoder(sort_keys=True)({"b": 1, "a": "x"}) == '{"a": "x", "b": 1}'
+        and encoder(default=str)([Path("a")]) == '["a"]'
+    )
+    with pytest.raises(ValueError, match="float"):
+        encoder(allow_nan=False)([float("nan")])

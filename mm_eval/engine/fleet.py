@@ -20,9 +20,8 @@ from itertools import count
 from typing import Any
 
 from mm_eval.engine.blocks import Block, Held, blocks_of
-from mm_eval.engine.cluster import Cluster
 from mm_eval.engine.model import Answers, Model, Preview
-from mm_eval.engine.worker import Event, differences, row_of
+from mm_eval.engine.worker import Cluster, Event, differences, row_of
 from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.task.media import encoded
 from mm_eval.types import Instance

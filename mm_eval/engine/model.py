@@ -21,7 +21,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions
 from mm_eval.errors import ConfigError, MMEvalError
-from mm_eval.json_text import encoder
+from mm_eval.files import encoder
 from mm_eval.registry import Registry
 from mm_eval.types import Answer, Instance
 

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.task.data_files import datasets_cache, file_digest
-from mm_eval.task.rows import ClassLabel, Image, List, Rows, Value
+from mm_eval.task.rows import ClassLabel, Image, List, Rows, Value, undeclared_pictures
 from mm_eval.task.splits import SplitFiles, split_files
-from mm_eval.task.undeclared import undeclared_pictures
 
 IN_MEMORY = 64 * 2**20
 """Bytes of rows up to which they are held in memory."""

@@ -12,13 +12,12 @@ from typing import Any
 from mm_eval.catalog.draws import Draws
 from mm_eval.errors import ConfigError, DataError, NotHereError
 from mm_eval.task.arrow_files import read_rows
-from mm_eval.task.data_files import content_cache
+from mm_eval.task.data_files import content_cache, places_of
 from mm_eval.task.decode import reset_pillow
 from mm_eval.task.docs import Docs, fingerprint_of
 from mm_eval.task.hub import hub_answers, hub_cache_only, hub_ids, repository, sample_root, token_of
-from mm_eval.task.places import places_of
+from mm_eval.task.rows import with_pictures_declared
 from mm_eval.task.splits import configurations
-from mm_eval.task.undeclared import with_pictures_declared
 
 LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder"})
 """Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
