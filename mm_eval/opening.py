@@ -19,8 +19,9 @@ from mm_eval.runs.submission import check_files
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.blocks import PromptBlock, choose_block
-from mm_eval.task.dataset import DataId, DataSource, lacks_sample
+from mm_eval.task.dataset import lacks_sample
 from mm_eval.task.docs import FileState
+from mm_eval.task.source import DataId, DataSource
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.under_protocol import applied_protocol, protocol_block, protocol_video
 

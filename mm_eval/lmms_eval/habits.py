@@ -37,7 +37,7 @@ from mm_eval.lmms_eval.judges import no_judge
 from mm_eval.types import Doc
 
 if TYPE_CHECKING:
-    from mm_eval.task.dataset import DataSource
+    from mm_eval.task.source import DataSource
 
 # ------------------------------------------------------------------ which files are lmms-eval's
 # Habit: its files have keys that none of our adapters reads, and its groups have other default weights. In any other
@@ -105,7 +105,7 @@ def load_dataset_from(source: DataSource) -> Iterator[None]:
 
     from mm_eval.task.data_files import content_cache
     from mm_eval.task.dataset import LOCAL_FILES
-    from mm_eval.task.hub import hub_answers, hub_cache_only, hub_ids
+    from mm_eval.task.source import hub_answers, hub_cache_only, hub_ids
 
     original = datasets.load.load_dataset_builder
 

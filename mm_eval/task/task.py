@@ -17,7 +17,6 @@ from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
 from mm_eval.task.ahead import decoded_ahead
 from mm_eval.task.blind import WITHOUT, without_marks, without_pictures
 from mm_eval.task.blocks import PromptBlock, takes_clips
-from mm_eval.task.dataset import DataSource
 from mm_eval.task.docs import Docs, FileState, picture_files
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.layout import Layout, Turn, context_of, written_context
@@ -25,6 +24,7 @@ from mm_eval.task.media import Places
 from mm_eval.task.of_config import docs_of_split, example_pool
 from mm_eval.task.question import Question, question_of, text_of
 from mm_eval.task.requests import needs_bare_choices, requests_of, selected
+from mm_eval.task.source import DataSource
 from mm_eval.task.video.frames import videos_of
 from mm_eval.task.visuals import (
     PictureCache,
