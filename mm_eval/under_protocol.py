@@ -13,7 +13,8 @@ from typing import Any
 from mm_eval.adapters import model_class_of, model_settings
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.manager import Loaded
-from mm_eval.catalog.protocols import SETTINGS, Benchmark, Protocol, Setting, find_protocol
+from mm_eval.catalog.protocol_file import find_protocol
+from mm_eval.catalog.protocols import SETTINGS, Benchmark, Protocol, Setting
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model
 from mm_eval.errors import ConfigError, did_you_mean

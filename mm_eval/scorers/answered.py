@@ -9,7 +9,7 @@ from typing import Any
 from mm_eval.errors import MMEvalError, ModelError
 from mm_eval.scorers.base import Scorer
 from mm_eval.scorers.judged import Judged
-from mm_eval.task.video.record import clip_record
+from mm_eval.task.video.frames import clip_record
 from mm_eval.types import FRAME_MARK, Answer, Instance, ReducedDoc, ScoredDoc, Slot
 
 Lookup = Callable[[Slot], Answer | None]
