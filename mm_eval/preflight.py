@@ -106,7 +106,7 @@ def check_scoring(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> Non
 
 
 def group_faults(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> list[tuple[str, ConfigError]]:
-    """(group, ConfigError) for each metric of a group that no task below reports and nobody has registered: a misspelt one.
+    """(group, ConfigError) for each metric of a group that no task below reports and that is not registered: a misspelt one.
 
     A registered metric that no task below has is noted in the group's row instead: `mmlu@generate` has no log-likelihoods.
     """

@@ -179,7 +179,7 @@ def judge_of(stated: Any, fallback: str) -> JudgeConfig:
         what = f"step {number} of judge" if len(entries) > 1 else "judge"
         place = where_item(stated, number - 1, fallback) if isinstance(stated, list) else fallback
         if entry is not last and (early := [key for key in entry if key in LAST_KEYS]):
-            raise ConfigError(f"{early[0]!r} belongs into the last step of judge.", where=entry.where(early[0]))
+            raise ConfigError(f"{early[0]!r} belongs in the last step of judge.", where=entry.where(early[0]))
         check_keys(entry, {**STEP_KEYS, **(LAST_KEYS if entry is last else {})}, what)
         for key in ("prompt", "verdict", "verdict_examples"):
             if entry.get(key) is None:

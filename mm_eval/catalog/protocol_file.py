@@ -107,7 +107,7 @@ def read_protocol(path: Path) -> Protocol:
             faults.append(error)
             continue
         if found.task in benchmarks:
-            faults.append(ConfigError(f"{found.task!r} stands twice in the protocol.", where=where))
+            faults.append(ConfigError(f"{found.task!r} is listed twice in the protocol.", where=where))
         benchmarks[found.task] = found
     conditions = tuple(_conditions(config.get("conditions"), faults))
     missing = tuple(_missing(config.get("missing"), faults))

@@ -233,7 +233,7 @@ class Cluster(Protocol):
     def hear(self, timeout: float) -> Iterable[tuple[int, Event]]:
         """What workers say, waiting for at most `timeout` seconds. ("lost", crashed, why) is said of one that is gone.
 
-        crashed: its process died; otherwise its machine or the connection was lost, which is no fault of a request.
+        crashed: its process died; otherwise its machine or the connection was lost, and no request is to blame.
         """
 
     def kill(self, workers: Sequence[int], gently: bool) -> None:

@@ -73,7 +73,7 @@ def frames_of(item: Any, rule: FrameRule, places: Places) -> Frames | None:
     Errors: DataError if the file can't be read as a video, and for sound.
     """
     if isinstance(item, Mapping) and "sampling_rate" in item:
-        raise DataError("there is sound in the question, which is not supported.", hint=NO_SOUND)
+        raise DataError("the question has sound, which is not supported.", hint=NO_SOUND)
     if isinstance(item, (str, os.PathLike)):
         item = Video(item)
     if not isinstance(item, Video):
@@ -82,7 +82,7 @@ def frames_of(item: Any, rule: FrameRule, places: Places) -> Frames | None:
     if not isinstance(name, str) or "://" in name or "\0" in name:
         raise DataError(f"the video {name[:200]!r} is not the name of a file; a video is read from a file.")
     if name.lower().endswith(AUDIO):
-        raise DataError(f"{name[-200:]!r} is sound, which is not supported.", hint=NO_SOUND)
+        raise DataError(f"{name[-200:]!r} is a sound file; sound is not supported.", hint=NO_SOUND)
     path = _found(name, places)
     for edge in (item.start, item.end):
         if edge is not None and not (isinstance(edge, (int, float)) and edge >= 0):
