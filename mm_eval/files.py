@@ -8,11 +8,12 @@ Standard library only, so that every folder may import it.
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from json import encoder as _json
 from pathlib import Path
 from typing import Any
@@ -25,21 +26,30 @@ def write_atomic(path: Path, content: str | bytes | Iterable[str], *, durable: b
     durable: when the call returns the file survives a power failure. False for files that can be made again: no sync.
     Errors: OSError, and whatever iterating over the parts raises; the temporary file is removed in both cases.
     """
+    parts = [content] if isinstance(content, (str, bytes)) else content
+    with replacing(path) as beside, beside.open("wb") as file:
+        for part in parts:
+            file.write(part.encode("utf-8", "backslashreplace") if isinstance(part, str) else part)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+    if durable:
+        sync_folder(path.parent)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path beside `path` to write to. At the end of the block that file takes the place of `path`. Makes missing folders.
+
+    After an error in the block the file is removed, and `path` is as it was.
+    """
     # The last part but one is the pid, by which RunFolder finds what killed processes left; the random part keeps threads and
     # other hosts apart.
     beside = path.with_name(f".{path.name}.{os.urandom(3).hex()}.{os.getpid()}.tmp")
-    parts = [content] if isinstance(content, (str, bytes)) else content
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
-            for part in parts:
-                file.write(part.encode("utf-8", "backslashreplace") if isinstance(part, str) else part)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
+        yield beside
         os.replace(beside, path)
-        if durable:
-            sync_folder(path.parent)
     except BaseException:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
@@ -109,3 +119,11 @@ def encoder(**options: Any) -> Callable[[Any], str]:
         return "".join(parts(value, 0))
 
     return encode
+
+
+_canonical = encoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def digest_of(value: Any) -> str:
+    """sha256 of the canonical JSON of a value: one digest for equal values."""
+    return hashlib.sha256(_canonical(value).encode("utf-8", "surrogatepass")).hexdigest()

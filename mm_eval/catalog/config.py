@@ -19,8 +19,9 @@ from mm_eval.catalog.formats import Format, FormatField, names_format, select_fo
 from mm_eval.catalog.functions import FunctionRef, task_draws
 from mm_eval.catalog.judge import JudgeConfig, judge_of, judge_of_code
 from mm_eval.catalog.located import LocatedDict, located, shown_path, without
-from mm_eval.catalog.values import digest_of, resolve, to_json, with_source
+from mm_eval.catalog.values import resolve, to_json, with_source
 from mm_eval.errors import ConfigError, raise_all
+from mm_eval.files import digest_of
 from mm_eval.types import OutputType
 
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")

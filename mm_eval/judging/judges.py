@@ -15,11 +15,12 @@ from typing import Any
 
 from mm_eval.adapters import model_settings, on_executor
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.values import digest_of, to_json, with_source
+from mm_eval.catalog.values import to_json, with_source
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import MODELS, Model
 from mm_eval.errors import ConfigError, raise_all
+from mm_eval.files import digest_of
 from mm_eval.judging.prompts import judge_instance
 from mm_eval.judging.verdicts import first_value
 from mm_eval.request import RunRequest
