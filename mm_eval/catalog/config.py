@@ -15,7 +15,8 @@ from mm_eval.catalog import schema
 from mm_eval.catalog.categories import CategoryLevel, levels_of
 from mm_eval.catalog.checks import check_name, check_task_keys, check_whole
 from mm_eval.catalog.draws import Draws
-from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
+from mm_eval.catalog.format_choice import names_format, select_format
+from mm_eval.catalog.formats import Format, FormatField
 from mm_eval.catalog.functions import FunctionRef, task_draws
 from mm_eval.catalog.judge import JudgeConfig, judge_of, judge_of_code
 from mm_eval.catalog.located import LocatedDict, located, shown_path, without

@@ -1,4 +1,4 @@
-"""Groups: the checked config of one, the tree of its members, and the run-time overrides that apply on the way down.
+"""Groups: the checked config of one, and the tree of its members.
 
 `leaves_of` lists the tasks below a group; a tree is built in `expand`.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from mm_eval.catalog import schema
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.group_metric import GroupMetric
-from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, shown_path, where_item, without
+from mm_eval.catalog.located import LocatedDict, located, shown_path, where_item, without
 from mm_eval.catalog.values import resolve, to_json
 from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
 
@@ -211,71 +211,3 @@ def members_named(groups: list[GroupNode], part: str) -> list[Node]:
 def _matches(node: Node, part: str) -> bool:
     own = (node.config.name, node.config.path.rpartition("::")[2])
     return any(fnmatch.fnmatchcase(name, part) for name in own) or part in (*own, *schema.texts(node.config.aliases))
-
-
-# ---------------------------------------------------------------- run-time overrides
-
-ABOUT_A_GROUP = ("group_alias", "aggregate_metric_list", "metadata", "tag", "task_alias", "aliases")
-"""Keys that apply to the group itself where they are stated for a group, and not to its members."""
-
-
-class RuntimeOverrides:
-    """Overrides given at run time: for all tasks, or by the name of a task, group, tag or path."""
-
-    def __init__(
-        self, overrides: Mapping[str, Any] | None, below: Mapping[str, Mapping[str, Any]] | None = None
-    ) -> None:
-        """below: overrides by name that all others take precedence over, and whose names need not be loaded (a protocol's)."""
-        self.below = dict(below or {})
-        self.for_all = LocatedDict()
-        self.by_name: dict[str, Mapping[str, Any]] = {}
-        self.used: set[str] = set()
-        known = {**schema.TASK_KEYS, **schema.ALIASES}
-        for key, value in (overrides or {}).items():
-            if key in known or not isinstance(value, Mapping):
-                self.for_all[key] = value
-            else:
-                self.by_name[key] = value
-        if self.for_all:
-            self.for_all = schema.canonical_keys(self.for_all)
-            schema.check_keys(self.for_all, schema.TASK_KEYS, "the overrides")
-
-    def of(self, group_names: tuple[str, ...], names: tuple[str, ...]) -> LocatedDict:
-        """The overrides of a task or group that is known by `names` (most specific last), inside groups with `group_names`."""
-        found = LocatedDict()
-        for name in dict.fromkeys((*group_names, *names)):
-            found = merge(found, self.below.get(name, {}))
-        found = merge(found, self.for_all)
-        for name in dict.fromkeys(group_names):
-            if name in self.by_name:
-                found = merge(found, without(self._named(name), ABOUT_A_GROUP))
-        return merge(found, self.about(names))
-
-    def about(self, names: tuple[str, ...]) -> LocatedDict:
-        """The overrides that are given for one of these names."""
-        found = LocatedDict()
-        for name in dict.fromkeys(names):
-            if name in self.by_name:
-                found = merge(found, self._named(name))
-        return found
-
-    def _named(self, name: str) -> LocatedDict:
-        self.used.add(name)
-        return schema.canonical_keys(located(self.by_name[name]))
-
-    def check_used(self, names: Iterable[str]) -> None:
-        """ConfigError where an override names nothing that was loaded. names: what was loaded, for the suggestion."""
-        for name in self.by_name:
-            if name not in self.used:
-                what = f"an override names {name!r}, but this run has no task or group of that name."
-                raise ConfigError(what, hint=did_you_mean(name, names))
-
-
-def without_shown_shots(config: LocatedDict, overrides: Mapping[str, Any]) -> LocatedDict:
-    """A config without `metadata.num_fewshot` (the n-shot to show), if the overrides set another num_fewshot."""
-    metadata = config.get("metadata")
-    if "num_fewshot" not in overrides or not isinstance(metadata, Mapping) or "num_fewshot" not in metadata:
-        return config
-    left = LocatedDict(config)
-    left.put("metadata", without(metadata, ["num_fewshot"]), config.places.get("metadata", NOWHERE))
-    return left
