@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.group import GroupConfig
-from mm_eval.catalog.group_metric import GroupMetric
+from mm_eval.catalog.group import GroupConfig, GroupMetric
 from mm_eval.catalog.manager import Loaded
 from mm_eval.errors import ConfigError, DataError, RowError, did_you_mean
 from mm_eval.lmms_eval.judges import no_judge

@@ -14,9 +14,9 @@ from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
-from mm_eval.task.ahead import decoded_ahead
 from mm_eval.task.blind import WITHOUT, without_marks, without_pictures
 from mm_eval.task.blocks import PromptBlock, takes_clips
+from mm_eval.task.decode import decoded_ahead
 from mm_eval.task.docs import Docs, FileState, picture_files
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.layout import Layout, Turn, context_of, written_context

@@ -13,8 +13,7 @@ from PIL import Image, ImageDraw
 
 from mm_eval.report.thumbnails import Media
 from mm_eval.task import ahead, decode, media
-from mm_eval.task.ahead import decoded_ahead
-from mm_eval.task.decode import open_picture
+from mm_eval.task.decode import decoded_ahead, open_picture
 from mm_eval.task.media import own_file, picture_digest
 from mm_eval.task.visuals import PictureCache
 
