@@ -42,7 +42,7 @@ def check_task_keys(source: LocatedDict, what: str, has_class: bool) -> None:
         checks.append(lambda: levels_of(source["categories"], source.where("categories")))
     if isinstance(source.get("submission"), Mapping):
         checks.append(lambda: _check_submission(source))
-    if JUDGE[1](source.get("judge")):
+    if JUDGE.fits(source.get("judge")):
         checks.append(lambda: _check_judge(source))
     raise_all(collected([*checks, *(reference.check for reference in functions_in(source))]))
 

@@ -119,7 +119,7 @@ class TaskConfig:
         source = schema.canonical_keys(located(config))
         name, named_format = schema.split_format(str(source.get("task") or ""))
         check_name(source.get("task"), name, source.where("task"))
-        if schema.TEXTS[1](source.get("aliases") or ""):
+        if schema.TEXTS.fits(source.get("aliases") or ""):
             for alias in schema.texts(source.get("aliases")):
                 check_name(alias, alias, source.where("aliases"))
         requested = format_asked or named_format

@@ -82,7 +82,7 @@ def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
     A metric or an id that the metadata do not name is the first of `metric_list` and `dataset_path`.
     """
     stated = config.get("metadata")
-    metadata = schema.one_mapping(stated) if schema.METADATA[1](stated) else {}
+    metadata = schema.one_mapping(stated) if schema.METADATA.fits(stated) else {}
     card = {key: metadata[key] for key in CARD_KEYS if metadata.get(key) is not None}
     mirrors = stated_list(config.get("dataset_mirrors"))
     ids = [config.get("dataset_path"), *(mirror.get("path") for mirror in mirrors if isinstance(mirror, Mapping))]

@@ -18,9 +18,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from mm_eval.arguments import Rule
 from mm_eval.catalog.functions import FunctionRef
 from mm_eval.catalog.located import LocatedDict, located, where_item
-from mm_eval.catalog.schema import BOOLEAN, FUNCTION, MAPPING, MAPPINGS, POSITIVE, TEXT, Rule, check_keys, is_function
+from mm_eval.catalog.schema import BOOLEAN, FUNCTION, MAPPING, MAPPINGS, POSITIVE, TEXT, check_keys, is_function
 from mm_eval.errors import ConfigError
 
 GENERATION: Mapping[str, Any] = {"temperature": 0, "max_new_tokens": 512}
@@ -28,7 +29,7 @@ GENERATION: Mapping[str, Any] = {"temperature": 0, "max_new_tokens": 512}
 METRICS: list[Mapping[str, Any]] = [{"metric": "judge_score", "aggregation": "mean", "higher_is_better": True}]
 
 
-_EXAMPLES: Rule = (
+_EXAMPLES = Rule(
     "a list of [reply, value] or [reply, value, doc]",
     lambda v: isinstance(v, list) and bool(v) and all(map(_is_example, v)),
 )
@@ -42,8 +43,8 @@ LAST_KEYS: dict[str, Rule] = {
     "official": TEXT,
     "only_unparsed": BOOLEAN,
     "extracts": BOOLEAN,
-    "empty": ("a verdict: a number, a text or a mapping", lambda v: not is_function(v)),
-    "range": (
+    "empty": Rule("a verdict: a number, a text or a mapping", lambda v: not is_function(v)),
+    "range": Rule(
         "[lowest, highest] or a function of the doc",
         lambda v: is_function(v) or isinstance(v, list) and len(v) == 2,
     ),

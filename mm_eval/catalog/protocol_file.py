@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mm_eval.arguments import Rule
 from mm_eval.catalog import schema
 from mm_eval.catalog.index import protocol_files
 from mm_eval.catalog.located import LocatedDict, located, shown_path, where_item
@@ -27,47 +28,47 @@ from mm_eval.catalog.protocols import (
 from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
 
 COMBINED = ("sum", "mean")
-_NUMBER: schema.Rule = ("a number", lambda v: isinstance(v, (int, float)) and not isinstance(v, bool))
-_BY_MODEL: schema.Rule = (
+_NUMBER = Rule("a number", lambda v: isinstance(v, (int, float)) and not isinstance(v, bool))
+_BY_MODEL = Rule(
     "a mapping of models to numbers",
-    lambda v: isinstance(v, Mapping) and bool(v) and all(map(_NUMBER[1], v.values())),
+    lambda v: isinstance(v, Mapping) and bool(v) and all(map(_NUMBER.fits, v.values())),
 )
-_KNOWN: schema.Rule = ("one of: " + ", ".join(KNOWN), lambda v: v in KNOWN)
-_LISTED: schema.Rule = ("a list of mappings", lambda v: schema.is_mappings(v) and bool(v))
-_REPORTED: schema.Rule = ("a mapping, or a list of mappings", lambda v: isinstance(v, Mapping) or _LISTED[1](v))
+_KNOWN = Rule("one of: " + ", ".join(KNOWN), lambda v: v in KNOWN)
+_LISTED = Rule("a list of mappings", lambda v: schema.is_mappings(v) and bool(v))
+_REPORTED = Rule("a mapping, or a list of mappings", lambda v: isinstance(v, Mapping) or _LISTED.fits(v))
 
-_KEYS: dict[str, schema.Rule] = {
+_KEYS: dict[str, Rule] = {
     "protocol": schema.TEXT,
     "title": schema.TEXT,
     "report": schema.TEXT,
     "about": schema.TEXT,
-    "models": ("a mapping of models to lists of checkpoints", lambda v: isinstance(v, Mapping) and bool(v)),
+    "models": Rule("a mapping of models to lists of checkpoints", lambda v: isinstance(v, Mapping) and bool(v)),
     "settings": schema.MAPPING,
     "conditions": _LISTED,
     "benchmarks": _LISTED,
     "missing": _LISTED,
 }
-_SETTING_KEYS: dict[str, schema.Rule] = {"value": ("", lambda v: True), "known": _KNOWN, "source": schema.TEXT}
-_ROW_KEYS: dict[str, schema.Rule] = {
+_SETTING_KEYS: dict[str, Rule] = {"value": Rule("", lambda v: True), "known": _KNOWN, "source": schema.TEXT}
+_ROW_KEYS: dict[str, Rule] = {
     "task": schema.TEXT,
     **{name: schema.MAPPING for name in SETTINGS if name not in OF_RUN},
     "conditions": _LISTED,
     "reported": _REPORTED,
 }
-_CONDITION_KEYS: dict[str, schema.Rule] = {"what": schema.TEXT, "known": _KNOWN, "source": schema.TEXT}
-_MISSING_KEYS: dict[str, schema.Rule] = {
+_CONDITION_KEYS: dict[str, Rule] = {"what": schema.TEXT, "known": _KNOWN, "source": schema.TEXT}
+_MISSING_KEYS: dict[str, Rule] = {
     "benchmark": schema.TEXT,
     "why": schema.TEXT,
     "numbers": _BY_MODEL,
     "known": _KNOWN,
     "source": schema.TEXT,
 }
-_REPORTED_KEYS: dict[str, schema.Rule] = {
+_REPORTED_KEYS: dict[str, Rule] = {
     "metric": schema.TEXTS,
-    "of": ("sum or mean", lambda v: v in COMBINED),
-    "unit": ("percent, points or fraction", lambda v: v in ("percent", "points", "fraction")),
+    "of": Rule("sum or mean", lambda v: v in COMBINED),
+    "unit": Rule("percent, points or fraction", lambda v: v in ("percent", "points", "fraction")),
     "numbers": _BY_MODEL,
-    "tolerance": ("a number from 0", lambda v: _NUMBER[1](v) and v >= 0),
+    "tolerance": Rule("a number from 0", lambda v: _NUMBER.fits(v) and v >= 0),
     "known": _KNOWN,
     "source": schema.TEXT,
     "docs": schema.POSITIVE,
@@ -136,7 +137,7 @@ def _needs(entry: LocatedDict, *names: str) -> None:
 
 
 def _settings(
-    stated: Mapping[str, Any] | None, rules: Mapping[str, schema.Rule], faults: list[ConfigError], what: str
+    stated: Mapping[str, Any] | None, rules: Mapping[str, Rule], faults: list[ConfigError], what: str
 ) -> dict[str, Setting]:
     """The settings of a mapping. A fault for an unknown name, a value of a wrong type and a setting without `known`."""
     found, config = {}, located(stated or {})
@@ -154,7 +155,7 @@ def _settings(
     return found
 
 
-def _setting(name: str, entry: Any, rule: schema.Rule, where: str) -> Setting:
+def _setting(name: str, entry: Any, rule: Rule, where: str) -> Setting:
     if not isinstance(entry, Mapping):
         hint = "Write {value: ..., known: documented by the authors, source: ...}."
         raise ConfigError(f"{name!r} must be a mapping with `value` and `known`.", where=where, hint=hint)
@@ -163,9 +164,8 @@ def _setting(name: str, entry: Any, rule: schema.Rule, where: str) -> Setting:
     if "value" not in given or given["value"] is None:
         raise ConfigError(f"the setting {name!r} has no `value`.", where=where)
     _needs(given, "known")
-    needed, is_valid = rule
-    if not is_valid(given["value"]):
-        raise ConfigError(f"{name!r} must be {needed}, not {given['value']!r:.80}.", where=given.where("value"))
+    if not rule.fits(given["value"]):
+        raise ConfigError(f"{name!r} must be {rule.needed}, not {given['value']!r:.80}.", where=given.where("value"))
     return Setting(name, given["value"], given["known"], str(given.get("source") or ""), where)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mm_eval.arguments import Rule
 from mm_eval.catalog import schema
 
 KNOWN = (
@@ -26,9 +27,9 @@ KNOWN = (
 """How a setting or a number can be known."""
 UNVERIFIED = ("from memory", "assumed")
 """A number known so is never said to match."""
-SETTINGS: dict[str, schema.Rule] = {
-    "prompt": ("a prompt key of the task, or a mapping of prompt kwargs", schema.NAMED[1]),
-    "system_instruction": ("a text", lambda v: isinstance(v, str)),
+SETTINGS: dict[str, Rule] = {
+    "prompt": Rule("a prompt key of the task, or a mapping of prompt kwargs", schema.NAMED.fits),
+    "system_instruction": Rule("a text", lambda v: isinstance(v, str)),
     "chat_template": schema.BOOLEAN,
     "gen_kwargs": schema.MAPPING,
     "num_fewshot": schema.COUNT,

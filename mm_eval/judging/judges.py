@@ -217,7 +217,7 @@ def judges_heard(folder: RunFolder) -> set[str]:
     return {judge_of_slot(slot.task) for slot, answer in slots.items() if answer.error is None}
 
 
-def prompt_digest(task: Task) -> str:
+def prompts_digest(task: Task) -> str:
     """A digest of the judge's prompts for the first docs, under made-up answers, and of the files of the task's functions.
 
     The prompts cover the data; the files cover what the functions write and read for all other docs.
@@ -264,7 +264,7 @@ def identity_of(judge: Judge, task: Task, models: Mapping[str, int]) -> dict[str
         "adapter": judge.adapter,
         "model": judge.model_name,
         "models": dict(sorted(models.items())),
-        "prompt_digest": prompt_digest(task),
+        "prompt_digest": prompts_digest(task),
         "options": {"args": args, "generation_kwargs": options},
         "official": official or None,
         "repeats": config.repeats,

@@ -13,12 +13,11 @@ from mm_eval.lmms_eval.judges import NO_SOCKET, JudgeCalled, no_judge
 from mm_eval.task.decode import decoding
 from mm_eval.task.media import picture_digest, to_pictures
 from mm_eval.task.task import Task
+from mm_eval.task.visuals import ROLES
 from mm_eval.types import IMAGE_MARK, Context, Doc, Instance, Message, judge_slot
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-ROLES = ("system", "user", "assistant")
 
 
 class JudgedDoc(dict[str, Any]):
