@@ -31,11 +31,11 @@ from mm_eval.task.visuals import (
     PictureLoader,
     Seen,
     Visual,
-    decoded,
     looked_at,
     messages_of,
     pictures_of_another,
     visuals_of,
+    with_frames,
 )
 from mm_eval.types import Context, Doc, Instance, Message, RequestType
 
@@ -175,7 +175,7 @@ class Task:
             "doc": doc,
             "target": question.target,
             "images": (
-                (lambda: [picture for load in turns for picture in decoded(load(), self._cache, self.seen)])
+                (lambda: [picture for load in turns for picture in with_frames(load(), self._cache, self.seen)])
                 if any(counts) or error
                 else None
             ),

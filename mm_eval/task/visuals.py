@@ -88,7 +88,7 @@ def to_visuals(
     return visuals
 
 
-def decoded(visuals: Sequence[Visual], cache: PictureCache, seen: Seen | None = None) -> list[Image]:
+def with_frames(visuals: Sequence[Visual], cache: PictureCache, seen: Seen | None = None) -> list[Image]:
     """The pictures, with each video's frames in its place. The last frames are kept in the cache.
 
     seen: called with the digest and the pixels of each frame that is decoded.
