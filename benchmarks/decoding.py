@@ -19,7 +19,7 @@ from measure import shown
 
 from mm_eval.prepare import prepare
 from mm_eval.request import RunRequest
-from mm_eval.task import ahead
+from mm_eval.task import decode
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.task.visuals import PictureCache
 
@@ -35,7 +35,7 @@ def opened(docs: int) -> tuple[Task, PromptStyle]:
 
 def read(task: Task, style: PromptStyle, doc_ids: Sequence[int], threads: int) -> tuple[float, float, float, list[str]]:
     """(wall seconds, CPU seconds, those of this thread, the digests) of making all requests of some docs."""
-    ahead.cores = lambda: threads
+    decode.cores = lambda: threads
     task._cache = PictureCache()  # what was decoded before is decoded again
     wall, cpu, own = time.perf_counter(), time.process_time(), time.thread_time()
     digests = [digest for instance in task.instances(doc_ids, style) for digest in instance.image_digests]

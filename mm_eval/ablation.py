@@ -244,16 +244,13 @@ def with_settings(request: RunRequest, protocol: Protocol, settings: Sequence[st
             cleared["gen_kwargs"] = {}
         elif setting == "model_args":
             benchmarks = protocol.benchmarks.values()
-            stated = {key for each in benchmarks for key in _value(protocol.settings_of(each).get("model_args"))}
+            of_model = [protocol.settings_of(each).get("model_args") for each in benchmarks]
+            stated = {key for each in of_model if each for key in each.value}
             cleared["model_args"] = {key: value for key, value in request.model_args.items() if key not in stated}
         elif setting != "filter_list":
             cleared[setting] = None
     named = None if own is None else tuple(dict.fromkeys([*own, *settings]))
     return replace(request, protocol=protocol.name, protocol_settings=named, **cleared)
-
-
-def _value(setting: Any) -> Mapping[str, Any]:
-    return setting.value if setting else {}
 
 
 def _sharing(trial: Prepared, others: Mapping[str, Prepared]) -> Prepared:

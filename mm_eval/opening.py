@@ -1,4 +1,4 @@
-"""The tasks of a request, opened: functions imported, scorers built, data read, nothing requested."""
+"""The tasks of a request, opened: functions imported, scorers built, data read, prompt blocks chosen, nothing requested."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.manager import Loaded
-from mm_eval.errors import ConfigError, NotHereError, raise_all
+from mm_eval.engine.model import Model
+from mm_eval.errors import ConfigError, NotHereError, did_you_mean, raise_all
 from mm_eval.judging.judges import Judge
 from mm_eval.preflight import check_first_doc, check_scoring, group_faults
-from mm_eval.prompt_styles import missing_key_notes
 from mm_eval.request import RunRequest
 from mm_eval.runs.submission import check_files
 from mm_eval.scorers import Scorer
 from mm_eval.scorers.of_task import scorers_of
-from mm_eval.task.dataset import DataId, DataSource, lacks_sample
+from mm_eval.task.blocks import PromptBlock, choose_block
+from mm_eval.task.dataset import lacks_sample
 from mm_eval.task.docs import FileState
+from mm_eval.task.source import DataId, DataSource
 from mm_eval.task.task import PromptStyle, Task
+from mm_eval.under_protocol import applied_protocol, protocol_block, protocol_video
 
 
 @dataclass(kw_only=True)
@@ -161,3 +165,43 @@ def data_source(request: RunRequest, sample: bool) -> DataSource:
         raise ConfigError("--allow_url_media fetches pictures, and --offline forbids it.", where="--offline")
     root = Path(request.data_root) if request.data_root else None
     return DataSource(root, sample, request.offline, request.allow_url_media)
+
+
+def prompt_blocks(request: RunRequest, configs: Mapping[str, TaskConfig]) -> dict[str, dict[str, Any]]:
+    """{task: {key: block}}: the prompt blocks of each task's YAML, the user's own over them."""
+    own = request.prompt_blocks or {}
+    common = {key: block for key, block in own.items() if key not in configs}
+    return {name: {**config.prompt_kwargs, **common, **(own.get(name) or {})} for name, config in configs.items()}
+
+
+def choose_styles(
+    request: RunRequest, configs: Mapping[str, TaskConfig], model: Model | None, chat: bool
+) -> dict[str, PromptStyle]:
+    """The prompt style of each task: the block of the model, or of `--prompt_key`. ConfigError for a key that no task has.
+
+    model: None if there is none, so that `default` is used.
+    """
+    blocks, key = prompt_blocks(request, configs), request.prompt_key
+    known = {"default"}.union(*blocks.values())
+    if key and key not in known:
+        hint = did_you_mean(key, known)
+        raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--prompt_key", hint=hint)
+    system, multiturn = request.system_instruction, request.fewshot_as_multiturn
+    keys, of_model = (model.prompt_keys, (model.video_rule, model.video_input)) if model else ((), ("", "pictures"))
+    protocol = applied_protocol(request)
+
+    def block(name: str) -> PromptBlock:
+        shows = configs[name].doc_to_visual is not None or configs[name].doc_to_messages is not None
+        rule = of_model if shows else ("", "pictures")  # the folder of a text task is the same for every family
+        stated = protocol_block(protocol, configs[name], request.video, rule) if protocol and not key else None
+        video = request.video or protocol_video(protocol, configs[name])
+        return stated or choose_block(configs[name], keys, key, blocks[name], video, rule)
+
+    return {name: PromptStyle(block(name), chat, system, multiturn, request.blind) for name in blocks}
+
+
+def missing_key_notes(request: RunRequest, configs: Mapping[str, TaskConfig]) -> list[str]:
+    """The tasks that have other prompt keys, and not the requested one."""
+    key, blocks = request.prompt_key, prompt_blocks(request, configs)
+    without = [name for name, own in blocks.items() if key and own and key not in own]
+    return [f"{name} has no prompt key {key!r}: 'default' was used" for name in without]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from mm_eval.engine.journal import JournalState
-from mm_eval.engine.launch import Processes
 from mm_eval.engine.model import request_key
+from mm_eval.engine.ranks import Processes
 from mm_eval.engine.same_run import shows_by_code
 from mm_eval.errors import ConfigError
 from mm_eval.prepare import Prepared
@@ -48,7 +48,8 @@ def find_pending(prepared: Prepared, state: JournalState, own: Processes, change
     for name in prepared.tasks:
         with_pictures = name in changed and shows_by_code(prepared.tasks[name].config)
         doc_ids[name], found = _pending_docs(prepared, name, mine[name], state, with_pictures)
-        per_doc = _requests_per_doc(prepared, name)
+        first = prepared.tasks[name].instances(prepared.doc_ids[name][:1], prepared.styles[name], lambda doc_id: None)
+        per_doc = sum(1 for _ in first)  # all docs of a task make as many requests
         answered, share, total = (
             answered + found,
             share + per_doc * len(mine[name]),
@@ -101,9 +102,3 @@ def _pending_docs(
         if doc_id not in pending:
             answered += answers
     return sorted(pending), answered
-
-
-def _requests_per_doc(prepared: Prepared, name: str) -> int:
-    """How many requests a doc makes, as its task's first doc shows."""
-    first = prepared.doc_ids[name][:1]
-    return sum(1 for _ in prepared.tasks[name].instances(first, prepared.styles[name], lambda doc_id: None))

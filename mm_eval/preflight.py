@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.group import GroupConfig
-from mm_eval.catalog.group_metric import GroupMetric
+from mm_eval.catalog.group import GroupConfig, GroupMetric
 from mm_eval.catalog.manager import Loaded
 from mm_eval.errors import ConfigError, DataError, DocError, did_you_mean
-from mm_eval.lmms_eval_compat import no_judge
+from mm_eval.lmms_eval.judges import no_judge
 from mm_eval.metrics import METRICS
 from mm_eval.metrics.metric import aggregation_named
 from mm_eval.runs.submission import record_of
@@ -106,7 +105,7 @@ def check_scoring(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> Non
 
 
 def group_faults(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> list[tuple[str, ConfigError]]:
-    """(group, ConfigError) for each metric of a group that no task below reports and nobody has registered: a misspelt one.
+    """(group, ConfigError) for each metric of a group that no task below reports and that is not registered: a misspelt one.
 
     A registered metric that no task below has is noted in the group's row instead: `mmlu@generate` has no log-likelihoods.
     """

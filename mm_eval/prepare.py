@@ -10,16 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mm_eval.adapters import make_model, model_class_of
 from mm_eval.catalog.config import ASKS_NOTHING, TaskConfig
 from mm_eval.catalog.manager import Loaded, TaskManager
 from mm_eval.engine.generation import one_token_cap
-from mm_eval.engine.model import MODELS, Model, ModelSettings
+from mm_eval.engine.model import Model
 from mm_eval.errors import ConfigError, NotHereError, did_you_mean
-from mm_eval.executor import on_executor
 from mm_eval.judging.judges import check_stated, judged_configs, make_judges
-from mm_eval.opening import OpenedTasks, open_tasks
+from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks
 from mm_eval.preflight import docs_digest, requests_digest
-from mm_eval.prompt_styles import choose_styles, missing_key_notes
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.protocols.verdicts import differing_notes
 from mm_eval.task.blocks import PromptBlock, check_pixel_limits
@@ -182,24 +181,6 @@ def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | No
             hint = did_you_mean(name, loaded.tasks)
             raise ConfigError(f"--samples names {name!r}, which is not a task of this run.", hint=hint)
     return loaded
-
-
-def model_class_of(request: RunRequest) -> type[Model]:
-    """The adapter that a request names."""
-    return MODELS.get(request.model or DEFAULT_MODEL, where="--model")
-
-
-def make_model(request: RunRequest) -> Model:
-    """The adapter of a request with its arguments checked and no weights loaded."""
-    settings = ModelSettings(
-        batch_size=request.batch_size,
-        device=request.device,
-        seed=request.seed,
-        chat_template=request.chat_template,
-        offline=request.offline,
-        on_long_prompt=request.on_long_prompt,
-    )
-    return on_executor(model_class_of(request).create(request.model_args, settings), request)
 
 
 def _uses_sample(request: RunRequest) -> bool:

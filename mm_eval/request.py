@@ -231,29 +231,13 @@ RULES: dict[str, Rule] = {
         _names,
     ),
     **dict.fromkeys(("model", "name", "device", "prompt_key", "protocol", "only"), TEXT),
-    **dict.fromkeys(
-        (
-            "sample",
-            "offline",
-            "predict_only",
-            "allow_url_media",
-            "report",
-            "no_report",
-            "fewshot_as_multiturn",
-            "categories",
-            "no_judge",
-            "judge_preflight",
-        ),
-        SWITCH,
-    ),
+    **dict.fromkeys(_names("sample,offline,predict_only,allow_url_media,report,no_report"), SWITCH),
+    **dict.fromkeys(_names("fewshot_as_multiturn,categories,no_judge,judge_preflight"), SWITCH),
 }
 COMMAND_NAMES = {"chat_template": "apply_chat_template", "report": "no_report"}
 """Fields of `RunRequest` that the command line calls something else: a release file and Python take both names."""
-REQUEST_RULES = {
-    name: RULES[name]
-    for name in (*(each.name for each in fields(RunRequest)), *COMMAND_NAMES.values())
-    if name != "tasks"
-}
+_IN_REQUEST = {each.name for each in fields(RunRequest)} | set(COMMAND_NAMES.values())
+REQUEST_RULES = {name: rule for name, rule in RULES.items() if name in _IN_REQUEST}
 """Of what a release file and Python may state; `task_names` checks the tasks."""
 
 

@@ -21,18 +21,16 @@ from mm_eval.engine.ask import Asker
 from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
-from mm_eval.engine.launch import processes
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
 from mm_eval.engine.progress import Progress, Silent, answering, tell_price
-from mm_eval.engine.ranks import Launch, launched
+from mm_eval.engine.ranks import Launch, launched, processes
 from mm_eval.errors import ConfigError, StoreError
 from mm_eval.judging.asking import ask_judges
 from mm_eval.judging.judges import check_stated, for_scoring, joined_judges, record_judges
 from mm_eval.judging.preflight import Tried, try_judges
-from mm_eval.notes import notes_of, problems_of, spent
 from mm_eval.opening import OpenedTasks
-from mm_eval.outputs import score_tasks, thumbnails, write_page
+from mm_eval.outputs import notes_of, problems_of, score_tasks, spent, thumbnails, write_page
 from mm_eval.pending import find_pending
 from mm_eval.prepare import Prepared, prepare, prepare_from_spec
 from mm_eval.request import DEFAULT_MODEL, RunRequest

@@ -10,13 +10,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from mm_eval.adapters import model_class_of, model_settings
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.manager import Loaded
-from mm_eval.catalog.protocols import SETTINGS, Benchmark, Protocol, Setting, find_protocol
+from mm_eval.catalog.protocol_file import find_protocol
+from mm_eval.catalog.protocols import SETTINGS, Benchmark, Protocol, Setting
 from mm_eval.engine.generation import one_token_cap
-from mm_eval.engine.model import MODELS, Model, ModelSettings
+from mm_eval.engine.model import Model
 from mm_eval.errors import ConfigError, did_you_mean
-from mm_eval.request import DEFAULT_MODEL, RunRequest
+from mm_eval.request import RunRequest
 from mm_eval.task.blocks import PromptBlock, choose_block
 
 JUDGE = {"adapter": "openai", "base_url": "https://api.openai.com/v1"}
@@ -171,9 +173,8 @@ def _gen_kwargs(request: RunRequest, protocol: Protocol, benchmarks: Mapping[str
 
 def _adapter(request: RunRequest) -> Model | None:
     """The adapter of a request; None if it does not take its arguments, which `prepare` reports."""
-    settings = ModelSettings(device=request.device, chat_template=request.chat_template, offline=request.offline)
     try:
-        model = MODELS.get(request.model or DEFAULT_MODEL, where="--model").create(request.model_args, settings)
+        model = model_class_of(request).create(request.model_args, model_settings(request))
         model.check_arguments()
     except ConfigError:
         return None

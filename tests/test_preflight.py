@@ -79,19 +79,3 @@ def test_a_judge_is_not_called_for_the_made_up_answer(own, monkeypatch: pytest.M
 
 def test_nothing_is_scored_with_predict_only(own) -> None:
     assert own('return {"right": doc["anwser"]}', SCORED, "--predict_only").code == 0
-
-
-def test_the_encoder_writes_what_json_writes() -> None:
-    import json
-
-    from mm_eval.json_text import encoder
-
-    value = {"b": [1.5, -0.0, 1e300, float("inf")], "a": {"é\ud800": None, 3: True}, "c": (2**70, "</")}
-    for options in ({}, {"ensure_ascii": False}, {"separators": (",", ":")}):
-        assert encoder(**options)(value) == json.JSONEncoder(**options).encode(value)
-    assert (
-        encoder(sort_keys=True)({"b": 1, "a": "x"}) == '{"a": "x", "b": 1}'
-        and encoder(default=str)([Path("a")]) == '["a"]'
-    )
-    with pytest.raises(ValueError, match="float"):
-        encoder(allow_nan=False)([float("nan")])

@@ -127,18 +127,16 @@ def _level(entry: Mapping[Any, Any], where: str) -> CategoryLevel:
     if not is_text and not isinstance(column, FunctionRef) and not callable(column):
         what = f"each entry of categories needs a `column`: a column, a dotted path or a function (got {column!r:.80})."
         raise ConfigError(what, where=where)
-    if name is None:
-        name = column.rpartition(".")[2] if isinstance(column, str) else _function_name(column)
+    if name is None and isinstance(column, str):
+        name = column.rpartition(".")[2]
+    elif name is None:
+        name = column.function if isinstance(column, FunctionRef) else getattr(column, "__name__", "category")
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise ConfigError(f"the `name` of a level of categories must be a text, not {name!r:.80}.", where=where)
     if names is not None and not (isinstance(names, Mapping) and all(map(_is_plain, names.values()))):
         what = f"`names` of categories must map values to names, such as {{1: Scene Understanding}}, not {names!r:.80}."
         raise ConfigError(what, where=where)
     return CategoryLevel(name, column, {_text(key): str(shown) for key, shown in (names or {}).items()}, where)
-
-
-def _function_name(function: Any) -> str:
-    return str(function.function if isinstance(function, FunctionRef) else getattr(function, "__name__", "category"))
 
 
 def _is_plain(value: Any) -> bool:

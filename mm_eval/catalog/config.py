@@ -5,7 +5,7 @@ Nothing is imported to make one: a `!function` stays a FunctionRef until `resolv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,14 +13,16 @@ from typing import Any, cast
 
 from mm_eval.catalog import schema
 from mm_eval.catalog.categories import CategoryLevel, levels_of
-from mm_eval.catalog.checks import check_name, check_task_keys
+from mm_eval.catalog.checks import check_name, check_task_keys, check_whole
 from mm_eval.catalog.draws import Draws
-from mm_eval.catalog.formats import Format, FormatField, names_format, select_format
+from mm_eval.catalog.format_choice import names_format, select_format
+from mm_eval.catalog.formats import Format, FormatField
 from mm_eval.catalog.functions import FunctionRef, task_draws
 from mm_eval.catalog.judge import JudgeConfig, judge_of, judge_of_code
 from mm_eval.catalog.located import LocatedDict, located, shown_path, without
-from mm_eval.catalog.values import digest_of, resolve, to_json, with_source
+from mm_eval.catalog.values import resolve, to_json, with_source
 from mm_eval.errors import ConfigError, raise_all
+from mm_eval.files import digest_of
 from mm_eval.types import OutputType
 
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
@@ -117,7 +119,7 @@ class TaskConfig:
         source = schema.canonical_keys(located(config))
         name, named_format = schema.split_format(str(source.get("task") or ""))
         check_name(source.get("task"), name, source.where("task"))
-        if schema.TEXTS[1](source.get("aliases") or ""):
+        if schema.TEXTS.fits(source.get("aliases") or ""):
             for alias in schema.texts(source.get("aliases")):
                 check_name(alias, alias, source.where("aliases"))
         requested = format_asked or named_format
@@ -139,44 +141,8 @@ class TaskConfig:
         path = path or name + (f"@{requested}" if requested else "")
         made = cls(name=name, path=path, source=source, file=file, format=layout, format_asked=requested, **values)
         if not has_class:
-            raise_all([ConfigError(what, where=made.where(key), hint=hint) for what, key, hint in made._incomplete()])
+            check_whole(made)
         return made
-
-    def _incomplete(self) -> Iterator[tuple[str, str, str]]:
-        """(error, its key, hint) for each required key that is missing, and each conflict between keys."""
-        if self.dataset_path is None and self.custom_dataset is None:
-            yield f"task {self.name!r} has no dataset_path.", "task", ""
-        if self.test_split is None and self.validation_split is None:
-            yield f"task {self.name!r} has neither test_split nor validation_split.", "task", ""
-        if self.doc_to_text is None and self.output_type != "loglikelihood_rolling":
-            yield f"task {self.name!r} has no doc_to_text.", "task", ""
-        if self.output_type == "multiple_choice" and self.doc_to_choice is None:
-            yield f"task {self.name!r} is multiple_choice and has no doc_to_choice.", "output_type", ""
-        if self.output_type != "generate_until" and self.doc_to_messages is not None:
-            what = f"doc_to_messages needs output_type generate_until, not {self.output_type!r}."
-            yield what, "doc_to_messages", ""
-        if self.output_type != "generate_until" and self.submission is not None:
-            what = f"submission needs output_type generate_until, not {self.output_type!r}."
-            yield what, "submission", ""
-        if self.judge is not None:
-            yield from self._judge_conflicts()
-        if self.source.get("scorer") is not None and self.source.get("process_results") is not None:
-            yield "scorer and process_results are both given.", "scorer", "Write one of them, or null for the other."
-        if self.source.get("unsafe_code"):
-            yield "unsafe_code: mm-eval does not run code that a model wrote.", "unsafe_code", ""
-
-    def _judge_conflicts(self) -> Iterator[tuple[str, str, str]]:
-        if self.output_type != "generate_until":
-            yield f"judge needs output_type generate_until, not {self.output_type!r}.", "judge", ""
-        if self.repeats > 1:
-            yield "a judged task asks its model once a doc.", "repeats", "`repeats` under judge gives more verdicts."
-        if self.submission is not None:
-            yield "submission and judge are both given.", "submission", "Write one of them, or null for the other."
-        judged = judge_of(self.judge, self.where("judge"))
-        if judged.replaces_rules and not (self.metric_list or self.process_results):
-            yield "extracts and only_unparsed need the task's own metric_list.", "judge", ""
-        if judged.replaces_rules and len(self.filter_list) > 1:
-            yield "extracts and only_unparsed need one filter pipeline.", "filter_list", ""
 
     @cached_property
     def judged(self) -> JudgeConfig | None:
@@ -255,7 +221,7 @@ class TaskConfig:
     @cached_property
     def of_lmms_eval(self) -> bool:
         """Whether its files were written for lmms-eval."""
-        from mm_eval.lmms_eval_compat import is_from_lmms_eval
+        from mm_eval.lmms_eval.habits import is_from_lmms_eval
 
         return is_from_lmms_eval(self.source, self.file, schema.functions_in(self.source))
 

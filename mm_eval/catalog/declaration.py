@@ -82,7 +82,7 @@ def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
     A metric or an id that the metadata do not name is the first of `metric_list` and `dataset_path`.
     """
     stated = config.get("metadata")
-    metadata = schema.one_mapping(stated) if schema.METADATA[1](stated) else {}
+    metadata = schema.one_mapping(stated) if schema.METADATA.fits(stated) else {}
     card = {key: metadata[key] for key in CARD_KEYS if metadata.get(key) is not None}
     mirrors = stated_list(config.get("dataset_mirrors"))
     ids = [config.get("dataset_path"), *(mirror.get("path") for mirror in mirrors if isinstance(mirror, Mapping))]
@@ -96,13 +96,17 @@ def card_of(config: Mapping[str, Any]) -> dict[str, Any]:
     if config.get("judge") is not None:
         card.update(metric=card.get("metric", "judge_score"), judged=True)
     tags = stated_texts(config.get("tag"))
-    pictures = any(config.get(key) for key in ("doc_to_visual", "doc_to_visial", "doc_to_image"))
     modality = next(
-        (tag for tag in ("video", "multi_image", "image", "text") if tag in tags), "image" if pictures else ""
+        (tag for tag in ("video", "multi_image", "image", "text") if tag in tags),
+        "image" if _shows_pictures(config) else "",
     )
     if modality or data:
         card["modality"] = modality or "text"
     return card
+
+
+def _shows_pictures(config: Mapping[str, Any]) -> bool:
+    return any(config.get(key) for key in ("doc_to_visual", "doc_to_visial", "doc_to_image"))
 
 
 def _members(config: Mapping[str, Any]) -> list[str]:
@@ -144,9 +148,8 @@ def _inline(members: Any, path: tuple[str, ...]) -> list[list[Any]]:
 def _about_task(config: Mapping[str, Any]) -> str:
     named = (", ".join(stated_texts(config.get(key))) for key in ("dataset_path", "dataset_name"))
     data = " ".join(part for part in named if part)
-    pictures = any(config.get(key) for key in ("doc_to_visual", "doc_to_visial", "doc_to_image"))
     kind = "class" if config.get("class") else str(config.get("output_type") or "generate_until")
-    return ", ".join(part for part in (kind, "images" if pictures else "text", data) if part)
+    return ", ".join(part for part in (kind, "images" if _shows_pictures(config) else "text", data) if part)
 
 
 def _about_group(config: Mapping[str, Any]) -> str:

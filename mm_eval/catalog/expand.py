@@ -15,26 +15,17 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog import schema
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.group import (
-    ABOUT_A_GROUP,
-    GroupConfig,
-    GroupNode,
-    Node,
-    RuntimeOverrides,
-    TaskNode,
-    descendants,
-    members_named,
-    without_shown_shots,
-)
+from mm_eval.catalog.group import GroupConfig, GroupNode, Node, TaskNode, descendants, members_named
 from mm_eval.catalog.index import Entry, entry_error, inline_paths
 from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, shown_path, without
+from mm_eval.catalog.overrides import ABOUT_A_GROUP, RuntimeOverrides, Scope, without_shown_shots
 from mm_eval.errors import ConfigError, Unbounded, did_you_mean
 
 log = logging.getLogger(__name__)
@@ -44,38 +35,6 @@ MAX_NESTED = 50
 
 MAX_OPENED = 1_000
 """How often one name may open the same file: 40 groups that each name the next one twice double at each step."""
-
-
-@dataclass(frozen=True)
-class Scope:
-    """The groups around a name, and the keys that they state for it.
-
-    path: the path of the group around it.
-    group_names, names: all names by which run-time overrides may refer to the groups around it, and to itself.
-    defaults, overrides: keys of the groups around it, applied under and over the config. for_members: keys that the
-    nearest group states for all its members: over a config from elsewhere, but under one that is defined in the group.
-    format: the one requested with @.
-    open_files: the groups being opened, to find a group within itself. where: file:line of the name.
-    """
-
-    path: str = ""
-    group_names: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    defaults: LocatedDict = field(default_factory=LocatedDict)
-    overrides: LocatedDict = field(default_factory=LocatedDict)
-    for_members: LocatedDict = field(default_factory=LocatedDict)
-    format: str | None = None
-    open_files: tuple[Path, ...] = ()
-    where: str = ""
-
-    def for_reference(self, stated: LocatedDict) -> Scope:
-        """The scope of a member that is defined elsewhere. stated: the keys that its group states for it."""
-        return replace(
-            self, overrides=merge(merge(self.for_members, stated), self.overrides), for_members=LocatedDict()
-        )
-
-    def below(self, name: str) -> str:
-        return f"{self.path}::{name}" if self.path else name
 
 
 class Expander:
@@ -299,7 +258,7 @@ class Expander:
                 open_one = partial(self.spec, str(member), at.for_reference(LocatedDict()))
             node.children += self._open_member(open_one)
         if made.unweighted:
-            from mm_eval.lmms_eval_compat import with_default_weights
+            from mm_eval.lmms_eval.habits import with_default_weights
 
             node.config = with_default_weights(node)
         return node

@@ -27,9 +27,6 @@ register_format = FORMATS.register
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-OWN_PROMPT = "none"
-"""The format name that stands for the prompt that a task writes itself."""
-
 _VARIABLE = re.compile(r"\{\{\s*(_num_choices|_choice_labels|_choice_list_and|_choice_list_or)\s*\}\}")
 
 
@@ -172,11 +169,11 @@ class Format:
         stated = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "type"}
         labels = stated["choice_labels"]
         stated["choice_labels"] = list(labels) if isinstance(labels, tuple) else labels
-        return {"type": self.type, **{k: v for k, v in stated.items() if k not in _SOURCES or v is not None}}
+        return {"type": self.type, **{k: v for k, v in stated.items() if k not in SOURCES or v is not None}}
 
 
-_SOURCES = ("question", "choices", "answer")
-_OPTIONAL = {"instruction", "question_prefix", "answer_instruction", "gen_prefix", "scorer", *_SOURCES}
+SOURCES = ("question", "choices", "answer")
+_OPTIONAL = {"instruction", "question_prefix", "answer_instruction", "gen_prefix", "scorer", *SOURCES}
 
 
 @dataclass(frozen=True)
@@ -273,13 +270,13 @@ def build_format(spec: str | Mapping[str, Any] | Format, *, where: str = "") -> 
         at = spec.where(key) if isinstance(spec, LocatedDict) else where
         if key not in known:
             raise ConfigError(f"format {name!r} has no field {key!r}.", where=at, hint=did_you_mean(key, known))
-        _check_field(name, key, value, at)
+        check_field(name, key, value, at)
     if isinstance(stated.get("choice_labels"), list):
         stated["choice_labels"] = tuple(stated["choice_labels"])
     return replace(FORMATS.get(name, where=where)(), **stated, type=name)
 
 
-def _check_field(name: str, key: str, value: Any, where: str) -> None:
+def check_field(name: str, key: str, value: Any, where: str) -> None:
     """ConfigError if a field of a format has a value of a wrong type."""
     valid = isinstance(value, str) or value is None and key in _OPTIONAL
     if key == "choice_labels":
@@ -289,61 +286,7 @@ def _check_field(name: str, key: str, value: Any, where: str) -> None:
             raise ConfigError(f"choice_labels of format {name!r} names a label twice: {value!r}.", where=where)
     elif key == "scorer":
         valid = valid or isinstance(value, Mapping)
-    elif key in _SOURCES:
+    elif key in SOURCES:
         valid = valid or isinstance(value, (list, int)) or callable(value) or hasattr(value, "resolve")
     if not valid:
         raise ConfigError(f"{key!r} of format {name!r} can't be {value!r:.80}.", where=where)
-
-
-def select_format(formats: Any, selected: str | None, *, where: str = "") -> Format | None:
-    """The format of a task: the one requested with `task@name`, else the (first) one in the YAML, else None.
-
-    formats: the YAML's `formats`: a name, `{type: ...}`, or `{name: fields or null, ...}`. A requested format that is not
-    listed there is used as registered, and reads the same columns as the first listed one. The name `none` stands for the
-    prompt that the task writes itself: `none: {question: ..., choices: ..., answer: ...}` only states what formats read.
-    """
-    if not formats:
-        return build_format(selected, where=where) if selected and selected != OWN_PROMPT else None
-    if isinstance(formats, str) or "type" in formats:
-        stated = {formats if isinstance(formats, str) else formats["type"]: formats}
-    else:
-        stated = dict(formats)
-    first = next(iter(stated))
-    name = selected or first
-    place = formats.where(name) if isinstance(formats, LocatedDict) else where
-    if name in stated or name == OWN_PROMPT:
-        return _stated_format(name, stated.get(name), place)
-    layout = _own_prompt(stated[first], where) if first == OWN_PROMPT else _stated_format(first, stated[first], where)
-    return replace(build_format(name, where=where), **{key: getattr(layout, key) for key in _SOURCES})
-
-
-def _own_prompt(stated: Any, where: str) -> Format:
-    """The columns under `none`, as fields of a format; ConfigError on any other field."""
-    fields_stated = dict(stated or {})
-    for key, value in fields_stated.items():
-        if key not in _SOURCES:
-            hint = did_you_mean(str(key), _SOURCES)
-            raise ConfigError(f"the format {OWN_PROMPT!r} has no field {key!r}.", where=where, hint=hint)
-        _check_field(OWN_PROMPT, key, value, where)
-    return Format(**fields_stated)
-
-
-def _stated_format(name: str, stated: Any, where: str) -> Format | None:
-    """A format from its entry under `formats`: null, another format's name, or fields."""
-    if name == OWN_PROMPT:
-        _own_prompt(stated, where)
-        return None
-    if stated is None or isinstance(stated, str):
-        return build_format(stated or name, where=where)
-    if not isinstance(stated, Mapping):
-        raise ConfigError(f"the fields of format {name!r} must be a mapping, not {stated!r:.80}.", where=where)
-    spec = LocatedDict(stated)
-    spec.setdefault("type", name)
-    return build_format(spec, where=where)
-
-
-def names_format(formats: Any, name: str) -> bool:
-    """Whether a task's YAML lists a format of that name."""
-    if isinstance(formats, Mapping):
-        return formats.get("type") == name if "type" in formats else name in formats
-    return bool(formats == name)

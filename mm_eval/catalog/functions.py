@@ -194,7 +194,7 @@ def _around_import(files: Iterable[Path]) -> AbstractContextManager[None]:
     """Offers lmms-eval's judge module to files that import something of lmms-eval."""
     if not any(_imports(file, _stamp(file), "lmms_eval") for file in files):
         return nullcontext()
-    from mm_eval.lmms_eval_judges.server import loading
+    from mm_eval.lmms_eval.server import loading
 
     return loading()
 

@@ -1,4 +1,4 @@
-"""Groups: the checked config of one, the tree of its members, and the run-time overrides that apply on the way down.
+"""Groups: the checked config of one with its metrics, and the tree of its members.
 
 `leaves_of` lists the tasks below a group; a tree is built in `expand`.
 """
@@ -6,17 +6,90 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog import schema
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.group_metric import GroupMetric
-from mm_eval.catalog.located import NOWHERE, LocatedDict, located, merge, shown_path, where_item, without
+from mm_eval.catalog.located import LocatedDict, located, shown_path, where_item, without
 from mm_eval.catalog.values import resolve, to_json
 from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
+from mm_eval.types import MetricKey
+
+
+@dataclass(frozen=True)
+class MemberMetric:
+    """What one member adds to an average of unlike metrics: its number under `key`, times `scale`."""
+
+    member: str
+    key: MetricKey
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class GroupMetric:
+    """An entry of `aggregate_metric_list`: one number of a group.
+
+    metric: a metric of the members. "exact_match" also means "pass@1(exact_match)" and the like where repeats were reduced.
+    aggregation: "mean", another registered name, or a function of the members' values, which may also take their sizes and
+        weight_by_size.
+    weight_by_size: each doc counts once (micro), else each task (macro).
+    filter_list: the filter pipelines to aggregate; None: all that have the metric.
+    of: for a mean of unlike metrics, which number of each direct member counts; `metric` is then the name of that mean.
+    where: file:line.
+    """
+
+    metric: str
+    aggregation: str | Callable[..., float] = "mean"
+    weight_by_size: bool = True
+    filter_list: tuple[str, ...] | None = None
+    higher_is_better: bool | None = None
+    of: tuple[MemberMetric, ...] = ()
+    where: str = field(default="", compare=False)
+
+    @property
+    def key(self) -> MetricKey:
+        """The key of a mean of unlike metrics."""
+        return MetricKey(self.metric, "none")
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any], where: str = "") -> GroupMetric:
+        """An entry of a group's YAML; ConfigError on an unknown key or a wrong type."""
+        entry = located(entry)
+        schema.check_keys(entry, schema.AGGREGATE_KEYS, "aggregate_metric_list")
+        given = {key: value for key, value in entry.items() if value is not None}
+        if "metric" not in given:
+            raise ConfigError("each entry of aggregate_metric_list needs a `metric`.", where=where)
+        if "filter_list" in given:
+            given["filter_list"] = tuple(schema.texts(given["filter_list"]))
+        if "of" in given:
+            given["of"] = _parts(given, where)
+            given.setdefault("higher_is_better", True)
+        return cls(**given, where=where)
+
+
+def _parts(entry: Mapping[str, Any], where: str) -> tuple[MemberMetric, ...]:
+    """The parts of a mean of unlike metrics: `of: {task: metric}` or `of: {task: {metric: ..., scale: ...}}`."""
+    if unread := sorted({"aggregation", "weight_by_size", "filter_list"} & entry.keys()):
+        hint = "A pipeline is named in `of`, as in `gsm8k: exact_match,strict-match`."
+        raise ConfigError(
+            f"`of` is a mean over members, so {unread[0]!r} has no meaning beside it.", where=where, hint=hint
+        )
+    parts = []
+    for member, stated in entry["of"].items():
+        wanted = located(
+            {"metric": stated} if isinstance(stated, str) else stated if isinstance(stated, Mapping) else {}
+        )
+        schema.check_keys(wanted, schema.PART_KEYS, f"the part {member!r} of {entry['metric']!r}")
+        if wanted.get("metric") is None:
+            hint = "Write `task: metric` or `task: {metric: name, scale: 0.001}`."
+            raise ConfigError(f"`of` states {stated!r} for {member!r}.", where=where, hint=hint)
+        scale = wanted.get("scale")
+        key = MetricKey.parse(wanted["metric"]) or MetricKey(wanted["metric"], "none")
+        parts.append(MemberMetric(str(member), key, 1.0 if scale is None else float(scale)))
+    return tuple(parts)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -211,71 +284,3 @@ def members_named(groups: list[GroupNode], part: str) -> list[Node]:
 def _matches(node: Node, part: str) -> bool:
     own = (node.config.name, node.config.path.rpartition("::")[2])
     return any(fnmatch.fnmatchcase(name, part) for name in own) or part in (*own, *schema.texts(node.config.aliases))
-
-
-# ---------------------------------------------------------------- run-time overrides
-
-ABOUT_A_GROUP = ("group_alias", "aggregate_metric_list", "metadata", "tag", "task_alias", "aliases")
-"""Keys that apply to the group itself where they are stated for a group, and not to its members."""
-
-
-class RuntimeOverrides:
-    """Overrides given at run time: for all tasks, or by the name of a task, group, tag or path."""
-
-    def __init__(
-        self, overrides: Mapping[str, Any] | None, below: Mapping[str, Mapping[str, Any]] | None = None
-    ) -> None:
-        """below: overrides by name that all others take precedence over, and whose names need not be loaded (a protocol's)."""
-        self.below = dict(below or {})
-        self.for_all = LocatedDict()
-        self.by_name: dict[str, Mapping[str, Any]] = {}
-        self.used: set[str] = set()
-        known = {**schema.TASK_KEYS, **schema.ALIASES}
-        for key, value in (overrides or {}).items():
-            if key in known or not isinstance(value, Mapping):
-                self.for_all[key] = value
-            else:
-                self.by_name[key] = value
-        if self.for_all:
-            self.for_all = schema.canonical_keys(self.for_all)
-            schema.check_keys(self.for_all, schema.TASK_KEYS, "the overrides")
-
-    def of(self, group_names: tuple[str, ...], names: tuple[str, ...]) -> LocatedDict:
-        """The overrides of a task or group that is known by `names` (most specific last), inside groups with `group_names`."""
-        found = LocatedDict()
-        for name in dict.fromkeys((*group_names, *names)):
-            found = merge(found, self.below.get(name, {}))
-        found = merge(found, self.for_all)
-        for name in dict.fromkeys(group_names):
-            if name in self.by_name:
-                found = merge(found, without(self._named(name), ABOUT_A_GROUP))
-        return merge(found, self.about(names))
-
-    def about(self, names: tuple[str, ...]) -> LocatedDict:
-        """The overrides that are given for one of these names."""
-        found = LocatedDict()
-        for name in dict.fromkeys(names):
-            if name in self.by_name:
-                found = merge(found, self._named(name))
-        return found
-
-    def _named(self, name: str) -> LocatedDict:
-        self.used.add(name)
-        return schema.canonical_keys(located(self.by_name[name]))
-
-    def check_used(self, names: Iterable[str]) -> None:
-        """ConfigError where an override names nothing that was loaded. names: what was loaded, for the suggestion."""
-        for name in self.by_name:
-            if name not in self.used:
-                what = f"an override names {name!r}, but this run has no task or group of that name."
-                raise ConfigError(what, hint=did_you_mean(name, names))
-
-
-def without_shown_shots(config: LocatedDict, overrides: Mapping[str, Any]) -> LocatedDict:
-    """A config without `metadata.num_fewshot` (the n-shot to show), if the overrides set another num_fewshot."""
-    metadata = config.get("metadata")
-    if "num_fewshot" not in overrides or not isinstance(metadata, Mapping) or "num_fewshot" not in metadata:
-        return config
-    left = LocatedDict(config)
-    left.put("metadata", without(metadata, ["num_fewshot"]), config.places.get("metadata", NOWHERE))
-    return left

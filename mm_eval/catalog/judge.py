@@ -18,9 +18,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from mm_eval.arguments import Rule
 from mm_eval.catalog.functions import FunctionRef
 from mm_eval.catalog.located import LocatedDict, located, where_item
-from mm_eval.catalog.schema import BOOLEAN, FUNCTION, MAPPING, MAPPINGS, POSITIVE, TEXT, Rule, check_keys, is_function
+from mm_eval.catalog.schema import BOOLEAN, FUNCTION, MAPPING, MAPPINGS, POSITIVE, TEXT, check_keys, is_function
 from mm_eval.errors import ConfigError
 
 GENERATION: Mapping[str, Any] = {"temperature": 0, "max_new_tokens": 512}
@@ -28,11 +29,7 @@ GENERATION: Mapping[str, Any] = {"temperature": 0, "max_new_tokens": 512}
 METRICS: list[Mapping[str, Any]] = [{"metric": "judge_score", "aggregation": "mean", "higher_is_better": True}]
 
 
-def _is_range(value: Any) -> bool:
-    return is_function(value) or isinstance(value, list) and len(value) == 2
-
-
-_EXAMPLES: Rule = (
+_EXAMPLES = Rule(
     "a list of [reply, value] or [reply, value, doc]",
     lambda v: isinstance(v, list) and bool(v) and all(map(_is_example, v)),
 )
@@ -46,8 +43,11 @@ LAST_KEYS: dict[str, Rule] = {
     "official": TEXT,
     "only_unparsed": BOOLEAN,
     "extracts": BOOLEAN,
-    "empty": ("a verdict: a number, a text or a mapping", lambda v: not is_function(v)),
-    "range": ("[lowest, highest] or a function of the doc", _is_range),
+    "empty": Rule("a verdict: a number, a text or a mapping", lambda v: not is_function(v)),
+    "range": Rule(
+        "[lowest, highest] or a function of the doc",
+        lambda v: is_function(v) or isinstance(v, list) and len(v) == 2,
+    ),
     "repeats": POSITIVE,
     "metric_list": MAPPINGS,
 }
@@ -164,7 +164,7 @@ def judge_of_code(reference: Any) -> JudgeConfig | None:
     """The judge of a task without `judge:`, if its process_results asks one through lmms-eval's module; else None."""
     if not isinstance(reference, FunctionRef) or not reference.imports("lmms_eval"):
         return None
-    from mm_eval.lmms_eval_judges import asks_judge
+    from mm_eval.lmms_eval.judges import asks_judge
 
     return JudgeConfig((), by_code=True) if asks_judge(reference.source(), reference.function) else None
 
@@ -180,7 +180,7 @@ def judge_of(stated: Any, fallback: str) -> JudgeConfig:
         what = f"step {number} of judge" if len(entries) > 1 else "judge"
         place = where_item(stated, number - 1, fallback) if isinstance(stated, list) else fallback
         if entry is not last and (early := [key for key in entry if key in LAST_KEYS]):
-            raise ConfigError(f"{early[0]!r} belongs into the last step of judge.", where=entry.where(early[0]))
+            raise ConfigError(f"{early[0]!r} belongs in the last step of judge.", where=entry.where(early[0]))
         check_keys(entry, {**STEP_KEYS, **(LAST_KEYS if entry is last else {})}, what)
         for key in ("prompt", "verdict", "verdict_examples"):
             if entry.get(key) is None:

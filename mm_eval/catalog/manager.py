@@ -17,10 +17,12 @@ from typing import Any, TypeAlias
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.expand import Expander
-from mm_eval.catalog.group import GroupConfig, Node, RuntimeOverrides, TaskNode, leaves_of
+from mm_eval.catalog.group import GroupConfig, Node, TaskNode, leaves_of
 from mm_eval.catalog.index import Entry, build_index, inline_paths
-from mm_eval.catalog.values import digest_of, to_json
+from mm_eval.catalog.overrides import RuntimeOverrides
+from mm_eval.catalog.values import to_json
 from mm_eval.errors import ConfigError
+from mm_eval.files import digest_of
 
 log = logging.getLogger(__name__)
 

@@ -1,21 +1,17 @@
-"""Named protocols: how a report measured its benchmarks, with the numbers it printed, read from one YAML file each.
+"""Named protocols: how a report measured its benchmarks, with the numbers it printed.
 
-A protocol file has the key `protocol`. It may lie anywhere in a folder of tasks and is not a task. Each setting and each number
-says how it is known (`KNOWN`), in words. docs/guides/protocols.md describes the keys.
+Each setting and each number says how it is known (`KNOWN`), in words. protocol_file.py reads them from one YAML file each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mm_eval.arguments import Rule
 from mm_eval.catalog import schema
-from mm_eval.catalog.index import protocol_files
-from mm_eval.catalog.located import LocatedDict, located, shown_path, where_item
-from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
 
 KNOWN = (
     "documented by the authors",
@@ -31,21 +27,9 @@ KNOWN = (
 """How a setting or a number can be known."""
 UNVERIFIED = ("from memory", "assumed")
 """A number known so is never said to match."""
-COMBINED = ("sum", "mean")
-
-_NUMBER: schema.Rule = ("a number", lambda v: isinstance(v, (int, float)) and not isinstance(v, bool))
-_BY_MODEL: schema.Rule = (
-    "a mapping of models to numbers",
-    lambda v: isinstance(v, Mapping) and bool(v) and all(map(_NUMBER[1], v.values())),
-)
-_PROMPT: schema.Rule = ("a prompt key of the task, or a mapping of prompt kwargs", schema.NAMED[1])
-_KNOWN: schema.Rule = ("one of: " + ", ".join(KNOWN), lambda v: v in KNOWN)
-_LISTED: schema.Rule = ("a list of mappings", lambda v: schema.is_mappings(v) and bool(v))
-_REPORTED: schema.Rule = ("a mapping, or a list of mappings", lambda v: isinstance(v, Mapping) or _LISTED[1](v))
-
-SETTINGS: dict[str, schema.Rule] = {
-    "prompt": _PROMPT,
-    "system_instruction": ("a text", lambda v: isinstance(v, str)),
+SETTINGS: dict[str, Rule] = {
+    "prompt": Rule("a prompt key of the task, or a mapping of prompt kwargs", schema.NAMED.fits),
+    "system_instruction": Rule("a text", lambda v: isinstance(v, str)),
     "chat_template": schema.BOOLEAN,
     "gen_kwargs": schema.MAPPING,
     "num_fewshot": schema.COUNT,
@@ -57,43 +41,6 @@ SETTINGS: dict[str, schema.Rule] = {
 """What a protocol may state, under the names of the options or of a task's keys, with the value each may have."""
 OF_RUN = ("system_instruction", "chat_template")
 """Settings of the whole run; all others may also stand beside a benchmark, where they replace those of the whole protocol."""
-_KEYS: dict[str, schema.Rule] = {
-    "protocol": schema.TEXT,
-    "title": schema.TEXT,
-    "report": schema.TEXT,
-    "about": schema.TEXT,
-    "models": ("a mapping of models to lists of checkpoints", lambda v: isinstance(v, Mapping) and bool(v)),
-    "settings": schema.MAPPING,
-    "conditions": _LISTED,
-    "benchmarks": _LISTED,
-    "missing": _LISTED,
-}
-_SETTING_KEYS: dict[str, schema.Rule] = {"value": ("", lambda v: True), "known": _KNOWN, "source": schema.TEXT}
-_ROW_KEYS: dict[str, schema.Rule] = {
-    "task": schema.TEXT,
-    **{name: schema.MAPPING for name in SETTINGS if name not in OF_RUN},
-    "conditions": _LISTED,
-    "reported": _REPORTED,
-}
-_CONDITION_KEYS: dict[str, schema.Rule] = {"what": schema.TEXT, "known": _KNOWN, "source": schema.TEXT}
-_MISSING_KEYS: dict[str, schema.Rule] = {
-    "benchmark": schema.TEXT,
-    "why": schema.TEXT,
-    "numbers": _BY_MODEL,
-    "known": _KNOWN,
-    "source": schema.TEXT,
-}
-_REPORTED_KEYS: dict[str, schema.Rule] = {
-    "metric": schema.TEXTS,
-    "of": ("sum or mean", lambda v: v in COMBINED),
-    "unit": ("percent, points or fraction", lambda v: v in ("percent", "points", "fraction")),
-    "numbers": _BY_MODEL,
-    "tolerance": ("a number from 0", lambda v: _NUMBER[1](v) and v >= 0),
-    "known": _KNOWN,
-    "source": schema.TEXT,
-    "docs": schema.POSITIVE,
-    "not_comparable": schema.TEXT,
-}
 
 
 @dataclass(frozen=True)
@@ -188,160 +135,3 @@ class Protocol:
     def settings_of(self, benchmark: Benchmark) -> dict[str, Setting]:
         """All settings of a benchmark: its own over those of the protocol."""
         return {**self.settings, **benchmark.settings}
-
-
-def protocol_names(include_path: Iterable[str | Path] = ()) -> dict[str, Path]:
-    """{name: file} of all protocols; one in a later folder replaces that of an earlier one."""
-    return dict(sorted(protocol_files(include_path).items()))
-
-
-def find_protocol(name: str, include_path: Iterable[str | Path] = (), where: str = "--protocol") -> Protocol:
-    """The protocol of a name. ConfigError for an unknown name, and for everything that is wrong in its file."""
-    known = protocol_names(include_path)
-    if name not in known:
-        hint = did_you_mean(name, known) or "`mm-eval protocols` lists them."
-        raise ConfigError(f"there is no protocol {name!r}.", where=where, hint=hint)
-    return read_protocol(known[name])
-
-
-def read_protocol(path: Path) -> Protocol:
-    """A protocol from its file. ConfigError with file:line for everything that is unknown, missing or invalid."""
-    from mm_eval.catalog.yaml import load_file
-
-    config = load_file(path)
-    raise_all(collected([partial(schema.check_keys, config, _KEYS, "a protocol"), partial(_needs, config, *_NEEDED)]))
-    models = {str(name): tuple(schema.texts(stated)) for name, stated in config["models"].items()}
-    faults: list[ConfigError] = []
-    settings = _settings(config.get("settings"), SETTINGS, faults, f"the settings of {config['protocol']}")
-    benchmarks: dict[str, Benchmark] = {}
-    for place, entry in enumerate(config["benchmarks"]):
-        where = where_item(config["benchmarks"], place, shown_path(path))
-        try:
-            found = _benchmark(located(entry), models, faults, where)
-        except ConfigError as error:
-            faults.append(error)
-            continue
-        if found.task in benchmarks:
-            faults.append(ConfigError(f"{found.task!r} stands twice in the protocol.", where=where))
-        benchmarks[found.task] = found
-    conditions = tuple(_conditions(config.get("conditions"), faults))
-    missing = tuple(_missing(config.get("missing"), faults))
-    raise_all(faults)
-    return Protocol(
-        str(config["protocol"]),
-        str(config.get("title") or config["protocol"]),
-        str(config.get("report") or ""),
-        path,
-        models,
-        settings,
-        benchmarks,
-        conditions,
-        missing,
-        str(config.get("about") or ""),
-    )
-
-
-_NEEDED = ("protocol", "models", "benchmarks")
-
-
-def _needs(entry: LocatedDict, *names: str) -> None:
-    for name in names:
-        if entry.get(name) is None:
-            raise ConfigError(f"{name!r} is missing.", where=entry.where(name))
-
-
-def _settings(
-    stated: Mapping[str, Any] | None, rules: Mapping[str, schema.Rule], faults: list[ConfigError], what: str
-) -> dict[str, Setting]:
-    """The settings of a mapping. A fault for an unknown name, a value of a wrong type and a setting without `known`."""
-    found, config = {}, located(stated or {})
-    for name, entry in config.items():
-        where = config.where(name)
-        if name not in rules:
-            faults.append(
-                ConfigError(f"unknown setting {name!r} in {what}.", where=where, hint=did_you_mean(name, rules))
-            )
-            continue
-        try:
-            found[name] = _setting(str(name), entry, rules[name], where)
-        except ConfigError as error:
-            faults.append(error)
-    return found
-
-
-def _setting(name: str, entry: Any, rule: schema.Rule, where: str) -> Setting:
-    if not isinstance(entry, Mapping):
-        hint = "Write {value: ..., known: documented by the authors, source: ...}."
-        raise ConfigError(f"{name!r} must be a mapping with `value` and `known`.", where=where, hint=hint)
-    given = located(entry)
-    schema.check_keys(given, _SETTING_KEYS, f"the setting {name!r}")
-    if "value" not in given or given["value"] is None:
-        raise ConfigError(f"the setting {name!r} has no `value`.", where=where)
-    _needs(given, "known")
-    needed, is_valid = rule
-    if not is_valid(given["value"]):
-        raise ConfigError(f"{name!r} must be {needed}, not {given['value']!r:.80}.", where=given.where("value"))
-    return Setting(name, given["value"], given["known"], str(given.get("source") or ""), where)
-
-
-def _benchmark(
-    entry: LocatedDict, models: Mapping[str, tuple[str, ...]], faults: list[ConfigError], where: str
-) -> Benchmark:
-    schema.check_keys(entry, _ROW_KEYS, "a benchmark of the protocol")
-    _needs(entry, "task", "prompt")
-    task = str(entry["task"])
-    own = LocatedDict({name: entry[name] for name in entry if name in SETTINGS}, entry.place)
-    own.places = dict(entry.places)
-    settings = _settings(own, SETTINGS, faults, f"the benchmark {task!r}")
-    stated = entry.get("reported") or []
-    reported = [_reported(located(each), models) for each in (stated if isinstance(stated, list) else [stated])]
-    return Benchmark(task, settings, tuple(reported), tuple(_conditions(entry.get("conditions"), faults)), where)
-
-
-def _reported(entry: LocatedDict, models: Mapping[str, tuple[str, ...]]) -> ReportedNumbers:
-    schema.check_keys(entry, _REPORTED_KEYS, "`reported`")
-    _needs(entry, "metric", "unit", "numbers", "tolerance", "known", "source")
-    metrics = tuple(schema.texts(entry["metric"]))
-    if len(metrics) > 1 and entry.get("of") is None:
-        raise ConfigError("several metrics need `of: sum` or `of: mean`.", where=entry.where("metric"))
-    for model in entry["numbers"]:
-        if model not in models:
-            what = f"{model!r} is not one of the protocol's `models`."
-            raise ConfigError(what, where=entry.where("numbers"), hint=did_you_mean(str(model), models))
-    scale = 100.0 if entry["unit"] == "percent" else 1.0
-    return ReportedNumbers(
-        metrics,
-        str(entry.get("of") or ""),
-        {str(model): value / scale for model, value in entry["numbers"].items()},
-        entry["tolerance"] / scale,
-        scale,
-        entry["known"],
-        entry["source"],
-        entry.get("docs"),
-        str(entry.get("not_comparable") or ""),
-        entry.where("metric"),
-    )
-
-
-def _conditions(stated: Any, faults: list[ConfigError]) -> Iterator[Condition]:
-    for entry in map(located, stated or ()):
-        faults += collected(
-            [
-                partial(schema.check_keys, entry, _CONDITION_KEYS, "a condition"),
-                partial(_needs, entry, "what", "known"),
-            ]
-        )
-        yield Condition(str(entry.get("what")), str(entry.get("known")), str(entry.get("source") or ""))
-
-
-def _missing(stated: Any, faults: list[ConfigError]) -> Iterator[Missing]:
-    for entry in map(located, stated or ()):
-        faults += collected(
-            [
-                partial(schema.check_keys, entry, _MISSING_KEYS, "an entry of `missing`"),
-                partial(_needs, entry, "benchmark", "why", *(("known",) if entry.get("numbers") else ())),
-            ]
-        )
-        numbers = entry.get("numbers") if isinstance(entry.get("numbers"), Mapping) else {}
-        benchmark, why, known, source = (str(entry.get(name) or "") for name in ("benchmark", "why", "known", "source"))
-        yield Missing(benchmark, why, numbers or {}, known, source)

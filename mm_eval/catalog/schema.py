@@ -5,10 +5,11 @@ A key is known, known and ignored, or known and not supported (with the reason).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from mm_eval.arguments import Rule
 from mm_eval.catalog.functions import FunctionRef
 from mm_eval.catalog.located import LocatedDict
 from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
@@ -47,9 +48,6 @@ UNSUPPORTED = {
 The values null, false and "none" are accepted: they request nothing.
 """
 
-Check = Callable[[Any], bool]
-Rule = tuple[str, Check]
-
 
 def is_function(value: Any) -> bool:
     return isinstance(value, FunctionRef) or callable(value)
@@ -67,30 +65,30 @@ def is_mappings(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
 
 
-TEXT: Rule = ("a text", lambda v: isinstance(v, str))
-TEXTS: Rule = ("a text or a list of texts", lambda v: isinstance(v, str) or _is_texts(v))
-BOOLEAN: Rule = ("true or false", lambda v: isinstance(v, bool))
-COUNT: Rule = ("a whole number from 0", _is_count)
-POSITIVE: Rule = ("a whole number from 1", lambda v: _is_count(v) and v >= 1)
-COUNTS: Rule = ("a list of whole numbers from 0", lambda v: isinstance(v, list) and all(map(_is_count, v)))
-MAPPING: Rule = ("a mapping", lambda v: isinstance(v, Mapping))
-MAPPINGS: Rule = ("a list of mappings", is_mappings)
-METADATA: Rule = ("a mapping or a list of mappings", lambda v: isinstance(v, Mapping) or is_mappings(v))
-FUNCTION: Rule = ("a function (!function utils.f)", is_function)
-PROMPT: Rule = ("a column, a template or a function", lambda v: isinstance(v, str) or is_function(v))
-VISUAL: Rule = ("a column, a list of columns or a function", lambda v: PROMPT[1](v) or bool(v) and _is_texts(v))
-TARGET: Rule = (
+TEXT = Rule("a text", lambda v: isinstance(v, str))
+TEXTS = Rule("a text or a list of texts", lambda v: isinstance(v, str) or _is_texts(v))
+BOOLEAN = Rule("true or false", lambda v: isinstance(v, bool))
+COUNT = Rule("a whole number from 0", _is_count)
+POSITIVE = Rule("a whole number from 1", lambda v: _is_count(v) and v >= 1)
+COUNTS = Rule("a list of whole numbers from 0", lambda v: isinstance(v, list) and all(map(_is_count, v)))
+MAPPING = Rule("a mapping", lambda v: isinstance(v, Mapping))
+MAPPINGS = Rule("a list of mappings", is_mappings)
+METADATA = Rule("a mapping or a list of mappings", lambda v: isinstance(v, Mapping) or is_mappings(v))
+FUNCTION = Rule("a function (!function utils.f)", is_function)
+PROMPT = Rule("a column, a template or a function", lambda v: isinstance(v, str) or is_function(v))
+VISUAL = Rule("a column, a list of columns or a function", lambda v: PROMPT.fits(v) or bool(v) and _is_texts(v))
+TARGET = Rule(
     "a column, a template, a number, a list or a function",
     lambda v: isinstance(v, (str, int, float, list)) and not isinstance(v, bool) or is_function(v),
 )
-CHOICES: Rule = (
+CHOICES = Rule(
     "a column, a template, a list or mapping of texts or a function (yes and no are true and false in YAML: quote them)",
     lambda v: isinstance(v, str) or _is_texts(list(v.values()) if isinstance(v, Mapping) else v) or is_function(v),
 )
-SAMPLES: Rule = ("a list of docs or a function", lambda v: is_mappings(v) or is_function(v))
-NAMED: Rule = ("a name or a mapping", lambda v: isinstance(v, (str, Mapping)))
-JUDGE: Rule = ("a mapping, or a list of mappings", lambda v: isinstance(v, Mapping) or bool(v) and is_mappings(v))
-BATCH: Rule = ('a whole number from 1 or "auto"', lambda v: v == "auto" or _is_count(v) and v >= 1)
+SAMPLES = Rule("a list of docs or a function", lambda v: is_mappings(v) or is_function(v))
+NAMED = Rule("a name or a mapping", lambda v: isinstance(v, (str, Mapping)))
+JUDGE = Rule("a mapping, or a list of mappings", lambda v: isinstance(v, Mapping) or bool(v) and is_mappings(v))
+BATCH = Rule('a whole number from 1 or "auto"', lambda v: v == "auto" or _is_count(v) and v >= 1)
 
 TASK_KEYS: dict[str, Rule] = {
     "task": TEXT,
@@ -108,7 +106,7 @@ TASK_KEYS: dict[str, Rule] = {
     "test_split": TEXT,
     "fewshot_split": TEXT,
     "process_docs": FUNCTION,
-    "output_type": ("one of " + ", ".join(OUTPUT_TYPES), lambda v: v in OUTPUT_TYPES),
+    "output_type": Rule("one of " + ", ".join(OUTPUT_TYPES), lambda v: v in OUTPUT_TYPES),
     "formats": NAMED,
     "doc_to_visual": VISUAL,
     "doc_to_text": PROMPT,
@@ -151,7 +149,7 @@ FORMS = ("json", "jsonl", "csv")
 SUBMISSION_KEYS: dict[str, Rule] = {
     "file": TEXT,
     "record": FUNCTION,
-    "form": ("one of " + ", ".join(FORMS), lambda v: v in FORMS),
+    "form": Rule("one of " + ", ".join(FORMS), lambda v: v in FORMS),
 }
 
 FEWSHOT_KEYS: dict[str, Rule] = {
@@ -167,12 +165,12 @@ FEWSHOT_KEYS: dict[str, Rule] = {
 GROUP_ONLY_KEYS: dict[str, Rule] = {
     "group": TEXT,
     "group_alias": TEXT,
-    "task": (
+    "task": Rule(
         "a name or a list of names and mappings",
         lambda v: isinstance(v, str) or isinstance(v, list) and all(isinstance(m, (str, Mapping)) for m in v),
     ),
-    "include": ("a file or a mapping", lambda v: isinstance(v, (str, Mapping)) or _is_texts(v)),
-    "aggregate_metric_list": ("a list of mappings", lambda v: isinstance(v, Mapping) or is_mappings(v)),
+    "include": Rule("a file or a mapping", lambda v: isinstance(v, (str, Mapping)) or _is_texts(v)),
+    "aggregate_metric_list": Rule("a list of mappings", lambda v: isinstance(v, Mapping) or is_mappings(v)),
     "tag": TEXTS,
     "aliases": TEXTS,
     "metadata": METADATA,
@@ -180,16 +178,16 @@ GROUP_ONLY_KEYS: dict[str, Rule] = {
 
 AGGREGATE_KEYS: dict[str, Rule] = {
     "metric": TEXT,
-    "aggregation": ("a name or a function", lambda v: isinstance(v, str) or is_function(v)),
+    "aggregation": Rule("a name or a function", lambda v: isinstance(v, str) or is_function(v)),
     "weight_by_size": BOOLEAN,
     "filter_list": TEXTS,
     "higher_is_better": BOOLEAN,
-    "of": ("a mapping of members to their metrics", lambda v: isinstance(v, Mapping) and bool(v)),
+    "of": Rule("a mapping of members to their metrics", lambda v: isinstance(v, Mapping) and bool(v)),
 }
 
 PART_KEYS: dict[str, Rule] = {
     "metric": TEXT,
-    "scale": ("a number", lambda v: isinstance(v, (int, float)) and not isinstance(v, bool)),
+    "scale": Rule("a number", lambda v: isinstance(v, (int, float)) and not isinstance(v, bool)),
 }
 
 DATA_KEYS = ("dataset_path", "dataset_name", "custom_dataset", "training_split", "validation_split", "test_split")
@@ -264,9 +262,8 @@ def _check_key(config: LocatedDict, key: Any, rules: Mapping[str, Rule], what: s
     if key not in rules:
         hint = did_you_mean(str(key), rules) if key not in TASK_KEYS else ""
         raise ConfigError(f"unknown key {key!r} in {what}.", where=where, hint=hint)
-    needed, is_valid = rules[key]
-    if value is not None and not is_valid(value):
-        raise ConfigError(f"{key!r} must be {needed}, not {value!r:.80}.", where=where)
+    if value is not None and not rules[key].fits(value):
+        raise ConfigError(f"{key!r} must be {rules[key].needed}, not {value!r:.80}.", where=where)
 
 
 def texts(value: Any) -> list[str]:

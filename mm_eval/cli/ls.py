@@ -129,7 +129,7 @@ def _cells(line: Line) -> list[str]:
 @lru_cache(maxsize=4096)
 def _has_sample(ids: tuple[str, ...]) -> bool:
     """Whether there is bundled sample data under one of these ids."""
-    from mm_eval.task.hub import hub_ids, sample_root
+    from mm_eval.task.source import hub_ids, sample_root
 
     return any((sample_root() / name).is_dir() for one in ids for name in hub_ids(one))
 

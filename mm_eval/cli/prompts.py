@@ -153,7 +153,7 @@ def asked_with(keys: Sequence[str], rules: Sequence[str]) -> dict[str, tuple[str
 
 def known_keys(prepared: Prepared) -> list[str]:
     """Every prompt key of the tasks, `default` first."""
-    from mm_eval.prompt_styles import prompt_blocks
+    from mm_eval.opening import prompt_blocks
 
     blocks = prompt_blocks(prepared.request, {name: task.config for name, task in prepared.tasks.items()})
     return list(dict.fromkeys(["default", *(key for own in blocks.values() for key in own)]))

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    from mm_eval.catalog.protocols import find_protocol, protocol_names, read_protocol
+    from mm_eval.catalog.protocol_file import find_protocol, protocol_names, read_protocol
     from mm_eval.report.protocols import described, listed
 
     folders = [args.include_path] if args.include_path else []

@@ -176,7 +176,7 @@ def _with_stand_in(args: argparse.Namespace) -> tuple[RunRequest, str]:
     """The request, and a remark: a family without `pretrained` is shown with its bundled model."""
     from dataclasses import replace
 
-    from mm_eval.prepare import model_class_of
+    from mm_eval.adapters import model_class_of
 
     request = read_request(args, protocol=args.protocol)
     stand_in = getattr(model_class_of(request), "bundled_stand_in", None)

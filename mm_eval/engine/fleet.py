@@ -20,9 +20,8 @@ from itertools import count
 from typing import Any
 
 from mm_eval.engine.blocks import Block, Held, blocks_of
-from mm_eval.engine.cluster import Cluster
 from mm_eval.engine.model import Answers, Model, Preview
-from mm_eval.engine.worker import Event, differences, row_of
+from mm_eval.engine.worker import Cluster, Event, differences, row_of
 from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.task.media import encoded
 from mm_eval.types import Instance
@@ -264,7 +263,11 @@ class Fleet(Model):
             worker.recalled.discard(said[0])
             if (block := worker.leases.get(said[0])) is not None:
                 block.open = False
-                again.extend(self._shared_out(block, said[1]))
+                waiting = sum(worker.loaded and not worker.leases for worker in self._workers.values())
+                came_back = [place for place in said[1] if place in block.pending]
+                again.extend(
+                    block.taken(came_back, parts=waiting + 1)
+                )  # one part for each worker that waits, and one more
         elif kind == "started":
             worker.started, worker.host = self.clock(), said[0]
         elif kind == "described":
@@ -281,11 +284,6 @@ class Fleet(Model):
                 raise said[0]
         elif kind == "lost":
             yield from self._lost(worker, said[0], said[1], again)
-
-    def _shared_out(self, block: Block, places: list[int]) -> list[Block]:
-        """Requests of a block that came back: a part for each worker that waits and one more."""
-        waiting = sum(worker.loaded and not worker.leases for worker in self._workers.values())
-        return block.taken([place for place in places if place in block.pending], parts=waiting + 1)
 
     def _compare(self, worker: Held, description: dict[str, Any]) -> None:
         """The first description is the run's; a worker that says otherwise is refused."""

@@ -14,14 +14,13 @@ yields a typed error for the instance that failed, or raises one when no further
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions
 from mm_eval.errors import ConfigError, MMEvalError
-from mm_eval.json_text import encoder
+from mm_eval.files import digest_of
 from mm_eval.registry import Registry
 from mm_eval.types import Answer, Instance
 
@@ -205,13 +204,9 @@ def question(instance: Instance, seed: int) -> dict[str, Any]:
     }
 
 
-_canonical = encoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-
-
 def request_key(model: Model, instance: Instance) -> str:
-    """sha256 of the canonical JSON of the adapter's identity of an instance."""
-    text = _canonical(model.identity(instance))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    """The digest of the adapter's identity of an instance."""
+    return digest_of(model.identity(instance))
 
 
 def flatten(instance: Instance) -> str:

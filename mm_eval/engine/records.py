@@ -11,8 +11,8 @@ from typing import Any
 
 from mm_eval.engine.generation import token_counts
 from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError
-from mm_eval.json_text import encoder
-from mm_eval.task.video.record import clip_of, clip_record
+from mm_eval.files import encoder
+from mm_eval.task.video.frames import clip_of, clip_record
 from mm_eval.types import Answer, LLOutput, Slot, judge_of_slot
 
 VERSION = 1

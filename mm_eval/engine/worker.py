@@ -1,5 +1,7 @@
 """A worker of a fleet: a model on its machine that answers blocks of requests. It knows no task, no journal and no other worker.
 
+`Cluster` is where workers run: five verbs. `fleet_ray` has them by Ray; a test has them by threads.
+
 What it has to say is a stream of events, tuples whose first item is the kind:
 
     ("started", host)                      it runs on this machine, and looks at the model
@@ -20,9 +22,9 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from mm_eval.arguments import shortly
 from mm_eval.engine.blocks import groups_of
@@ -214,3 +216,25 @@ def differences(here: Mapping[str, Any], there: Mapping[str, Any], path: str = "
         elif one != other:
             found.append(f"{path}{name} is {shortly(one)} here and {shortly(other)} there")
     return "; ".join(filter(None, found))
+
+
+class Cluster(Protocol):
+    """Where workers run. A worker is named by a number that is never used again."""
+
+    def start(self, worker: int) -> None:
+        """Starts a worker as soon as there is room for it."""
+
+    def lease(self, worker: int, lease: int, rows: list[tuple[Any, ...]], files: Mapping[str, bytes]) -> None:
+        """Sends a block to a worker."""
+
+    def recall(self, worker: int, stop: bool) -> None:
+        """Asks a worker for the requests that its model has not taken. stop: the run ends."""
+
+    def hear(self, timeout: float) -> Iterable[tuple[int, Event]]:
+        """What workers say, waiting for at most `timeout` seconds. ("lost", crashed, why) is said of one that is gone.
+
+        crashed: its process died; otherwise its machine or the connection was lost, and no request is to blame.
+        """
+
+    def kill(self, workers: Sequence[int], gently: bool) -> None:
+        """Ends workers and gives back what they hold. gently: their models may close first."""

@@ -152,7 +152,8 @@ class FilterEnsemble:
         """The answers after all filters, one list per doc. Exceptions of filters are not caught."""
         current: Iterable[Sequence[Any]] = [list(answers) for answers in resps]
         for step in self.filters:
-            current = _filter_of(step).apply(current, docs)
+            made = step() if isinstance(step, type) or not hasattr(step, "apply") else step
+            current = made.apply(current, docs)
         result = [list(answers) for answers in current]
         if len(result) != len(docs):
             raise ScoringError(f"The filters of {self.name!r} returned {len(result)} docs for {len(docs)}.")
@@ -268,12 +269,6 @@ def check_arguments(kind: str, name: str, function: Callable[..., Any], kwargs: 
     for key in kwargs:
         if key not in known:
             raise ConfigError(f"{kind} {name!r} takes no argument {key!r}.", hint=did_you_mean(key, known))
-
-
-def _filter_of(step: FilterFactory | Filter) -> Filter:
-    if isinstance(step, type) or not hasattr(step, "apply"):
-        return step()
-    return step
 
 
 def _filter_error(name: str, instance: Instance, error: Exception) -> MMEvalError:

@@ -97,7 +97,7 @@ class MMMULetterFilter(Filter):
         read = [list(answers) for answers in resps]
         drawn: list[tuple[int, int, str]] = []  # doc, repeat, letters
         for place, (answers, doc) in enumerate(zip(read, docs, strict=True)):
-            options = self._options(doc)
+            options = list(self.options(doc)) if callable(self.options) else listed_options(doc.get(self.options))
             for repeat, answer in enumerate(answers):
                 answers[repeat] = self._one(answer, options)
                 if answers[repeat] is None:
@@ -119,11 +119,6 @@ class MMMULetterFilter(Filter):
             return found_by(text, f"{self.rule}:open" if text.strip() else UNPARSED)
         letter, rule = mmmu_letter(text.strip(), options, self.rule)  # the benchmark's runs strip what they record
         return None if letter is None else found_by(letter, rule)
-
-    def _options(self, doc: Doc) -> list[str]:
-        if callable(self.options):
-            return list(self.options(doc))
-        return listed_options(doc.get(self.options))
 
 
 def natural_order(value: Any) -> tuple[tuple[int, int, str], ...]:

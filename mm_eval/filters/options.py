@@ -71,7 +71,7 @@ def question_with_options(
 
     block: the texts around them: `hint` and `pre_prompt` come before the hint and the question, `options` before the options;
         `post_prompt` ends the prompt, or `post_prompt_chinese` if there is one and the text has Chinese characters.
-        `no_hint` replaces a missing hint; without it there is no line.
+        `no_hint` replaces a missing hint; without it the line is left out.
     """
     before_hint, before, before_options, end = (
         block.get(key, "") for key in ("hint", "pre_prompt", "options", "post_prompt")

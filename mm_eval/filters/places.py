@@ -100,7 +100,7 @@ class _Place(EachAnswer):
 class BoxFilter(_Place):
     """The first box of an answer, in the answer's own units: "[x1, y1, x2, y2]", "(x1, y1), (x2, y2)", JSON or box tags.
 
-    A list of five numbers or more and percentages are no box.
+    A list of five numbers or more, and percentages, are not read as a box.
     """
 
     read, rule = staticmethod(first_box), "box"

@@ -24,7 +24,7 @@ from mm_eval.judging.judges import Judge
 from mm_eval.judging.preflight import budget_check
 from mm_eval.judging.verdicts import ASTRAY, PURE, is_astray
 from mm_eval.opening import OpenedTasks
-from mm_eval.scorers.judged import is_unread
+from mm_eval.scorers.judged import rules_read_nothing
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.task import Task
 from mm_eval.types import Instance, ScoredDoc, Slot
@@ -160,7 +160,7 @@ def _unread(opened: OpenedTasks, name: str, task: Task, ids: list[int], state: J
 
     def unread() -> Iterator[int]:
         scored: Mapping[int, ScoredDoc] = scorer.run_docs(by_doc) if by_doc else {}
-        yield from (doc_id for doc_id, doc in scored.items() if is_unread(doc))
+        yield from (doc_id for doc_id, doc in scored.items() if rules_read_nothing(doc))
         by_doc.clear()
 
     at_once = len(ids) if scorer.filter.needs_all_docs else 512

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mm_eval.catalog.judge import JudgeStep
 from mm_eval.errors import ConfigError
 from mm_eval.judging.code import CodeVerdicts
 from mm_eval.judging.prompts import doc_of, judge_instance
@@ -39,7 +38,7 @@ def check_judge(task: Task, doc_ids: Sequence[int]) -> str:
             if not _equal(value, expected):
                 found = f"read as {value!r}" if value is not None else f"not read ({why})"
                 what = f"verdict_examples: the reply {reply!r:.80} is {found}, and {expected!r} is stated."
-                raise ConfigError(what, where=_place(task, step))
+                raise ConfigError(what, where=step.where or task.config.where("judge"))
             examples += 1
     return f"the judge's prompts of {len(first)} docs were written and {examples} examples of replies were read"
 
@@ -59,7 +58,3 @@ def _check_code(task: Task, doc_ids: Sequence[int]) -> str:
 
 def _equal(value: Any, expected: Any) -> bool:
     return (list(value) if isinstance(value, tuple) else value) == expected and (value is None) == (expected is None)
-
-
-def _place(task: Task, step: JudgeStep) -> str:
-    return step.where or task.config.where("judge")

@@ -13,7 +13,7 @@ from typing import Any
 from mm_eval.errors import JudgeError, MMEvalError
 from mm_eval.judging.prompts import doc_of, filled, prompt_digest, shown, turns_of
 from mm_eval.judging.verdicts import Chain, Lookup, Verdicts
-from mm_eval.lmms_eval_judges import Asked, JudgeQuestion
+from mm_eval.lmms_eval.judges import Asked, JudgeQuestion
 from mm_eval.scorers.judged import DocVerdict
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.scorers.process_results import ProcessResultsScorer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mm_eval.engine.generation import GenerationOptions
@@ -64,7 +64,10 @@ def cost_of(task: Task, style: PromptStyle, doc_ids: Sequence[int], model: Model
     assert config is not None
     sample = doc_ids[:: max(1, len(doc_ids) // SAMPLED)][:SAMPLED]
     chat = model is None or model.chat
-    asked = [questions_about(task, doc_id, doc, answer, chat) for doc_id, doc, answer in _gold(task, style, sample)]
+    asked = [
+        questions_about(task, each.doc_id, each.doc, gold_answer(task, style, each) or MADE_UP, chat)
+        for each in task.instances(list(sample), style, lambda doc_id: None)
+    ]
     options = [each.generation_kwargs for each in next(iter(asked), [])]
     counts = [[_tokens(model, each) for each in questions] for questions in asked]
     prompts = sum(tokens for questions in counts for tokens, _ in questions)
@@ -88,12 +91,6 @@ def questions_about(task: Task, doc_id: int, doc: Doc, answer: str, chat: bool =
         return list(first_questions(task, [doc_id], answer))
     said = [answer, *map(first_value, config.steps[:-1])]
     return [judge_instance(task, "", number, doc_id, doc, each, chat=chat) for number, each in enumerate(said)]
-
-
-def _gold(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> Iterator[tuple[int, Doc, str]]:
-    """(doc id, doc without its pictures, its gold answer) of each doc."""
-    for instance in task.instances(list(doc_ids), style, lambda doc_id: None):
-        yield instance.doc_id, instance.doc, gold_answer(task, style, instance) or MADE_UP
 
 
 def gold_answer(task: Task, style: PromptStyle, instance: Instance) -> str:

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from mm_eval.adapters import model_settings, on_executor
 from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.values import digest_of, to_json, with_source
+from mm_eval.catalog.values import to_json, with_source
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
-from mm_eval.engine.model import MODELS, Model, ModelSettings
+from mm_eval.engine.model import MODELS, Model
 from mm_eval.errors import ConfigError, MMEvalError, raise_all
-from mm_eval.executor import on_executor
+from mm_eval.files import digest_of
 from mm_eval.judging.prompts import judge_instance
 from mm_eval.judging.verdicts import first_value
 from mm_eval.request import RunRequest
@@ -138,13 +139,8 @@ def make_judges(request: RunRequest) -> list[Judge]:
 
     Errors: ConfigError for an unknown adapter, a wrong argument, or two judges of one name.
     """
-    settings = ModelSettings(
-        batch_size=request.batch_size,
-        device=request.device,
-        seed=request.seed,
-        offline=request.offline,
-        on_long_prompt="fail",  # a judge that saw half a prompt has judged something else
-    )
+    # A judge that saw half a prompt has judged something else.
+    settings = replace(model_settings(request), chat_template=None, on_long_prompt="fail")
     found: list[Judge] = []
     recorded = (RunFolder(Path(request.output_path)).read("run.json") or {}) if request.output_path else {}
     known = {entry["name"]: entry.get("constants", {}) for entry in recorded.get("judges", ())}
@@ -253,7 +249,7 @@ def judges_heard(folder: RunFolder) -> set[str]:
     return {judge_of_slot(slot.task) for slot, answer in slots.items() if answer.error is None}
 
 
-def prompt_digest(task: Task) -> str:
+def prompts_digest(task: Task) -> str:
     """A digest of the judge's prompts for the first docs, under made-up answers, and of the files of the task's functions.
 
     The prompts cover the data; the files cover what the functions write and read for all other docs.
@@ -309,7 +305,7 @@ def identity_of(judge: Judge, task: Task, models: Mapping[str, int]) -> dict[str
         "adapter": judge.adapter,
         "model": judge.model_name,
         "models": dict(sorted(models.items())),
-        "prompt_digest": prompt_digest(task),
+        "prompt_digest": prompts_digest(task),
         "options": {"args": args, "generation_kwargs": judge.options.get(task.path) or options_of(task)},
         "official": official or None,
         "repeats": config.repeats,

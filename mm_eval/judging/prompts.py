@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.catalog.judge import JudgeStep
 from mm_eval.errors import JudgeError, MMEvalError
-from mm_eval.lmms_eval_compat import NO_SOCKET, JudgeCalled, no_judge
+from mm_eval.lmms_eval.judges import NO_SOCKET, JudgeCalled, no_judge
 from mm_eval.task.decode import decoding
 from mm_eval.task.media import picture_digest, to_pictures
 from mm_eval.task.task import Task
+from mm_eval.task.visuals import ROLES
 from mm_eval.types import IMAGE_MARK, Context, Doc, Instance, Message, judge_slot
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-ROLES = ("system", "user", "assistant")
 
 
 class JudgedDoc(dict[str, Any]):
@@ -31,7 +30,9 @@ class JudgedDoc(dict[str, Any]):
     def __missing__(self, key: str) -> Any:
         for name, value in self._load().items():
             self.setdefault(name, value)
-        return dict.get(self, key) if key in self else _raise(key)
+        if key not in self:
+            raise KeyError(key)
+        return dict.get(self, key)
 
     def get(self, key: str, default: Any = None) -> Any:
         """As of a mapping with the pictures in it."""
@@ -39,10 +40,6 @@ class JudgedDoc(dict[str, Any]):
             return self[key]
         except KeyError:
             return default
-
-
-def _raise(key: str) -> Any:
-    raise KeyError(key)
 
 
 def doc_of(task: Task, doc_id: int, text: Doc) -> JudgedDoc:

@@ -15,7 +15,7 @@ from mm_eval.catalog.judge import JudgeConfig, JudgeStep
 from mm_eval.errors import JudgeError, MMEvalError
 from mm_eval.filters.transformation import StripThinkingFilter
 from mm_eval.judging.prompts import doc_of, judge_instance
-from mm_eval.lmms_eval_compat import NO_SOCKET, JudgeCalled, no_judge
+from mm_eval.lmms_eval.judges import NO_SOCKET, JudgeCalled, no_judge
 from mm_eval.scorers.judged import DocVerdict
 from mm_eval.task.task import Task
 from mm_eval.types import Answer, Doc, Instance, Slot, plain

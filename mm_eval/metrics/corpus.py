@@ -30,8 +30,7 @@ class _LabelMetric(CorpusMetric[Any, tuple[Any, Any]]):
         return _label_pair(references, predictions)
 
     def aggregation(self, items: Sequence[tuple[Any, Any]]) -> float:
-        sums = self.sums(items)
-        return float(sums.score(sums.rows.sum(axis=0, keepdims=True))[0])
+        return self.sums(items).value
 
     def sums(self, items: Sequence[tuple[Any, Any]]) -> SumStatistics:
         labels, rows = _label_counts(items)

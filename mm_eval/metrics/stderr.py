@@ -149,7 +149,8 @@ def _by_kind(
         value = mean_stderr([values[i] for i in kept], kept_clusters)
         return _checked(value, "fewer than two clusters with a number: no standard error.")
     if traits.influence is not None:
-        return _linearised(traits.influence(values), [_stratum(traits, value) for value in values], members)
+        strata = [traits.stratum(value) if traits.stratum else None for value in values]
+        return _linearised(traits.influence(values), strata, members)
     sums = _trusted_sums(aggregation, traits, values)
     if sums is None and traits.smooth is not False:
         return _without_draws(aggregation, traits, values, members, seed, most_calls)
@@ -159,10 +160,6 @@ def _by_kind(
         iters = min(iters, most_calls)
     deviation = _deviation(_draws(aggregation, traits, sums, values, members, iters, seed))
     return _checked(deviation, "the number is not finite on some draws: no standard error.")
-
-
-def _stratum(traits: Traits, value: Any) -> Hashable:
-    return traits.stratum(value) if traits.stratum else None
 
 
 def _linearised(influences: Sequence[float], strata: Sequence[Hashable], members: Members) -> StandardError:
@@ -243,7 +240,7 @@ def _trusted_sums(aggregation: Statistic, traits: Traits, values: Sequence[Any])
     sums = traits.sums(values) if traits.sums else None
     if sums is None:
         return None
-    value, expected = float(sums.score(sums.rows.sum(axis=0, keepdims=True))[0]), float(aggregation(values))
+    value, expected = sums.value, float(aggregation(values))
     same = value == expected or math.isclose(value, expected, rel_tol=1e-6, abs_tol=1e-9)
     return sums if same or (math.isnan(value) and math.isnan(expected)) else None
 

@@ -42,6 +42,11 @@ class SumStatistics:
     rows: NDArray[Any]
     score: Callable[[NDArray[Any]], NDArray[Any]]
 
+    @property
+    def value(self) -> float:
+        """The number of all docs."""
+        return float(self.score(self.rows.sum(axis=0, keepdims=True))[0])
+
 
 class CorpusMetric(ABC, Generic[R, T]):
     """A number of the whole corpus: each doc gives an item, all items give the number.

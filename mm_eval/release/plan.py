@@ -183,8 +183,9 @@ def check_models(requests: Mapping[str, RunRequest]) -> None:
 
 def mistakes(request: RunRequest) -> list[MMEvalError]:
     """What is wrong with a run before its first request: its tasks and its model and, where those are right, all else."""
+    from mm_eval.adapters import make_model
     from mm_eval.engine.folder import RunFolder
-    from mm_eval.prepare import load_configs, make_model, prepare
+    from mm_eval.prepare import load_configs, prepare
 
     def whole() -> None:
         prepared = prepare(request)

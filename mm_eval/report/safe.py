@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mm_eval.json_text import encoder
+from mm_eval.files import encoder
 
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _OPTIONS: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":"), "default": str, "allow_nan": False}

@@ -17,8 +17,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.errors import ConfigError, NotHereError
 from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
-from mm_eval.task.dataset import DataId, DataSource
-from mm_eval.task.hub import fetch_repository, hub_ids, repository_size
+from mm_eval.task.source import DataId, DataSource, fetch_repository, hub_ids, repository_size
 
 __all__ = ["Bundle", "Bundled", "DataSet"]
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from mm_eval.command_line import as_command
 from mm_eval.errors import MMEvalError
 from mm_eval.request import RunRequest
 from mm_eval.runs.answer_forms import FORMS, Form, Mending, answers_of, form_of
+from mm_eval.runs.command_line import as_command
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import headline_of
 from mm_eval.runs.sample_rows import picked, preferred, right_answer

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
-from mm_eval.catalog.group_metric import GroupMetric, MemberMetric
+from mm_eval.catalog.group import GroupMetric, MemberMetric
 from mm_eval.metrics.intervals import combined
 from mm_eval.metrics.paired import Estimate
 from mm_eval.runs.recorded import RecordedRun

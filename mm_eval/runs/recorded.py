@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.arguments import column_name
-from mm_eval.catalog.group_metric import GroupMetric
+from mm_eval.catalog.group import GroupMetric
 from mm_eval.catalog.schema import shown_name
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.metrics.aggregation import mean

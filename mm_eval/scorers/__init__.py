@@ -5,7 +5,7 @@ scorer.run(instances)
 numbers, n = scorer.aggregate()
 """
 
-from mm_eval.catalog.group_metric import GroupMetric
+from mm_eval.catalog.group import GroupMetric
 from mm_eval.scorers.base import SCORERS, Scorer, register_scorer
 from mm_eval.scorers.builtin import (
     ChoiceMatchScorer,

@@ -84,10 +84,9 @@ class Scorer:
             if key not in known:
                 raise ConfigError(f"Scorer {cls.__name__} takes no argument {key!r}.", hint=did_you_mean(key, known))
         steps = list(cfg.get("filter") or cls.default_filters(**kwargs))
-        if (cls.strips_thinking or output_type == "generate_until") and cfg.get("strip_thinking", True):
-            steps = (
-                steps if any(_function_of(step) == "strip_thinking" for step in steps) else ["strip_thinking", *steps]
-            )
+        strips = (cls.strips_thinking or output_type == "generate_until") and cfg.get("strip_thinking", True)
+        if strips and "strip_thinking" not in map(_function_of, steps):
+            steps = ["strip_thinking", *steps]
         return cls(
             name=name,
             filter=build_filter_ensemble(name, steps),
@@ -160,17 +159,17 @@ class Scorer:
 
     def score_instances(self, instances: Mapping[int, list[Instance]]) -> dict[int, ScoredDoc]:
         """The scores of all docs. Override it to score in batches (a judge, a sandbox)."""
-        return {doc_id: self._guarded(doc_id, group) for doc_id, group in instances.items()}
+        found = {}
+        for doc_id, group in instances.items():
+            try:
+                found[doc_id] = self.score_doc(doc_id, group)
+            except Exception as error:
+                found[doc_id] = failed(doc_id, group, error)
+        return found
 
     def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
         """The scores of one doc."""
         raise NotImplementedError(f"{type(self).__name__} must implement score_doc, or score_instances.")
-
-    def _guarded(self, doc_id: int, instances: list[Instance]) -> ScoredDoc:
-        try:
-            return failed_before(doc_id, instances, self.filter.errors) or self.score_doc(doc_id, instances)
-        except Exception as error:
-            return failed(doc_id, instances, error)
 
     def _alone(self, doc_id: int, instances: list[Instance]) -> ScoredDoc:
         try:
@@ -227,7 +226,8 @@ class Scorer:
                 values.setdefault(name, {})[doc_id] = value
         found = []
         for name in self._in_order(values):
-            function = self._aggregation_of(name, overrides or {})
+            stated = (overrides or {}).get(name)
+            function = aggregation_named(stated) if stated else self.aggregation_of(name)
             with self.draws.used(goes_on=False):
                 key = MetricKey(name, self.name)
                 found.append(
@@ -249,12 +249,8 @@ class Scorer:
 
     def aggregation_of(self, name: str) -> Callable[[Sequence[Any]], float]:
         """The function that makes the number of a metric, or of a composite one."""
-        return self._aggregation_of(name, {})
-
-    def _aggregation_of(self, name: str, overrides: Mapping[str, Any]) -> Callable[[Sequence[Any]], float]:
         metric = self._metric_of(name)
-        chosen = overrides.get(name) or (metric.aggregation if metric is not None else None)
-        return aggregation_named(chosen) if chosen is not None else mean
+        return mean if metric is None or metric.aggregation is None else metric.aggregation
 
     def _metric_of(self, name: str) -> Metric[Any, Any] | None:
         """The metric of a key, which may be a composite one ("pass@1(exact_match)")."""
@@ -264,12 +260,8 @@ class Scorer:
     def _in_order(self, names: Mapping[str, Any]) -> list[str]:
         """Names in the order of the metrics, composite ones by their metric."""
         order = {metric.name: i for i, metric in enumerate(self.metrics or ())}
-
-        def place(name: str) -> int:
-            own = order.get(name, order.get(MetricKey(name, self.name).parent_metric or "", len(order)))
-            return own
-
-        return sorted(names, key=place)
+        last = len(order)
+        return sorted(names, key=lambda name: order.get(name, order.get(MetricKey(name, "").parent_metric or "", last)))
 
     # Results
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mm_eval.catalog.group_metric import GroupMetric
+from mm_eval.catalog.group import GroupMetric
 from mm_eval.errors import did_you_mean, without_objects
 from mm_eval.metrics.intervals import combined
 from mm_eval.metrics.metric import aggregation_named

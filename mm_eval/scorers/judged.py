@@ -25,7 +25,7 @@ from mm_eval.scorers.process_results import ProcessResultsScorer, declared_metri
 from mm_eval.types import Doc, Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 
 if TYPE_CHECKING:
-    from mm_eval.lmms_eval_judges import Asked
+    from mm_eval.lmms_eval.judges import Asked
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Judged(Scorer):
         scored: dict[int, ScoredDoc] = {}
         if self.inner is not None and self.judge.only_unparsed:
             scored.update(self.inner.run_docs(by_doc))
-            judged = {doc_id: group for doc_id, group in by_doc.items() if is_unread(scored[doc_id])}
+            judged = {doc_id: group for doc_id, group in by_doc.items() if rules_read_nothing(scored[doc_id])}
         texts: dict[int, list[Instance]] = {}
         for doc_id, group in judged.items():
             first = group[0]
@@ -188,7 +188,7 @@ class Judged(Scorer):
         return head if at and any(metric.name == head for metric in self.metrics or ()) else name
 
 
-def is_unread(doc: ScoredDoc) -> bool:
+def rules_read_nothing(doc: ScoredDoc) -> bool:
     """Whether the task's own rules could read none of a doc's answers."""
     return doc.error is None and bool(doc.rules) and all(rule == UNPARSED for rule in doc.rules)
 

@@ -67,7 +67,7 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
     faults: list[ConfigError] = []
     process_results, pipelines = config.process_results, config.pipelines()
     if process_results is not None:
-        from mm_eval.lmms_eval_compat import with_right_spelling
+        from mm_eval.lmms_eval.habits import with_right_spelling
 
         process_results = with_right_spelling(process_results, pipelines)
     of_lmms_eval = config.doc_to_visual is not None or config.doc_to_messages is not None or bool(config.prompt_kwargs)
@@ -86,7 +86,7 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
                 context={"multiple_targets": True} if config.multiple_targets else {},
             )
             if strips:
-                from mm_eval.lmms_eval_compat import BareAnswers
+                from mm_eval.lmms_eval.habits import BareAnswers
 
                 scorer.filter.filters.append(BareAnswers)
             scorer.check_repeats(config.repeats)

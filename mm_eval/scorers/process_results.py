@@ -17,7 +17,7 @@ from mm_eval.scorers.base import Scorer
 from mm_eval.types import Answer, Doc, Instance, MetricKey, Number, ScoredDoc
 
 if TYPE_CHECKING:
-    from mm_eval.lmms_eval_judges import Asked, JudgeQuestion
+    from mm_eval.lmms_eval.judges import Asked, JudgeQuestion
 
 SUBMISSION = "submission"
 """lmms-eval's name for a metric without a number: its function writes a file for a benchmark's server."""
@@ -56,7 +56,7 @@ class ProcessResultsScorer(Scorer):
     asked: dict[int, Asked] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        from mm_eval.lmms_eval_compat import no_judge
+        from mm_eval.lmms_eval.judges import no_judge
 
         self._unnamed: list[str] = []
         self._judge_guard = no_judge
@@ -95,7 +95,7 @@ class ProcessResultsScorer(Scorer):
         """What the function returns; None where it asks a judge something that has no reply."""
         if self.replies is None:
             return self.fn(doc, results)
-        from mm_eval.lmms_eval_judges import run_judged
+        from mm_eval.lmms_eval.judges import run_judged
 
         doc, reply = self.replies.doc(doc_id, doc), partial(self.replies.reply, doc_id)
         asked = self.asked[doc_id] = run_judged(lambda: self.fn(doc, results), reply, self.replies.retries)
@@ -149,7 +149,7 @@ def _aggregation(given: Any) -> Callable[..., Any]:
     """The aggregation of a name, or a function of the task's own, which may then be called any number of times."""
     if isinstance(given, str):
         return aggregation_named(given)
-    from mm_eval.lmms_eval_compat import as_called_once
+    from mm_eval.lmms_eval.habits import as_called_once
 
     return as_called_once(aggregation_named(given))
 

@@ -66,7 +66,7 @@ def reduced_docs(
     for name in dict.fromkeys(name for doc in reduced.values() for name in doc):
         values = {doc_id: doc[name] for doc_id, doc in reduced.items() if name in doc}
         for doc_id, value in _unusable(values, aggregation_of(name)).items():
-            unusable = ScoringError(f"the value of {name!r} is {value}, no number.", where=f"doc {doc_id}")
+            unusable = ScoringError(f"the value of {name!r} is {value}, which is not a number.", where=f"doc {doc_id}")
             errors.setdefault(doc_id, unusable)
     return {doc_id: doc for doc_id, doc in reduced.items() if doc_id not in errors}, errors
 

@@ -5,25 +5,22 @@ Nothing of a doc is kept but its reduced scores, so that a hundred thousand docs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from mm_eval.errors import MMEvalError, ModelError, ScoringError
+from mm_eval.errors import MMEvalError, ScoringError
+from mm_eval.scorers.answered import AnsweredDoc, Lookup
 from mm_eval.scorers.base import Scorer
 from mm_eval.scorers.categories import CategoryDocs
 from mm_eval.scorers.judged import Judged, numbers_of
 from mm_eval.scorers.task_scores import TaskScores, remarks_of
 from mm_eval.task.task import PromptStyle, Task
-from mm_eval.task.video.record import clip_record
 from mm_eval.task.video.rule import shown_as
-from mm_eval.types import FRAME_MARK, Answer, Instance, Number, ReducedDoc, ScoredDoc, Slot
+from mm_eval.types import Instance, Number, ReducedDoc, Slot
 
 CHUNK = 512
-
-
-Lookup = Callable[[Slot], Answer | None]
 
 
 @dataclass
@@ -99,160 +96,72 @@ class TaskScoring:
         }
 
     def _score_chunk(self, doc_ids: list[int]) -> Iterator[dict[str, Any]]:
+        def turn_pictures(doc_id: int) -> tuple[int, ...] | None:
+            found = self.lookup(Slot(self.task.path, doc_id))
+            return found.turn_pictures if found else None
+
         by_doc = {doc_id: list[Instance]() for doc_id in doc_ids}
-        for instance in self.task.instances(doc_ids, self.style, self._turn_pictures):
+        for instance in self.task.instances(doc_ids, self.style, turn_pictures):
             by_doc[instance.doc_id].append(instance)
-        failures: dict[int, MMEvalError] = {}
-        pending: dict[int, MMEvalError] = {}  # docs with a request that was never made
-        shown: dict[int, Answer] = {}  # with all pictures of the prompt
-        asked_about: dict[int, tuple[str, ...]] = {}  # the question's own, which are what was drawn
-        truncated, cut = set(), set()
-        for doc_id, instances in by_doc.items():
-            for instance in instances:
-                found = self.lookup(instance.slot)
-                if error := instance.error or (found and found.error):
-                    failures[doc_id] = error
-                    continue
-                if found is None:
-                    pending[doc_id] = ModelError("it was not requested.", where=f"{self.task.path} doc {doc_id}")
-                    continue
-                instance.resps = [found.output]
-                if found.images:  # a request may be without: an option on its own, for acc_mutual_info
-                    shown[doc_id] = found
-                    asked_about[doc_id] = _of_question(found)
-                if found.truncated:
-                    truncated.add(doc_id)
-                if found.cut:
-                    cut.add(doc_id)
-        self._with_video += sum(any(each.startswith(FRAME_MARK) for each in found.images) for found in shown.values())
-        pending = {doc_id: error for doc_id, error in pending.items() if doc_id not in failures}
-        whole = {doc_id: instances for doc_id, instances in by_doc.items() if doc_id not in {**failures, **pending}}
+        docs = {doc_id: AnsweredDoc.of(instances, self.lookup) for doc_id, instances in by_doc.items()}
+        self._with_video += sum(doc.shows_video for doc in docs.values())
         categories = self._categories.of_docs({doc_id: instances[0].doc for doc_id, instances in by_doc.items()})
-        scored = self._score_whole(whole, failures)
-        self._repeats_differ = self._repeats_differ or any(_differ(instances) for instances in whole.values())
-        docs = {doc_id: instances[0].doc for doc_id, instances in whole.items()}
-        self._clusters.update(self.task.clusters(docs, asked_about))
-        for doc_id, instances in by_doc.items():
-            failure = failures.get(doc_id) or pending.get(doc_id)
-            status = "failed" if doc_id in failures else "not requested" if failure else "answered"
-            row, counts = self._row(doc_id, instances, scored.get(doc_id, {}), failure, status, doc_id in truncated)
-            row["cut"] = doc_id in cut
-            counts += ["cut"] * row["cut"]
-            for judged in (scorer for scorer in self.scorers if isinstance(scorer, Judged) and not failure):
-                if doc_id in judged.shown:
-                    row[f"judge{judged.suffix}"] = judged.shown[doc_id]
-                if doc_id in judged.failed_docs and not judged.further and "judge_failed" not in counts:
-                    counts.append("judge_failed")
-            for count in counts:
-                setattr(self.scores, count, getattr(self.scores, count) + 1)
-            self._categories.add(doc_id, categories[doc_id], counts)
+        whole = {doc_id: doc for doc_id, doc in docs.items() if doc.error is None}
+        self._score_whole(whole)
+        self._repeats_differ = self._repeats_differ or any(doc.repeats_differ for doc in whole.values())
+        own_images = {doc_id: doc.own_images for doc_id, doc in whole.items()}
+        self._clusters.update(self.task.clusters({doc_id: by_doc[doc_id][0].doc for doc_id in whole}, own_images))
+        for doc_id, doc in docs.items():
+            rules = doc.rules(self.scorers)
+            doc.truncated = doc.truncated or any("truncated" in found for found in rules.values())
+            self._categories.add(doc_id, categories[doc_id], self._count(doc_id, doc, rules))
+            row = doc.row(self.task.config.row_name, self.scorers, rules)
             if self._categories.levels:
                 row["categories"] = categories[doc_id]
             if doc_id in self._clusters and self._clusters[doc_id] != doc_id:
                 row["cluster"] = self._clusters[doc_id]  # so that runs can be compared by what was drawn together
-            if doc_id in shown:
-                row["images"] = list(shown[doc_id].images)
-                if videos := shown[doc_id].videos:
-                    row["videos"] = list(map(clip_record, videos))
-            yield row
+            yield {**row, **doc.pictures()}
 
-    def _turn_pictures(self, doc_id: int) -> tuple[int, ...] | None:
-        found = self.lookup(Slot(self.task.path, doc_id))
-        return found.turn_pictures if found else None
-
-    def _score_whole(
-        self, whole: Mapping[int, list[Instance]], failures: dict[int, MMEvalError]
-    ) -> dict[int, dict[str, tuple[ScoredDoc, ReducedDoc]]]:
-        """The scores of the answered docs, by doc and pipeline; a doc that one pipeline can't score joins the failures."""
-        found: dict[int, dict[str, tuple[ScoredDoc, ReducedDoc]]] = {doc_id: {} for doc_id in whole}
-        for scorer in self.scorers if whole else ():
+    def _score_whole(self, docs: Mapping[int, AnsweredDoc]) -> None:
+        """Scores the answered docs; one that a pipeline can't score becomes failed."""
+        by_doc = {doc_id: doc.instances for doc_id, doc in docs.items()}
+        for scorer in self.scorers if docs else ():
             own_run = type(scorer).run is not Scorer.run  # a scorer of a user's may have replaced the public method
-            flat = [instance for instances in whole.values() for instance in instances] if own_run else []
-            scored = scorer.run(flat) if own_run else scorer.run_docs(whole)
-            for doc_id, doc in scored.items():
-                if doc.error is not None:
-                    error = doc.error if isinstance(doc.error, MMEvalError) else ScoringError(str(doc.error))
-                    failures.setdefault(doc_id, error)
-                else:
-                    found[doc_id][scorer.key] = doc, scorer.reduced_docs[doc_id]
-        for doc_id in found.keys() - failures.keys():
-            for name, (_, values) in found[doc_id].items():
+            flat = [instance for instances in by_doc.values() for instance in instances] if own_run else []
+            scored = scorer.run(flat) if own_run else scorer.run_docs(by_doc)
+            for doc_id, found in scored.items():
+                if found.error is None:
+                    docs[doc_id].scored[scorer.key] = found, scorer.reduced_docs[doc_id]
+                elif docs[doc_id].failure is None:
+                    error = found.error if isinstance(found.error, MMEvalError) else ScoringError(str(found.error))
+                    docs[doc_id].failure = error
+        for doc_id, doc in docs.items():
+            for name, (_, values) in doc.scored.items() if doc.failure is None else ():
                 self._reduced.setdefault(name, {})[doc_id] = values
-        return found
 
-    def _row(
-        self,
-        doc_id: int,
-        instances: list[Instance],
-        scored: Mapping[str, tuple[ScoredDoc, ReducedDoc]],
-        failure: MMEvalError | None,
-        status: str,
-        truncated: bool,
-    ) -> tuple[dict[str, Any], list[str]]:
-        """The row of samples/<task>.jsonl, and what the doc is counted as."""
-        scores, first = self.scores, instances[0]
-        readers = [each for each in self.scorers if not isinstance(each, Judged) or each.inner and not each.further]
-        rules = {each.name: list(scored[each.key][0].rules) for each in readers if each.key in scored}
-        truncated = truncated or any("truncated" in found for found in rules.values())
-        blind = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
-        tied = failure is None and any(doc.tied for doc, _ in scored.values())
-        self._without_target += first.target is None
+    def _count(self, doc_id: int, doc: AnsweredDoc, rules: Mapping[str, list[str]]) -> list[str]:
+        """Adds a doc to the counts of the task; returns the names of those that it is in."""
+        scores = self.scores
+        unread = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
+        self._without_target += doc.instances[0].target is None
+        if doc.error is None:
+            scores.silent.add(doc_id, doc.resps, rules)
+            for name in unread:
+                scores.unparsed_by[name] = scores.unparsed_by.get(name, 0) + 1
+        elif doc.failure is not None and len(scores.errors) < 5:
+            scores.errors.append(str(doc.failure))
+        first_judges = (each for each in self.scorers if isinstance(each, Judged) and not each.further)
         counted = {
             "n": True,
-            "ties": tied,
-            "failed": status == "failed",
-            "not_requested": status == "not requested",
-            "truncated": truncated,
-            "unparsed": failure is None and bool(blind) and len(blind) == len(rules),
+            "ties": doc.tied,
+            "failed": doc.failure is not None,
+            "not_requested": doc.failure is None and doc.not_requested is not None,
+            "truncated": doc.truncated,
+            "unparsed": doc.error is None and bool(unread) and len(unread) == len(rules),
+            "cut": doc.cut,
+            "judge_failed": doc.error is None and any(doc_id in each.failed_docs for each in first_judges),
         }
-        if failure is None:
-            scores.silent.add(doc_id, [resp for instance in instances for resp in instance.resps], rules)
-            for name in blind:
-                scores.unparsed_by[name] = scores.unparsed_by.get(name, 0) + 1
-        elif status == "failed" and len(scores.errors) < 5:
-            scores.errors.append(str(failure))
-        row: dict[str, Any] = {
-            "task": self.task.config.row_name,
-            "doc_id": doc_id,
-            "status": status if failure or not truncated else "truncated",
-            "doc": first.doc,
-            "prompt": first.context,
-            "target": first.target,
-            "resps": [resp for instance in instances for resp in instance.resps] if not failure else [],
-            "filtered_resps": filtered(instances) if not failure else {},
-            "rules": rules,
-            "scores": {
-                scorer.label(metric): value
-                for scorer in self.scorers
-                if scorer.key in scored
-                for metric, value in scored[scorer.key][1].items()
-            },
-        }
-        if first.continuation is not None and first.request_type == "loglikelihood":
-            row["choices"] = [instance.continuation for instance in instances]
-        if tied:
-            row["ties"] = True
-        if failure is not None:
-            row["error"] = {"owner": failure.owner, "what": str(failure)}
-        return row, [count for count, holds in counted.items() if holds]
-
-
-def _of_question(answer: Answer) -> tuple[str, ...]:
-    """The digests of the question's own pictures: the last turn's, where few-shot examples show pictures before it."""
-    if not answer.turn_pictures:
-        return answer.images
-    return answer.images[len(answer.images) - answer.turn_pictures[-1] :]
-
-
-def _differ(instances: Sequence[Instance]) -> bool:
-    """Whether the repeats of a doc have different answers."""
-    return any(instance.resps != instances[0].resps for instance in instances)
-
-
-def filtered(instances: Iterable[Instance]) -> dict[str, list[Any]]:
-    """The filtered answers of a doc by pipeline."""
-    found: dict[str, list[Any]] = {}
-    for instance in instances:
-        for name, answers in instance.filtered_resps.items():
-            found.setdefault(name, []).extend(answers)
-    return found
+        names = [name for name, holds in counted.items() if holds]
+        for name in names:
+            setattr(scores, name, getattr(scores, name) + 1)
+        return names

@@ -13,16 +13,15 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from mm_eval.files import replacing
 from mm_eval.task.data_files import datasets_cache, file_digest
-from mm_eval.task.rows import ClassLabel, Image, List, Rows, Value
+from mm_eval.task.rows import ClassLabel, Image, List, Rows, Value, undeclared_pictures
 from mm_eval.task.splits import SplitFiles, split_files
-from mm_eval.task.undeclared import undeclared_pictures
 
 IN_MEMORY = 64 * 2**20
 """Bytes of rows up to which they are held in memory."""
@@ -90,14 +89,13 @@ def _mapped(source: _Parquet | _JsonLines, paths: Sequence[Path]) -> list[Any]:
         with file.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not file.exists():
-                beside = file.with_suffix(f".{os.getpid()}.tmp")
-                try:
-                    with pa.OSFile(str(beside), "wb") as sink, pa.ipc.new_file(sink, source.schema) as writer:
-                        for batch in source.batches():
-                            writer.write_batch(batch)
-                    os.replace(beside, file)
-                finally:
-                    beside.unlink(missing_ok=True)
+                with (
+                    replacing(file) as beside,
+                    pa.OSFile(str(beside), "wb") as sink,
+                    pa.ipc.new_file(sink, source.schema) as writer,
+                ):
+                    for batch in source.batches():
+                        writer.write_batch(batch)
     reader = pa.ipc.open_file(pa.memory_map(str(file)))
     return [reader.get_batch(number) for number in range(reader.num_record_batches)]
 

@@ -1,4 +1,4 @@
-"""The cache folder for a local dataset's rows, named by the content of its files.
+"""The files of a data set: the cache folder of its rows, by the content of the files, and where its rows may name further ones.
 
 `datasets` identifies a file by path and modification time. `cp -p`, `rsync -t` and reproducible archives replace a file without
 changing either, and `datasets` would then serve the old rows. So each state of the files gets a cache folder of its own.
@@ -12,12 +12,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from mm_eval.files import write_atomic
+from mm_eval.task.media import Places
+from mm_eval.task.video.files import DataFiles, keep_in
 
 SETTLED_NS = 2 * 10**9
 """A file that changed less than 2 s before it was read is read again next time, since its change time may be too coarse."""
@@ -86,3 +88,29 @@ def file_digest(path: Path) -> str:
 
 def _stamp(about: os.stat_result) -> list[int]:
     return [about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns]
+
+
+def places_of(
+    folder: Path | None, kwargs: Mapping[str, Any], urls: bool, repository: Callable[[], Sequence[Path]] | None
+) -> Places:
+    """The dataset's folder, the folders of its data files, and the caches of the hub.
+
+    Videos and subtitles are also found in archives there, and with `dataset_kwargs: {video: true}` in the hub's repository.
+    folder: of the dataset on this machine, None if its rows are from the hub. repository: gives the folder with all files of the
+    hub's repository, which it downloads; called when the first video is looked for.
+    """
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    own = [folder] if folder is not None else []
+    named = kwargs.get("data_files") or ()
+    files = named.values() if isinstance(named, Mapping) else [named]
+    flat = [name for item in files for name in ([item] if isinstance(item, str) else item)]
+    base = folder or Path()  # of a dataset on this machine its files are meant, and not those of the working directory
+    own += [(base / name).parent for name in flat if "://" not in name and "*" not in name]
+    own += [Path(str(kwargs["data_dir"]))] if kwargs.get("data_dir") else []
+    own = list(dict.fromkeys(own))
+    caches = (Path(HF_HUB_CACHE), datasets_cache())
+    videos = DataFiles(repository if kwargs.get("video") and repository is not None else own, caches)
+    if kwargs.get("video") and kwargs.get("cache_dir"):
+        keep_in(str(kwargs["cache_dir"]), videos)
+    return Places((*own, *caches), urls, videos)

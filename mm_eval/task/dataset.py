@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,21 @@ from typing import Any
 from mm_eval.catalog.draws import Draws
 from mm_eval.errors import ConfigError, DataError, NotHereError
 from mm_eval.task.arrow_files import read_rows
-from mm_eval.task.data_files import content_cache
+from mm_eval.task.data_files import content_cache, places_of
 from mm_eval.task.decode import reset_pillow
 from mm_eval.task.docs import Docs, fingerprint_of
-from mm_eval.task.hub import hub_answers, hub_cache_only, hub_ids, repository, sample_root, token_of
-from mm_eval.task.places import places_of
+from mm_eval.task.rows import with_pictures_declared
+from mm_eval.task.source import (
+    DataId,
+    DataSource,
+    hub_answers,
+    hub_cache_only,
+    hub_ids,
+    repository,
+    sample_root,
+    token_of,
+)
 from mm_eval.task.splits import configurations
-from mm_eval.task.undeclared import with_pictures_declared
 
 LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder"})
 """Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
@@ -40,62 +47,6 @@ IGNORED_KWARGS = frozenset(
 No loading script is run, whatever `trust_remote_code` says: most datasets whose YAML states it have data files by now, and
 `datasets` reports the script of one that has not.
 """
-
-
-@dataclass(frozen=True)
-class DataId:
-    """One id of a data set. names: the configurations whose rows follow one another; None is the only one."""
-
-    path: str
-    names: tuple[str | None, ...] = (None,)
-    revision: str | None = None
-
-    @classmethod
-    def all_of(
-        cls, path: str, name: Any = None, mirrors: Sequence[Mapping[str, Any]] = (), revision: str | None = None
-    ) -> list[DataId]:
-        """The id of a task and its `dataset_mirrors`, in the order in which they are tried.
-
-        name: `dataset_name`, a text or a list; a mirror without `name` has the same. revision: that of the first id.
-        """
-        first = cls(path, _names(name), revision)
-        others = [cls(m["path"], _names(m.get("name", name)), m.get("revision")) for m in mirrors]
-        return [first, *others]
-
-    def __str__(self) -> str:
-        names = ", ".join(name for name in self.names if name)
-        return f"{self.path!r}{f' ({names})' if names else ''}"
-
-
-def _names(stated: Any) -> tuple[str | None, ...]:
-    return tuple(stated) or (None,) if isinstance(stated, list) else (stated,)
-
-
-@dataclass(frozen=True)
-class DataSource:
-    """Where data may come from.
-
-    data_root: `--data_root`, searched first, with datasets at data_root/org/name.
-    sample: use the bundled sample data, not the hub.
-    offline: use the hub's local cache, not the hub.
-    url_media: pictures that rows name by URL may be fetched.
-    """
-
-    data_root: Path | None = None
-    sample: bool = False
-    offline: bool = False
-    url_media: bool = False
-
-    def folders(self, *ids: DataId | str) -> Iterator[tuple[DataId, Path]]:
-        """The folders on disk where a dataset with these ids may be, existing or not, in the order of the search."""
-        each = [DataId(one) if isinstance(one, str) else one for one in ids]
-        for root in (self.data_root, sample_root() if self.sample else None):
-            if root is not None:
-                yield from ((one, root / name) for one in each for name in hub_ids(one.path))
-
-    def found(self, *ids: DataId | str) -> tuple[DataId, Path] | None:
-        """The first of these folders that exists, with the id that it belongs to."""
-        return next(((one, folder) for one, folder in self.folders(*ids) if folder.is_dir()), None)
 
 
 def load_docs(
@@ -148,7 +99,7 @@ def load_docs(
 @contextmanager
 def _changing_rows(source: DataSource) -> Iterator[None]:
     """Inside, a task's `process_docs` runs: it may load further data."""
-    from mm_eval.lmms_eval_compat import load_dataset_from
+    from mm_eval.lmms_eval.habits import load_dataset_from
 
     with _no_progress_bar(), load_dataset_from(source):
         yield
@@ -181,7 +132,7 @@ def docs_of(
     """
     import datasets
 
-    from mm_eval.lmms_eval_compat import load_dataset_from
+    from mm_eval.lmms_eval.habits import load_dataset_from
 
     reset_pillow()
     try:

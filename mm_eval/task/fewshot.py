@@ -8,12 +8,13 @@ the same ones.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mm_eval.errors import ConfigError, DataError, did_you_mean
-from mm_eval.task.docs import Docs
+from mm_eval.task.docs import Docs, FileState, picture_files, sample_files
+from mm_eval.task.media import Places
 from mm_eval.types import Doc
 
 SAMPLERS = ("default", "first_n")
@@ -78,6 +79,15 @@ class ExamplePool:
                 where=self.where,
             )
         return chosen
+
+    def picture_files(
+        self, count: int, docs: Iterable[tuple[int, Doc]], known: Mapping[str, FileState], places: Places
+    ) -> dict[str, FileState]:
+        """{name: state} of the picture files that the examples of some docs, (doc id, doc), name. known: as in `Task`."""
+        drawn = sorted({example.index for doc_id, doc in docs for example in self.draw(count, doc_id, doc)})
+        if isinstance(self.docs, Docs):
+            return picture_files(self.docs, drawn, known, places=places)
+        return sample_files((self.docs[index] for index in drawn), places, known)
 
     def _order(self, doc_id: int, count: int) -> Iterator[int]:
         """All candidates in order of preference, since any of them may be the question itself."""

@@ -14,19 +14,29 @@ from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, DataError, MMEvalError, did_you_mean
-from mm_eval.task.ahead import decoded_ahead
-from mm_eval.task.blind import WITHOUT, others, without_marks, without_pictures
+from mm_eval.task.blind import WITHOUT, without_marks, without_pictures
 from mm_eval.task.blocks import PromptBlock, takes_clips
-from mm_eval.task.dataset import DataSource
-from mm_eval.task.docs import Docs, FileState, picture_files, sample_files
+from mm_eval.task.decode import decoded_ahead
+from mm_eval.task.docs import Docs, FileState, picture_files
 from mm_eval.task.fewshot import Example, ExamplePool
 from mm_eval.task.layout import Layout, Turn, context_of, written_context
 from mm_eval.task.media import Places
 from mm_eval.task.of_config import docs_of_split, example_pool
 from mm_eval.task.question import Question, question_of, text_of
 from mm_eval.task.requests import needs_bare_choices, requests_of, selected
+from mm_eval.task.source import DataSource
 from mm_eval.task.video.frames import videos_of
-from mm_eval.task.visuals import PictureCache, PictureLoader, Seen, Visual, decoded, looked_at, messages_of, visuals_of
+from mm_eval.task.visuals import (
+    PictureCache,
+    PictureLoader,
+    Seen,
+    Visual,
+    looked_at,
+    messages_of,
+    pictures_of_another,
+    visuals_of,
+    with_frames,
+)
 from mm_eval.types import Context, Doc, Instance, Message, RequestType
 
 EVALUATION_SPLITS = ("test_split", "validation_split")
@@ -165,7 +175,7 @@ class Task:
             "doc": doc,
             "target": question.target,
             "images": (
-                (lambda: [picture for load in turns for picture in decoded(load(), self._cache, self.seen)])
+                (lambda: [picture for load in turns for picture in with_frames(load(), self._cache, self.seen)])
                 if any(counts) or error
                 else None
             ),
@@ -233,29 +243,20 @@ class Task:
         def of_example(example: Example) -> list[Visual]:
             return visuals_of(example_visual, example.full(), block, where, self.docs.places)
 
+        def of_another(other: int) -> list[Visual]:
+            return self.pictures(self.docs.full(other), style, f"{self.path} doc {other}", self.docs.places)
+
         def of_question() -> list[Visual]:
             own = self.pictures(whole(), style, where, self.docs.places)
-            return self._of_another(doc_id, own, style, where) if style.blind else own
+            if style.blind:
+                return pictures_of_another(doc_id, own, of_another, len(self.docs), self.seed, where)
+            return own
 
         def cached(load: PictureLoader, *key: object) -> PictureLoader:
             return lambda: self._cache.get((block.cache_key, *key), load)
 
         shots = [cached(partial(of_example, example), "example", example.index) for example in examples]
         return [*shots, cached(of_question, style.blind, doc_id) if style.blind else cached(of_question, doc_id)]
-
-    def _of_another(self, doc_id: int, own: list[Visual], style: PromptStyle, where: str) -> list[Visual]:
-        """As many pictures as the doc has, of the next doc with other pictures that can be read (`blind.others`)."""
-        mine = looked_at([lambda: own], where).digests
-        for other in others(doc_id, len(self.docs), self.seed) if own else ():
-            try:
-                found = self.pictures(self.docs.full(other), style, f"{self.path} doc {other}", self.docs.places)
-                if found and looked_at([lambda found=found: found], where).digests != mine:  # type: ignore[misc]
-                    return [found[n % len(found)] for n in range(len(own))]
-            except DataError:
-                continue
-        if own:
-            raise DataError("no other doc of the task has other pictures.", where=where, hint="Use --blind alone.")
-        return own
 
     def pictures(self, doc: Doc, style: PromptStyle, where: str, places: Places | None = None) -> list[Visual]:
         """The pictures and videos of the question of a whole doc, in order. places: where the files are that it names."""
@@ -320,12 +321,8 @@ class Task:
         found = picture_files(self.docs, doc_ids, known)
         if self.pool is None:
             return found
-        count = self.config.num_fewshot
-        drawn = {e.index for doc_id, doc in self.docs.texts(list(doc_ids)) for e in self.pool.draw(count, doc_id, doc)}
-        if isinstance(self.pool.docs, Docs):
-            return {**picture_files(self.pool.docs, sorted(drawn), known, places=self.docs.places), **found}
-        samples = sample_files((self.pool.docs[index] for index in sorted(drawn)), self.docs.places, known)
-        return {**samples, **found}
+        asked = self.docs.texts(list(doc_ids))
+        return {**self.pool.picture_files(self.config.num_fewshot, asked, known, self.docs.places), **found}
 
     @property
     def examples_fingerprint(self) -> str | None:

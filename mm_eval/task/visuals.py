@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mm_eval.errors import DataError, MMEvalError
+from mm_eval.task.blind import others
 from mm_eval.task.blocks import PromptBlock, call
 from mm_eval.task.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, open_picture
 from mm_eval.task.media import Places, picture_digest, to_pictures
@@ -87,7 +88,7 @@ def to_visuals(
     return visuals
 
 
-def decoded(visuals: Sequence[Visual], cache: PictureCache, seen: Seen | None = None) -> list[Image]:
+def with_frames(visuals: Sequence[Visual], cache: PictureCache, seen: Seen | None = None) -> list[Image]:
     """The pictures, with each video's frames in its place. The last frames are kept in the cache.
 
     seen: called with the digest and the pixels of each frame that is decoded.
@@ -186,6 +187,26 @@ def _part(part: Any, shown: Callable[[Any, str], list[dict[str, Any]]], where: s
     raise DataError(
         f"doc_to_messages gave a part that is neither text nor picture nor video: {part!r:.80}.", where=where
     )
+
+
+def pictures_of_another(
+    doc_id: int, own: list[Visual], pictures_of: Callable[[int], list[Visual]], count: int, seed: int, where: str
+) -> list[Visual]:
+    """As many pictures as a doc has, of the next of `count` docs with other pictures that can be read (`blind.others`).
+
+    own: the doc's pictures. pictures_of: those of another doc. Errors: DataError if no doc has other ones.
+    """
+    mine = looked_at([lambda: own], where).digests
+    for other in others(doc_id, count, seed) if own else ():
+        try:
+            found = pictures_of(other)
+            if found and looked_at([lambda found=found: found], where).digests != mine:  # type: ignore[misc]
+                return [found[n % len(found)] for n in range(len(own))]
+        except DataError:
+            continue
+    if own:
+        raise DataError("no other doc of the task has other pictures.", where=where, hint="Use --blind alone.")
+    return own
 
 
 class Looked(NamedTuple):

@@ -3,14 +3,12 @@
 Source: Yang et al. 2024, arXiv:2412.02210.
 """
 
-import base64
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.metrics import smooth, stratified_by
-from mm_eval.types import found_in
+from mm_eval.types import found_in, stored_picture
 
 from .rules import PARSING, fields_of, tokens
 
@@ -20,12 +18,7 @@ CHARACTERS = ("Arabic", "Japanese", "Korean")
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     """The picture, in base64 in the TSV files."""
-    from PIL import Image
-
-    picture = doc["image"]
-    if isinstance(picture, str):
-        picture = Image.open(io.BytesIO(base64.b64decode(picture)), formats=["PNG", "JPEG", "WEBP", "BMP", "GIF"])
-    return [picture.convert("RGB")]
+    return [stored_picture(doc["image"]).convert("RGB")]
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:

@@ -5,31 +5,25 @@ lmms-eval's task reads (lmms_eval/tasks/chartqapro).
 """
 
 import ast
-import io
 import re
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
 from mm_eval.metrics.generation import edit_distance
+from mm_eval.types import stored_picture
 
 from .prompts import prompt
 
 Doc = Mapping[str, Any]
 
-FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 TOLERANCE, LEAST_LIKENESS = 0.05, 0.5
 _BARE_WORD = re.compile(r"(?<!['\w])\w[^,]*?(?!['\w])")
 
 
 def doc_to_visual(doc: Doc) -> list[Any]:
     """The chart; the hub has the bytes of its file."""
-    from PIL import Image
-
-    picture = doc["image"]
-    if isinstance(picture, bytes):
-        picture = Image.open(io.BytesIO(picture), formats=FORMATS)
-    return [picture.convert("RGB")]
+    return [stored_picture(doc["image"]).convert("RGB")]
 
 
 def doc_to_text(doc: Doc) -> str:

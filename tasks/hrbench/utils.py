@@ -4,15 +4,13 @@ Source: Wang et al. 2024, arXiv:2408.15556; open-compass/VLMEvalKit, vlmeval/dat
 those that it and lmms-eval read; the card was not read.
 """
 
-import base64
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.filters.options import question_with_options
+from mm_eval.types import stored_picture
 
 LETTERS = "ABCD"
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
 
 
 def with_groups(dataset: Any) -> Any:
@@ -32,10 +30,7 @@ def with_groups(dataset: Any) -> Any:
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     """The photo, which the hub has as base64."""
-    from PIL import Image
-
-    file = io.BytesIO(base64.b64decode(doc["image"]))
-    return [Image.open(file, formats=FORMATS)]
+    return [stored_picture(doc["image"])]
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:

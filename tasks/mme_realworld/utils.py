@@ -3,28 +3,24 @@
 Source: Zhang et al. 2024, arXiv:2408.13257, and yfzhang114/MME-RealWorld (evaluation/eval_your_results.py).
 """
 
-import base64
-import io
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from mm_eval.types import stored_picture
 
 PHRASES = (
     "The best answer is", "The correct answer is", "The answer is", "The answer",
     "The best option isThe correct option is", "Best answer:Best option:",
 )  # fmt: skip
 """What the script deletes from an answer; two of its texts lack a comma between them."""
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
 MOST_WORDS = 10
 """A longer answer is not compared with the options."""
 
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     """The picture, which the hub has as base64."""
-    from PIL import Image
-
-    file = io.BytesIO(base64.b64decode(doc["bytes"]))
-    return [Image.open(file, formats=FORMATS)]
+    return [stored_picture(doc["bytes"])]
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:

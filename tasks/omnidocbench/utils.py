@@ -3,8 +3,6 @@
 Source: Ouyang et al. 2024, arXiv:2412.07626; github.com/opendatalab/OmniDocBench with match_method simple_match.
 """
 
-import base64
-import io
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 from mm_eval.metrics import smooth
 from mm_eval.metrics.matching import matched
 from mm_eval.metrics.tables import teds
+from mm_eval.types import stored_picture
 
 from .pages import annotated, pair_distance, plain_formula, plain_text, written
 from .prompt import PROMPT
@@ -19,12 +18,7 @@ from .prompt import PROMPT
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     """The page, in base64 in the TSV file."""
-    from PIL import Image
-
-    picture = doc["image"]
-    if isinstance(picture, str):
-        picture = Image.open(io.BytesIO(base64.b64decode(picture)), formats=["PNG", "JPEG", "WEBP"])
-    return [picture.convert("RGB")]
+    return [stored_picture(doc["image"]).convert("RGB")]
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:

@@ -3,31 +3,24 @@
 Source: Cheng et al. 2025, arXiv:2502.13059; llm_as_a_vqa_judger.py and simpleVQA_eval.py of github.com/SimpleVQA/SimpleVQA.
 """
 
-import base64
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.metrics import smooth
 from mm_eval.metrics.judge_replies import json_object
+from mm_eval.types import stored_picture
 
 from .prompts import JUDGE
 
 CORRECT, NOT_ATTEMPTED, INCORRECT = 1, 0, -1
 GRADES = {"正确": CORRECT, "未尝试": NOT_ATTEMPTED, "错误": INCORRECT}
-FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 FIRST = "预测答案0"
 """The key of the only answer in the reply."""
 
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     """The picture, which the hub has as base64."""
-    picture = doc["image"]
-    if isinstance(picture, str):
-        from PIL import Image
-
-        picture = Image.open(io.BytesIO(base64.b64decode(picture.rpartition(",")[2])), formats=FORMATS)
-    return [picture.convert("RGB")]
+    return [stored_picture(doc["image"]).convert("RGB")]
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:

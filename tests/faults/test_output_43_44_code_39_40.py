@@ -128,7 +128,8 @@ def test_39_no_file_uses_what_can_run_code_on_loading() -> None:
 def test_40_remote_code_is_off_unless_named_and_then_on_record(cli, tmp_path: Path) -> None:
     from mm_eval.models.hf.arguments import Arguments
 
-    from mm_eval.task.dataset import DataSource, load_docs
+    from mm_eval.task.dataset import load_docs
+    from mm_eval.task.source import DataSource
 
     assert Arguments.read({"pretrained": "x"}).trust_remote_code is False
     assert Arguments.read({"pretrained": "x", "trust_remote_code": "true"}).trust_remote_code is True

@@ -13,9 +13,10 @@ from PIL import Image
 from mm_eval.errors import DataError
 from mm_eval.task import data_files
 from mm_eval.task.data_files import file_digest
-from mm_eval.task.dataset import DataSource, docs_of, load_docs
+from mm_eval.task.dataset import docs_of, load_docs
 from mm_eval.task.docs import Docs, picture_files
 from mm_eval.task.media import Places
+from mm_eval.task.source import DataSource
 
 YAML = """task: stale
 dataset_path: {path}

@@ -12,7 +12,7 @@ from mm_eval.catalog.manager import TaskManager
 from mm_eval.engine.model import MODELS, Model, ModelSettings, register_model
 from mm_eval.errors import ConfigError
 from mm_eval.judging.prompts import judge_instance
-from mm_eval.task.dataset import DataSource
+from mm_eval.task.source import DataSource
 from mm_eval.task.task import Task
 from mm_eval.types import Answer
 from tests.judges.conftest import JUDGE, TASK, UTILS

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.command_line import as_command
 from mm_eval.request import RunRequest
 from mm_eval.runs.answer_forms import Answered, form_of, script
+from mm_eval.runs.command_line import as_command
 from mm_eval.runs.diagnose import SHOWN, diagnose
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.sample_rows import picked

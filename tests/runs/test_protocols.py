@@ -9,12 +9,13 @@ import pytest
 
 from mm_eval import evaluate
 from mm_eval.catalog.manager import TaskManager
-from mm_eval.catalog.protocols import KNOWN, UNVERIFIED, find_protocol, protocol_names
-from mm_eval.command_line import as_command
+from mm_eval.catalog.protocol_file import find_protocol, protocol_names
+from mm_eval.catalog.protocols import KNOWN, UNVERIFIED
 from mm_eval.errors import ConfigError
 from mm_eval.prepare import prepare
 from mm_eval.report.release import as_csv, as_markdown
 from mm_eval.request import RunRequest
+from mm_eval.runs.command_line import as_command
 from mm_eval.runs.protocols.verdicts import differences
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import release_table

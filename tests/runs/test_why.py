@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.command_line import as_command
 from mm_eval.engine.model import Model, register_model
 from mm_eval.request import RunRequest
+from mm_eval.runs.command_line import as_command
 from mm_eval.runs.protocols.why import chosen_docs, docs_for
 from mm_eval.types import Answer
 from tests.runs.test_protocols import PROTOCOL, own, write_answers  # noqa: F401 - a fixture

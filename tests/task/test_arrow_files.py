@@ -17,9 +17,10 @@ from PIL import Image
 
 from mm_eval.task import arrow_files
 from mm_eval.task.arrow_files import read_rows
-from mm_eval.task.dataset import DataId, DataSource, _read_all, load_docs
+from mm_eval.task.dataset import _read_all, load_docs
 from mm_eval.task.docs import Docs, fingerprint_of
 from mm_eval.task.rows import Rows
+from mm_eval.task.source import DataId, DataSource
 from mm_eval.task.splits import readme_header
 from tests.conftest import ROOT
 

@@ -3,9 +3,9 @@
 import datasets
 import pytest
 
-from mm_eval.lmms_eval_compat import load_dataset_from
-from mm_eval.task import hub
-from mm_eval.task.dataset import DataSource
+from mm_eval.lmms_eval.habits import load_dataset_from
+from mm_eval.task import source
+from mm_eval.task.source import DataSource
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
         return name
 
     monkeypatch.setattr(datasets.load, "load_dataset_builder", builder)
-    monkeypatch.setattr("mm_eval.task.hub.hub_answers", lambda: True)
+    monkeypatch.setattr("mm_eval.task.source.hub_answers", lambda: True)
     return found
 
 
@@ -33,6 +33,6 @@ def test_a_moved_data_set_is_looked_up_under_both_ids_and_offline_without_the_hu
 
 
 def test_the_first_error_is_raised_where_no_id_is_found(asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "MOVED_OWNERS", ())
+    monkeypatch.setattr(source, "MOVED_OWNERS", ())
     with load_dataset_from(DataSource()), pytest.raises(datasets.exceptions.DatasetNotFoundError, match="lmms-lab/GQA"):
         datasets.load.load_dataset_builder("lmms-lab/GQA")

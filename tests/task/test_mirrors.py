@@ -7,7 +7,8 @@ import datasets
 import pytest
 
 from mm_eval.errors import ConfigError, DataError, NotHereError
-from mm_eval.task.dataset import DataSource, load_docs
+from mm_eval.task.dataset import load_docs
+from mm_eval.task.source import DataSource
 
 MIRRORS = [{"path": "second/data", "name": "All"}, {"path": "third/data", "name": ["x", "y"], "revision": "abc"}]
 

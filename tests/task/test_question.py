@@ -8,8 +8,8 @@ import pytest
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, DataError
 from mm_eval.task.blocks import PromptBlock, choose_block
-from mm_eval.task.dataset import DataSource
 from mm_eval.task.question import choice_index, choices_of, evaluate_field, render
+from mm_eval.task.source import DataSource
 from mm_eval.task.task import PromptStyle, Task
 
 DOCS = {

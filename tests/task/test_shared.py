@@ -12,9 +12,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from mm_eval.report.thumbnails import Media
-from mm_eval.task import ahead, decode, media
-from mm_eval.task.ahead import decoded_ahead
-from mm_eval.task.decode import open_picture
+from mm_eval.task import decode, media
+from mm_eval.task.decode import decoded_ahead, open_picture
 from mm_eval.task.media import own_file, picture_digest
 from mm_eval.task.visuals import PictureCache
 
@@ -134,7 +133,7 @@ def test_a_picture_is_decoded_and_hashed_once_in_a_run_its_page_included(
     decoded: list[int] = []
     hashed: list[str] = []
     decode_file, digest_of = decode._decode, media._digest
-    monkeypatch.setattr(ahead, "cores", lambda: cores)
+    monkeypatch.setattr(decode, "cores", lambda: cores)
     monkeypatch.setattr(decode, "_decode", lambda *given: decoded.append(1) or decode_file(*given))
     monkeypatch.setattr(media, "_digest", lambda picture: hashed.append(_thread()) or digest_of(picture))
     ran = cli(*pictures)
@@ -179,7 +178,7 @@ def test_the_cache_grows_only_for_a_model_that_comes_back_to_pictures() -> None:
 def test_docs_are_decoded_ahead_in_order_and_errors_are_raised_where_the_doc_is_used(
     cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ahead, "cores", lambda: cores)
+    monkeypatch.setattr(decode, "cores", lambda: cores)
     threads: dict[int, list[str]] = {}
 
     def load(doc_id: int, most: int | None = None) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.manager import TaskManager
 from mm_eval.errors import ConfigError
 from mm_eval.task.blocks import PromptBlock
-from mm_eval.task.dataset import DataSource
 from mm_eval.task.docs import Docs
+from mm_eval.task.source import DataSource
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import Slot
 

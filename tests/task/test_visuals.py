@@ -8,7 +8,7 @@ import pytest
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, DataError
 from mm_eval.task.blocks import PromptBlock, check_prompt_keys
-from mm_eval.task.dataset import DataSource
+from mm_eval.task.source import DataSource
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.task.visuals import visuals_of
 

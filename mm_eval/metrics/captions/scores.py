@@ -122,8 +122,7 @@ class CaptionBleu(_CaptionMetric):
     order: ClassVar[int]
 
     def aggregation(self, items: Sequence[Item]) -> float:
-        sums = self.sums(items)
-        return float(sums.score(sums.rows.sum(axis=0, keepdims=True))[0])
+        return self.sums(items).value
 
     def sums(self, items: Sequence[Item]) -> SumStatistics:
         """A row a doc: the words of caption and closest reference, then the n-grams and those that a reference has."""

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.manager import Loaded
-from mm_eval.catalog.protocols import Benchmark, Protocol, protocol_names, read_protocol
+from mm_eval.catalog.protocol_file import protocol_names, read_protocol
+from mm_eval.catalog.protocols import Benchmark, Protocol
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.errors import ConfigError, MMEvalError, all_faults, did_you_mean
 from mm_eval.opening import without_sample

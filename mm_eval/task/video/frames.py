@@ -73,7 +73,7 @@ def frames_of(item: Any, rule: FrameRule, places: Places) -> Frames | None:
     Errors: DataError if the file can't be read as a video, and for sound.
     """
     if isinstance(item, Mapping) and "sampling_rate" in item:
-        raise DataError("there is sound in the question, which is not supported.", hint=NO_SOUND)
+        raise DataError("the question has sound, which is not supported.", hint=NO_SOUND)
     if isinstance(item, (str, os.PathLike)):
         item = Video(item)
     if not isinstance(item, Video):
@@ -82,7 +82,7 @@ def frames_of(item: Any, rule: FrameRule, places: Places) -> Frames | None:
     if not isinstance(name, str) or "://" in name or "\0" in name:
         raise DataError(f"the video {name[:200]!r} is not the name of a file; a video is read from a file.")
     if name.lower().endswith(AUDIO):
-        raise DataError(f"{name[-200:]!r} is sound, which is not supported.", hint=NO_SOUND)
+        raise DataError(f"{name[-200:]!r} is a sound file; sound is not supported.", hint=NO_SOUND)
     path = _found(name, places)
     for edge in (item.start, item.end):
         if edge is not None and not (isinstance(edge, (int, float)) and edge >= 0):
@@ -192,3 +192,17 @@ def _fitted(picture: Image, size: int | None) -> Image:
 
     fitting = _smaller(picture.width, picture.height, size)
     return picture if fitting == picture.size else picture.resize(fitting, Resampling.BICUBIC)
+
+
+STORED = ("first", "seconds", "numbers", "total", "duration", "fps", "start", "end", "rule")
+
+
+def clip_record(clip: Clip) -> dict[str, Any]:
+    """A clip as JSON values, with the file's name in place of its path."""
+    return {**{name: getattr(clip, name) for name in STORED}, "path": os.path.basename(clip.path)}
+
+
+def clip_of(record: Mapping[str, Any]) -> Clip:
+    """The clip that `clip_record` wrote. Its path is the file's name alone."""
+    fields: dict[str, Any] = {name: record[name] for name in (*STORED, "path")}
+    return Clip(**{**fields, "seconds": tuple(record["seconds"]), "numbers": tuple(record["numbers"])})

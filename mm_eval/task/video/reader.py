@@ -82,7 +82,7 @@ def index_of(path: str) -> FrameIndex:
         if not ticks or not keys:
             raise DataError(f"the video {_name(path)} has no frames.")
         if any(earlier == later for earlier, later in zip(ticks, ticks[1:], strict=False)):
-            raise DataError(f"the video {_name(path)} has two frames with one time.", hint=REPACK)
+            raise DataError(f"the video {_name(path)} has two frames at the same time.", hint=REPACK)
         if _is_cut_off(file, stream, ticks):
             raise DataError(f"the video {_name(path)} is cut off.")
         width, height = stream.codec_context.width, stream.codec_context.height

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from mm_eval.errors import ConfigError, DataError
-from mm_eval.files import write_atomic
+from mm_eval.files import replacing, write_atomic
 from mm_eval.task.video.archives import IN, members_of, opened, split, stamp_of
 from mm_eval.task.video.reader import FrameIndex, index_of
 
@@ -163,23 +163,19 @@ def put(path: str, target: Path, bounded: bool = False) -> None:
     Errors: DataError if the member is damaged, is too large, or there is no room for it.
     """
     content = _again(path) if path in _given else None
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.{os.urandom(3).hex()}.{os.getpid()}.tmp")
     name = repr(path[-120:])
     try:
-        if content is not None:
-            _make_room(target, len(content), name, bounded)
-            beside.write_bytes(content)
-        else:
-            with opened(path) as (source, size):
-                _make_room(target, size, name, bounded)
-                with beside.open("wb") as file:
-                    _copy(source, file, size)
-        os.replace(beside, target)
+        with replacing(target) as beside:
+            if content is not None:
+                _make_room(target, len(content), name, bounded)
+                beside.write_bytes(content)
+            else:
+                with opened(path) as (source, size):
+                    _make_room(target, size, name, bounded)
+                    with beside.open("wb") as file:
+                        _copy(source, file, size)
     except OSError as error:
         raise DataError(f"{name} can't be copied to {str(target.parent)!r}: {error.strerror or error}.") from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _copy(source: IO[bytes], target: IO[bytes], size: int) -> None:

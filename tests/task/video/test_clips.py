@@ -9,7 +9,7 @@ import pytest
 from mm_eval import Video
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.task.blocks import PromptBlock, choose_block
-from mm_eval.task.dataset import DataSource
+from mm_eval.task.source import DataSource
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.task.video.rule import read_rule, shown_as
 from mm_eval.types import Instance

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mm_eval.errors import NotHereError
-from mm_eval.task.hub import repository
+from mm_eval.task.source import repository
 from mm_eval.task.video import files
 from tests.task.video.movies import write
 

@@ -8,6 +8,7 @@ every reply is recorded, and a judge that fails is a failure of the judge, never
 
 The judge is the one of `--judge`, whatever model the code names. Temperature and token cap are those of the code. The same
 question again within one doc means that the code could not read the reply: it gets a further one, `--judge_retries` times.
+Code that asks in another way is refused (`no_judge`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -26,8 +28,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from mm_eval.arguments import shortly
 from mm_eval.catalog.functions import parsed
-from mm_eval.errors import JudgeError, MMEvalError
-from mm_eval.lmms_eval_compat import PACKAGE, JudgeCalled
+from mm_eval.errors import JudgeError, MMEvalError, ScoringError
+from mm_eval.lmms_eval import PACKAGE
 
 if TYPE_CHECKING:
     from mm_eval.types import Answer, Message
@@ -37,6 +39,65 @@ RETRIES = 2
 """Further replies to a question whose reply could not be read."""
 
 
+# ------------------------------------------------------------------ judges that are not asked
+# A scoring function may call a server for its verdict by itself (HallusionBench, MMBench) and turn every failure into a
+# verdict ("unclear", a random option). No scoring function opens a connection here, whatever keys the environment has: a
+# key is set for `--judge openai` just as well.
+
+DATA_HOSTS = ("huggingface.co", "hf.co", "github.com", "githubusercontent.com")
+"""Hosts that a metric's script or word list may be loaded from."""
+
+NO_CALLS = (
+    "and a failure of that call could not be told from a verdict. Only mm-eval itself asks a judge: state `judge:` (a prompt and "
+    "a verdict) in the task's YAML, and name the judge with --judge"
+)
+"""Why a task's code opens no connection."""
+
+NO_SOCKET = "which a task with `judge` may not: mm-eval asks the judge itself (--judge)"
+"""The same for a task that states `judge`."""
+
+
+class JudgeCalled(BaseException):
+    """A judge was called that may not be. Not an Exception: a task's code turns each of those into a verdict."""
+
+
+_REFUSED: list[str] = []
+"""What `refuse_judge` has refused in the innermost `no_judge` block: a bare `except` may have caught its exception."""
+
+
+def refuse_judge(name: str) -> NoReturn:
+    """Ends a scoring function that calls a judge."""
+    _REFUSED.append(name)
+    raise JudgeCalled(name)
+
+
+@contextmanager
+def no_judge(why: str = NO_CALLS) -> Iterator[None]:
+    """Inside, a connection to any host but DATA_HOSTS is a ScoringError that ends with `why`.
+
+    So is a call of lmms-eval's judge that is not served.
+    """
+    original = socket.getaddrinfo
+
+    def refuse(host: Any, *args: Any, **kwargs: Any) -> Any:
+        name = host.decode() if isinstance(host, bytes) else str(host)
+        if any(name == known or name.endswith(f".{known}") for known in DATA_HOSTS):
+            return original(host, *args, **kwargs)
+        refuse_judge(name)
+
+    socket.getaddrinfo = refuse
+    _REFUSED.clear()
+    try:
+        yield
+    except JudgeCalled:
+        pass
+    finally:
+        socket.getaddrinfo = original
+    if _REFUSED:
+        raise ScoringError(f"the task's code calls {_REFUSED[0]} by itself, {why}.")
+
+
+# ------------------------------------------------------------------ functions that ask
 @dataclass(frozen=True)
 class JudgeQuestion:
     """What a task's code asks the judge.
@@ -111,7 +172,7 @@ def run_judged(call: Callable[[], Any], lookup: Lookup, retries: int = RETRIES) 
 
     Errors: what the function raises, unless it asked something whose reply is not known.
     """
-    from mm_eval.lmms_eval_judges.server import offered
+    from mm_eval.lmms_eval.server import offered
 
     asked = Asked(lookup, retries)
     RUNNING.append(asked)

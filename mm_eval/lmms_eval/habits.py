@@ -1,13 +1,14 @@
 """Habits of lmms-eval that its task files and functions rely on, imitated in one place.
 
 Each section names a habit and why it is imitated: which files are lmms-eval's; the weights of its groups; data loaded
-inside a task's own functions; judges called by scoring functions; aggregation functions; answers and metric names.
+inside a task's own functions; aggregation functions; answers and metric names.
 
-Three sections replace a function of the process inside a `with` block (`datasets.load.load_dataset_builder`,
-`socket.getaddrinfo`, `subprocess.Popen`): a task's own code calls these directly, so there is no argument to pass.
+Two sections, and `no_judge` in judges.py, replace a function of the process inside a `with` block
+(`datasets.load.load_dataset_builder`, `subprocess.Popen`, `socket.getaddrinfo`): a task's own code calls these directly, so
+there is no argument to pass.
 
-This module imports only the catalogue at module level. All folders, the catalogue included, import it inside functions,
-and only where a task needs it. So there is no import circle, and a task without these habits never loads it.
+This module imports only the catalogue, and judges.py, at module level. All folders, the catalogue included, import it inside
+functions, and only where a task needs it. So there is no import circle, and a task without these habits never loads it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from __future__ import annotations
 import copy
 import inspect
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,23 +25,23 @@ from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mm_eval.catalog.draws import generators_in, unchanged
 from mm_eval.catalog.functions import FunctionRef
 from mm_eval.catalog.group import GroupConfig, GroupNode, TaskNode, descendants
 from mm_eval.catalog.located import LocatedDict
 from mm_eval.errors import ScoringError
+from mm_eval.lmms_eval import PACKAGE
+from mm_eval.lmms_eval.judges import no_judge
 from mm_eval.types import Doc
 
 if TYPE_CHECKING:
-    from mm_eval.task.dataset import DataSource
+    from mm_eval.task.source import DataSource
 
 # ------------------------------------------------------------------ which files are lmms-eval's
 # Habit: its files have keys that none of our adapters reads, and its groups have other default weights. In any other
 # file an unread key is probably a typo, and our defaults apply.
-
-PACKAGE = "lmms_eval"
 
 
 def is_from_lmms_eval(source: LocatedDict, file: Path | None, functions: Iterable[FunctionRef] = ()) -> bool:
@@ -105,7 +105,7 @@ def load_dataset_from(source: DataSource) -> Iterator[None]:
 
     from mm_eval.task.data_files import content_cache
     from mm_eval.task.dataset import LOCAL_FILES
-    from mm_eval.task.hub import hub_answers, hub_cache_only, hub_ids
+    from mm_eval.task.source import hub_answers, hub_cache_only, hub_ids
 
     original = datasets.load.load_dataset_builder
 
@@ -134,64 +134,6 @@ def load_dataset_from(source: DataSource) -> Iterator[None]:
         yield
     finally:
         datasets.load.load_dataset_builder = original
-
-
-# ------------------------------------------------------------------ judges
-# Habit: a scoring function calls a server for its verdict (HallusionBench, MMBench) and turns every failure into a
-# verdict ("unclear", a random option). No scoring function opens a connection here, whatever keys the environment has: a
-# key is set for `--judge openai` just as well. Code that asks through lmms-eval's own module is served (lmms_eval_judges).
-
-DATA_HOSTS = ("huggingface.co", "hf.co", "github.com", "githubusercontent.com")
-"""Hosts that a metric's script or word list may be loaded from."""
-
-NO_CALLS = (
-    "and a failure of that call could not be told from a verdict. Only mm-eval itself asks a judge: state `judge:` (a prompt and "
-    "a verdict) in the task's YAML, and name the judge with --judge"
-)
-"""Why a task's code opens no connection."""
-
-NO_SOCKET = "which a task with `judge` may not: mm-eval asks the judge itself (--judge)"
-"""The same for a task that states `judge`."""
-
-
-class JudgeCalled(BaseException):
-    """A judge was called that may not be. Not an Exception: a task's code turns each of those into a verdict."""
-
-
-_REFUSED: list[str] = []
-"""What `refuse_judge` has refused in the innermost `no_judge` block: a bare `except` may have caught its exception."""
-
-
-def refuse_judge(name: str) -> NoReturn:
-    """Ends a scoring function that calls a judge."""
-    _REFUSED.append(name)
-    raise JudgeCalled(name)
-
-
-@contextmanager
-def no_judge(why: str = NO_CALLS) -> Iterator[None]:
-    """Inside, a connection to any host but DATA_HOSTS is a ScoringError that ends with `why`.
-
-    So is a call of lmms-eval's judge that is not served.
-    """
-    original = socket.getaddrinfo
-
-    def refuse(host: Any, *args: Any, **kwargs: Any) -> Any:
-        name = host.decode() if isinstance(host, bytes) else str(host)
-        if any(name == known or name.endswith(f".{known}") for known in DATA_HOSTS):
-            return original(host, *args, **kwargs)
-        refuse_judge(name)
-
-    socket.getaddrinfo = refuse
-    _REFUSED.clear()
-    try:
-        yield
-    except JudgeCalled:
-        pass
-    finally:
-        socket.getaddrinfo = original
-    if _REFUSED:
-        raise ScoringError(f"the task's code calls {_REFUSED[0]} by itself, {why}.")
 
 
 # ------------------------------------------------------------------ aggregation functions

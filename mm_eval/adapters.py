@@ -1,17 +1,39 @@
-"""Which processes answer: this one (and the ranks of its launch), or workers on a cluster (`--executor ray`)."""
+"""The adapter that a request names: in this process (and the ranks of its launch), or on workers (`--executor ray`)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 
-from mm_eval.engine.cluster import Cluster
 from mm_eval.engine.fleet import Fleet
-from mm_eval.engine.model import Model
+from mm_eval.engine.model import MODELS, Model, ModelSettings
+from mm_eval.engine.worker import Cluster
 from mm_eval.errors import ConfigError
-from mm_eval.request import EXECUTOR, RunRequest
+from mm_eval.request import DEFAULT_MODEL, EXECUTOR, RunRequest
 
 WORKERS, CPUS, TIMEOUT = 1, 1, 1800
+
+
+def model_class_of(request: RunRequest) -> type[Model]:
+    """The class of the adapter that a request names."""
+    return MODELS.get(request.model or DEFAULT_MODEL, where="--model")
+
+
+def model_settings(request: RunRequest) -> ModelSettings:
+    """The options of a request that apply to every adapter."""
+    return ModelSettings(
+        batch_size=request.batch_size,
+        device=request.device,
+        seed=request.seed,
+        chat_template=request.chat_template,
+        offline=request.offline,
+        on_long_prompt=request.on_long_prompt,
+    )
+
+
+def make_model(request: RunRequest) -> Model:
+    """The adapter of a request with its arguments checked and no weights loaded."""
+    return on_executor(model_class_of(request).create(request.model_args, model_settings(request)), request)
 
 
 def on_executor(model: Model, request: RunRequest) -> Model:

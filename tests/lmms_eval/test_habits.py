@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from mm_eval.errors import ScoringError
-from mm_eval.lmms_eval_compat import as_called_once, no_judge
+from mm_eval.lmms_eval.habits import as_called_once
+from mm_eval.lmms_eval.judges import no_judge
 
 SCORES = """
 import sys
@@ -17,7 +18,7 @@ from mm_eval.catalog.manager import TaskManager
 from mm_eval.scorers.of_task import scorers_of
 for task in TaskManager(include_path=sys.argv[1], include_defaults=False).load(sys.argv[2]).tasks.values():
     scorers_of(task.resolved())
-print("mm_eval.lmms_eval_compat" in sys.modules)
+print("mm_eval.lmms_eval.habits" in sys.modules)
 """
 TEXT = "dataset_path: d\ntest_split: test\ndoc_to_text: q\ndoc_to_target: a\nmetric_list: [{metric: exact_match}]\n"
 
@@ -30,7 +31,7 @@ def test_a_task_without_such_habits_does_not_load_them(tmp_path: Path, more: str
     (tmp_path / "utils.py").write_text("def f(doc, results): return {'exact_match': 1.0}\n")
     (tmp_path / "t.yaml").write_text(f"task: t\n{TEXT}{more}")
     command = [sys.executable, "-c", SCORES, str(tmp_path), "t"]
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     assert subprocess.run(command, capture_output=True, text=True, check=True, cwd=root).stdout.strip() == loaded
 
 

@@ -19,9 +19,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from mm_eval.lmms_eval_compat import PACKAGE, JudgeCalled, refuse_judge
-from mm_eval.lmms_eval_judges import MODULE, RUNNING, JudgeQuestion
-from mm_eval.lmms_eval_judges.prompts import RUBRIC, JudgePromptBuilder, binary_of, object_of, pair_of
+from mm_eval.lmms_eval import PACKAGE
+from mm_eval.lmms_eval.judges import MODULE, RUNNING, JudgeCalled, JudgeQuestion, refuse_judge
+from mm_eval.lmms_eval.prompts import RUBRIC, JudgePromptBuilder, binary_of, object_of, pair_of
 
 
 @dataclass

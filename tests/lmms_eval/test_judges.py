@@ -14,9 +14,8 @@ from PIL import Image
 
 from mm_eval.catalog.functions import FunctionRef
 from mm_eval.errors import ConfigError, ModelError, ScoringError
-from mm_eval.lmms_eval_compat import no_judge
-from mm_eval.lmms_eval_judges import RETRIES, Asked, _roots, asks_judge, run_judged
-from mm_eval.lmms_eval_judges.prompts import binary_of, object_of, pair_of
+from mm_eval.lmms_eval.judges import RETRIES, Asked, _roots, asks_judge, no_judge, run_judged
+from mm_eval.lmms_eval.prompts import binary_of, object_of, pair_of
 from mm_eval.types import Answer
 
 GRADED = """import time
@@ -226,7 +225,7 @@ def test_a_judge_in_an_aggregation_is_refused(load: Load) -> None:
     function = load("from lmms_eval.llm_judge import *\ndef f(doc, results):\n    return 0\n", "f")
     assert asked(function).value == 0
     total = load(COMPARED + "\ndef total(results):\n    return compared(results[0], ['x'])\n", "total")
-    from mm_eval.lmms_eval_compat import as_called_once
+    from mm_eval.lmms_eval.habits import as_called_once
 
     with pytest.raises(ScoringError, match=r"calls lmms_eval\.llm_judge by itself"):
         as_called_once(total)([DOC])

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.command_line import as_command
+from mm_eval.adapters import make_model
 from mm_eval.engine.fleet import Fleet
 from mm_eval.engine.model import ModelSettings
 from mm_eval.errors import ConfigError
 from mm_eval.judging.judges import Judge, make_judges
-from mm_eval.prepare import make_model
 from mm_eval.request import RunRequest
+from mm_eval.runs.command_line import as_command
 from mm_eval.types import Instance
 
 RAY = RunRequest(("mme",), model="dummy", executor="ray", workers=3)

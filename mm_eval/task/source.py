@@ -1,4 +1,4 @@
-"""The hub of data sets: the ids of a data set, whether the hub answers, and the copy of a repository."""
+"""Where data comes from: the ids of a data set, a data root, the bundled sample, and the hub with its repositories."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -32,6 +33,62 @@ def hub_ids(dataset_path: str) -> list[str]:
 def sample_root() -> Path:
     """The data root with the bundled sample data."""
     return Path(str(files("mm_eval.assets").joinpath("data")))
+
+
+@dataclass(frozen=True)
+class DataId:
+    """One id of a data set. names: the configurations whose rows follow one another; None is the only one."""
+
+    path: str
+    names: tuple[str | None, ...] = (None,)
+    revision: str | None = None
+
+    @classmethod
+    def all_of(
+        cls, path: str, name: Any = None, mirrors: Sequence[Mapping[str, Any]] = (), revision: str | None = None
+    ) -> list[DataId]:
+        """The id of a task and its `dataset_mirrors`, in the order in which they are tried.
+
+        name: `dataset_name`, a text or a list; a mirror without `name` has the same. revision: that of the first id.
+        """
+        first = cls(path, _names(name), revision)
+        others = [cls(m["path"], _names(m.get("name", name)), m.get("revision")) for m in mirrors]
+        return [first, *others]
+
+    def __str__(self) -> str:
+        names = ", ".join(name for name in self.names if name)
+        return f"{self.path!r}{f' ({names})' if names else ''}"
+
+
+def _names(stated: Any) -> tuple[str | None, ...]:
+    return tuple(stated) or (None,) if isinstance(stated, list) else (stated,)
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Where data may come from.
+
+    data_root: `--data_root`, searched first, with datasets at data_root/org/name.
+    sample: use the bundled sample data, not the hub.
+    offline: use the hub's local cache, not the hub.
+    url_media: pictures that rows name by URL may be fetched.
+    """
+
+    data_root: Path | None = None
+    sample: bool = False
+    offline: bool = False
+    url_media: bool = False
+
+    def folders(self, *ids: DataId | str) -> Iterator[tuple[DataId, Path]]:
+        """The folders on disk where a dataset with these ids may be, existing or not, in the order of the search."""
+        each = [DataId(one) if isinstance(one, str) else one for one in ids]
+        for root in (self.data_root, sample_root() if self.sample else None):
+            if root is not None:
+                yield from ((one, root / name) for one in each for name in hub_ids(one.path))
+
+    def found(self, *ids: DataId | str) -> tuple[DataId, Path] | None:
+        """The first of these folders that exists, with the id that it belongs to."""
+        return next(((one, folder) for one, folder in self.folders(*ids) if folder.is_dir()), None)
 
 
 def fetch_repository(ids: Sequence[tuple[str, str | None]], folder: Path, offline: bool) -> str:

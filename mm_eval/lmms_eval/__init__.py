@@ -1,0 +1,4 @@
+"""What lmms-eval's task files and functions rely on: its habits, and its way to ask a judge."""
+
+PACKAGE = "lmms_eval"
+"""The name that lmms-eval is imported by."""

@@ -1,0 +1,128 @@
+"""A doc with its recorded answers and scores, and its row of samples/<task>.jsonl."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mm_eval.errors import MMEvalError, ModelError
+from mm_eval.scorers.base import Scorer
+from mm_eval.scorers.judged import Judged
+from mm_eval.task.video.frames import clip_record
+from mm_eval.types import FRAME_MARK, Answer, Instance, ReducedDoc, ScoredDoc, Slot
+
+Lookup = Callable[[Slot], Answer | None]
+
+
+@dataclass
+class AnsweredDoc:
+    """A doc with what the journal holds of it.
+
+    failure: why a request failed, or why a pipeline can't score it. not_requested: a request was never made.
+    shown: an answer with all pictures of the prompt; None without pictures. truncated, cut: at least one answer is.
+    scored: by the key of the scorer.
+    """
+
+    instances: list[Instance]
+    failure: MMEvalError | None = None
+    not_requested: MMEvalError | None = None
+    shown: Answer | None = None
+    truncated: bool = False
+    cut: bool = False
+    scored: dict[str, tuple[ScoredDoc, ReducedDoc]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, instances: list[Instance], lookup: Lookup) -> AnsweredDoc:
+        """The doc of some instances, which get their answers as `resps`."""
+        made = cls(instances)
+        for instance in instances:
+            found = lookup(instance.slot)
+            if error := instance.error or (found and found.error):
+                made.failure = error
+            elif found is None:
+                made.not_requested = ModelError("it was not requested.", where=f"{instance.task} doc {instance.doc_id}")
+            else:
+                instance.resps = [found.output]
+                made.truncated = made.truncated or found.truncated
+                made.cut = made.cut or bool(found.cut)
+                if found.images:  # a request may be without: an option on its own, for acc_mutual_info
+                    made.shown = found
+        return made
+
+    @property
+    def error(self) -> MMEvalError | None:
+        """Why it is in no number; None if it is."""
+        return self.failure or self.not_requested
+
+    @property
+    def resps(self) -> list[Any]:
+        return [resp for instance in self.instances for resp in instance.resps]
+
+    @property
+    def repeats_differ(self) -> bool:
+        return any(instance.resps != self.instances[0].resps for instance in self.instances)
+
+    @property
+    def tied(self) -> bool:
+        return self.error is None and any(doc.tied for doc, _ in self.scored.values())
+
+    @property
+    def shows_video(self) -> bool:
+        return self.shown is not None and any(digest.startswith(FRAME_MARK) for digest in self.shown.images)
+
+    @property
+    def own_images(self) -> tuple[str, ...]:
+        """The digests of the question's own pictures: the last turn's, where few-shot examples show pictures before it."""
+        if self.shown is None or not self.shown.turn_pictures:
+            return self.shown.images if self.shown else ()
+        return self.shown.images[len(self.shown.images) - self.shown.turn_pictures[-1] :]
+
+    def rules(self, scorers: Sequence[Scorer]) -> dict[str, list[str]]:
+        """{pipeline: the rule that read each answer}."""
+        readers = [each for each in scorers if not isinstance(each, Judged) or each.inner and not each.further]
+        return {each.name: list(self.scored[each.key][0].rules) for each in readers if each.key in self.scored}
+
+    def row(self, name: str, scorers: Sequence[Scorer], rules: Mapping[str, list[str]]) -> dict[str, Any]:
+        """The row of samples/<task>.jsonl. name: of the task."""
+        first, error = self.instances[0], self.error
+        status = "failed" if self.failure else "not requested" if error else "answered"
+        filtered: dict[str, list[Any]] = {}
+        for instance in self.instances if error is None else ():
+            for pipeline, answers in instance.filtered_resps.items():
+                filtered.setdefault(pipeline, []).extend(answers)
+        row: dict[str, Any] = {
+            "task": name,
+            "doc_id": first.doc_id,
+            "status": "truncated" if self.truncated and error is None else status,
+            "doc": first.doc,
+            "prompt": first.context,
+            "target": first.target,
+            "resps": self.resps if error is None else [],
+            "filtered_resps": filtered,
+            "rules": rules,
+            "scores": {
+                scorer.label(metric): value
+                for scorer in scorers
+                if scorer.key in self.scored
+                for metric, value in self.scored[scorer.key][1].items()
+            },
+        }
+        if first.continuation is not None and first.request_type == "loglikelihood":
+            row["choices"] = [instance.continuation for instance in self.instances]
+        if self.tied:
+            row["ties"] = True
+        if error is not None:
+            row["error"] = {"owner": error.owner, "what": str(error)}
+        row["cut"] = self.cut
+        for judged in (scorer for scorer in scorers if isinstance(scorer, Judged) and error is None):
+            if first.doc_id in judged.shown:
+                row[f"judge{judged.suffix}"] = judged.shown[first.doc_id]
+        return row
+
+    def pictures(self) -> dict[str, Any]:
+        """The entries of the row that say which pictures and videos the prompt shows; none without pictures."""
+        if self.shown is None:
+            return {}
+        videos = [clip_record(clip) for clip in self.shown.videos]
+        return {"images": list(self.shown.images), **({"videos": videos} if videos else {})}
