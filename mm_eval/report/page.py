@@ -217,7 +217,7 @@ def _shown(name: str, row: Mapping[str, Any], marking: Marking) -> dict[str, Any
         "a": [_short(answer) for answer in row.get("resps", [])],
         "x": row.get("filtered_resps", {}),
         "r": rules,
-        "v": {key: _mark(value) for key, value in scores.items()},
+        "v": {k: value.get("score", value) if isinstance(value, Mapping) else value for k, value in scores.items()},
         "c": category_labels(row["categories"]) if "categories" in row else _category(row.get("doc", {})),
     }
     optional = {"ok": right, "images": row.get("images"), "o": row.get("choices")}
@@ -273,10 +273,6 @@ def _short(value: Any) -> Any:
     if isinstance(value, str) and len(value) > LONGEST:
         return f"{value[:LONGEST]} ... ({len(value):,} characters; all of them are in samples/)"
     return value
-
-
-def _mark(value: Any) -> Any:
-    return value.get("score", value) if isinstance(value, Mapping) else value
 
 
 def shown_category(levels: Mapping[str, Any], level: str, category: str) -> str:

@@ -75,12 +75,9 @@ def video_caption(clip: Clip) -> str:
     >>> video_caption(Clip(0, (0.0, 1.96), (0, 49), total=50, duration=2.0, fps=25.0, path="a/b.mp4", rule="frames=2,ends"))
     'b.mp4: 2 of 50 frames (frames=2,ends), 2.0 s'
     """
-    part = "" if clip.start is clip.end is None else f", from {clip.start or 0:g} s to {_end(clip)}"
+    end = "the end" if clip.end is None else f"{clip.end:g} s"
+    part = "" if clip.start is clip.end is None else f", from {clip.start or 0:g} s to {end}"
     return f"{os.path.basename(clip.path)}: {len(clip.seconds)} of {clip.total} frames ({clip.rule}), {clip.duration:.1f} s{part}"
-
-
-def _end(clip: Clip) -> str:
-    return "the end" if clip.end is None else f"{clip.end:g} s"
 
 
 def _lines(*texts: str) -> str:

@@ -82,7 +82,10 @@ class Bundle:
         return f"{said}; {there} are in {self.root} already" if there else said
 
     def copied(self) -> Iterator[Bundled]:
-        """Copies the missing data sets and yields each task once it loads from the root without network."""
+        """Copies the missing data sets and yields each task once it loads from the root without network.
+
+        At the end the tasks are added to bundle.json.
+        """
         for dataset in self.datasets:
             if not dataset.done:
                 self._copy(dataset)
@@ -95,7 +98,11 @@ class Bundle:
             path = place[0].path if place else str(config.dataset_path)
             found.append(Bundled(name, path, len(docs), docs.fingerprint))
             yield found[-1]
-        _note(self.root, found)
+        folder = RunFolder(self.root)
+        known = folder.read("bundle.json") or {"v": 1, "tasks": {}}
+        for each in found:
+            known["tasks"][each.task] = {"dataset": each.dataset, "docs": each.docs, "fingerprint": each.fingerprint}
+        folder.write("bundle.json", json.dumps(known, indent=2, sort_keys=True, ensure_ascii=False))
 
     def _dataset(self, ids: Sequence[DataId]) -> DataSet:
         """Where a data set is, and how large."""
@@ -143,12 +150,3 @@ def size_text(size: int) -> str:
         if size >= bytes_in_it:
             return f"{size / bytes_in_it:.1f} {unit}"
     return f"{max(1, round(size / 1000))} kB"
-
-
-def _note(root: Path, found: list[Bundled]) -> None:
-    """Adds the tasks to DIR/bundle.json atomically."""
-    folder = RunFolder(root)
-    known = folder.read("bundle.json") or {"v": 1, "tasks": {}}
-    for each in found:
-        known["tasks"][each.task] = {"dataset": each.dataset, "docs": each.docs, "fingerprint": each.fingerprint}
-    folder.write("bundle.json", json.dumps(known, indent=2, sort_keys=True, ensure_ascii=False))

@@ -160,7 +160,10 @@ def recorded_findings(task: JudgedTask, labels: Mapping[int, float] | None = Non
     """What the recorded verdicts of a task say of its judges. labels: people's, by doc id."""
     for place, first in enumerate(task.judges):
         for second in task.judges[place + 1 :]:
-            yield from _agreement(task, first.name, second.name)
+            a, b = task.single(first.name), task.single(second.name)
+            shared = sorted(a.keys() & b.keys())
+            check, difference = f"{first.name} and {second.name} agree", f"{second.name} - {first.name}"
+            yield from _compared(check, [a[i] for i in shared], [b[i] for i in shared], shared, task, difference)
     for judge in task.judges:
         yield from _noise(task, judge.name)
         yield from _length(task, judge.name, labels)
@@ -172,15 +175,6 @@ def recorded_findings(task: JudgedTask, labels: Mapping[int, float] | None = Non
 
 def _estimated(check: str, found: Estimate, result: str, doc_ids: Sequence[int] = (), note: str = "") -> Finding:
     return Finding(check, result, found.value, found.interval, found.docs, tuple(doc_ids), note or found.note)
-
-
-def _agreement(task: JudgedTask, first: str, second: str) -> Iterator[Finding]:
-    a, b = task.single(first), task.single(second)
-    shared = sorted(a.keys() & b.keys())
-    what = f"{first} and {second}"
-    yield from _compared(
-        f"{what} agree", [a[i] for i in shared], [b[i] for i in shared], shared, task, f"{second} - {first}"
-    )
 
 
 def _compared(

@@ -131,7 +131,7 @@ def _row(scores: TaskScores) -> dict[str, Any]:
     row: dict[str, Any] = {**as_row(scores.numbers), **{count: getattr(scores, count) for count in COUNTS}}
     if scores.not_requested:
         row["not_requested"] = scores.not_requested
-    row.update(_fewer({str(number.key): number.n or 0 for number in scores.numbers}, scores.scored))
+    row.update(_fewer(_sizes(scores), scores.scored))
     if exact := {str(number.key): list(number.interval) for number in scores.numbers if number.interval}:
         row["intervals"] = exact
     if len(scores.unparsed_by) > 1:
@@ -153,7 +153,9 @@ def group_row(
     leaves = {leaf: scores[leaf] for leaf in places}
     config = plan.loaded.groups[name]
     metrics = config.aggregate_metric_list
-    below = {leaf: _member(score, places[leaf]) for leaf, score in leaves.items()}
+    below = {
+        leaf: Member(as_row(score.numbers), score.scored, _sizes(score), places[leaf]) for leaf, score in leaves.items()
+    }
     result = aggregate_group(below, metrics)
     row: dict[str, Any] = {"alias": name, **result.numbers}
     for count in COUNTS:
@@ -194,9 +196,9 @@ def _with_averages(
     return row
 
 
-def _member(scores: TaskScores, places: int) -> Member:
-    sizes = {str(number.key): number.n or 0 for number in scores.numbers}
-    return Member(as_row(scores.numbers), scores.scored, sizes, places)
+def _sizes(scores: TaskScores) -> dict[str, int]:
+    """The documents of each number."""
+    return {str(number.key): number.n or 0 for number in scores.numbers}
 
 
 def _group_bounds(

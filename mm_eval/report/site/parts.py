@@ -142,15 +142,11 @@ class RunPictures:
             for picture in shown:
                 if isinstance(picture, Frames):
                     for digest, frame in zip(picture.digests, picture.pictures(), strict=True):
-                        yield digest, "image/jpeg", _jpeg(frame)
+                        jpeg = io.BytesIO()
+                        frame.save(jpeg, "JPEG", quality=92)
+                        yield digest, "image/jpeg", jpeg.getvalue()
                 else:
                     digest = picture_digest(picture)
                     yield digest, *encoded(picture, digest)
         except Exception:  # foreign bytes and a task's own code: the page shows the thumbnail
             return
-
-
-def _jpeg(picture: Any) -> bytes:
-    file = io.BytesIO()
-    picture.save(file, "JPEG", quality=92)
-    return file.getvalue()

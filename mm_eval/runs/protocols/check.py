@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.manager import Loaded
 from mm_eval.catalog.protocols import Benchmark, Protocol, protocol_names, read_protocol
 from mm_eval.engine.generation import GenerationOptions
@@ -99,10 +98,8 @@ def _task(protocol: Protocol, benchmark: Benchmark, include_path: str | None) ->
 
 def _metrics(loaded: Loaded) -> set[str]:
     """The metrics that the tasks and groups of a benchmark give."""
-    averages = {entry.metric for group in loaded.groups.values() for entry in group.aggregate_metric_list if entry.of}
-    return averages.union(*(_metrics_of(config) for config in loaded.tasks.values()))
-
-
-def _metrics_of(config: TaskConfig) -> set[str]:
-    stated = {str(metric["metric"]) for pipeline in config.pipelines() for metric in pipeline["metric_list"]}
-    return stated.union(config.judged.metrics if config.judged else ())
+    found = {entry.metric for group in loaded.groups.values() for entry in group.aggregate_metric_list if entry.of}
+    for config in loaded.tasks.values():
+        found.update(str(metric["metric"]) for pipeline in config.pipelines() for metric in pipeline["metric_list"])
+        found.update(config.judged.metrics if config.judged else ())
+    return found
