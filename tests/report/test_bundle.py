@@ -20,7 +20,7 @@ from mm_eval.cli import main
 from mm_eval.engine.journal import Journal
 from mm_eval.engine.records import answer_record
 from mm_eval.errors import ModelError
-from mm_eval.report.site import server
+from mm_eval.report.site.app import app_of
 from mm_eval.report.site.live import LiveRun, is_live
 from mm_eval.report.site.parts import RunPictures
 from mm_eval.report.site.runs import Shown
@@ -49,7 +49,7 @@ def asked(folders, *paths, method="GET", host="127.0.0.1:8000", token=TOKEN, pag
     shown = Shown(folders, pages or folders[0].parent / "pages")
 
     async def ask():
-        transport = httpx.ASGITransport(server.app_of(shown, TOKEN, 8000))
+        transport = httpx.ASGITransport(app_of(shown, TOKEN, ("127.0.0.1:8000", "localhost:8000")))
         async with httpx.AsyncClient(transport=transport, base_url=f"http://{host}") as client:
             return [await client.request(method, f"/{token}/{path}") for path in paths]
 
