@@ -17,7 +17,8 @@ from mm_eval.judging.judges import identity_of
 from mm_eval.opening import OpenedTasks
 from mm_eval.prepare import Prepared
 from mm_eval.report.html import write_report
-from mm_eval.report.thumbnails import Media, pictures_of, thumbnails_of_requests, write_thumbnails
+from mm_eval.report.media import Media
+from mm_eval.report.thumbnails import pictures_of, thumbnails_of_requests, write_thumbnails
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.sample_rows import sample_name
 from mm_eval.runs.submission import Submission

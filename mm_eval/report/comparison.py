@@ -15,7 +15,8 @@ from mm_eval.metrics.paired import Estimate
 from mm_eval.report.page import SampleRows, about_differences, page, pictures, run_fact
 from mm_eval.report.safe import in_line, json_safe
 from mm_eval.report.table import Cell, Column, DocCount, Drawing, Row, Table, to_page, to_text
-from mm_eval.runs.compare import EXACT, EXACT_NOTE, Change, Comparison, number, p_text, signed, spread, verdict
+from mm_eval.runs.compare import Change, Comparison, verdict
+from mm_eval.runs.number_text import EXACT, EXACT_NOTE, number, p_text, signed, spread
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import warnings_of
 

@@ -19,6 +19,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from mm_eval.report.media import Media
 from mm_eval.report.safe import href, html, in_script
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import warnings_of
@@ -150,8 +151,6 @@ class SampleRows:
 
 def pictures(digests: Iterable[str], folders: Sequence[Path], page_folder: Path) -> Iterator[tuple[str, str]]:
     """(digest, address) of each thumbnail that one of the run folders has."""
-    from mm_eval.report.thumbnails import Media  # imports PIL, which tables on the terminal don't need
-
     with ExitStack() as opened:
         kept = [opened.enter_context(Media(folder)) for folder in folders]
         for digest in digests:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.report.protocols import protocol_lines
 from mm_eval.report.safe import in_line
 from mm_eval.report.table import LONGEST, Column, Row, Table, to_text
+from mm_eval.runs.number_text import EXACT
 from mm_eval.runs.results import headline_of, is_official, numbers_of, warnings_of
 from mm_eval.task.blind import SAID
 from mm_eval.types import MetricKey, Number
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 
 ARROWS = {True: "↑", False: "↓", None: " "}
-EXACT = "†"
 COLUMNS = (
     Column("task", "text"),
     Column("n-shot"),

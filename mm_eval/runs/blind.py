@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 
 from mm_eval.metrics.paired import Estimate
 from mm_eval.runs.compare import compare as compared_runs
-from mm_eval.runs.compare import p_text, rounded, signed, spread
+from mm_eval.runs.number_text import p_text, rounded, signed, spread
 from mm_eval.runs.prompts import PromptComparison
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import headline_of

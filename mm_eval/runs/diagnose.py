@@ -32,18 +32,6 @@ LEAST_BIAS = 0.15
 """The share of all docs by which an answer is given too often."""
 LEAST_GAP = 0.2
 """The difference, as a share, by which a category is below the others."""
-OF_RUN_ALONE = (
-    "output_path",
-    "samples",
-    "name",
-    "predict_only",
-    "report",
-    "categories",
-    "bootstrap_iters",
-    "use_cache",
-    "fail_on_error",
-)
-"""Options of a run that do not decide what a doc's prompt and answer are, or that other verbs do not take."""
 SURE = 3.0
 """Standard errors that a bias or a gap must be away from 0."""
 

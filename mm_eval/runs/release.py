@@ -15,9 +15,10 @@ from pathlib import Path
 
 from mm_eval.arguments import is_number, shortly
 from mm_eval.errors import ConfigError, did_you_mean
-from mm_eval.runs.compare import headline_keys, number, signed
+from mm_eval.runs.compare import headline_keys
 from mm_eval.runs.estimates import estimates
 from mm_eval.runs.judged_by import RecordedJudge, by_another_judge, judges_behind, notes_on_holes, notes_on_judges
+from mm_eval.runs.number_text import number, signed
 from mm_eval.runs.protocols.release import notes_on_protocols, protocol_of_number
 from mm_eval.runs.ranking import rank, set_apart
 from mm_eval.runs.recorded import RecordedRun

@@ -6,7 +6,8 @@ import pytest
 
 from mm_eval.metrics import mean_stderr
 from mm_eval.metrics.intervals import holm
-from mm_eval.runs.compare import compare, headline_keys, rounded, verdict
+from mm_eval.runs.compare import compare, headline_keys, verdict
+from mm_eval.runs.number_text import rounded
 from mm_eval.runs.recorded import RecordedRun
 
 from .conftest import answers_with, in_page, ran

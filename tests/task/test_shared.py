@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from mm_eval.report.thumbnails import Media
+from mm_eval.report.media import Media
 from mm_eval.task import ahead, decode, media
 from mm_eval.task.ahead import decoded_ahead
 from mm_eval.task.decode import open_picture

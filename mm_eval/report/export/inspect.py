@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.report.thumbnails import Media
+from mm_eval.report.media import Media
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import numbers_of
 from mm_eval.runs.sample_rows import sample_name

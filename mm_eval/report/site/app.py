@@ -20,11 +20,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from mm_eval.errors import MMEvalError
+from mm_eval.report.media import DIGEST
 from mm_eval.report.page import asset
 from mm_eval.report.safe import html
 from mm_eval.report.site.parts import PAGE
 from mm_eval.report.site.runs import Shown, ShownRun
-from mm_eval.report.thumbnails import DIGEST
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

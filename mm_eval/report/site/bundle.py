@@ -18,9 +18,9 @@ from typing import Any
 
 from mm_eval.errors import ConfigError
 from mm_eval.files import write_atomic
+from mm_eval.report.media import Media
 from mm_eval.report.release_page import write_release_page
 from mm_eval.report.site.parts import ENDINGS, PAGE, RunPictures, write_run_page
-from mm_eval.report.thumbnails import Media
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import ReleaseTable
 from mm_eval.runs.sample_rows import sample_name

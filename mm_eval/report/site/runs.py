@@ -14,13 +14,14 @@ from typing import Any
 from mm_eval.arguments import column_name
 from mm_eval.errors import MMEvalError, StoreError
 from mm_eval.files import read_regular
+from mm_eval.report.media import Media
 from mm_eval.report.page import page
 from mm_eval.report.release_page import release_page
 from mm_eval.report.safe import in_script
 from mm_eval.report.site.bundle import beside, names_of
 from mm_eval.report.site.live import LiveRun, inside, is_live
 from mm_eval.report.site.parts import PAGE, RunPictures, part, write_run_page
-from mm_eval.report.thumbnails import Media, thumbnail
+from mm_eval.report.thumbnails import thumbnail
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import release_table
 

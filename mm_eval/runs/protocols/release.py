@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mm_eval.runs.compare import number, signed
+from mm_eval.runs.number_text import number, signed
 from mm_eval.runs.protocols.verdicts import MATCHES, NOT_COMPARABLE, OFF, status_of
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.types import MetricKey

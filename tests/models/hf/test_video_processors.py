@@ -13,7 +13,7 @@ import pytest
 
 from tests.models.hf.test_videos import TIMES, asked, by_hand
 
-TV = pytest.importorskip("torchvision", reason="the video processors of transformers need it")
+pytest.importorskip("torchvision", reason="the video processors of transformers need it")
 
 MEAN = {"image_mean": [0.48, 0.46, 0.41], "image_std": [0.27, 0.26, 0.28]}
 PATCHES = {
