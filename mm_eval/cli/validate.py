@@ -9,6 +9,7 @@ import argparse
 from mm_eval.cli.options import add_model_options, add_task_options, read_request, read_task_request
 from mm_eval.cli.say import say, say_checks
 from mm_eval.errors import ConfigError
+from mm_eval.words import of_all
 
 SAMPLES = 16
 """Docs of each task that are requested with --model and without --limit."""
@@ -42,7 +43,8 @@ def _invariance(args: argparse.Namespace) -> int:
         count = len(found.differences)
         failed += count
         say(
-            f"{'FAIL' if count else 'ok  '}  {found.way}: {count} of {found.answers} answers differ from batch 1;"
+            f"{'FAIL' if count else 'ok  '}  {found.way}: "
+            f"{of_all(count, found.answers, 'answer', 'differs', 'differ')} from batch 1;"
             f" log-likelihoods by at most {found.worst:.1e} nats"
         )
         for difference in found.differences:

@@ -16,6 +16,7 @@ from typing import Any
 
 from mm_eval.report.safe import in_line
 from mm_eval.report.streams import Lenient
+from mm_eval.words import of_all
 
 MINUTE = 60.0
 """Seconds between two lines where there is no terminal."""
@@ -162,7 +163,7 @@ class ReleaseProgress:
     def _all(self, now: float) -> str:
         """`2 of 5 models done, 48.1/s, at least 1:35 left, 2 failed, $0.31`"""
         models = list(self.models.values())
-        parts = [f"{sum(m.over for m in models)} of {len(models)} models done"]
+        parts = [f"{of_all(sum(m.over for m in models), len(models), 'model')} done"]
         if rate := sum(m.rate(now) for m in models if m.what.startswith(REQUESTS)):
             parts.append(f"{rate:,.1f}/s")
         if lefts := [left for m in models if not m.over and (left := m.left(now)) is not None]:

@@ -13,6 +13,7 @@ from mm_eval.runs.number_text import EXACT
 from mm_eval.runs.results import headline_of, is_official, numbers_of, warnings_of
 from mm_eval.task.blind import SAID
 from mm_eval.types import MetricKey, Number
+from mm_eval.words import counted, listed
 
 if TYPE_CHECKING:
     from mm_eval.run import Report
@@ -43,9 +44,8 @@ def render(report: Report) -> str:
     warning = ""
     run = results.get("run", {})
     if run.get("sample"):
-        warning = (
-            f"sample data, not {', '.join(run['sample'])}: drawn for trying mm-eval out, and no result on a benchmark"
-        )
+        names = listed(run["sample"], MOST_NAMES)
+        warning = f"sample data, not {names}: drawn for trying mm-eval out, and no result on a benchmark"
         parts.append(warning)
     if results:
         blind = f" ({SAID[run['blind']]})" if run.get("blind") else ""
@@ -211,6 +211,8 @@ def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> 
         yield f"note: {', '.join(names)}: {note}"
 
 
+MOST_NAMES = 5
+"""Data sets that the warning on sample data names; the page and run.json have all."""
 MOST_ROWS = 20
 """Categories that a table shows without being asked."""
 
@@ -241,7 +243,7 @@ def hidden_categories(results: Mapping[str, Any], chosen: Chosen) -> Iterator[st
     count = sum(len(found) for levels in hidden.values() for found in levels.values())
     said = [f"{name} by {', '.join(levels)}" for name, levels in hidden.items() if levels]
     if said:
-        more = f" and {len(said) - 3} more tasks" if len(said) > 3 else ""
+        more = f" and {counted(len(said) - 3, 'more task')}" if len(said) > 3 else ""
         where = "--categories shows them; they are in results.json and on the page"
-        what = "1 category is" if count == 1 else f"{count} categories are"
+        what = counted(count, "category is", "categories are")
         yield f"{what} not in this table ({'; '.join(said[:3])}{more}): {where}"

@@ -19,6 +19,7 @@ from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
 from mm_eval.task.dataset import DataId, DataSource
 from mm_eval.task.hub import fetch_repository, hub_ids, repository_size
+from mm_eval.words import counted
 
 __all__ = ["Bundle", "Bundled", "DataSet"]
 
@@ -78,8 +79,8 @@ class Bundle:
         unknown = sum(dataset.size is None for dataset in left)
         sizes = [size_text(sum(dataset.size or 0 for dataset in left))] if unknown < len(left) else []
         sizes += [f"size of {unknown} not known" if sizes else "size not known"] if unknown else []
-        said = ": ".join([f"{len(left)} data sets to copy", *([", ".join(sizes)] if sizes else [])])
-        return f"{said}; {there} are in {self.root} already" if there else said
+        said = ": ".join([f"{counted(len(left), 'data set')} to copy", *([", ".join(sizes)] if sizes else [])])
+        return f"{said}; {counted(there, 'is', 'are')} in {self.root} already" if there else said
 
     def copied(self) -> Iterator[Bundled]:
         """Copies the missing data sets and yields each task once it loads from the root without network.

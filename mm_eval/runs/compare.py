@@ -19,6 +19,7 @@ from mm_eval.runs.judged_by import AT, judges_behind, judges_differ
 from mm_eval.runs.number_text import p_text, rounded, signed, signless, spread
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
 from mm_eval.runs.results import headline_of
+from mm_eval.words import counted, listed
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,7 @@ def differences_in_spec(first: RecordedRun, second: RecordedRun) -> Iterator[str
             yield f"the {names[what]} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"
     mine, other = first.spec["tasks"], second.spec["tasks"]
     if alone := sorted(mine.keys() ^ other.keys()):
-        more = f" and {len(alone) - 5} more" if len(alone) > 5 else ""
-        yield f"in one of the runs only: {', '.join(alone[:5])}{more}"
+        yield f"in one of the runs only: {listed(alone, 5)}"
     versions = [run.results["versions"] for run in (first, second)]
     for name in [name for name in mine if name in other]:
         a, b = mine[name], other[name]
@@ -160,7 +160,8 @@ def _changes(
     mine, other = (run.recorded_docs(name) for run in pair)
     same = [i for i in mine if i in other and mine[i].doc == other[i].doc]
     if left_out := len(mine.keys() | other.keys()) - len(same):
-        comparison.differs.append(f"{name}: {left_out} docs are not the same in both runs, or in one only: left out")
+        are = counted(left_out, "doc is", "docs are")
+        comparison.differs.append(f"{name}: {are} not the same in both runs, or in one only: left out")
     comparison.answers[name] = (sum(mine[i].answers != other[i].answers for i in same), len(same))
     first, second = (run.tasks[name] for run in pair)
     headlines = set(headline_keys(first))
@@ -181,7 +182,7 @@ def _changes(
         why = "the task's own function for it can't be read any more, or fails on these docs"
         comparison.differs.append(f"{name}: {', '.join(unknown)} can't be compared: {why}")
     if unscored:
-        comparison.differs.append(f"{name}: {unscored} docs failed in the other run: left out of both")
+        comparison.differs.append(f"{name}: {counted(unscored, 'doc')} failed in the other run: left out of both")
 
 
 def _by_category(first: RecordedTask, second: RecordedTask, key: str, shared: list[int]) -> Iterator[Change]:
@@ -280,12 +281,12 @@ def verdict(change: Change, name: str, baseline: str) -> str:
         amount = f"{signless(found.value)} {spread(found)}"
         return f"{name} is {word} than {baseline} on {where} by {amount} (p {p_text(change.corrected, '= ')})."
     if found.value == 0:
-        return f"{name} and {baseline} score the same on {where} with {found.docs} docs."
+        return f"{name} and {baseline} score the same on {where} with {counted(found.docs, 'doc')}."
     needed = found.docs_needed
     if needed is None or needed <= found.docs:
         between = f"On {where} no difference between {name} and {baseline}"
         return f"{between} can be told apart once corrected for the number of comparisons."
     return (
-        f"On {where} no difference between {name} and {baseline} can be told apart with {found.docs} docs; "
+        f"On {where} no difference between {name} and {baseline} can be told apart with {counted(found.docs, 'doc')}; "
         f"about {rounded(needed):,} would be needed if it is as large as seen ({signed(found.value)})."
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mm_eval.types import MetricKey, Number
+from mm_eval.words import of_all
 
 
 def numbers_of(row: Mapping[str, Any], better: Mapping[str, bool] | None = None) -> list[Number]:
@@ -55,3 +56,14 @@ def is_official(judge: Mapping[str, Any]) -> bool:
 def warnings_of(results: Mapping[str, Any]) -> list[str]:
     """What a reader should know before the numbers, a sentence a task; empty where nothing is odd."""
     return [f"{name}: {said}" for name, row in results["results"].items() for said in row.get("warnings", ())]
+
+
+def incomplete(row: Mapping[str, Any]) -> list[str]:
+    """What a row's numbers lack, in words: docs that failed, were not requested or have no verdict, prompts that were cut."""
+    flaws = {
+        "failed": ("doc", "failed", "failed"),
+        "not_requested": ("doc", "was not requested", "were not requested"),
+        "cut": ("prompt", "was cut", "were cut"),
+        "judge_failed": ("doc", "has no verdict", "have no verdict"),
+    }
+    return [of_all(row[count], row["n"], *said) for count, said in flaws.items() if row.get(count)]

@@ -141,7 +141,7 @@ def test_a_resumed_run_reads_only_what_is_left(cli: Any, tmp_path: Path, monkeyp
     assert cli(*asked).code == 3
     (tmp_path / "b.mp4").rename(folder / "b.mp4")
     monkeypatch.setattr(frames, "frames_at", lambda path, *rest: shown.append(Path(path).name) or own(path, *rest))
-    assert "2 answers were there, 1 were requested" in cli(*asked).out
+    assert "2 answers were there, 1 was requested" in cli(*asked).out
     assert shown == ["b.mp4"]
 
 

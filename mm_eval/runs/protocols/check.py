@@ -16,6 +16,7 @@ from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
 from mm_eval.runs.check import TaskCheck
 from mm_eval.task.video.rule import read_rule
+from mm_eval.words import counted
 
 
 def check_protocols(names: list[str], include_path: str | None = None) -> Iterator[TaskCheck]:
@@ -48,7 +49,8 @@ def check_protocol(name: str, file: Path, include_path: str | None = None) -> It
     if not faults:
         numbers = sum(len(each.numbers) for row in protocol.benchmarks.values() for each in row.reported)
         settings = len(protocol.settings) + sum(len(row.settings) for row in protocol.benchmarks.values())
-        said = f"{len(protocol.benchmarks)} benchmarks, {settings} settings, {numbers} reported numbers"
+        counts = ((len(protocol.benchmarks), "benchmark"), (settings, "setting"), (numbers, "reported number"))
+        said = ", ".join(counted(count, noun) for count, noun in counts)
         yield TaskCheck(name, True, f"{said}; every prompt renders on the sample data")
 
 
