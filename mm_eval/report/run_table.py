@@ -200,8 +200,15 @@ def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> 
     by_category = results.get("categories", {})
     levels = [by_category[name][level] for name, levels in chosen.items() for level in levels]
     rows = [*results["results"].values(), *(row for found in levels for row in found.values())]
-    if any("intervals" in row for row in rows):
+    exact = [(row[key], *interval) for row in rows for key, interval in row.get("intervals", {}).items()]
+    if any(low < value < high for value, low, high in exact):
+        end = "the exact 95% interval, or its end where all docs are right or wrong"
+        yield f"{EXACT} no cluster of docs differs from the others: {end}"
+    elif exact:
         yield f"{EXACT} all docs are right or all are wrong, so that nothing varies: the end of the exact 95% interval"
+    if unvaried := [name for name, levels in chosen.items() if _has_unvaried(results, name, levels)]:
+        what = "the docs of a category do not vary: a standard error of 0 says nothing about other docs"
+        yield f"note: {', '.join(unvaried)}: {what}"
     yield from judged_by(results.get("judges", {}))
     by_note: dict[str, list[str]] = {}
     for name, row in results["results"].items():
@@ -209,6 +216,18 @@ def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> 
             by_note.setdefault(note, []).append(name)
     for note, names in by_note.items():
         yield f"note: {', '.join(names)}: {note}"
+
+
+def _has_unvaried(results: Mapping[str, Any], name: str, levels: Sequence[str]) -> bool:
+    """Whether a shown category has a standard error of 0 and no exact interval, and no note of the task says so."""
+    headline = headline_of(results, name)
+    if any("the docs do not vary" in note for note in results["results"][name].get("notes", ())):
+        return False
+    rows = [row for level in levels for row in results["categories"][name][level].values()]
+    found = [
+        number for row in rows for number in numbers_of(row) if headline is not None and number.key == headline.key
+    ]
+    return any(number.stderr == 0 and number.interval is None for number in found)
 
 
 MOST_NAMES = 5

@@ -139,7 +139,7 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
     for kind, tried in (("wrong", trial.wrong_answers()), ("empty", trial.empty_answers())):
         if tried.fault:
             return TaskCheck(name, False, tried.fault)
-        if tried.docs and tried.full == tried.docs:
+        if tried.docs and tried.full == tried.docs and (kind == "wrong" or trial.gold_varies):
             tried_in = "the only doc" if tried.docs == 1 else f"all {tried.docs} docs"
             return TaskCheck(name, False, f"{said}; {kind} answers get full marks, too, in {tried_in} tried")
         said += f"; {kind} answers score 0 in {tried.zero} of {tried.docs}" if tried.docs else ""
