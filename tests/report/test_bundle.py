@@ -26,6 +26,7 @@ from mm_eval.report.site.parts import RunPictures
 from mm_eval.report.site.runs import Shown
 from mm_eval.task.media import picture_digest
 from mm_eval.types import Answer, Slot
+from tests.folders import edited
 
 TOKEN = "a-token"
 
@@ -98,9 +99,8 @@ def test_a_bundle_is_not_written_over_other_files(run, tmp_path, capsys):
 
 
 def test_a_bundle_without_the_data_has_the_thumbnails_and_says_why(own, tmp_path, capsys):
-    spec = json.loads((own / "run.json").read_text())
-    spec["spec"]["tasks"]["mme"]["data"] = "0" * 64
-    (own / "run.json").write_text(json.dumps(spec))
+    with edited(own / "run.json") as stored:
+        stored["spec"]["tasks"]["mme"]["data"] = "0" * 64
     assert main(["report", str(own), "--bundle", str(tmp_path / "site")]) == 0
     said = capsys.readouterr().out
     assert "60 only as thumbnails: " in said and "the data of 'mme' is not what the run was requested on" in said
@@ -177,9 +177,8 @@ def test_a_page_is_written_again_when_the_results_have_changed(own):
     [run] = shown.runs.values()
     first = "".join(shown.run_page(run))
     assert "".join(shown.run_page(run)) == first
-    results = json.loads((own / "results.json").read_text())
-    results["run"]["seed"] = 4711
-    (own / "results.json").write_text(json.dumps(results))
+    with edited(own / "results.json") as results:
+        results["run"]["seed"] = 4711
     assert '"seed":4711' in "".join(shown.run_page(run)) and '"seed":4711' not in first
 
 
