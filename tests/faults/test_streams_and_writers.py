@@ -156,12 +156,12 @@ def test_a_progress_bar_on_a_broken_error_stream_is_silent(monkeypatch) -> None:
     monkeypatch.setattr(sys, "stderr", stream)
     progress = ProgressBar()
     progress.phase("model")
-    assert stream.tried == 1
+    before = stream.tried
     progress.start("answering", 3)
     for _ in range(3):
         progress.tick(1, 1)
     progress.stop()
-    assert stream.tried > 1, "else this tests nothing"
+    assert stream.tried > before > 0, "else this tests nothing"
 
 
 SHELL = {
