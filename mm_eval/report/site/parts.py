@@ -115,7 +115,7 @@ class RunPictures:
         return cls(run["request"], run["spec"])
 
     def tasks(self) -> OpenedTasks | None:
-        """The run's tasks with their data; None if they are no longer what the run was requested on."""
+        """The run's tasks with their data; None if either has changed since the run."""
         from mm_eval.prepare import prepare_from_spec
         from mm_eval.request import RunRequest
 

@@ -22,7 +22,7 @@ from mm_eval.words import counted
 def check_protocols(names: list[str], include_path: str | None = None) -> Iterator[TaskCheck]:
     """One finding for each fault of each protocol, or one that says what was checked. names: all protocols if empty.
 
-    Errors: ConfigError for a name that no protocol has.
+    Errors: ConfigError for an unknown name.
     """
     known = protocol_names([include_path] if include_path else [])
     for name in names:
@@ -75,7 +75,7 @@ def _settings(protocol: Protocol, benchmark: Benchmark) -> None:
 
 
 def _task(protocol: Protocol, benchmark: Benchmark, include_path: str | None) -> None:
-    """ConfigError if there is no such task, its prompt can't be built, or it does not give a metric that was reported."""
+    """ConfigError if the task is unknown, its prompt can't be built, or it lacks a metric that was reported."""
     request = RunRequest(
         (benchmark.task,), sample=True, offline=True, include_path=include_path, protocol=protocol.name, no_judge=True
     )
