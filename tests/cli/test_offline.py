@@ -85,7 +85,7 @@ def test_a_bundle_says_its_size_first_and_copies_nothing_twice(cli, tmp_path: Pa
     assert first == f"2 data sets to copy: {size_text(copied)}"
     again = cli("bundle", "--tasks", "mme,gsm8k,seedbench", "--sample", root).out.splitlines()[0]
     assert again.startswith("1 data set to copy: ") and again.endswith(f"; 2 are in {root} already")
-    assert cli("bundle", "--tasks", "mme", "--sample", root).out.startswith("0 data sets to copy; 1 are in")
+    assert cli("bundle", "--tasks", "mme", "--sample", root).out.startswith("0 data sets to copy; 1 is in")
 
 
 def test_a_bundle_of_what_is_not_here_says_what_to_do(cli, tmp_path: Path) -> None:
