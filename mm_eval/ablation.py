@@ -30,6 +30,7 @@ from mm_eval.runs.protocols.verdicts import RECORDED, Difference, differences, p
 from mm_eval.runs.protocols.why import ALL, AS_RUN, FEWEST, LABELS, MOST, chosen_docs, docs_for, gaps_of, setting_of
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.under_protocol import compared_with, protocol_of
+from mm_eval.words import counted
 
 Differing = dict[str, dict[str, list[Difference]]]
 """{setting: {task: differences}}"""
@@ -196,7 +197,7 @@ def _docs_of(plan: Plan, task: str, count: int | None, seed: int) -> list[int]:
     least = min((each for each in needed if each), default=None)
     wanted = count or min(max(least or MOST, FEWEST), MOST)
     ids = chosen_docs(clusters, wanted, seed)
-    said = f"{task}: {len(ids)} of the run's {len(clusters)} docs"
+    said = f"{task}: {len(ids):,} of the run's {counted(len(clusters), 'doc')}"
     if least:
         said += f"; about {least:,} show its difference to the report, if a setting changes every seventh answer"
     plan.notes.append(said)

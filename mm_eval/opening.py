@@ -24,6 +24,7 @@ from mm_eval.task.docs import FileState
 from mm_eval.task.source import DataId, DataSource
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.under_protocol import applied_protocol, protocol_block, protocol_video
+from mm_eval.words import counted
 
 
 @dataclass(kw_only=True)
@@ -139,7 +140,7 @@ def _left_out_note(loaded: Loaded, left_out: set[str]) -> str:
     """Which groups are measured in part, by their outermost names."""
     below = {name: set(loaded.leaves(name)) for name in loaded.roots}
     parts = [
-        f"{len(tasks - left_out)} of the {len(tasks)} tasks of {name}"
+        f"{len(tasks - left_out)} of the {counted(len(tasks), 'task')} of {name}"
         for name, tasks in below.items()
         if tasks & left_out
     ]

@@ -18,7 +18,8 @@ from mm_eval.judging.judges import identity_of
 from mm_eval.opening import OpenedTasks
 from mm_eval.prepare import Prepared
 from mm_eval.report.html import write_report
-from mm_eval.report.thumbnails import Media, pictures_of, thumbnails_of_requests, write_thumbnails
+from mm_eval.report.media import Media
+from mm_eval.report.thumbnails import pictures_of, thumbnails_of_requests, write_thumbnails
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.sample_rows import sample_name
 from mm_eval.runs.submission import Submission
@@ -27,6 +28,7 @@ from mm_eval.scorers.score_task import TaskScoring
 from mm_eval.scorers.task_scores import TaskScores
 from mm_eval.task.blind import WITHOUT
 from mm_eval.types import plain
+from mm_eval.words import counted, listed, of_all
 
 NOT_JUDGED = "not judged: the numbers that a judge gives are left out (--no_judge)."
 
@@ -102,26 +104,32 @@ def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome, changed
     """What a reader of the table should know. changed: tasks whose files are not those that the run began with."""
     notes = list(opened.notes)
     if changed:
-        names = ", ".join(changed[:4]) + (f" and {len(changed) - 4} more tasks" if len(changed) > 4 else "")
+        names = listed(changed, 4)
         notes.append(f"scoring of {names} changed since the folder was made: all answers are scored anew")
-    if parts := [f"{some} of {every} docs of {name}" for name, (some, every) in opened.in_part.items()]:
-        more = f" and of {len(parts) - 4} more tasks" if len(parts) > 4 else ""
-        notes.append(f"only {', '.join(parts[:4])}{more} were requested: no result on a benchmark")
+    if parts := [f"{of_all(some, every, 'doc')} of {name}" for name, (some, every) in opened.in_part.items()]:
+        more = f" and of {counted(len(parts) - 4, 'more task')}" if len(parts) > 4 else ""
+        were = "was" if [some for some, _ in opened.in_part.values()] == [1] else "were"
+        notes.append(f"only {', '.join(parts[:4])}{more} {were} requested: no result on a benchmark")
     if opened.request.blind:
         seen = "their pictures were left out" if opened.request.blind == WITHOUT else "other docs' pictures were shown"
         notes.append(
             f"--blind: {seen}; the standard errors do not know which docs share a picture: no result on a benchmark"
         )
     if outcome.reused and not outcome.requested and not outcome.failed:
-        notes.append(f"all {outcome.reused} answers were in the run folder already; nothing was requested")
+        answers = counted(outcome.reused, "answer was", "answers were")
+        every = "" if outcome.reused == 1 else "all "
+        notes.append(f"{every}{answers} in the run folder already; nothing was requested")
     elif outcome.reused:
-        counts = f"{outcome.reused} answers were there, {outcome.requested} were requested"
-        notes.append(f"resumed an earlier launch: {counts}")
+        there = counted(outcome.reused, "answer was", "answers were")
+        notes.append(f"resumed an earlier launch: {there} there, {counted(outcome.requested, 'was', 'were')} requested")
     if outcome.cached:
         cache = opened.request.use_cache
-        notes.append(f"{outcome.cached} answers came from {f'--use_cache {cache}' if cache else 'earlier runs'}")
-    if outcome.shared:
-        notes.append(f"{outcome.shared} requests equal another one of this run and were not repeated")
+        source = f"--use_cache {cache}" if cache else "earlier runs"
+        notes.append(f"{counted(outcome.cached, 'answer')} came from {source}")
+    if outcome.shared == 1:
+        notes.append("1 request equals another one of this run and was not repeated")
+    elif outcome.shared:
+        notes.append(f"{outcome.shared:,} requests equal another one of this run and were not repeated")
     if isinstance(opened, Prepared) and (account := opened.model.account(state.usage)):
         notes.append(account)
     for judge in opened.judges:
@@ -129,21 +137,17 @@ def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome, changed
         if judge.model is not None and (account := judge.model.account(used)):
             notes.append(f"judge {judge.name}: {account}")
     if (verdicts := outcome.verdicts) is not None:
-        notes.append(f"verdicts: {_verdicts_in_words(verdicts)}")
+        ends = [
+            (verdicts.reused, "was there already", "were there already"),
+            (verdicts.requested, "was requested", "were requested"),
+            (verdicts.cached, "came from --use_cache", "came from --use_cache"),
+            (verdicts.shared, "is equal to another one", "are equal to another one"),
+        ]
+        notes.append(f"verdicts: {', '.join(counted(*each) for each in ends if each[0]) or 'none was needed'}")
     if state.damaged:
-        notes.append(f"{state.damaged} damaged journal lines were skipped; `mm-eval run` requests their answers again")
+        skipped = counted(state.damaged, "damaged journal line was", "damaged journal lines were")
+        notes.append(f"{skipped} skipped; `mm-eval run` requests their answers again")
     return notes
-
-
-def _verdicts_in_words(verdicts: Outcome) -> str:
-    """What became of the questions to the judges, in words."""
-    counts = {
-        "were there already": verdicts.reused,
-        "were requested": verdicts.requested,
-        "came from --use_cache": verdicts.cached,
-        "are equal to another one": verdicts.shared,
-    }
-    return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "none was needed"
 
 
 def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome) -> list[str]:
@@ -153,11 +157,12 @@ def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome) -> list[str]
         problems.append(f"judging stopped early: {stopped}")
     for name, task in scores.items():
         if task.failed:
-            problems.append(f"{name}: {task.failed} of {task.n} docs failed and are in no number:")
+            what = f"{of_all(task.failed, task.n, 'doc')} failed and {'is' if task.failed == 1 else 'are'} in no number"
+            problems.append(f"{name}: {what}:")
             problems += [f"  {error}" for error in task.errors]
         if task.not_requested:
-            what = f"{name}: {task.not_requested} of {task.n} docs were not requested and are in no number"
-            problems.append(f"{what}; the command that began this run requests them")
+            what = of_all(task.not_requested, task.n, "doc", "was not requested and is", "were not requested and are")
+            problems.append(f"{name}: {what} in no number; the command that began this run requests them")
         problems += _unjudged(name, task)
         problems += [f"{name}: {key} has no value (see the notes)" for key in task.missing]
     return problems
@@ -171,7 +176,8 @@ def _unjudged(name: str, task: TaskScores) -> Iterator[str]:
         if not failed:
             continue
         whose = f" of {judge}" if len(task.judges or ()) > 1 else ""
-        yield f"{name}: {failed} of {task.n} docs have no verdict{whose} and are not in its number:"
+        what = of_all(failed, task.n, "doc", f"has no verdict{whose} and is", f"have no verdict{whose} and are")
+        yield f"{name}: {what} not in its number:"
         yield from (f"  {error}" for error in task.judge_errors.get(judge if number else "", ()))
         if bounds is not None:
             low, high = (f"{bound:.4f}" for bound in bounds)

@@ -34,8 +34,8 @@ from mm_eval.outputs import notes_of, problems_of, score_tasks, spent, thumbnail
 from mm_eval.pending import find_pending
 from mm_eval.prepare import Prepared, prepare, prepare_from_spec
 from mm_eval.request import DEFAULT_MODEL, RunRequest
+from mm_eval.runs.assemble import assemble, environment
 from mm_eval.runs.protocols.verdicts import protocol_results
-from mm_eval.runs.results import assemble, environment
 from mm_eval.under_protocol import compared_with
 
 __all__ = ["Progress", "Report", "RunRequest", "Silent", "evaluate", "run", "score"]

@@ -16,6 +16,7 @@ from mm_eval.judging.judges import Judge, make_judges
 from mm_eval.request import RunRequest
 from mm_eval.runs.command_line import as_command
 from mm_eval.types import Instance
+from tests.folders import edited
 
 RAY = RunRequest(("mme",), model="dummy", executor="ray", workers=3)
 
@@ -63,8 +64,8 @@ def test_a_finished_run_of_a_checkpoint_needs_no_ray(cli, monkeypatch: pytest.Mo
     assert again.code == 0 and "nothing was requested" in again.out and again.results["run"]["workers"] == {}
     more = cli(*words[:3], "4", *words[4:], "--executor", "ray")
     assert more.code == 2, "another spec"
-    del recorded["constants"]
-    (first.folder / "run.json").write_text(json.dumps(recorded))
+    with edited(first.folder / "run.json") as recorded:
+        del recorded["constants"]
     assert "pip install 'mm-eval[ray]'" in cli(*words, "--executor", "ray").err
 
 

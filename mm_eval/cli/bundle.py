@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mm_eval.cli.options import add_task_options, option, read_task_request
 from mm_eval.cli.say import say
+from mm_eval.words import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +26,6 @@ def main(args: argparse.Namespace) -> int:
     bundle = Bundle(read_task_request(args), Path(args.dir))
     say(str(bundle))
     for each in bundle.copied():
-        say(f"{each.task}: {each.dataset}, {each.docs} docs, sha256 {each.fingerprint[:16]}")
+        say(f"{each.task}: {each.dataset}, {counted(each.docs, 'doc')}, sha256 {each.fingerprint[:16]}")
     say(f"use it with: --data_root {args.dir} --offline")
     return 0

@@ -45,9 +45,15 @@ def main(args: argparse.Namespace) -> int:
     if args.what == "tasks":
         return _tasks(args)
     if args.what in CATALOG:
-        lines = _from_catalog(args.what, args.include_path)
+        from mm_eval.catalog.manager import TaskManager
+
+        manager = TaskManager(include_path=args.include_path)
+        names = {"groups": manager.all_groups, "tags": manager.all_tags}[args.what]
+        lines = [(name, manager.summary(name)) for name in names]
     elif args.what in REGISTRIES:
-        lines = _from_registry(args.what)
+        module, _, attribute = REGISTRIES[args.what].partition(":")
+        registry: Registry[object] = getattr(importlib.import_module(module), attribute)
+        lines = [(name, registry.summary(name)) for name in registry.names()]
     else:
         raise ConfigError(f"{args.what!r} can't be listed.", hint=did_you_mean(args.what, (*CATALOG, *REGISTRIES)))
     found = [(in_line(name), text) for name, text in lines if args.search.lower() in f"{name} {text}".lower()]
@@ -132,17 +138,3 @@ def _has_sample(ids: tuple[str, ...]) -> bool:
     from mm_eval.task.source import hub_ids, sample_root
 
     return any((sample_root() / name).is_dir() for one in ids for name in hub_ids(one))
-
-
-def _from_catalog(what: str, include_path: str | None) -> list[tuple[str, str]]:
-    from mm_eval.catalog.manager import TaskManager
-
-    manager = TaskManager(include_path=include_path)
-    names = {"groups": manager.all_groups, "tags": manager.all_tags}[what]
-    return [(name, manager.summary(name)) for name in names]
-
-
-def _from_registry(what: str) -> list[tuple[str, str]]:
-    module, _, attribute = REGISTRIES[what].partition(":")
-    registry: Registry[object] = getattr(importlib.import_module(module), attribute)
-    return [(name, registry.summary(name)) for name in registry.names()]

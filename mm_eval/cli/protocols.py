@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from mm_eval.cli.options import add_option
-from mm_eval.cli.say import say, say_lines
+from mm_eval.cli.say import say_checks, say_lines
 from mm_eval.errors import ConfigError
 
 
@@ -24,7 +24,9 @@ def main(args: argparse.Namespace) -> int:
 
     folders = [args.include_path] if args.include_path else []
     if args.words[:1] == ["check"]:
-        return _check(args.words[1:], args.include_path)
+        from mm_eval.runs.protocols.check import check_protocols
+
+        return say_checks(check_protocols(args.words[1:], args.include_path))
     if len(args.words) > 1:
         raise ConfigError("one protocol at a time is printed.", hint="`mm-eval protocols check A B` checks several.")
     if args.words:
@@ -32,13 +34,3 @@ def main(args: argparse.Namespace) -> int:
         return 0
     say_lines("\n".join(listed([read_protocol(file) for file in protocol_names(folders).values()])))
     return 0
-
-
-def _check(names: list[str], include_path: str | None) -> int:
-    from mm_eval.runs.protocols.check import check_protocols
-
-    failed = 0
-    for finding in check_protocols(names, include_path):
-        failed += not finding.ok
-        say(f"{'ok  ' if finding.ok else 'FAIL'}  {finding.task}: {finding.text}")
-    return 2 if failed else 0

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,7 +88,11 @@ def main(args: argparse.Namespace) -> int:
         if args.format != "html" or args.against or args.output:
             raise ConfigError("--bundle goes with --format html, without --against and --output.")
         table = release_table(runs, reference, holes, mix_judges=args.mix_judges)
-        say(_write_bundle(Path(args.bundle), runs, table))
+        from mm_eval.report.site.bundle import write_bundle
+
+        with _writing("the files", args.bundle):
+            index = write_bundle(Path(args.bundle), runs, table, say)
+        say(index)
         return 3 if holes else 0
     if args.format == "html" and len(runs) == 1:
         if args.output or args.reference or args.intervals or args.categories:
@@ -100,7 +106,12 @@ def main(args: argparse.Namespace) -> int:
         )
     table = release_table(runs, reference, holes, mix_judges=args.mix_judges)
     if args.format == "html":
-        say(_write_page(Path(args.output or "release.html"), table))
+        from mm_eval.report.release_page import write_release_page
+
+        page = Path(args.output or "release.html")
+        with _writing("the page", str(page)):
+            write_release_page(page, table)
+        say(page)
         return 3 if holes else 0
     ways = {"md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
     text = ways[args.format](table, args.intervals, args.categories)
@@ -120,7 +131,7 @@ def _export(runs: list[RecordedRun], kind: str, output: str | None) -> list[Path
     from mm_eval.report.export.inspect import write_inspect
 
     folder, written = Path(output or f"export-{kind}"), list[Path]()
-    try:
+    with _writing("the files", str(folder)):
         for run in runs:
             if kind == "inspect":
                 written += write_inspect(run, folder if len(runs) == 1 else folder / run.folder.name)
@@ -130,8 +141,6 @@ def _export(runs: list[RecordedRun], kind: str, output: str | None) -> list[Path
                 written[-1].write_text(yaml.safe_dump(eval_results(run), sort_keys=False), encoding="utf-8")
             else:
                 written += write_harness(run, folder, "lm_eval" if kind == "lm_eval" else "lmms_eval")
-    except OSError as error:
-        raise StoreError(f"the files can't be written: {error.strerror}.", where=str(folder)) from error
     return written
 
 
@@ -154,40 +163,27 @@ def _read(folders: list[str]) -> tuple[list[RecordedRun], dict[str, str]]:
     return runs, holes
 
 
-def _write_page(path: Path, table: ReleaseTable) -> Path:
-    from mm_eval.report.release_page import write_release_page
-
-    try:
-        return write_release_page(path, table)
-    except OSError as error:
-        raise StoreError(f"the page can't be written: {error.strerror}.", where=str(path)) from error
-
-
-def _write_bundle(folder: Path, runs: list[RecordedRun], table: ReleaseTable) -> Path:
-    from mm_eval.report.site.bundle import write_bundle
-
-    try:
-        return write_bundle(folder, runs, table, say)
-    except OSError as error:
-        raise StoreError(f"the files can't be written: {error.strerror}.", where=str(folder)) from error
-
-
 def _write_figures(folder: Path, table: ReleaseTable) -> None:
     from mm_eval.report import pdf
     from mm_eval.report.figures import write_figures
 
-    try:
+    with _writing("the figures", str(folder)):
         drawn = write_figures(folder, table)
         for path in [*drawn, *(pdf.write_pdfs(drawn) if pdf.is_available() else ())]:
             say(path)
         if not pdf.is_available():
             complain_briefly(pdf.MISSING)
-    except OSError as error:
-        raise StoreError(f"the figures can't be written: {error.strerror}.", where=str(folder)) from error
 
 
 def _write(path: str, text: str) -> None:
-    try:
+    with _writing("the file", path):
         Path(path).write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _writing(what: str, where: str) -> Iterator[None]:
+    """StoreError for an OSError inside."""
+    try:
+        yield
     except OSError as error:
-        raise StoreError(f"the file can't be written: {error.strerror}.", where=path) from error
+        raise StoreError(f"{what} can't be written: {error.strerror}.", where=where) from error

@@ -6,11 +6,16 @@ import logging
 import sys
 import threading
 import traceback
+from collections.abc import Iterable
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from mm_eval.errors import MMEvalError, all_faults
 from mm_eval.report import streams
 from mm_eval.report.safe import in_line, terminal_safe
+
+if TYPE_CHECKING:
+    from mm_eval.runs.check import TaskCheck
 
 LONGEST = 4000
 """Characters of an error; one that quotes a long value is cut in the middle."""
@@ -35,6 +40,15 @@ def _print(text: str) -> None:
         streams.say(text)
     else:
         print(text, flush=True)
+
+
+def say_checks(findings: Iterable[TaskCheck]) -> int:
+    """Prints a line for each finding of a check, as soon as it is there, and returns the exit code."""
+    failed = False
+    for finding in findings:
+        failed = failed or not finding.ok
+        say(f"{'ok  ' if finding.ok else 'FAIL'}  {finding.task}: {finding.text}")
+    return 2 if failed else 0
 
 
 def complain(error: MMEvalError) -> None:

@@ -25,6 +25,7 @@ from mm_eval.files import write_atomic
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.task.blind import SAID
 from mm_eval.task.video.rule import shown_as
+from mm_eval.words import counted
 
 if TYPE_CHECKING:
     from mm_eval.engine.model import Preview
@@ -257,7 +258,8 @@ def show_judge(args: argparse.Namespace, prepared: Prepared) -> None:
         official = task.config.judged.official or next((str(each.metadata.get("model", "")) for each in questions), "")
         say(f"official judge: {official or 'none is stated'}")
         cost = cost_of(task, style, prepared.doc_ids[name], model)
-        say(f"verdicts on {len(prepared.doc_ids[name]):,} docs{f' by {judge.name}' if judge else ''}: {cost}")
+        docs = counted(len(prepared.doc_ids[name]), "doc")
+        say(f"verdicts on {docs}{f' by {judge.name}' if judge else ''}: {cost}")
         if model is not None and model.dollars({}) is None:
             say("prices: give input_price=...,output_price=... (dollars per million tokens) in --judge_args")
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 import argparse
 
 from mm_eval.cli.options import add_model_options, add_task_options, read_request, read_task_request
-from mm_eval.cli.say import say
+from mm_eval.cli.say import say, say_checks
 from mm_eval.errors import ConfigError
+from mm_eval.words import of_all
 
 SAMPLES = 16
 """Docs of each task that are requested with --model and without --limit."""
@@ -25,17 +26,11 @@ def main(args: argparse.Namespace) -> int:
     if (args.tasks is None) == (args.named_tasks is None):
         raise ConfigError("validate needs tasks, stated once.", hint="Write mm-eval validate mme,seedbench.")
     args.tasks = args.tasks or args.named_tasks
-    return _invariance(args) if args.model or args.model_args else _gold(args)
-
-
-def _gold(args: argparse.Namespace) -> int:
+    if args.model or args.model_args:
+        return _invariance(args)
     from mm_eval.runs.check import validate
 
-    failed = 0
-    for finding in validate(read_task_request(args, prompt_key=args.prompt_key)):
-        failed += not finding.ok
-        say(f"{'ok  ' if finding.ok else 'FAIL'}  {finding.task}: {finding.text}")
-    return 2 if failed else 0
+    return say_checks(validate(read_task_request(args, prompt_key=args.prompt_key)))
 
 
 def _invariance(args: argparse.Namespace) -> int:
@@ -48,7 +43,8 @@ def _invariance(args: argparse.Namespace) -> int:
         count = len(found.differences)
         failed += count
         say(
-            f"{'FAIL' if count else 'ok  '}  {found.way}: {count} of {found.answers} answers differ from batch 1;"
+            f"{'FAIL' if count else 'ok  '}  {found.way}: "
+            f"{of_all(count, found.answers, 'answer', 'differs', 'differ')} from batch 1;"
             f" log-likelihoods by at most {found.worst:.1e} nats"
         )
         for difference in found.differences:

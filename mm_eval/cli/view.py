@@ -11,6 +11,7 @@ from pathlib import Path
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say
 from mm_eval.errors import ConfigError
+from mm_eval.words import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +31,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError("no run folder was named.", hint="mm-eval view runs/*")
 
     def said(address: str) -> None:
-        say(f"{len(folders)} run{'s' if len(folders) > 1 else ''} at {address}")
+        say(f"{counted(len(folders), 'run')} at {address}")
         say("Only this machine can open it. Ctrl-C ends it.")
 
     try:

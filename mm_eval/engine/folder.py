@@ -24,6 +24,7 @@ from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.files import read_regular, write_all, write_atomic
 from mm_eval.task.docs import FileState
 from mm_eval.types import FRAME_MARK
+from mm_eval.words import counted, listed
 
 RUN_VERSION = 1
 FRAME = re.compile(rf'"{FRAME_MARK}[0-9a-f]+"'.encode())
@@ -234,7 +235,8 @@ class RunFolder:
             if (before := known.get(task, {}).get(name)) and before.digest != state.digest
         ]
         if changed:
-            what = f"{len(changed)} picture files have changed since the requests: {', '.join(changed[:4])}."
+            files_have = counted(len(changed), "picture file has", "picture files have")
+            what = f"{files_have} changed since the requests: {listed(changed, 4)}."
             hint = "Put the old ones back, or choose another --output_path."
             raise ConfigError(what, where=str(self.path), hint=hint)
         merged = {task: {**known.get(task, {}), **files.get(task, {})} for task in {**known, **files}}

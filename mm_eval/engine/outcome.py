@@ -13,6 +13,7 @@ from math import ceil
 from types import FrameType
 
 from mm_eval.errors import MMEvalError, ModelError
+from mm_eval.words import counted
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ class Outcome:
         """Stops the run once `fail_at` requests have failed. elsewhere: failures in other processes."""
         if self.stopped is None and (failed := self.failed + elsewhere) >= fail_at:
             self.stopped = ModelError(
-                f"{failed} requests have failed, and --fail_on_error stops the run at {fail_at}.",
+                f"{counted(failed, 'request has', 'requests have')} failed, and --fail_on_error stops the run at {fail_at}.",
                 hint="The answers are kept; the same command requests the rest again.",
             )
 

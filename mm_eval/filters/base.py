@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 from mm_eval.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
 from mm_eval.registry import Registry
 from mm_eval.types import Doc, Instance
+from mm_eval.words import counted
 
 UNPARSED = "unparsed"
 """Marks an answer that no rule could read."""
@@ -156,7 +157,7 @@ class FilterEnsemble:
             current = made.apply(current, docs)
         result = [list(answers) for answers in current]
         if len(result) != len(docs):
-            raise ScoringError(f"The filters of {self.name!r} returned {len(result)} docs for {len(docs)}.")
+            raise ScoringError(f"The filters of {self.name!r} returned {counted(len(result), 'doc')} for {len(docs)}.")
         return result
 
     @property

@@ -10,6 +10,7 @@ from mm_eval.judging.code import CodeVerdicts
 from mm_eval.judging.prompts import doc_of, judge_instance
 from mm_eval.judging.verdicts import first_value, read_reply
 from mm_eval.task.task import Task
+from mm_eval.words import counted
 
 RENDERED = 3
 """Docs whose judge prompts are written."""
@@ -40,7 +41,8 @@ def check_judge(task: Task, doc_ids: Sequence[int]) -> str:
                 what = f"verdict_examples: the reply {reply!r:.80} is {found}, and {expected!r} is stated."
                 raise ConfigError(what, where=step.where or task.config.where("judge"))
             examples += 1
-    return f"the judge's prompts of {len(first)} docs were written and {examples} examples of replies were read"
+    read = counted(examples, "example of replies was", "examples of replies were")
+    return f"the judge's prompts of {counted(len(first), 'doc')} were written and {read} read"
 
 
 def _check_code(task: Task, doc_ids: Sequence[int]) -> str:

@@ -13,6 +13,7 @@ from mm_eval.judging.verdicts import first_value
 from mm_eval.runs.gold import gold_texts
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import Doc, Instance
+from mm_eval.words import counted
 
 SAMPLED = 20
 """Docs whose prompts are measured, spread over the task."""
@@ -52,7 +53,7 @@ class Cost:
         about = "" if self.measured else "about "
         tokens = f"{about}{self.prompt_tokens:,} prompt tokens, at most {self.reply_tokens:,} reply tokens"
         price = "price unknown" if self.dollars is None else f"at most ${self.dollars:,.2f}" if self.dollars else ""
-        return ", ".join(filter(None, (f"{self.calls:,} calls", tokens, price)))
+        return ", ".join(filter(None, (counted(self.calls, "call"), tokens, price)))
 
 
 def cost_of(task: Task, style: PromptStyle, doc_ids: Sequence[int], model: Model | None) -> Cost:

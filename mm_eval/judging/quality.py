@@ -34,6 +34,7 @@ from mm_eval.runs.judge_quality import Finding, position
 from mm_eval.scorers.score_task import TaskScoring
 from mm_eval.task.task import Task
 from mm_eval.types import Answer, Instance, Slot
+from mm_eval.words import counted
 
 KNOWS_NOTHING = "I don't know."
 GOLD, EMPTY, NOTHING, OTHER, PAIR = "gold", "empty", "nothing", "other", "pair"
@@ -74,7 +75,7 @@ class Quality:
         if self.outcome.stopped is not None:
             return f"{self.judge} stopped answering: {self.outcome.stopped}"
         return (
-            f"{self.judge} was asked {count} questions."
+            f"{self.judge} was asked {counted(count, 'question')}."
             if count
             else "Nothing was asked: all replies are in the journal."
         )

@@ -30,6 +30,7 @@ from mm_eval.arguments import shortly
 from mm_eval.catalog.functions import parsed
 from mm_eval.errors import JudgeError, MMEvalError, ScoringError
 from mm_eval.lmms_eval import PACKAGE
+from mm_eval.words import counted
 
 if TYPE_CHECKING:
     from mm_eval.types import Answer, Message
@@ -153,7 +154,8 @@ class Asked:
                 self.error = found.error
             elif same:
                 said = shortly(str(self.replies[same[-1]].output))
-                self.error = JudgeError(f"the judge's reply could not be read, {len(same)} times; the last: {said}.")
+                times = counted(len(same), "time")
+                self.error = JudgeError(f"the judge's reply could not be read, {times}; the last: {said}.")
             self._end()
         self.questions.append(question)
         self.replies.append(found)

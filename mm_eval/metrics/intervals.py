@@ -69,31 +69,55 @@ def unseen(clusters: int) -> float:
     return float(1 - TAIL ** (1 / clusters))
 
 
-def reach(aggregation: Callable[[Sequence[Any]], float], values: Sequence[Any]) -> float | None:
-    """The range of a number: all docs right minus all docs wrong; None if the aggregation can't be evaluated for that."""
+def ends_of(aggregation: Callable[[Sequence[Any]], float], values: Sequence[Any]) -> Interval | None:
+    """The least and the greatest value of a number: with all docs right and with all wrong.
+
+    None if the aggregation can't be evaluated for that, or does not depend on it.
+    """
     try:
-        right, wrong = ([marked(value, mark) for value in values] for mark in (1.0, 0.0))
-        found = abs(float(aggregation(right)) - float(aggregation(wrong)))
+        right, wrong = (float(aggregation([marked(value, mark) for value in values])) for mark in (1.0, 0.0))
     except Exception:  # a task's own function may fail on values that no doc has
         return None
-    return found if math.isfinite(found) and found > 0 else None
+    return (min(right, wrong), max(right, wrong)) if math.isfinite(right - wrong) and right != wrong else None
+
+
+def reach(aggregation: Callable[[Sequence[Any]], float], values: Sequence[Any]) -> float | None:
+    """The range of a number: all docs right minus all docs wrong; None as in `ends_of`."""
+    ends = ends_of(aggregation, values)
+    return None if ends is None else ends[1] - ends[0]
+
+
+def is_pair(value: Any) -> bool:
+    """Whether a doc's value is (category, score), as macro averages take it; from JSON it is a list."""
+    return isinstance(value, (tuple, list)) and len(value) == 2 and isinstance(value[0], str)
+
+
+def mark_of(value: Any) -> bool | None:
+    """Whether a doc's value means right (1) or wrong (0): a number, the `score` of a mapping, or that of a pair."""
+    score = value.get("score") if isinstance(value, Mapping) else value[1] if is_pair(value) else value
+    return bool(score) if isinstance(score, (bool, int, float)) and score in (0, 1) else None
 
 
 def marked(value: Any, mark: float) -> Any:
     """A doc's value if the doc were right (1) or wrong (0)."""
-    return {**value, "score": mark} if isinstance(value, Mapping) else mark
+    if isinstance(value, Mapping):
+        return {**value, "score": mark}
+    return (value[0], mark) if is_pair(value) else mark
 
 
 def independent_clusters(
     aggregation: Callable[[Sequence[Any]], float], values: Sequence[Any], clusters: Sequence[Hashable] | None
 ) -> int:
-    """The number of clusters behind a number; with strata, the clusters of the smallest one times the number of strata."""
+    """The number of clusters behind a number; with strata, the clusters of the smallest one times the number of strata.
+
+    A cluster that is in several strata counts once.
+    """
     stratum = traits_of(aggregation).stratum
     found: dict[Hashable, set[Hashable]] = {}
     for i, value in enumerate(values):
         key = stratum(value) if stratum else None
         found.setdefault(key, set()).add(i if clusters is None else clusters[i])
-    return len(found) * min(map(len, found.values()))
+    return min(len(found) * min(map(len, found.values())), len(set().union(*found.values())))
 
 
 def t_two_sided(t: float, freedom: float) -> float:

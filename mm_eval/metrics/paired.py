@@ -23,8 +23,10 @@ from typing import Any
 
 from mm_eval.metrics.intervals import (
     difference_of_marks,
+    ends_of,
     independent_clusters,
-    marked,
+    is_pair,
+    mark_of,
     reach,
     share_interval,
     sign_test,
@@ -152,15 +154,32 @@ def with_stderr(
     rarer = None if None in marks else min(marks[True], marks[False])
     scale = (0.0, 1.0) if _are_fractions(aggregation, values) else None
     found = Estimate(value, stderr, len(values), count, max(1, count - strata), rarer=rarer, scale=scale)
-    if stderr is None or rarer is None or not (stderr == 0 or rarer < FEW_OF_A_KIND):
-        return found if stderr != 0 else replace(found, note=NO_SPREAD)
-    if traits_of(aggregation).is_mean:
+    is_few = stderr == 0 or (rarer is not None and rarer < FEW_OF_A_KIND)
+    if stderr is not None and rarer is not None and is_few and traits_of(aggregation).is_mean:
         return replace(found, exact=share_interval([bool(right_or_wrong(v)) for v in values], clusters))
-    if stderr == 0 and rarer == 0 and (far := reach(aggregation, values)) is not None:
-        room = far * unseen(independent_clusters(aggregation, values, clusters))
-        best = value >= float(aggregation([marked(v, 1.0) for v in values])) - 1e-9 * far
-        return replace(found, exact=(value - room, value) if best else (value, value + room))
-    return found if stderr else replace(found, note=NO_SPREAD)
+    if stderr != 0:
+        return found
+    exact = _of_equal_clusters(value, aggregation, values, clusters)
+    return replace(found, exact=exact) if exact else replace(found, note=NO_SPREAD)
+
+
+def _of_equal_clusters(
+    value: float, aggregation: Aggregation, values: Sequence[Any], clusters: Sequence[Hashable] | None
+) -> tuple[float, float] | None:
+    """The exact interval of a number whose clusters are all equal; None where the values are not right or wrong.
+
+    At most a share `unseen` of all clusters is of another kind, and each of those may be all right or all wrong. Where some docs
+    are right and some are wrong, the aggregation must add up its clusters: a median may stay the same while they differ.
+    """
+    marks = {mark_of(each) for each in values}
+    traits = traits_of(aggregation)
+    if None in marks or (len(marks) > 1 and not traits.smooth and traits.influence is None):
+        return None
+    if (ends := ends_of(aggregation, values)) is None:
+        return None
+    share, (least, most) = unseen(independent_clusters(aggregation, values, clusters)), ends
+    down, up = (far if far > 1e-9 * (most - least) else 0.0 for far in (value - least, most - value))
+    return value - share * down, value + share * up
 
 
 def _are_fractions(aggregation: Aggregation, values: Sequence[Any]) -> bool:
@@ -298,8 +317,4 @@ def flips(first: Mapping[int, Any], second: Mapping[int, Any]) -> Flips | None:
 
 def right_or_wrong(value: Any) -> bool | None:
     """Whether a doc's value means right (1) or wrong (0); None for any other. A value is a number or a mapping with a `score`."""
-    if isinstance(value, Mapping):
-        value = value.get("score")
-    if not isinstance(value, (bool, int, float)) or value not in (0, 1):
-        return None
-    return bool(value)
+    return None if is_pair(value) else mark_of(value)

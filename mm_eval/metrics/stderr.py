@@ -30,6 +30,7 @@ from mm_eval.metrics.resampling import (
     jackknife,
 )
 from mm_eval.metrics.traits import SumStatistics, Traits, traits_of
+from mm_eval.words import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +124,8 @@ def standard_error(
     """
     members = _members(len(values), clusters)
     if len(members) < 2:
-        return StandardError(None, f"{len(members)} cluster of {len(values)} docs: no standard error.")
+        of = f"{counted(len(members), 'cluster')} of {counted(len(values), 'doc')}"
+        return StandardError(None, f"{of}: no standard error.")
     try:
         return _by_kind(aggregation, values, clusters, members, bootstrap_iters, seed, most_calls)
     except Exception as error:

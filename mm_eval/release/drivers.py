@@ -52,7 +52,7 @@ class Driver:
         for line in self._lines(events):
             kind, *values = json.loads(line)
             if kind != "ended":
-                progress.told(self.name, kind, values)
+                progress.take(self.name, kind, values)
             else:
                 self.ended = Ended(**{**values[0], "problems": tuple(values[0]["problems"])})
         for line in self._lines(errors):

@@ -10,7 +10,7 @@ from mm_eval.report.comparison import estimate_json, with_margin
 from mm_eval.report.safe import in_line, json_safe
 from mm_eval.report.table import Cell, Column, Row, Table, to_text
 from mm_eval.runs.blind import GAINS, Blindness
-from mm_eval.runs.compare import EXACT, EXACT_NOTE, p_text, signed, spread
+from mm_eval.runs.number_text import EXACT, EXACT_NOTE, p_text, signed, spread
 from mm_eval.runs.results import warnings_of
 
 

@@ -15,9 +15,11 @@ from mm_eval.metrics.paired import Estimate
 from mm_eval.report.page import SampleRows, about_differences, page, pictures, run_fact
 from mm_eval.report.safe import in_line, json_safe
 from mm_eval.report.table import Cell, Column, DocCount, Drawing, Row, Table, to_page, to_text
-from mm_eval.runs.compare import EXACT, EXACT_NOTE, Change, Comparison, number, p_text, signed, spread, verdict
+from mm_eval.runs.compare import Change, Comparison, verdict
+from mm_eval.runs.number_text import EXACT, EXACT_NOTE, number, p_text, signed, spread
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import warnings_of
+from mm_eval.words import counted, of_all
 
 HINT = (
     "Positive differences are in favour of the later run, except where lower is better (↓). Only docs that both "
@@ -258,11 +260,12 @@ def _below(comparison: Comparison, letter: str) -> Iterator[str]:
     ]
     for change in few:
         found = change.difference
-        changed = "" if found.rarer is None else f" and {found.rarer} docs that changed"
-        metric = change.key.split(",")[0]
-        yield f"note: {change.task} ({metric}): {found.clusters} clusters{changed} are few: its interval may be too short"
+        changed = "" if found.rarer is None else f" and {counted(found.rarer, 'doc')} that changed"
+        are = "is" if found.clusters == 1 and not changed else "are"
+        few_are = f"{counted(found.clusters, 'cluster')}{changed} {are} few"
+        yield f"note: {change.task} ({change.key.split(',')[0]}): {few_are}: its interval may be too short"
     for task, (changed_answers, docs) in comparison.answers.items():
-        yield f"{task}: {changed_answers} of {docs} docs were answered in other words"
+        yield f"{task}: {of_all(changed_answers, docs, 'doc', 'was', 'were')} answered in other words"
 
 
 def _flipped(comparison: Comparison, listed: int, page: Path | None) -> Iterator[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mm_eval.engine.folder import RunFolder
 from mm_eval.report.safe import html, in_line
-from mm_eval.runs.compare import number
+from mm_eval.runs.number_text import number
 from mm_eval.runs.ranking import ranked_columns
 from mm_eval.runs.release import ReleaseNumber, ReleaseTable
 from mm_eval.runs.sample_rows import sample_name
@@ -46,7 +46,7 @@ def write_figures(folder: Path, table: ReleaseTable) -> list[Path]:
 
 def heat_map(table: ReleaseTable) -> Iterator[str]:
     """A row for each benchmark, a column for each model, in the shades of the release page: white for the worst of a row."""
-    heads = [_wrapped(name) for name in table.columns]
+    heads = [textwrap.wrap(in_line(name), LONGEST) or [""] for name in table.columns]
     names = {row: table.label(row) + (" ↓" if table.better.get(row) is False else "") for row in table.rows}
     left = 20 + max((width(name) for name in names.values()), default=0)
     across = max([CELL, *(16 + width(line) for head in heads for line in head)])
@@ -196,10 +196,6 @@ def _remarks(table: ReleaseTable, row: tuple[str, str] | None = None) -> list[st
 def _below(remarks: Sequence[str], y: float) -> Iterator[str]:
     for at, remark in enumerate(remarks):
         yield _text(10, y + 14 * at, remark, size=SMALL, colour=SOFT)
-
-
-def _wrapped(name: str) -> list[str]:
-    return textwrap.wrap(in_line(name), LONGEST) or [""]
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, colour: str) -> str:

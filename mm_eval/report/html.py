@@ -85,7 +85,10 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
         "version": about.get("mm_eval"),
         "libraries": about.get("libraries", {}),
         "prompts": about.get("prompts", {}),
-        "judges": {name: _judges(run, name) for name in run.results.get("judges", {})},
+        "judges": {
+            name: [{"name": judge.name, "said": judge.sentence()} for judge in judges_of(run.results, name)]
+            for name in run.results.get("judges", {})
+        },
         "table": list(_table(run)),
         "tasks": [_task_charts(run, task, categories.get(task.name, {})) for task in run.tasks.values()],
     }
@@ -143,11 +146,6 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             "bounds": row.get("judge_bounds"),
             **counts,
         }
-
-
-def _judges(run: RecordedRun, task: str) -> list[dict[str, Any]]:
-    """Who judged a task, in words, the first judge first; none for a task that is not judged."""
-    return [{"name": judge.name, "said": judge.sentence()} for judge in judges_of(run.results, task)]
 
 
 def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, Any]:

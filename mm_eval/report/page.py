@@ -19,6 +19,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from mm_eval.report.media import Media
 from mm_eval.report.safe import href, html, in_script
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import warnings_of
@@ -150,8 +151,6 @@ class SampleRows:
 
 def pictures(digests: Iterable[str], folders: Sequence[Path], page_folder: Path) -> Iterator[tuple[str, str]]:
     """(digest, address) of each thumbnail that one of the run folders has."""
-    from mm_eval.report.thumbnails import Media  # imports PIL, which tables on the terminal don't need
-
     with ExitStack() as opened:
         kept = [opened.enter_context(Media(folder)) for folder in folders]
         for digest in digests:
@@ -217,7 +216,7 @@ def _shown(name: str, row: Mapping[str, Any], marking: Marking) -> dict[str, Any
         "a": [_short(answer) for answer in row.get("resps", [])],
         "x": row.get("filtered_resps", {}),
         "r": rules,
-        "v": {key: _mark(value) for key, value in scores.items()},
+        "v": {k: value.get("score", value) if isinstance(value, Mapping) else value for k, value in scores.items()},
         "c": category_labels(row["categories"]) if "categories" in row else _category(row.get("doc", {})),
     }
     optional = {"ok": right, "images": row.get("images"), "o": row.get("choices")}
@@ -273,10 +272,6 @@ def _short(value: Any) -> Any:
     if isinstance(value, str) and len(value) > LONGEST:
         return f"{value[:LONGEST]} ... ({len(value):,} characters; all of them are in samples/)"
     return value
-
-
-def _mark(value: Any) -> Any:
-    return value.get("score", value) if isinstance(value, Mapping) else value
 
 
 def shown_category(levels: Mapping[str, Any], level: str, category: str) -> str:

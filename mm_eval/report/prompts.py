@@ -16,7 +16,7 @@ from mm_eval.report.comparison import change_json, difference_cells, estimate_js
 from mm_eval.report.page import SampleRows, about_differences, page, pictures, run_fact
 from mm_eval.report.safe import in_line, json_safe
 from mm_eval.report.table import Cell, Column, DocCount, Row, Table, to_page, to_text
-from mm_eval.runs.compare import EXACT, EXACT_NOTE, p_text, signed, spread
+from mm_eval.runs.number_text import EXACT, EXACT_NOTE, p_text, signed, spread
 from mm_eval.runs.prompts import PromptComparison, best_of
 from mm_eval.runs.results import warnings_of
 

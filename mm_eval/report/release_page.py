@@ -124,10 +124,8 @@ def _of_run(
     found: ReleaseNumber, run: RecordedRun, pages: Mapping[Path, str], category: tuple[str, str] | None
 ) -> dict[str, Any]:
     """Where a number's samples are, and what its run used."""
-    used, docs = (
-        run.results["run"].get("usage", {}),
-        sum(map(_docs, map(run.results["results"].get, run.spec["tasks"]))),
-    )
+    used, rows = run.results["run"].get("usage", {}), run.results["results"]
+    docs = sum(int(rows[name]["n"]) for name in run.spec["tasks"] if name in rows)
     seconds = run.results["run"].get("answering", run.results["run"]).get("seconds")
     tokens = sum(used.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
     return {
@@ -202,7 +200,3 @@ def _settings(run: RecordedRun) -> dict[str, str]:
 def _hole(table: ReleaseTable, column: str) -> str:
     beginning = f"{column} has no numbers: "
     return next((note.removeprefix(beginning) for note in table.notes if note.startswith(beginning)), "")
-
-
-def _docs(row: Mapping[str, Any] | None) -> int:
-    return int(row["n"]) if row else 0

@@ -16,9 +16,10 @@ from typing import Any
 
 from mm_eval.report.safe import in_line
 from mm_eval.report.streams import Lenient
+from mm_eval.words import of_all
 
 MINUTE = 60.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines without a terminal."""
 FRAME = 0.2
 """Seconds between two drawings on a terminal."""
 RATE_OVER = 30.0
@@ -89,7 +90,7 @@ def clock(seconds: float | None) -> str:
 
 
 class ReleaseProgress:
-    """The view. `told` takes the events of a model's Progress; `draw` is called often and draws when it is time to."""
+    """The view. `take` takes the events of a model's Progress; `draw` is called often and draws when it is time to."""
 
     def __init__(self, names: Sequence[str], stream: Any = None, now: Callable[[], float] = time.monotonic) -> None:
         self.models = {name: ModelProgress() for name in names}
@@ -97,7 +98,7 @@ class ReleaseProgress:
         self._live = self._stream.isatty()
         self._drawn, self._next = 0, now() + (0 if self._live else MINUTE)
 
-    def told(self, name: str, kind: str, values: Sequence[Any]) -> None:
+    def take(self, name: str, kind: str, values: Sequence[Any]) -> None:
         """An event: phase(name), start(name, total), or tick(done, failed, dollars)."""
         model = self.models[name]
         if kind == "phase":
@@ -150,7 +151,7 @@ class ReleaseProgress:
         self._drawn = len(lines)
 
     def _lines(self, now: float, most: int) -> list[str]:
-        """A line a model, those that run first where there is no room for all, and a line over all."""
+        """A line for each model and one for all; if not all fit, those that run come first."""
         width = min(40, max(map(len, self.models)))
         shown = list(self.models)
         if len(shown) > most - 1:
@@ -162,7 +163,7 @@ class ReleaseProgress:
     def _all(self, now: float) -> str:
         """`2 of 5 models done, 48.1/s, at least 1:35 left, 2 failed, $0.31`"""
         models = list(self.models.values())
-        parts = [f"{sum(m.over for m in models)} of {len(models)} models done"]
+        parts = [f"{of_all(sum(m.over for m in models), len(models), 'model')} done"]
         if rate := sum(m.rate(now) for m in models if m.what.startswith(REQUESTS)):
             parts.append(f"{rate:,.1f}/s")
         if lefts := [left for m in models if not m.over and (left := m.left(now)) is not None]:

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.report.protocols import protocol_lines
 from mm_eval.report.safe import in_line
 from mm_eval.report.table import LONGEST, Column, Row, Table, to_text
+from mm_eval.runs.number_text import EXACT
 from mm_eval.runs.results import headline_of, is_official, numbers_of, warnings_of
 from mm_eval.task.blind import SAID
 from mm_eval.types import MetricKey, Number
+from mm_eval.words import counted, listed
 
 if TYPE_CHECKING:
     from mm_eval.run import Report
 
 
 ARROWS = {True: "↑", False: "↓", None: " "}
-EXACT = "†"
 COLUMNS = (
     Column("task", "text"),
     Column("n-shot"),
@@ -43,9 +44,8 @@ def render(report: Report) -> str:
     warning = ""
     run = results.get("run", {})
     if run.get("sample"):
-        warning = (
-            f"sample data, not {', '.join(run['sample'])}: drawn for trying mm-eval out, and no result on a benchmark"
-        )
+        names = listed(run["sample"], MOST_NAMES)
+        warning = f"sample data, not {names}: drawn for trying mm-eval out, and no result on a benchmark"
         parts.append(warning)
     if results:
         blind = f" ({SAID[run['blind']]})" if run.get("blind") else ""
@@ -200,8 +200,15 @@ def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> 
     by_category = results.get("categories", {})
     levels = [by_category[name][level] for name, levels in chosen.items() for level in levels]
     rows = [*results["results"].values(), *(row for found in levels for row in found.values())]
-    if any("intervals" in row for row in rows):
+    exact = [(row[key], *interval) for row in rows for key, interval in row.get("intervals", {}).items()]
+    if any(low < value < high for value, low, high in exact):
+        end = "the exact 95% interval, or its end where all docs are right or wrong"
+        yield f"{EXACT} no cluster of docs differs from the others: {end}"
+    elif exact:
         yield f"{EXACT} all docs are right or all are wrong, so that nothing varies: the end of the exact 95% interval"
+    if unvaried := [name for name, levels in chosen.items() if _has_unvaried(results, name, levels)]:
+        what = "the docs of a category do not vary: a standard error of 0 says nothing about other docs"
+        yield f"note: {', '.join(unvaried)}: {what}"
     yield from judged_by(results.get("judges", {}))
     by_note: dict[str, list[str]] = {}
     for name, row in results["results"].items():
@@ -211,6 +218,20 @@ def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> 
         yield f"note: {', '.join(names)}: {note}"
 
 
+def _has_unvaried(results: Mapping[str, Any], name: str, levels: Sequence[str]) -> bool:
+    """Whether a shown category has a standard error of 0 and no exact interval, and no note of the task says so."""
+    headline = headline_of(results, name)
+    if any("the docs do not vary" in note for note in results["results"][name].get("notes", ())):
+        return False
+    rows = [row for level in levels for row in results["categories"][name][level].values()]
+    found = [
+        number for row in rows for number in numbers_of(row) if headline is not None and number.key == headline.key
+    ]
+    return any(number.stderr == 0 and number.interval is None for number in found)
+
+
+MOST_NAMES = 5
+"""Data sets that the warning on sample data names; the page and run.json have all."""
 MOST_ROWS = 20
 """Categories that a table shows without being asked."""
 
@@ -241,7 +262,7 @@ def hidden_categories(results: Mapping[str, Any], chosen: Chosen) -> Iterator[st
     count = sum(len(found) for levels in hidden.values() for found in levels.values())
     said = [f"{name} by {', '.join(levels)}" for name, levels in hidden.items() if levels]
     if said:
-        more = f" and {len(said) - 3} more tasks" if len(said) > 3 else ""
+        more = f" and {counted(len(said) - 3, 'more task')}" if len(said) > 3 else ""
         where = "--categories shows them; they are in results.json and on the page"
-        what = "1 category is" if count == 1 else f"{count} categories are"
+        what = counted(count, "category is", "categories are")
         yield f"{what} not in this table ({'; '.join(said[:3])}{more}): {where}"

@@ -15,6 +15,7 @@ from mm_eval.report.page import asset
 from mm_eval.report.safe import html, in_line, terminal_safe
 from mm_eval.report.thumbnails import thumbnail_of
 from mm_eval.types import Clip
+from mm_eval.words import of_all
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -75,12 +76,10 @@ def video_caption(clip: Clip) -> str:
     >>> video_caption(Clip(0, (0.0, 1.96), (0, 49), total=50, duration=2.0, fps=25.0, path="a/b.mp4", rule="frames=2,ends"))
     'b.mp4: 2 of 50 frames (frames=2,ends), 2.0 s'
     """
-    part = "" if clip.start is clip.end is None else f", from {clip.start or 0:g} s to {_end(clip)}"
-    return f"{os.path.basename(clip.path)}: {len(clip.seconds)} of {clip.total} frames ({clip.rule}), {clip.duration:.1f} s{part}"
-
-
-def _end(clip: Clip) -> str:
-    return "the end" if clip.end is None else f"{clip.end:g} s"
+    end = "the end" if clip.end is None else f"{clip.end:g} s"
+    part = "" if clip.start is clip.end is None else f", from {clip.start or 0:g} s to {end}"
+    shown = of_all(len(clip.seconds), clip.total, "frame")
+    return f"{os.path.basename(clip.path)}: {shown} ({clip.rule}), {clip.duration:.1f} s{part}"
 
 
 def _lines(*texts: str) -> str:

@@ -13,10 +13,11 @@ from typing import ClassVar, Self
 
 from mm_eval.metrics.paired import Estimate
 from mm_eval.runs.compare import compare as compared_runs
-from mm_eval.runs.compare import p_text, rounded, signed, spread
+from mm_eval.runs.number_text import p_text, rounded, signed, spread
 from mm_eval.runs.prompts import PromptComparison
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import headline_of
+from mm_eval.words import counted
 
 SEEING = "seeing"
 MODES = {"blind": "without", "shuffled": "shuffled"}
@@ -89,7 +90,8 @@ class Blindness(PromptComparison):
                     needed = gain.docs_needed
                     more = f"; about {rounded(needed):,} docs would show it" if needed and needed > gain.docs else ""
                     shown = f"{signed(gain.value)} {spread(gain)}"
-                    yield f"{where}: no gain {over} can be told from 0 with {gain.docs} docs ({shown}){more}."
+                    docs = counted(gain.docs, "doc")
+                    yield f"{where}: no gain {over} can be told from 0 with {docs} ({shown}){more}."
 
     def block_texts(self) -> dict[str, str]:
         said = {"blind": "the questions without pictures", "shuffled": "the questions with pictures of other docs"}

@@ -18,6 +18,7 @@ from mm_eval.errors import ConfigError, NotHereError
 from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
 from mm_eval.task.source import DataId, DataSource, fetch_repository, hub_ids, repository_size
+from mm_eval.words import counted
 
 __all__ = ["Bundle", "Bundled", "DataSet"]
 
@@ -77,11 +78,14 @@ class Bundle:
         unknown = sum(dataset.size is None for dataset in left)
         sizes = [size_text(sum(dataset.size or 0 for dataset in left))] if unknown < len(left) else []
         sizes += [f"size of {unknown} not known" if sizes else "size not known"] if unknown else []
-        said = ": ".join([f"{len(left)} data sets to copy", *([", ".join(sizes)] if sizes else [])])
-        return f"{said}; {there} are in {self.root} already" if there else said
+        said = ": ".join([f"{counted(len(left), 'data set')} to copy", *([", ".join(sizes)] if sizes else [])])
+        return f"{said}; {counted(there, 'is', 'are')} in {self.root} already" if there else said
 
     def copied(self) -> Iterator[Bundled]:
-        """Copies the missing data sets and yields each task once it loads from the root without network."""
+        """Copies the missing data sets and yields each task once it loads from the root without network.
+
+        At the end the tasks are added to bundle.json.
+        """
         for dataset in self.datasets:
             if not dataset.done:
                 self._copy(dataset)
@@ -94,7 +98,11 @@ class Bundle:
             path = place[0].path if place else str(config.dataset_path)
             found.append(Bundled(name, path, len(docs), docs.fingerprint))
             yield found[-1]
-        _note(self.root, found)
+        folder = RunFolder(self.root)
+        known = folder.read("bundle.json") or {"v": 1, "tasks": {}}
+        for each in found:
+            known["tasks"][each.task] = {"dataset": each.dataset, "docs": each.docs, "fingerprint": each.fingerprint}
+        folder.write("bundle.json", json.dumps(known, indent=2, sort_keys=True, ensure_ascii=False))
 
     def _dataset(self, ids: Sequence[DataId]) -> DataSet:
         """Where a data set is, and how large."""
@@ -142,12 +150,3 @@ def size_text(size: int) -> str:
         if size >= bytes_in_it:
             return f"{size / bytes_in_it:.1f} {unit}"
     return f"{max(1, round(size / 1000))} kB"
-
-
-def _note(root: Path, found: list[Bundled]) -> None:
-    """Adds the tasks to DIR/bundle.json atomically."""
-    folder = RunFolder(root)
-    known = folder.read("bundle.json") or {"v": 1, "tasks": {}}
-    for each in found:
-        known["tasks"][each.task] = {"dataset": each.dataset, "docs": each.docs, "fingerprint": each.fingerprint}
-    folder.write("bundle.json", json.dumps(known, indent=2, sort_keys=True, ensure_ascii=False))

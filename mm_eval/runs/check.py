@@ -29,6 +29,7 @@ from mm_eval.scorers.base import Scorer
 from mm_eval.task.blocks import check_prompt_keys, choose_block
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import Instance, Slot
+from mm_eval.words import counted, listed
 
 TOLERANCE = 1e-4
 """Nats by which log-likelihoods may differ: what float32 allows."""
@@ -71,8 +72,7 @@ def validate(request: RunRequest) -> Iterator[TaskCheck]:
             yield from _findings(name, error)
     yield from _groups(loaded, scorers)
     if unchecked:
-        named = f"{', '.join(sorted(unchecked)[:5])}{' ...' if len(unchecked) > 5 else ''}"
-        said = f"not checked, since there is no sample data: {len(unchecked)} tasks ({named})"
+        said = f"not checked, since there is no sample data: {counted(len(unchecked), 'task')} ({listed(sorted(unchecked), 5)})"
         yield TaskCheck(", ".join(loaded.roots), True, said)
 
 
@@ -118,15 +118,16 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
         except MMEvalError as error:
             return TaskCheck(name, False, f"{error.owner} error: {error}")
         if task.config.judged.by_code or not any(scorer.metrics for scorer in plan.scorers[name]):
-            return TaskCheck(name, True, f"{len(doc_ids)} docs; {judged}")
+            return TaskCheck(name, True, f"{counted(len(doc_ids), 'doc')}; {judged}")
     without = len(doc_ids) - len(trial.known)
-    said = (
-        f"{len(doc_ids)} docs{f', {without} without a gold answer' if without else ''}{f'; {judged}' if judged else ''}"
-    )
+    said = counted(len(doc_ids), "doc") + (f", {without} without a gold answer" if without else "")
+    said += f"; {judged}" if judged else ""
     if not trial.known:
         written = f", and a run writes {task.config.submission['file']}" if task.config.submission else ""
         return TaskCheck(
-            name, True, f"{len(doc_ids)} docs; none has a gold answer, so the scores were not checked{written}"
+            name,
+            True,
+            f"{counted(len(doc_ids), 'doc')}; none has a gold answer, so the scores were not checked{written}",
         )
     gold = trial.gold_answers()
     if gold.fault or gold.scores is None:
@@ -138,8 +139,9 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
     for kind, tried in (("wrong", trial.wrong_answers()), ("empty", trial.empty_answers())):
         if tried.fault:
             return TaskCheck(name, False, tried.fault)
-        if tried.docs and tried.full == tried.docs:
-            return TaskCheck(name, False, f"{said}; {kind} answers get full marks, too, in all {tried.docs} docs tried")
+        if tried.docs and tried.full == tried.docs and (kind == "wrong" or trial.gold_varies):
+            tried_in = "the only doc" if tried.docs == 1 else f"all {tried.docs} docs"
+            return TaskCheck(name, False, f"{said}; {kind} answers get full marks, too, in {tried_in} tried")
         said += f"; {kind} answers score 0 in {tried.zero} of {tried.docs}" if tried.docs else ""
         right, number = trial.headline(gold), trial.headline(tried)
         if right and number and not tried.docs:

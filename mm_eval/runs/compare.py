@@ -16,11 +16,10 @@ from mm_eval.metrics.intervals import holm
 from mm_eval.metrics.paired import Estimate, Flips, flips, paired_difference
 from mm_eval.runs.estimates import Triple, group_differences, leaves
 from mm_eval.runs.judged_by import AT, judges_behind, judges_differ
+from mm_eval.runs.number_text import p_text, rounded, signed, signless, spread
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
 from mm_eval.runs.results import headline_of
-
-EXACT = "†"
-EXACT_NOTE = f"{EXACT} exact 95% interval: nearly all docs are right or wrong, or nearly none changed"
+from mm_eval.words import counted, listed
 
 
 @dataclass(frozen=True)
@@ -113,8 +112,7 @@ def differences_in_spec(first: RecordedRun, second: RecordedRun) -> Iterator[str
             yield f"the {names[what]} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"
     mine, other = first.spec["tasks"], second.spec["tasks"]
     if alone := sorted(mine.keys() ^ other.keys()):
-        more = f" and {len(alone) - 5} more" if len(alone) > 5 else ""
-        yield f"in one of the runs only: {', '.join(alone[:5])}{more}"
+        yield f"in one of the runs only: {listed(alone, 5)}"
     versions = [run.results["versions"] for run in (first, second)]
     for name in [name for name in mine if name in other]:
         a, b = mine[name], other[name]
@@ -162,7 +160,8 @@ def _changes(
     mine, other = (run.recorded_docs(name) for run in pair)
     same = [i for i in mine if i in other and mine[i].doc == other[i].doc]
     if left_out := len(mine.keys() | other.keys()) - len(same):
-        comparison.differs.append(f"{name}: {left_out} docs are not the same in both runs, or in one only: left out")
+        are = counted(left_out, "doc is", "docs are")
+        comparison.differs.append(f"{name}: {are} not the same in both runs, or in one only: left out")
     comparison.answers[name] = (sum(mine[i].answers != other[i].answers for i in same), len(same))
     first, second = (run.tasks[name] for run in pair)
     headlines = set(headline_keys(first))
@@ -183,7 +182,7 @@ def _changes(
         why = "the task's own function for it can't be read any more, or fails on these docs"
         comparison.differs.append(f"{name}: {', '.join(unknown)} can't be compared: {why}")
     if unscored:
-        comparison.differs.append(f"{name}: {unscored} docs failed in the other run: left out of both")
+        comparison.differs.append(f"{name}: {counted(unscored, 'doc')} failed in the other run: left out of both")
 
 
 def _by_category(first: RecordedTask, second: RecordedTask, key: str, shared: list[int]) -> Iterator[Change]:
@@ -282,47 +281,12 @@ def verdict(change: Change, name: str, baseline: str) -> str:
         amount = f"{signless(found.value)} {spread(found)}"
         return f"{name} is {word} than {baseline} on {where} by {amount} (p {p_text(change.corrected, '= ')})."
     if found.value == 0:
-        return f"{name} and {baseline} score the same on {where} with {found.docs} docs."
+        return f"{name} and {baseline} score the same on {where} with {counted(found.docs, 'doc')}."
     needed = found.docs_needed
     if needed is None or needed <= found.docs:
         between = f"On {where} no difference between {name} and {baseline}"
         return f"{between} can be told apart once corrected for the number of comparisons."
     return (
-        f"On {where} no difference between {name} and {baseline} can be told apart with {found.docs} docs; "
+        f"On {where} no difference between {name} and {baseline} can be told apart with {counted(found.docs, 'doc')}; "
         f"about {rounded(needed):,} would be needed if it is as large as seen ({signed(found.value)})."
     )
-
-
-def spread(found: Estimate, scale: float | None = None) -> str:
-    """Half the 95% interval ("± 0.0120"), or the whole one where its halves differ; † where it is exact; empty without one."""
-    scale = found.value if scale is None else scale
-    if found.margin is not None:
-        return f"± {number(found.margin, scale)}"
-    whole = f"[{', '.join(number(bound, scale) for bound in found.interval)}]" if found.interval else ""
-    return f"{whole} {EXACT}" if found.exact else whole
-
-
-def rounded(count: int) -> int:
-    """A count rounded up to two digits: 917 is 920."""
-    step: int = 10 ** max(0, len(str(count)) - 2)
-    return -(-count // step) * step
-
-
-def number(value: float | None, scale: float | None = None) -> str:
-    """A number with four decimals, or with two where the scale is 2 or more (points); a dash for None."""
-    if value is None:
-        return "-"
-    return f"{value:.2f}" if abs(scale if scale is not None else value) >= 2 else f"{value:.4f}"
-
-
-def signless(value: float) -> str:
-    return number(abs(value))
-
-
-def signed(value: float, scale: float | None = None) -> str:
-    return f"{'+' if value > 0 else '-' if value < 0 else ''}{number(abs(value), scale)}"
-
-
-def p_text(p: float | None, equals: str = "") -> str:
-    """A p-value with three decimals, or "<0.001"; a dash for None."""
-    return "-" if p is None else "<0.001" if p < 0.001 else f"{equals}{p:.3f}"

@@ -21,6 +21,7 @@ from mm_eval.runs.command_line import as_command
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import headline_of
 from mm_eval.runs.sample_rows import picked, preferred, right_answer
+from mm_eval.words import of_all
 
 SHOWN = 3
 """Examples of a fault."""
@@ -32,18 +33,6 @@ LEAST_BIAS = 0.15
 """The share of all docs by which an answer is given too often."""
 LEAST_GAP = 0.2
 """The difference, as a share, by which a category is below the others."""
-OF_RUN_ALONE = (
-    "output_path",
-    "samples",
-    "name",
-    "predict_only",
-    "report",
-    "categories",
-    "bootstrap_iters",
-    "use_cache",
-    "fail_on_error",
-)
-"""Options of a run that do not decide what a doc's prompt and answer are, or that other verbs do not take."""
 SURE = 3.0
 """Standard errors that a bias or a gap must be away from 0."""
 
@@ -228,7 +217,7 @@ class _Case:
 
 def _failures(case: _Case, seen: _Seen) -> Iterator[Fault]:
     for what, kept in seen.failures.items():
-        said = f"{kept.docs} of {seen.docs} docs have no answer: {what}"
+        said = f"{of_all(kept.docs, seen.docs, 'doc', 'has', 'have')} no answer: {what}"
         cause = "the reason stands in the message; the answers of the other docs are kept"
         yield case.finding("failed", kept, seen.docs, said, cause, "again")
 
@@ -238,7 +227,7 @@ def _forms(case: _Case, seen: _Seen) -> Iterator[Fault]:
     for name, kept in seen.forms.items():
         form, unread = forms[name], seen.unread[name]
         also = f" ({unread} of them unparsed)" if unread and name not in ("empty", "explanation", "unparsed") else ""
-        said = f"the answers to {kept.docs} of {seen.answered} docs {form.said}{also}"
+        said = f"the answers to {of_all(kept.docs, seen.answered, 'doc')} {form.said}{also}"
         yield case.finding(name, kept, seen.answered, said, form.cause, form.mending)
 
 
@@ -252,7 +241,7 @@ def _no_template(case: _Case, seen: _Seen) -> Iterator[Fault]:
 
 def _cut(case: _Case, seen: _Seen) -> Iterator[Fault]:
     if seen.cut.docs:
-        said = f"the prompts of {seen.cut.docs} of {seen.answered} docs were cut at their beginning"
+        said = f"the prompts of {of_all(seen.cut.docs, seen.answered, 'doc')} were cut at their beginning"
         cause = "the prompt with its examples is longer than the model's length, so instructions may be missing"
         yield case.finding("cut prompt", seen.cut, seen.answered, said, cause, "length")
 

@@ -81,7 +81,8 @@ def group_differences(
         for key in dict.fromkeys(key for found in below.values() for key in found):
             having = {name: found[key] for name, found in below.items() if key in found}
             places = {name: names.count(name) for name in having}
-            if (total := _total(metric, key, having, places)) is not None:
+            sizes = {name: difference.docs for name, (_, _, difference) in having.items()}
+            if (total := _difference(_function(metric, key, sizes, places), having)) is not None:
                 yield key, *total
 
 
@@ -136,12 +137,6 @@ def _of_group(run: RecordedRun, group: str, number: Number) -> Estimate:
         f for f in functions if (made := f(values)) is not None and math.isclose(made, number.value, rel_tol=1e-6)
     )
     return _together(float(number.value), number.stderr, below, next(fitting, None))
-
-
-def _total(metric: GroupMetric, key: str, tasks: Mapping[str, Triple], places: Mapping[str, int]) -> Triple | None:
-    """The group's triple; None where the metric has another key, or its function fails on these numbers."""
-    sizes = {name: difference.docs for name, (_, _, difference) in tasks.items()}
-    return _difference(_function(metric, key, sizes, places), tasks)
 
 
 def _difference(f: OfTasks, tasks: Mapping[str, Triple]) -> Triple | None:

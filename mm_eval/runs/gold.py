@@ -157,14 +157,14 @@ class Trial:
             return self._scored(docs, lambda slot: self.wrong.get(slot), "wrong")
         return self._texts({doc_id: wrong_text(self.gold[doc_id], self.choices[doc_id]) for doc_id in known}, "wrong")
 
-    def empty_answers(self) -> TrialResult:
-        """The first docs scored with an empty answer, where the gold answer is not empty.
+    @property
+    def gold_varies(self) -> bool:
+        """Whether two docs have different gold answers. If not, a rule may take silence for that one, as POPE's does for yes."""
+        return len({tuple(texts) for texts in self.gold.values() if texts}) > 1
 
-        None are tried where all gold answers are equal: a rule may take silence for that answer, as POPE's takes it for yes.
-        """
+    def empty_answers(self) -> TrialResult:
+        """The first docs scored with an empty answer, where the gold answer is not empty."""
         known = [doc_id for doc_id in self.known if self.generated and all(self.gold[doc_id])]
-        if len({tuple(self.gold[doc_id]) for doc_id in known}) < 2:
-            return TrialResult()
         return self._texts(dict.fromkeys(islice(known, WRONG_TRIED), ""), "empty")
 
     def _texts(self, texts: Mapping[int, str], kind: str, must_be_full: bool = False) -> TrialResult:

@@ -20,6 +20,7 @@ from mm_eval.metrics.paired import Estimate
 from mm_eval.runs.judged_by import RecordedJudge, judges_of
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.sample_rows import final_verdicts, verdicts_in, was_sent
+from mm_eval.words import counted, of_all
 
 if TYPE_CHECKING:
     from mm_eval.catalog.judge import JudgeConfig
@@ -160,7 +161,10 @@ def recorded_findings(task: JudgedTask, labels: Mapping[int, float] | None = Non
     """What the recorded verdicts of a task say of its judges. labels: people's, by doc id."""
     for place, first in enumerate(task.judges):
         for second in task.judges[place + 1 :]:
-            yield from _agreement(task, first.name, second.name)
+            a, b = task.single(first.name), task.single(second.name)
+            shared = sorted(a.keys() & b.keys())
+            check, difference = f"{first.name} and {second.name} agree", f"{second.name} - {first.name}"
+            yield from _compared(check, [a[i] for i in shared], [b[i] for i in shared], shared, task, difference)
     for judge in task.judges:
         yield from _noise(task, judge.name)
         yield from _length(task, judge.name, labels)
@@ -174,15 +178,6 @@ def _estimated(check: str, found: Estimate, result: str, doc_ids: Sequence[int] 
     return Finding(check, result, found.value, found.interval, found.docs, tuple(doc_ids), note or found.note)
 
 
-def _agreement(task: JudgedTask, first: str, second: str) -> Iterator[Finding]:
-    a, b = task.single(first), task.single(second)
-    shared = sorted(a.keys() & b.keys())
-    what = f"{first} and {second}"
-    yield from _compared(
-        f"{what} agree", [a[i] for i in shared], [b[i] for i in shared], shared, task, f"{second} - {first}"
-    )
-
-
 def _compared(
     check: str, first: list[Any], second: list[Any], shared: list[int], task: JudgedTask, difference: str
 ) -> Iterator[Finding]:
@@ -192,7 +187,7 @@ def _compared(
         yield Finding(check, "not known", note=str(error))
         return
     differing = [shared[place] for place in found.differing]
-    count = f"the same verdict on {found.docs - len(differing)} of {found.docs} docs"
+    count = f"the same verdict on {of_all(found.docs - len(differing), found.docs, 'doc')}"
     yield _estimated(check, found.equal, count, differing)
     if found.kappa is not None:
         yield _estimated("  beyond chance (Cohen's kappa)", found.kappa, f"{found.kappa.value:.3f}")
@@ -263,7 +258,8 @@ def _by_people(task: JudgedTask, judge: str, labels: Mapping[int, float]) -> Ite
     shared = sorted(verdicts.keys() & labels.keys())
     known, of_people = [verdicts[i] for i in shared], [labels[i] for i in shared]
     unjudged = len(labels) - len(shared)
-    note = f"{unjudged} labelled docs have no verdict of the judge and are left out." if unjudged else ""
+    docs = counted(unjudged, "labelled doc has", "labelled docs have")
+    note = f"{docs} no verdict of the judge and {'is' if unjudged == 1 else 'are'} left out." if unjudged else ""
     if not shared or not is_nominal([*verdicts.values(), *of_people]):
         yield from _compared(f"{judge} and people agree", known, of_people, shared, task, f"people - {judge}")
         yield Finding(
@@ -285,7 +281,10 @@ def _by_people(task: JudgedTask, judge: str, labels: Mapping[int, float]) -> Ite
         wrong = tuple(i for i in shared if labels[i] == label and verdicts[i] != label)
         yield Finding(f"{judge}: {said}", f"{value:.1%}", value, interval, count, wrong)
     count = len(order) + len(task.empty)
-    empty = f"{len(task.empty)} of the {count} answers are empty and count as wrong." if task.empty else ""
+    are = (
+        f"{'is' if len(task.empty) == 1 else 'are'} empty and {'counts' if len(task.empty) == 1 else 'count'} as wrong"
+    )
+    empty = f"{len(task.empty)} of the {count} answers {are}." if task.empty else ""
     for said, (value, ends) in (("as judged", found.plain), ("corrected for these errors", found.corrected)):
         value, low, high = (len(order) / count * each for each in (value, *ends))
         check = f"{judge}: share of right answers, {said}"

@@ -187,9 +187,11 @@ def notes_on_judges(table: ReleaseTable, mix_judges: bool) -> list[str]:
         if not any(found.judges for found in numbers.values()):
             continue
         of_row = _judges_of_most(numbers)
-        told = ", ".join(dict.fromkeys(judge.described() for judge in of_row.values())) or "no judge"
+        named = ", ".join(dict.fromkeys(judge.described() for judge in of_row.values())) or "no judge"
         others = {column: said for column, found in numbers.items() if (said := _differs(found, of_row))}
-        notes.append(f"{table.label(row)}: judged by {told}{_unlike_official(of_row)}.")
+        official = dict.fromkeys(str(judge.official) for judge in of_row.values() if judge.is_official is False)
+        unlike = f", official {', '.join(official)}: not comparable with published numbers" if official else ""
+        notes.append(f"{table.label(row)}: judged by {named}{unlike}.")
         for column, said in others.items():
             end = "ranked together all the same (--mix_judges)" if mix_judges else "not ranked with the others"
             notes.append(f"{column}, {table.label(row)}: {said}: {end}.")
@@ -211,11 +213,6 @@ def _differs(found: ReleaseNumber, of_row: Mapping[str, RecordedJudge]) -> str:
     if not judges_differ(of_row, found.judges):
         return ""
     return "judged by " + (", ".join(judge.described() for judge in found.judges.values()) or "no judge")
-
-
-def _unlike_official(judges: Mapping[str, RecordedJudge]) -> str:
-    named = dict.fromkeys(str(judge.official) for judge in judges.values() if judge.is_official is False)
-    return f", official {', '.join(named)}: not comparable with published numbers" if named else ""
 
 
 def notes_on_holes(column: str, run: RecordedRun) -> Iterator[str]:

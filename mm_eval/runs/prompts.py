@@ -127,13 +127,12 @@ class PromptComparison:
         found = {}
         for key, run in self.runs.items():
             prompts = run.results["run"]["prompts"]
-            found[key] = "; ".join(f"{task} {block_text(_with_rule(prompt))}" for task, prompt in prompts.items())
+            stated = {  # with the rule of frames under `video`, unless it is the default one
+                task: {**prompt["kwargs"], **({"video": prompt["video"]} if "video" in prompt else {})}
+                for task, prompt in prompts.items()
+            }
+            found[key] = "; ".join(f"{task} {block_text(block)}" for task, block in stated.items())
         return found
-
-
-def _with_rule(prompt: Mapping[str, Any]) -> dict[str, Any]:
-    """What a block states, the rule of frames under `video` unless it is the default one."""
-    return {**prompt["kwargs"], **({"video": prompt["video"]} if "video" in prompt else {})}
 
 
 def block_text(kwargs: Mapping[str, Any]) -> str:

@@ -20,8 +20,7 @@ from mm_eval.catalog.schema import shown_name
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.paired import Estimate, estimate, with_stderr
-from mm_eval.runs.sample_rows import DocDigests, lean, sample_name, value_digest
-from mm_eval.runs.tokens import answer_tokens
+from mm_eval.runs.sample_rows import DocDigests, answer_tokens, lean, sample_name, value_digest
 from mm_eval.task.blind import SAID
 from mm_eval.types import FRAME_MARK, MetricKey
 

@@ -15,14 +15,16 @@ from pathlib import Path
 
 from mm_eval.arguments import is_number, shortly
 from mm_eval.errors import ConfigError, did_you_mean
-from mm_eval.runs.compare import headline_keys, number, signed
+from mm_eval.runs.compare import headline_keys
 from mm_eval.runs.estimates import estimates
 from mm_eval.runs.judged_by import RecordedJudge, by_another_judge, judges_behind, notes_on_holes, notes_on_judges
+from mm_eval.runs.number_text import number, signed
 from mm_eval.runs.protocols.release import notes_on_protocols, protocol_of_number
 from mm_eval.runs.ranking import rank, set_apart
 from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.results import headline_of, numbers_of, warnings_of
+from mm_eval.runs.results import headline_of, incomplete, numbers_of, warnings_of
 from mm_eval.task.blind import SAID
+from mm_eval.words import of_all
 
 REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source", "judge")
 
@@ -188,7 +190,8 @@ def release_table(
 
 def parts_of(run: RecordedRun) -> dict[str, str]:
     """{task: "60 of 420 docs"} where docs were left out."""
-    return {name: f"{asked} of {every} docs" for name, (asked, every) in run.results["run"].get("in_part", {}).items()}
+    in_part = run.results["run"].get("in_part", {})
+    return {name: of_all(requested, every, "doc") for name, (requested, every) in in_part.items()}
 
 
 def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
@@ -198,9 +201,6 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
     for name, row in run.results["results"].items():
         task, measured = run.tasks.get(name), estimates(run, name)
         numbers = {str(each.key): each for each in numbers_of(row, run.results["higher_is_better"].get(name, {}))}
-        flaws = {"failed": "docs failed", "not_requested": "docs were not requested", "cut": "prompts were cut"}
-        flaws["judge_failed"] = "docs have no verdict"
-        flaw = ", ".join(f"{row[count]} of {row['n']} {what}" for count, what in flaws.items() if row.get(count))
         for key in headline_keys(task) if task is not None else numbers:
             each = numbers.get(key)
             if each is None or not isinstance(each.value, (int, float)) or not math.isfinite(each.value):
@@ -213,7 +213,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
                 float(each.value),
                 margin,
                 interval,
-                flaw=flaw,
+                flaw=", ".join(incomplete(row)),
                 verdict=verdict,
                 judges=judges_behind(run, name, key),
                 protocol=protocol,

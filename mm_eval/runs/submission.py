@@ -16,6 +16,7 @@ from typing import Any
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, DocError, ScoringError, raise_all
 from mm_eval.types import Doc, plain
+from mm_eval.words import counted, of_all
 
 FOLDER = "submissions"
 
@@ -75,13 +76,14 @@ class Submission:
 
     def note(self, folder: Path) -> str:
         """Where the file is."""
-        return f"{self.name}: {len(self.records)} records are in {folder / self.file}"
+        return f"{self.name}: {counted(len(self.records), 'record is', 'records are')} in {folder / self.file}"
 
     def problems(self) -> list[str]:
         """What its reader must know before it is sent."""
         if not self.failed:
             return []
-        what = f"{self.name}: {self.file} is incomplete: {self.failed} of {self.n} docs have no record"
+        lacking = of_all(self.failed, self.n, "doc", "has", "have")
+        what = f"{self.name}: {self.file} is incomplete: {lacking} no record"
         return [f"{what}{':' if self.errors else ''}", *(f"  {error}" for error in self.errors)]
 
 

@@ -17,6 +17,7 @@ from mm_eval.metrics.aggregation import bypass_agg
 from mm_eval.metrics.stderr import MOST_VALUES
 from mm_eval.scorers.base import Scorer
 from mm_eval.types import Doc, Number, ReducedDoc
+from mm_eval.words import counted
 
 MOST_CATEGORIES = 1000
 """A level with more is left out: its column is an id."""
@@ -85,7 +86,7 @@ class CategoryDocs:
         ]
         said += self.failed_scorers.values()
         return said + [
-            f"{len(faults)} docs are in no category of {name!r}, the first is {faults[0]}"
+            f"{counted(len(faults), 'doc is', 'docs are')} in no category of {name!r}, the first is {faults[0]}"
             for name, faults in self.faults.items()
         ]
 

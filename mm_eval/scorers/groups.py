@@ -23,6 +23,7 @@ from mm_eval.errors import did_you_mean, without_objects
 from mm_eval.metrics.intervals import combined
 from mm_eval.metrics.metric import aggregation_named
 from mm_eval.types import MetricKey, Number
+from mm_eval.words import listed, of_all
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,9 @@ def average_of(metric: GroupMetric, members: Mapping[str, Mapping[MetricKey, Num
     numbers = [number for number in found.values() if number is not None and _is_number(number.value)]
     if len(numbers) < len(found):
         lacking = [name for name, number in found.items() if number is None or not _is_number(number.value)]
-        note = f"{metric.metric} is a mean of {len(found)} members and is not computed: no number of {_shown(lacking)}."
+        note = (
+            f"{metric.metric} is a mean of {len(found)} members and is not computed: no number of {listed(lacking, 5)}."
+        )
         return Number(metric.key, None, higher_is_better=metric.higher_is_better, note=note)
     weights = [part.scale / len(metric.of) for part in metric.of]
     value = math.fsum(weight * number.value for weight, number in zip(weights, numbers, strict=True))
@@ -109,7 +112,8 @@ def _add(result: GroupResult, members: Mapping[str, Member], metric: GroupMetric
     if not having:
         return
     if lacking:
-        result.notes.append(f"{key} is of {len(having)} of {len(members)} tasks; without: {_shown(lacking)}.")
+        of = of_all(len(having), len(members), "task")
+        result.notes.append(f"{key} is of {of}; without: {listed(lacking, 5)}.")
     error_key = str(MetricKey(key.metric, key.scorer, is_stderr=True))
     values = [float(member.numbers[str(key)]) for member in having.values()]
     sizes = [member.size(str(key)) for member in having.values()]
@@ -118,7 +122,7 @@ def _add(result: GroupResult, members: Mapping[str, Member], metric: GroupMetric
     known = [float(error) for error in errors if error is not None and _is_number(error)]
     if len(known) < len(values):
         without = [name for name, error in zip(having, errors, strict=True) if not _is_number(error)]
-        result.notes.append(f"{key} has no standard error, since these have none: {_shown(without)}.")
+        result.notes.append(f"{key} has no standard error, since these have none: {listed(without, 5)}.")
     try:
         value = _value(metric, values, sizes, places)
         stderr = _stderr(metric, values, sizes, places, known) if len(known) == len(values) else None
@@ -198,10 +202,6 @@ def _absent(members: Mapping[str, Member], metric: GroupMetric) -> str:
     keys = [MetricKey.parse(text) for member in members.values() for text in member.numbers]
     known = {key.metric if metric.filter_list is None else str(key) for key in keys if key and not key.is_stderr}
     return f"No member has {wanted}. {did_you_mean(metric.metric, known)}" if known else "Its members have no number."
-
-
-def _shown(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _is_number(value: Any) -> bool:

@@ -20,6 +20,9 @@ from mm_eval.metrics.stderr import standard_error
 from mm_eval.metrics.traits import traits_of
 from mm_eval.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 
+ROUNDING = 1e-12
+"""A standard error of at most this share of the number is 0: of equal clusters, whose sums are rounded."""
+
 
 def failed(doc_id: int, instances: Sequence[Instance], error: Exception) -> ScoredDoc:
     """The doc without scores, with what went wrong."""
@@ -149,11 +152,12 @@ def number_of(
         return Number(key, None, n=len(values), note=f"{_not_finite(value, function, of_docs)}.")
     drawn = None if clusters is None else [clusters.get(doc_id, ("doc", doc_id)) for doc_id in of_docs]
     stderr = standard_error(function, values, drawn, bootstrap_iters=bootstrap_iters, seed=seed, most_calls=most_calls)
-    interval = with_stderr(value, 0.0, function, values, drawn).exact if stderr.value == 0 else None
-    note = stderr.note
-    if stderr.value == 0 and interval is None and function is not bypass_agg:
+    if stderr.value is None or stderr.value > ROUNDING * abs(value):
+        return Number(key, value, stderr.value, None, len(values), note=stderr.note)
+    interval, note = with_stderr(value, 0.0, function, values, drawn).exact, stderr.note
+    if interval is None and function is not bypass_agg:
         note = "the docs do not vary: a standard error of 0 says nothing about other docs."
-    return Number(key, value, stderr.value, interval, len(values), note=note)
+    return Number(key, value, 0.0, interval, len(values), note=note)
 
 
 def _not_finite(value: float, function: Callable[..., Any], of_docs: Mapping[int, Any]) -> str:

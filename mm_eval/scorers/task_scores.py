@@ -12,6 +12,7 @@ from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.types import Number
+from mm_eval.words import of_all
 
 ONE_IN = 5
 """A warning comes where more than one in so many answers says nothing."""
@@ -59,7 +60,7 @@ class SilentAnswers:
         shown = " and ".join(f"{_quoted(answer)} (doc {doc_id})" for doc_id, answer in self.quoted)
         others = f" Its prompt blocks are {', '.join(self.blocks)} (--prompt_key)." if len(self.blocks) > 1 else ""
         return (
-            f"{self.silent} of {self.answers} answers are empty or unparsed, such as {shown}. "
+            f"{of_all(self.silent, self.answers, 'answer', 'is', 'are')} empty or unparsed, such as {shown}. "
             f"Look at the prompt (`mm-eval show`) and the chat template before you use these numbers.{others}"
         )
 
@@ -134,12 +135,12 @@ def remarks_of(
         what = f"the {config.repeats} answers to each doc are equal, as greedy decoding makes them"
         found.append(f"{what}: `repeats` adds nothing.")
     if with_video:
-        found.append(f"{with_video} of {scores.n} docs show a video: {video}.")
+        found.append(f"{of_all(with_video, scores.n, 'doc', 'shows', 'show')} a video: {video}.")
     if scores.ties:
-        what = f"in {scores.ties} of {scores.n} docs several choices share the best score"
+        what = f"in {of_all(scores.ties, scores.n, 'doc')} several choices share the best score"
         found.append(f"{what}: the first of them was taken.")
     has_own = any((config.process_results, config.submission, config.judge))
     if without_target and generates and config.doc_to_target is not None and not has_own:
-        what = f"{without_target} of {scores.n} docs have no target (doc_to_target gives null)"
+        what = f"{of_all(without_target, scores.n, 'doc', 'has', 'have')} no target (doc_to_target gives null)"
         found.append(f"{what}: no answer can equal that. Perhaps the split's answers are not published.")
     return found

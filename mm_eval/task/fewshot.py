@@ -16,6 +16,7 @@ from mm_eval.errors import ConfigError, DataError, did_you_mean
 from mm_eval.task.docs import Docs, FileState, picture_files, sample_files
 from mm_eval.task.media import Places
 from mm_eval.types import Doc
+from mm_eval.words import counted, of_all
 
 SAMPLERS = ("default", "first_n")
 
@@ -55,9 +56,7 @@ class ExamplePool:
                 hint=did_you_mean(self.sampler, SAMPLERS),
             )
         if wrong := [index for index in self.indices or () if not 0 <= index < len(self.docs)]:
-            raise ConfigError(
-                f"fewshot_indices {wrong} are out of range: there are {len(self.docs)} docs.", where=self.where
-            )
+            raise ConfigError(f"fewshot_indices {wrong}: out of range 0 to {len(self.docs) - 1}.", where=self.where)
 
     def draw(self, count: int, doc_id: int, doc: Doc) -> list[Example]:
         """The examples for one question, in the order in which they are shown.
@@ -75,7 +74,8 @@ class ExamplePool:
                 chosen.append(example)
         if len(chosen) < count:
             raise ConfigError(
-                f"{count} few-shot examples are requested, but only {len(chosen)} of {len(self.docs)} docs can be used.",
+                f"{counted(count, 'few-shot example is', 'few-shot examples are')} requested, "
+                f"but only {of_all(len(chosen), len(self.docs), 'doc')} can be used.",
                 where=self.where,
             )
         return chosen

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mm_eval.report.html import write_report
+from mm_eval.report.site.app import app_of
 from mm_eval.report.site.runs import Shown
-from mm_eval.report.site.server import app_of
 from mm_eval.runs.recorded import RecordedRun
 from tests.runs.conftest import answers_with, base, dummy_run, mme_rows, perfect, ran, set_count, worse  # noqa: F401
 
@@ -67,7 +67,7 @@ def served(tmp_path):
     def serve(*folders: Path) -> str:
         listening = socket.create_server(("127.0.0.1", 0))
         port = listening.getsockname()[1]
-        app = app_of(Shown(folders, tmp_path / "pages"), "token", port)
+        app = app_of(Shown(folders, tmp_path / "pages"), "token", (f"127.0.0.1:{port}",))
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()

@@ -1,6 +1,5 @@
 """report.html in a browser: it draws without a complaint, finds what one looks for, and runs nothing that a model said."""
 
-import json
 import re
 import shutil
 import time
@@ -9,6 +8,7 @@ import pytest
 
 from mm_eval.report.html import write_report
 from mm_eval.runs.recorded import RecordedRun
+from tests.folders import edited
 
 from .conftest import ATTACK
 
@@ -235,9 +235,8 @@ def test_a_phone_shows_filters_whole_that_have_long_names(opened, odd):
 def test_the_run_of_another_version_has_a_page_whose_findings_lack_a_command(opened, odd, tmp_path):
     folder = tmp_path / "old"
     shutil.copytree(odd, folder)
-    spec = json.loads((folder / "run.json").read_text())
-    spec["request"]["an_option_of_another_version"] = 1
-    (folder / "run.json").write_text(json.dumps(spec))
+    with edited(folder / "run.json") as stored:
+        stored["request"]["an_option_of_another_version"] = 1
     page = opened(write_report(RecordedRun.read(folder)))
     page.execute_script("document.querySelectorAll('details.finding').forEach((one) => { one.open = true; })")
     findings = page.find_element("id", "findings").text

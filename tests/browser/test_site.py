@@ -12,9 +12,9 @@ import pytest
 
 from mm_eval.cli import main
 from mm_eval.report.html import write_report
+from mm_eval.report.media import Media
 from mm_eval.report.release_page import write_release_page
 from mm_eval.report.site import parts
-from mm_eval.report.thumbnails import Media
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import release_table
 

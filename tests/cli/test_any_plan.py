@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import mm_eval.engine.order as order
 from mm_eval.cli import main
+from tests.folders import results_of
 
 
-def run(folder: Path, *options: str) -> tuple[dict[str, Any], dict[str, bytes]]:
+def run(folder: Path, *options: str) -> tuple[str, dict[str, bytes]]:
     assert main(["--sample", "--output_path", str(folder), *options]) == 0
-    results = json.loads((folder / "results.json").read_text())
-    results.pop("run")
     samples = {path.name: path.read_bytes() for path in (folder / "samples").glob("*.jsonl")}
-    return results, samples
+    return results_of(folder), samples
 
 
 def test_results_are_equal_whatever_the_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.folders import results_of
+
 SCRIPT = Path(__file__).with_name("slow_model.py")
 TASKS = ("--tasks", "mme,seedbench_ppl", "--model", "slow", "--sample", "--limit", "40")
 ENVIRONMENT = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
@@ -30,8 +32,8 @@ def calls(log: Path) -> list[str]:
 
 
 def results(folder: Path) -> tuple[str, int]:
-    content = json.loads((folder / "results.json").read_text())
-    return json.dumps({**content, "run": 0}), content["run"]["processes"]
+    """What runs have in common, and how many processes this one had."""
+    return results_of(folder), json.loads((folder / "results.json").read_text())["run"]["processes"]
 
 
 @pytest.fixture(scope="module")

@@ -84,8 +84,8 @@ def test_a_bundle_says_its_size_first_and_copies_nothing_twice(cli, tmp_path: Pa
     copied = sum(path.stat().st_size for path in root.rglob("*") if path.is_file() and path.name != "bundle.json")
     assert first == f"2 data sets to copy: {size_text(copied)}"
     again = cli("bundle", "--tasks", "mme,gsm8k,seedbench", "--sample", root).out.splitlines()[0]
-    assert again.startswith("1 data sets to copy: ") and again.endswith(f"; 2 are in {root} already")
-    assert cli("bundle", "--tasks", "mme", "--sample", root).out.startswith("0 data sets to copy; 1 are in")
+    assert again.startswith("1 data set to copy: ") and again.endswith(f"; 2 are in {root} already")
+    assert cli("bundle", "--tasks", "mme", "--sample", root).out.startswith("0 data sets to copy; 1 is in")
 
 
 def test_a_bundle_of_what_is_not_here_says_what_to_do(cli, tmp_path: Path) -> None:
@@ -126,6 +126,6 @@ def test_a_bundle_asks_the_hub_for_sizes_and_takes_the_pinned_revision(
     )
     done = cli("bundle", "--tasks", "own", "--include_path", tmp_path, tmp_path / "root")
     assert done.code == 0, done.err
-    assert done.out.startswith("1 data sets to copy: 2.0 MB") and "own: mirror/data, 2 docs" in done.out
+    assert done.out.startswith("1 data set to copy: 2.0 MB") and "own: mirror/data, 2 docs" in done.out
     assert asked == [("org/unknown", "111"), ("mirror/data", "222")] * 2
     assert cli("bundle", "--tasks", "own", "--include_path", tmp_path, tmp_path / "root").out.startswith("0 data sets")

@@ -52,7 +52,7 @@ def test_another_picture_under_the_same_name_is_another_run(cli, asked: tuple[Pa
     assert cli(*command).code == 3  # c.png is missing
     picture(folder / "b.png", "green")
     for again in (cli(*command), cli("score", cli(*command).folder)):
-        assert again.code == 2 and "1 picture files have changed since the requests: b.png" in again.err
+        assert again.code == 2 and "1 picture file has changed since the requests: b.png" in again.err
     picture(folder / "b.png", "blue")
     assert "2 answers were there, 0 were requested" in cli(*command).out
 
@@ -65,7 +65,7 @@ def test_a_file_that_was_missing_may_come_and_one_that_was_there_may_go(
     picture(folder / "c.png", "white")
     (folder / "a.png").unlink()
     ran = cli(*command)
-    assert ran.code == 0 and "resumed an earlier launch: 2 answers were there, 1 were requested" in ran.out
+    assert ran.code == 0 and "resumed an earlier launch: 2 answers were there, 1 was requested" in ran.out
     picture(folder / "a.png", "yellow")
     assert cli(*command).code == 2
 

@@ -1,6 +1,5 @@
 """The same command goes on where it stopped: after kill -9, after an interrupt, on the second run."""
 
-import json
 import random
 import signal
 import subprocess
@@ -9,6 +8,7 @@ import time
 from pathlib import Path
 
 from mm_eval.engine.journal import read_journal
+from tests.folders import results_of
 
 SCRIPT = Path(__file__).with_name("slow_model.py")
 TASKS = ("--tasks", "mme,seedbench", "--model", "slow", "--sample", "--limit", "60")
@@ -38,12 +38,6 @@ def recorded(folder: Path) -> int:
     return len(read_journal(folder).answers)
 
 
-def results(folder: Path) -> dict:
-    content = json.loads((folder / "results.json").read_text())
-    content.pop("run")
-    return content
-
-
 def test_kill_9_and_repeat_asks_only_what_is_owed_and_gives_the_same_bytes(tmp_path: Path) -> None:
     whole = start(tmp_path / "whole.log", tmp_path / "whole")
     assert whole.wait(timeout=120) == 0, whole.stderr.read()
@@ -63,12 +57,12 @@ def test_kill_9_and_repeat_asks_only_what_is_owed_and_gives_the_same_bytes(tmp_p
     assert last.returncode == 0, err
     assert "resumed an earlier launch" in out
     assert calls(log) == REQUESTS + lost, "only what had not been written was asked again"
-    assert json.dumps(results(folder)) == json.dumps(results(tmp_path / "whole"))
+    assert results_of(folder) == results_of(tmp_path / "whole")
     again = start(log, folder)
     out, err = again.communicate(timeout=120)
     assert again.returncode == 0 and "nothing was requested" in out, err
     assert calls(log) == REQUESTS + lost
-    assert json.dumps(results(folder)) == json.dumps(results(tmp_path / "whole"))
+    assert results_of(folder) == results_of(tmp_path / "whole")
 
 
 def test_one_interrupt_keeps_every_finished_answer_and_exits_130(tmp_path: Path) -> None:
@@ -138,11 +132,11 @@ def test_score_takes_a_changed_metric_and_refuses_a_changed_prompt(cli, tmp_path
 
 def test_score_needs_no_model_and_gives_the_same_numbers(cli, tmp_path: Path) -> None:
     first = cli("--tasks", "mme,seedbench_ppl,gsm8k", "--model", "dummy", "--sample", "--limit", "12")
-    before = results(first.folder)
+    before = results_of(first.folder)
     (first.folder / "results.json").unlink()
     again = cli("score", first.folder)
     assert again.code == 0, again.err
-    assert json.dumps(results(first.folder)) == json.dumps(before)
+    assert results_of(first.folder) == before
 
 
 def test_results_do_not_depend_on_hash_seeds(tmp_path: Path) -> None:
@@ -170,5 +164,5 @@ def test_results_do_not_depend_on_hash_seeds(tmp_path: Path) -> None:
             text=True,
         )
         assert done.returncode == 0, done.stderr
-        found.append(json.dumps(results(folder)))
+        found.append(results_of(folder))
     assert found[0] == found[1]

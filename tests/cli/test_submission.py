@@ -74,12 +74,12 @@ def test_a_failed_request_has_no_record_and_the_file_is_called_incomplete(cli, f
     assert ran.code == 3
     assert ran.results["submissions"]["sub"] == {"file": "submissions/test.json", "n": 3, "failed": 1}
     assert len(json.loads((ran.folder / "submissions" / "test.json").read_text())) == 2
-    assert "sub: submissions/test.json is incomplete: 1 of 3 docs have no record" in ran.out
+    assert "sub: submissions/test.json is incomplete: 1 of 3 docs has no record" in ran.out
 
 
 def test_a_record_that_cannot_be_made_is_counted(cli, folder: Path) -> None:
     ran = cli(*words(folder, answers(folder, ["a", "fail", "c"])))
-    assert ran.code == 3 and "is incomplete: 1 of 3 docs have no record:" in ran.out
+    assert ran.code == 3 and "is incomplete: 1 of 3 docs has no record:" in ran.out
     assert "doc 1: the record function failed: ValueError: no such answer" in ran.out
 
 

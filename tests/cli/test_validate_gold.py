@@ -80,6 +80,21 @@ def test_wrong_and_empty_answers_are_tried(validated) -> None:
     assert ran.code == 0 and f"3 docs; gold answers score acc,none = 1; {counts}" in ran.out
 
 
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [("exact", "empty answers score 0 in 2 of 2"), ("empty_is_right", "empty answers score 0 in 0 of 2")],
+)
+def test_empty_answers_are_tried_where_all_gold_answers_are_equal(
+    validated, tmp_path: Path, rule: str, said: str
+) -> None:
+    """A rule may then take silence for the one answer, so that full marks are no fault."""
+    (tmp_path / "d.jsonl").write_text('{"q": "?", "a": "B"}\n' * 2)
+    ran = validated(rule)
+    assert (
+        ran.code == 0 and f"2 docs; gold answers score acc,none = 1; wrong answers score 0 in 2 of 2; {said}" in ran.out
+    )
+
+
 def test_a_pair_of_category_and_score_is_a_mark(validated) -> None:
     ran = validated("pair")
     assert ran.code == 0 and "wrong answers score 0 in 3 of 3" in ran.out

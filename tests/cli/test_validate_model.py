@@ -37,7 +37,7 @@ def test_every_answer_that_differs_is_listed(capsys: pytest.CaptureFixture[str])
     command = ["validate", "mme", "--model", "test-depends-on-batch", "--sample", "--limit", "6", "--batch_size", "4"]
     assert main(command) == 2
     said = capsys.readouterr().out
-    assert "FAIL  at batch 4: 1 of 6 answers differ" in said
+    assert "FAIL  at batch 4: 1 of 6 answers differs from batch 1" in said
     assert "mme doc 3: 'batch 1' at batch 1, 'batch 4' at batch 4" in said
 
 
@@ -68,7 +68,7 @@ def test_a_question_that_fails_is_no_answer_that_agrees(
     assert main(["validate", "mme", "--model", "test-refuses-some", "--sample", "--limit", "6"]) == 2
     said = capsys.readouterr()
     assert "3 of 6 questions failed at batch 1, the first with" in caplog.text + said.err
-    assert "FAIL  at batch auto: 1 of 3 answers differ" in said.out
+    assert "FAIL  at batch auto: 1 of 3 answers differs from batch 1" in said.out
     assert "mme doc 3: 'yes' at batch 1, error: no thanks" in said.out
 
 

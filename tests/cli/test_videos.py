@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mm_eval.task.video import frames, reader
+from tests.folders import edited
 from tests.task.video.movies import write
 
 YAML = """task: clips
@@ -108,10 +109,9 @@ def test_a_family_with_a_video_input_gets_a_video_by_its_own_rule(cli: Any, tmp_
 
 def test_a_folder_from_before_video_inputs_goes_on_if_it_has_no_video(cli: Any, tmp_path: Path) -> None:
     def as_before(folder: Path) -> None:
-        run = json.loads((folder / "run.json").read_text())
-        for task in run["spec"]["tasks"].values():
-            assert task["prompt"].pop("video_input") == "video" and task["prompt"].pop("video")
-        (folder / "run.json").write_text(json.dumps(run))
+        with edited(folder / "run.json") as run:
+            for task in run["spec"]["tasks"].values():
+                assert task["prompt"].pop("video_input") == "video" and task["prompt"].pop("video")
 
     pictures = (
         "--tasks",
@@ -141,7 +141,7 @@ def test_a_resumed_run_reads_only_what_is_left(cli: Any, tmp_path: Path, monkeyp
     assert cli(*asked).code == 3
     (tmp_path / "b.mp4").rename(folder / "b.mp4")
     monkeypatch.setattr(frames, "frames_at", lambda path, *rest: shown.append(Path(path).name) or own(path, *rest))
-    assert "2 answers were there, 1 were requested" in cli(*asked).out
+    assert "2 answers were there, 1 was requested" in cli(*asked).out
     assert shown == ["b.mp4"]
 
 

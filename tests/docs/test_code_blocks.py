@@ -16,9 +16,6 @@ import pytest
 from mm_eval.cli import VERBS
 from tests.docs.pages import PAGES, ROOT, Block, blocks
 
-LAUNCHERS = ("pip", "accelerate", "torchrun", "git", "python", "pytest", "cd", "apt-get", "make")
-"""Programs of blocks that are not run, whose own options are not checked."""
-
 
 def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.engine.ask import Asker
-from mm_eval.engine.journal import Journal, read_journal
+from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
-from mm_eval.engine.outcome import Outcome, StopSignal
+from mm_eval.engine.outcome import StopSignal
 from mm_eval.errors import DataError, ModelError
 from mm_eval.types import Answer, Instance
+from tests.engine.asking import ask, questions
 
 
 class Scripted(Model):
@@ -35,18 +35,6 @@ class Scripted(Model):
 
 def echo(batch: list[Instance]) -> Iterable:
     return [(instance, Answer(f"answer to {instance.context}")) for instance in batch]
-
-
-def questions(count: int, task: str = "t") -> list[Instance]:
-    return [Instance("generate_until", task, n, {}, context=f"question {n}") for n in range(count)]
-
-
-def ask(folder: Path, model: Model, instances: list[Instance], **kwargs) -> Outcome:
-    journal = Journal(folder)
-    try:
-        return Asker(model, journal, read_journal(folder), **kwargs).ask(instances)
-    finally:
-        journal.close()
 
 
 def test_every_answer_is_journalled_and_requested_only_once_over_runs(tmp_path: Path) -> None:

@@ -441,7 +441,9 @@ def test_differences_are_named_by_key() -> None:
 
 
 # ------------------------------------------------------------------ stopping
-def test_a_stop_takes_queued_leases_back_and_finishes_those_under_way() -> None:
+def steady() -> type[Echo]:
+    """A new model that takes 2 ms an answer, and counts how often it was told to stop."""
+
     class Steady(Echo):
         stops = 0
 
@@ -452,6 +454,11 @@ def test_a_stop_takes_queued_leases_back_and_finishes_those_under_way() -> None:
         def stop_soon(self) -> None:
             Steady.stops += 1
 
+    return Steady
+
+
+def test_a_stop_takes_queued_leases_back_and_finishes_those_under_way() -> None:
+    Steady = steady()
     model, joined = a_fleet(Steady)
     found = []
     for pair in model.generate(requests(500)):
@@ -465,16 +472,7 @@ def test_a_stop_takes_queued_leases_back_and_finishes_those_under_way() -> None:
 
 
 def test_a_run_that_ends_early_hands_out_nothing_more_and_the_next_one_begins_anew() -> None:
-    class Steady(Echo):
-        stops = 0
-
-        def answer(self, instance: Instance) -> Answer:
-            time.sleep(0.002)
-            return Answer("ok")
-
-        def stop_soon(self) -> None:
-            Steady.stops += 1
-
+    Steady = steady()
     model, joined = a_fleet(Steady)
     found, leased = [], 0
     for pair in model.generate(requests(500)):

@@ -5,10 +5,9 @@ scoring, results; empty for none.
 """
 
 import importlib
-import os
-import signal
 import sys
-from pathlib import Path
+
+from dying import die, die_before_files, die_while_samples_are_written
 
 from mm_eval.cli import main
 from mm_eval.engine.ask import Asker
@@ -16,19 +15,8 @@ from mm_eval.scorers.score_task import TaskScoring
 
 point = sys.argv.pop(1)
 run = importlib.import_module("mm_eval.run")
-whole_samples, whole_replace, whole_record = TaskScoring.samples, os.replace, Asker._record
+whole_record = Asker._record
 verdicts = 0
-
-
-def die(*_: object, **__: object) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def samples_then_die(self: TaskScoring, doc_ids: list[int]):
-    for number, row in enumerate(whole_samples(self, doc_ids)):
-        if number == 5:
-            die()
-        yield row
 
 
 def record_or_die(self: Asker, key: str, instances: list, answer: object) -> object:
@@ -40,12 +28,6 @@ def record_or_die(self: Asker, key: str, instances: list, answer: object) -> obj
     return whole_record(self, key, instances, answer)
 
 
-def replace_or_die(source: str, target: Path) -> None:
-    if Path(target).name == "results.json":
-        die()
-    whole_replace(source, target)
-
-
 if point == "answers":
     run.ask_judges = die
 elif point == "verdicts":
@@ -53,9 +35,9 @@ elif point == "verdicts":
 elif point.startswith("verdict"):
     Asker._record = record_or_die
 elif point == "samples":
-    TaskScoring.samples = samples_then_die
+    die_while_samples_are_written()
 elif point == "scoring":
     TaskScoring.aggregate = die
 elif point == "results":
-    os.replace = replace_or_die
+    die_before_files(["results.json"])
 sys.exit(main(sys.argv[1:]))

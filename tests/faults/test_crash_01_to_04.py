@@ -1,6 +1,5 @@
 """Faults 1 to 4 of the specification: kill -9 at every point of a run, with real kills of child processes."""
 
-import json
 import os
 import random
 import signal
@@ -12,6 +11,7 @@ import pytest
 
 from mm_eval.engine.journal import read_journal
 from mm_eval.types import Slot
+from tests.folders import results_of
 
 HERE = Path(__file__).parent
 IN_FLIGHT = 4
@@ -112,9 +112,7 @@ def test_02_and_03_kill_9_after_the_answers_asks_nothing_and_gives_equal_results
         assert len(log.read_text().splitlines()) == 12, f"after {point} something was asked again"
     last = run(log, folder)
     assert last.returncode == 0 and "nothing was requested" in last.stdout, last.stderr
-    found, expected = (json.loads((each / "results.json").read_text()) for each in (folder, whole))
-    assert found.pop("run") and expected.pop("run")
-    assert json.dumps(found) == json.dumps(expected)
+    assert results_of(folder) == results_of(whole)
     assert derived(folder) == derived(whole) and len(derived(folder)) == 2
     assert not list(folder.rglob(".*.tmp")), "what a killed launch had begun to write is removed"
     assert (folder / "report.html").stat().st_size == pytest.approx((whole / "report.html").stat().st_size, rel=0.01)

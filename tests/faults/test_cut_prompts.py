@@ -19,6 +19,7 @@ from mm_eval.errors import ModelError
 from mm_eval.types import Answer, Instance
 from tests.conftest import Ran
 from tests.faults.server import Server, echo
+from tests.folders import edited
 
 GENERATE = "generation_kwargs: {max_gen_toks: 4, until: []}\nmetric_list: [{metric: exact_match}]"
 CHOOSE = "output_type: multiple_choice\ndoc_to_choice: [cat, dog]"
@@ -82,10 +83,9 @@ def test_a_run_is_not_gone_on_with_under_the_other_setting(ask: Callable[..., Ra
     assert ask(GENERATE).code == 0
     other = ask(GENERATE, "--on_long_prompt", "fail")
     assert other.code == 2 and 'on_long_prompt was "cut" and is "fail"' in other.err
-    stored = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert "on_long_prompt" not in stored["spec"], "folders of earlier versions do not state it"
-    del stored["request"]["on_long_prompt"]
-    (tmp_path / "run" / "run.json").write_text(json.dumps(stored))
+    with edited(tmp_path / "run" / "run.json") as stored:
+        assert "on_long_prompt" not in stored["spec"], "folders of earlier versions do not state it"
+        del stored["request"]["on_long_prompt"]
     again = ask(GENERATE)
     assert again.code == 0 and "nothing was requested" in again.out and again.results["results"]["long"]["cut"] == 1
 

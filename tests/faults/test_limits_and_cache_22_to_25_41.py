@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.engine.ask import Asker
 from mm_eval.engine.cache import AnswerCache
-from mm_eval.engine.journal import Journal, read_journal
+from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
 from mm_eval.engine.outcome import failure_limit
 from mm_eval.errors import ModelError
 from mm_eval.types import Answer, Instance
 from tests.conftest import Ran
+from tests.engine.asking import ask, questions
 
 HERE = Path(__file__).parent
 
@@ -36,18 +36,6 @@ class Failing(Model):
             self.asked.append(instance.doc_id)
             failed = instance.doc_id in self.fails
             yield instance, ModelError("the server is down") if failed else Answer(f"echo {instance.context}")
-
-
-def questions(count: int, **options: object) -> list[Instance]:
-    return [Instance("generate_until", "t", n, {}, f"question {n}", generation_kwargs=options) for n in range(count)]
-
-
-def ask(folder: Path, model: Model, instances: list[Instance], **more):
-    journal = Journal(folder)
-    try:
-        return Asker(model, journal, read_journal(folder), **more).ask(instances)
-    finally:
-        journal.close()
 
 
 ODD = ('Yes"', '{"text": "A"}', "\n", "\x00", "\udcff", "名前", "</s>", ',"output":{"text":"', "A" * 5000)

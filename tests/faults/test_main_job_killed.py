@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.engine.journal import read_journal
+from tests.folders import results_of
 
 JOB = [sys.executable, "-m", "mm_eval", "--tasks", "mme,seedbench", "--model", "tiny-llava"]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -26,10 +27,8 @@ def finished(folder: Path, *more: str) -> dict[str, bytes]:
     """Lets the job end; its files by name, what comes from a clock left out."""
     out, err = (child := start(folder, *more)).communicate(timeout=600)
     assert child.returncode == 0, err
-    results = json.loads((folder / "results.json").read_text())
-    assert results.pop("run")
     samples = {path.name: path.read_bytes() for path in (folder / "samples").glob("*.jsonl")}
-    return {"results.json": json.dumps(results).encode(), **samples}
+    return {"results.json": results_of(folder).encode(), **samples}
 
 
 def answered(folder: Path) -> int:

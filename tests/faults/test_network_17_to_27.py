@@ -10,12 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from mm_eval.engine.ask import Asker
-from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import ModelSettings
 from mm_eval.engine.outcome import Outcome
 from mm_eval.errors import MMEvalError, ModelError
 from mm_eval.types import Answer, Instance
+from tests.engine import asking
 from tests.faults.server import Server, echo, fault, reply, unreliable
 
 
@@ -32,11 +31,7 @@ def answers(server: Server, count: int, **args: object) -> dict[int, Answer | MM
 
 
 def ask(folder: Path, server: Server, count: int, **args: object) -> Outcome:
-    journal = Journal(folder)
-    try:
-        return Asker(server.model(**args), journal, read_journal(folder)).ask(questions(count))
-    finally:
-        journal.close()
+    return asking.ask(folder, server.model(**args), questions(count))
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])

@@ -204,7 +204,8 @@ def test_several_changes_at_once_can_end_no_run(kind: str) -> None:
             )
             if not list(places(reply)):
                 break
-        for each in outcome(kind, json.dumps(reply).encode()):
+        assert (found := outcome(kind, json.dumps(reply).encode()))
+        for each in found:
             well_formed(each)
 
 
@@ -217,7 +218,8 @@ def test_bytes_that_are_cut_or_turned_can_end_no_run() -> None:
             for _ in range(draw.randint(1, 3)):
                 if body:
                     body[draw.randrange(len(body))] = draw.randrange(256)
-            for each in outcome(kind, bytes(body)):
+            assert (found := outcome(kind, bytes(body)))
+            for each in found:
                 well_formed(each)
 
 

@@ -263,4 +263,4 @@ def test_changed_pictures_of_few_shot_examples_are_noticed(cli, tmp_path: Path, 
     assert first.code == 0, first.err
     Image.new("RGB", (4, 4), "blue").save(folder / "shot", "PNG")
     again = cli(*command)
-    assert again.code == 2 and "1 picture files have changed since the requests: shot" in again.err
+    assert again.code == 2 and "1 picture file has changed since the requests: shot" in again.err

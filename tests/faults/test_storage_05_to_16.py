@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 
 from mm_eval.engine import journal as journal_module
-from mm_eval.engine.ask import Asker
-from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
+from mm_eval.engine.journal import mend_torn_tails, read_journal
 from mm_eval.engine.model import Model, ModelSettings
 from mm_eval.engine.outcome import Outcome
-from mm_eval.types import Answer, Instance, Slot
+from mm_eval.types import Answer, Slot
+from tests.engine import asking
+from tests.engine.asking import questions
 
 HERE = Path(__file__).parent
 evaluate_module = importlib.import_module("mm_eval.run")  # the package has a function of that name
@@ -34,17 +35,9 @@ class Echo(Model):
             yield instance, Answer(f"echo {instance.context}")
 
 
-def questions(count: int) -> list[Instance]:
-    return [Instance("generate_until", "t", n, {}, context=f"question {n}") for n in range(count)]
-
-
 def ask(folder: Path, count: int) -> Outcome:
     mend_torn_tails(folder)
-    journal = Journal(folder)
-    try:
-        return Asker(Echo({}, ModelSettings()), journal, read_journal(folder)).ask(questions(count))
-    finally:
-        journal.close()
+    return asking.ask(folder, Echo({}, ModelSettings()), questions(count))
 
 
 def journal_file(folder: Path) -> Path:

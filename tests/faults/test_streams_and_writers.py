@@ -136,12 +136,15 @@ def test_a_cache_that_is_full_keeps_no_answer_and_ends_no_run(cli, tmp_path: Pat
 
 
 class Gone:
-    """An error stream whose reader is gone."""
+    """An error stream whose reader is gone. tried: how often something was written to it."""
+
+    tried = 0
 
     def isatty(self) -> bool:
         return True
 
     def write(self, text: str) -> int:
+        self.tried += 1
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
     def flush(self) -> None:
@@ -149,13 +152,16 @@ class Gone:
 
 
 def test_a_progress_bar_on_a_broken_error_stream_is_silent(monkeypatch) -> None:
-    monkeypatch.setattr(sys, "stderr", Gone())
+    stream = Gone()
+    monkeypatch.setattr(sys, "stderr", stream)
     progress = ProgressBar()
     progress.phase("model")
+    before = stream.tried
     progress.start("answering", 3)
     for _ in range(3):
         progress.tick(1, 1)
     progress.stop()
+    assert stream.tried > before > 0, "else this tests nothing"
 
 
 SHELL = {

@@ -52,7 +52,7 @@ def test_a_fault_is_a_failed_verdict_and_no_score(judged, server, fault: str) ->
     assert "judge_score would be 0.5000 with the lowest verdict on them, 0.7500 with the highest" in ran.out
     sample = ran.samples("graded")[2]
     assert sample["judge"]["verdict"] is None and sample["judge"]["error"] and sample["status"] == "answered"
-    assert "graded: 1 of 4 docs have no verdict and are not in its number:" in ran.out
+    assert "graded: 1 of 4 docs has no verdict and is not in its number:" in ran.out
 
 
 def test_a_wrong_key_stops_the_judging_and_keeps_what_there_is(judged, server) -> None:

@@ -5,9 +5,9 @@ import math
 import pytest
 from mm_eval.tasks.mme.utils import mme_aggregate_results
 
-from mm_eval.metrics import Bleu, mean
+from mm_eval.metrics import Bleu, mean, mean_of_means, median
 from mm_eval.metrics.intervals import combined, exact_share, holm, share_interval, sign_test, t_quantile, t_two_sided
-from mm_eval.metrics.paired import estimate, paired_difference
+from mm_eval.metrics.paired import estimate, paired_difference, with_stderr
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,44 @@ def test_a_sum_of_categories_has_one_too():
     uneven = of_mme(1.0) + of_mme(1.0, ("b",), 100)
     found = estimate(mme_aggregate_results, uneven, [value["question_id"] for value in uneven])
     assert found.interval == pytest.approx((400 - 400 * (1 - 0.025 ** (1 / 30)), 400)), "the small category decides"
+
+
+UNSEEN = 1 - 0.025 ** (1 / 6)
+"""The share of clusters of another kind that six equal ones can hide."""
+
+
+@pytest.mark.parametrize(("mark", "low", "high"), [(1.0, 1 - UNSEEN, 1.0), (0.0, 0.0, UNSEEN)])
+def test_a_macro_average_of_nothing_or_all_has_one_too(mark, low, high):
+    pairs = [(category, mark) for category in "ab" for _ in range(3)]
+    assert estimate(mean_of_means, pairs).exact == pytest.approx((low, high))
+    read = [list(pair) for pair in pairs]  # as samples/ has them
+    assert with_stderr(mark, 0.0, mean_of_means, read).exact == pytest.approx((low, high))
+
+
+def test_a_cluster_in_several_categories_counts_once():
+    """Six photos, each asked about in four rotations: 24 strata times clusters would claim far too much."""
+    pairs = [(str(rotation), 1.0) for _ in range(6) for rotation in range(4)]
+    clusters = [photo for photo in range(6) for _ in range(4)]
+    assert estimate(mean_of_means, pairs, clusters).exact == pytest.approx((1 - UNSEEN, 1.0))
+
+
+def test_equal_clusters_of_right_and_wrong_docs_can_hide_others_at_both_ends():
+    """One rotation of four is right for each photo: nothing varies between photos, and the number lies inside its scale."""
+    pairs = [(str(rotation), float(rotation == 0)) for _ in range(6) for rotation in range(4)]
+    clusters = [photo for photo in range(6) for _ in range(4)]
+    found = estimate(mean_of_means, pairs, clusters)
+    assert (found.value, found.stderr) == (0.25, 0.0)
+    assert found.exact == pytest.approx((0.25 - 0.25 * UNSEEN, 0.25 + 0.75 * UNSEEN))
+    # the rarest truth that the interval leaves out shows six equal photos with a probability of 2.5%
+    assert pytest.approx(0.025) == (1 - UNSEEN) ** 6
+    values = [{"category": "a", "question_id": str(n), "score": score} for n in range(6) for score in (1.0, 0.0)]
+    of_mme_pairs = estimate(mme_aggregate_results, values, [value["question_id"] for value in values])
+    assert of_mme_pairs.exact == pytest.approx((50 - 50 * UNSEEN, 50 + 150 * UNSEEN))
+
+
+def test_a_median_that_does_not_vary_says_nothing_about_equal_clusters():
+    found = estimate(median, [1.0] * 58 + [0.0, 0.0])
+    assert found.stderr == 0 and found.exact is None and "do not vary" in found.note
 
 
 def test_no_flip_is_no_proof_that_none_can_be():

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.folders import results_of
 from tests.ray.kills import kill_a_worker, noted
 
 ROOT = Path(__file__).parent.parent.parent
@@ -112,10 +113,8 @@ class Command:
 
     def content(self) -> dict[str, Any]:
         """What must not depend on who answered: results without `run`, and samples."""
-        results = self.results
-        results.pop("run")
         samples = {path.name: path.read_text() for path in sorted((self.folder / "samples").iterdir())}
-        return {"results": json.dumps(results), **samples}
+        return {"results": results_of(self.folder), **samples}
 
     def answers(self) -> list[dict[str, Any]]:
         """The records of the journal."""

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.folders import results_of
 from tests.ray.conftest import ENVIRONMENT, ROOT, Nodes
-from tests.release.conftest import HEAD, MODEL, calls, results, slow, wait_for
+from tests.release.conftest import HEAD, MODEL, calls, slow, wait_for
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_three_models_and_one_that_fails_on_one_cluster(
     out, err = child.communicate(timeout=280)
     assert child.returncode == 0, out + err
     for name in "AB":
-        assert results(tmp_path / "beside" / name) == results(tmp_path / "turn" / name)
+        assert results_of(tmp_path / "beside" / name) == results_of(tmp_path / "turn" / name)
     assert json.loads((tmp_path / "beside" / "C" / "results.json").read_text())["results"]["mme"]["failed"] == 1
     recorded = json.loads((tmp_path / "beside" / "B" / "results.json").read_text())
     assert sum(recorded["run"]["workers"].values()) in (1, 2), "the second one may find no room"

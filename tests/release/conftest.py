@@ -78,9 +78,3 @@ def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.02)
-
-
-def results(folder: Path) -> str:
-    """results.json without what comes from a clock."""
-    content = json.loads((folder / "results.json").read_text())
-    return json.dumps({**content, "run": 0})

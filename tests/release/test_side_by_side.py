@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.release.conftest import calls, results, slow, wait_for
+from tests.folders import results_of
+from tests.release.conftest import calls, slow, wait_for
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
@@ -45,7 +46,7 @@ def test_results_and_table_are_those_of_one_after_the_other(start: Start, cli, t
     in_turn = cli("run", "--config", tmp_path / "turn.yaml")
     assert in_turn.code == 0 and table(out) == table(in_turn.out) and len(table(out)) > 2
     for name in "ABC":
-        assert results(tmp_path / "beside" / name) == results(tmp_path / "turn" / name)
+        assert results_of(tmp_path / "beside" / name) == results_of(tmp_path / "turn" / name)
     assert (tmp_path / "beside" / "release.html").exists()
 
 

@@ -20,12 +20,13 @@ from mm_eval.cli import main
 from mm_eval.engine.journal import Journal
 from mm_eval.engine.records import answer_record
 from mm_eval.errors import ModelError
-from mm_eval.report.site import server
+from mm_eval.report.site.app import app_of
 from mm_eval.report.site.live import LiveRun, is_live
 from mm_eval.report.site.parts import RunPictures
 from mm_eval.report.site.runs import Shown
 from mm_eval.task.media import picture_digest
 from mm_eval.types import Answer, Slot
+from tests.folders import edited
 
 TOKEN = "a-token"
 
@@ -49,7 +50,7 @@ def asked(folders, *paths, method="GET", host="127.0.0.1:8000", token=TOKEN, pag
     shown = Shown(folders, pages or folders[0].parent / "pages")
 
     async def ask():
-        transport = httpx.ASGITransport(server.app_of(shown, TOKEN, 8000))
+        transport = httpx.ASGITransport(app_of(shown, TOKEN, ("127.0.0.1:8000", "localhost:8000")))
         async with httpx.AsyncClient(transport=transport, base_url=f"http://{host}") as client:
             return [await client.request(method, f"/{token}/{path}") for path in paths]
 
@@ -98,9 +99,8 @@ def test_a_bundle_is_not_written_over_other_files(run, tmp_path, capsys):
 
 
 def test_a_bundle_without_the_data_has_the_thumbnails_and_says_why(own, tmp_path, capsys):
-    spec = json.loads((own / "run.json").read_text())
-    spec["spec"]["tasks"]["mme"]["data"] = "0" * 64
-    (own / "run.json").write_text(json.dumps(spec))
+    with edited(own / "run.json") as stored:
+        stored["spec"]["tasks"]["mme"]["data"] = "0" * 64
     assert main(["report", str(own), "--bundle", str(tmp_path / "site")]) == 0
     said = capsys.readouterr().out
     assert "60 only as thumbnails: " in said and "the data of 'mme' is not what the run was requested on" in said
@@ -177,9 +177,8 @@ def test_a_page_is_written_again_when_the_results_have_changed(own):
     [run] = shown.runs.values()
     first = "".join(shown.run_page(run))
     assert "".join(shown.run_page(run)) == first
-    results = json.loads((own / "results.json").read_text())
-    results["run"]["seed"] = 4711
-    (own / "results.json").write_text(json.dumps(results))
+    with edited(own / "results.json") as results:
+        results["run"]["seed"] = 4711
     assert '"seed":4711' in "".join(shown.run_page(run)) and '"seed":4711' not in first
 
 

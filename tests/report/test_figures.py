@@ -9,7 +9,7 @@ import pytest
 from mm_eval.cli import main
 from mm_eval.report import pdf
 from mm_eval.report.figures import _ticks, heat_map, write_figures
-from mm_eval.runs.compare import number
+from mm_eval.runs.number_text import number
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import ReleaseNumber, ReleaseTable, Reported, release_table
 

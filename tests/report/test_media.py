@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from mm_eval.report import thumbnails
-from mm_eval.report.thumbnails import Media
+from mm_eval.report import media
+from mm_eval.report.media import Media
 
 DIGESTS = [f"{n:02x}" + "0" * 62 for n in range(4)]
 
@@ -35,7 +35,7 @@ def test_one_file_holds_them_and_a_later_launch_adds_to_it(tmp_path):
 
 
 def test_what_no_page_shall_carry_is_a_file_beside_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(thumbnails, "PACKED", 2 * 250)  # a digest and 136 characters are a line
+    monkeypatch.setattr(media, "PACKED", 2 * 250)  # a digest and 136 characters are a line
     add(tmp_path / "run", *DIGESTS[:3])
     add(tmp_path / "run", DIGESTS[3])  # what is packed already counts
     assert [shown(tmp_path / "run", digest) for digest in DIGESTS[:2]] == [*map(carried, DIGESTS[:2])]

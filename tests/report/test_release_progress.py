@@ -17,10 +17,10 @@ def view(stream: io.StringIO) -> tuple[ReleaseProgress, list[float]]:
 
 def events(progress: ReleaseProgress, time: list[float]) -> None:
     """A has answered 30 of 120 in 10 s, 2 of them failed, for 31 cents; B loads; C waits."""
-    progress.told("A", "start", ["answering", 120])
-    progress.told("B", "phase", ["model"])
+    progress.take("A", "start", ["answering", 120])
+    progress.take("B", "phase", ["model"])
     time[0] += 10
-    progress.told("A", "tick", [28, 2, 0.31])
+    progress.take("A", "tick", [28, 2, 0.31])
 
 
 def test_a_line_a_model_with_rate_time_left_failures_and_cost() -> None:
@@ -67,7 +67,7 @@ def test_more_models_than_lines(monkeypatch) -> None:
     monkeypatch.setattr("shutil.get_terminal_size", lambda: (40, 8))
     stream = Terminal()
     progress = ReleaseProgress([f"model-{number}" for number in range(20)], stream)
-    progress.told("model-17", "start", ["answering", 10])
+    progress.take("model-17", "start", ["answering", 10])
     progress.draw()
     lines = stream.getvalue().splitlines()
     assert len(lines) <= 8 and any("model-17" in line for line in lines), "those that run are shown"

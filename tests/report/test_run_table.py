@@ -23,3 +23,31 @@ def test_tasks_with_the_same_note_share_a_line() -> None:
     }
     results = {"results": rows, "groups": {}, "n-shot": {}, "higher_is_better": {}, "run": {"prompts": {}}}
     assert list(_footer(results, {})) == ["note: a, b: same", "note: a: own"]
+
+
+def footer_of(intervals: dict[str, list[float]], stderr: float = 0.0, notes: tuple[str, ...] = ()) -> list[str]:
+    """The footer of a task with one category, of which half the docs are right."""
+    counts = {"n": 4, "failed": 0, "unparsed": 0, "acc,none": 0.5, "acc_stderr,none": 0.1}
+    category = {**counts, "acc_stderr,none": stderr, **({"intervals": intervals} if intervals else {})}
+    results = {
+        "results": {"t": {**counts, "alias": "t", "notes": list(notes)}},
+        "categories": {"t": {"kind": {"a": category}}},
+        "configs": {},
+        "higher_is_better": {},
+        "run": {"prompts": {}},
+    }
+    return list(_footer(results, {"t": ["kind"]}))
+
+
+def test_the_dagger_of_a_category_is_explained_as_that_of_a_row() -> None:
+    [ends] = footer_of({"acc,none": [0.2, 0.5]})
+    assert ends.startswith("† all docs are right or all are wrong")
+    [both] = footer_of({"acc,none": [0.2, 0.9]})
+    assert both.startswith("† no cluster of docs differs from the others: the exact 95% interval")
+
+
+def test_a_category_that_does_not_vary_and_has_no_interval_is_noted_once() -> None:
+    said = "the docs of a category do not vary: a standard error of 0 says nothing about other docs"
+    assert footer_of({}) == [f"note: t: {said}"] and footer_of({}, stderr=0.1) == []
+    own = "acc,none: the docs do not vary: a standard error of 0 says nothing about other docs."
+    assert footer_of({}, notes=(own,)) == [f"note: t: {own}"]

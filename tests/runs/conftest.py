@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.cli import main
+from tests.folders import edited
 
 LETTERS = "ABCD"
 
@@ -37,9 +38,8 @@ def in_page(page: Path, part: str):
 
 def set_count(folder: Path, task: str, count: int) -> None:
     """Makes results.json say that a task has so many docs, where a test has changed its samples."""
-    results = json.loads((folder / "results.json").read_text())
-    results["results"][task]["n"] = count
-    (folder / "results.json").write_text(json.dumps(results))
+    with edited(folder / "results.json") as results:
+        results["results"][task]["n"] = count
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
+from tests.folders import edited
+
 OFFICIAL = "gpt-4-0613"
 
 
@@ -51,16 +53,15 @@ def judged_run(source: Path, target: Path, judges, verdict, *, prompt=None, fail
                 sums[place].append(sum(known) / len(known))
         lines.append(json.dumps(row, ensure_ascii=False))
     (target / "samples/mme.jsonl").write_text("\n".join(lines) + "\n")
-    results = json.loads((target / "results.json").read_text())
     found = {"alias": "mme", "n": len(lines), "failed": 0, "unparsed": 0, "truncated": 0, "cut": 0, "ties": 0}
     for place, values in enumerate(sums):
         at = "" if place == 0 else f"@{judges[place]['name']}"
         mean = sum(values) / len(values) if values else None
         found |= {f"judge_score{at},none": mean, f"judge_score{at}_stderr,none": 0.02}
     found |= {"judge_failed": failed, "judge_bounds": [0.4, 0.6] if failed else None}
-    results["results"] = {"mme": found}
-    results["higher_is_better"] = {"mme": {}}
-    results["judges"] = {"mme": list(judges)}
-    results.pop("categories", None)
-    (target / "results.json").write_text(json.dumps(results))
+    with edited(target / "results.json") as results:
+        results["results"] = {"mme": found}
+        results["higher_is_better"] = {"mme": {}}
+        results["judges"] = {"mme": list(judges)}
+        results.pop("categories", None)
     return target

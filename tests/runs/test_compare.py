@@ -6,7 +6,8 @@ import pytest
 
 from mm_eval.metrics import mean_stderr
 from mm_eval.metrics.intervals import holm
-from mm_eval.runs.compare import compare, headline_keys, rounded, verdict
+from mm_eval.runs.compare import compare, headline_keys, verdict
+from mm_eval.runs.number_text import rounded
 from mm_eval.runs.recorded import RecordedRun
 
 from .conftest import answers_with, in_page, ran
@@ -72,7 +73,7 @@ def test_docs_that_are_not_the_same_are_not_paired(perfect, worse, base):
     [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(changed)])
     total = comparison.changes[0]
     assert 30 not in total.flips.lost and len(total.flips.lost) == 129
-    assert any("1 docs are not the same" in said for said in comparison.differs)
+    assert any("1 doc is not the same" in said for said in comparison.differs)
 
 
 def test_several_runs_are_corrected_for_their_number(perfect, worse, mme_rows, base):

@@ -1,7 +1,5 @@
 """Numbers of two judges: compare refuses them, the release table sets them apart, both unless the user asks for them together."""
 
-import json
-
 import pytest
 
 from mm_eval.errors import ConfigError
@@ -11,6 +9,7 @@ from mm_eval.runs.compare import compare
 from mm_eval.runs.judged_by import RecordedJudge, judge_of, judges_differ
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import read_reference, release_table
+from tests.folders import edited
 
 from .judged import OFFICIAL, judge, judged_run
 
@@ -133,9 +132,8 @@ def test_a_number_that_needs_no_judge_is_not_compared_with_a_judged_one(perfect,
     """The same metric by rules in one run and by a judge in the other."""
     judged = judged_run(perfect, tmp_path / "judged", [judge()], passes(0.5))
     ruled = judged_run(worse, tmp_path / "ruled", [judge()], passes(0.5))
-    results = json.loads((ruled / "results.json").read_text())
-    del results["judges"]
-    (ruled / "results.json").write_text(json.dumps(results))
+    with edited(ruled / "results.json") as results:
+        del results["judges"]
     both = [RecordedRun.read(judged, "judged"), RecordedRun.read(ruled, "ruled")]
     [comparison] = compare(both)
     assert not comparison.changes and "gpt-4o and no judge" in comparison.differs[-1]
@@ -184,8 +182,7 @@ def test_a_further_judges_number_is_a_row_of_its_own_however_many_docs_it_could_
 def test_a_dash_in_the_table_says_that_nobody_judged_or_nothing_could_be_read(perfect, tmp_path):
     blind = judged_run(perfect, tmp_path / "blind", [judge()], lambda place, row: None, failed=420)
     unjudged = judged_run(perfect, tmp_path / "unjudged", [judge()], lambda place, row: None)
-    results = json.loads((unjudged / "results.json").read_text())
-    results["judges"]["mme"] = []
-    (unjudged / "results.json").write_text(json.dumps(results))
+    with edited(unjudged / "results.json") as results:
+        results["judges"]["mme"] = []
     notes = release_table([RecordedRun.read(blind, "blind"), RecordedRun.read(unjudged, "unjudged")]).notes
     assert "blind, mme: no doc has a verdict that could be read." in notes and "unjudged, mme: not judged." in notes

@@ -221,11 +221,17 @@ def test_a_release_file_states_a_protocol_for_a_model(cli, own: Path, run: RunOw
     assert ran.code == 0 and "§" in ran.out, ran.err
 
 
-def test_on_sample_data_every_verdict_is_that_it_is_a_sample(cli) -> None:
+def test_on_sample_data_every_verdict_on_a_benchmark_of_the_protocol_is_that_it_is_a_sample(cli) -> None:
     ran = cli("--protocol", "llava-1.5", "--model", "dummy", "--sample", "--tasks", "mme,pope,mmvet,gsm8k")
     assert ran.code == 0, ran.err
-    assert {row["verdict"] for row in ran.results["protocol"]["rows"]} == {"not comparable: sample data"}
-    assert len(ran.results["protocol"]["rows"]) == 4
+    verdicts = {row["task"]: row["verdict"] for row in ran.results["protocol"]["rows"]}
+    sampled, outside = "not comparable: sample data", "not comparable: the protocol does not have this benchmark"
+    assert verdicts == {"mme": sampled, "pope": sampled, "mmvet": sampled, "gsm8k": outside}
+    notes = [note for note in release_table([RecordedRun.read(ran.folder)]).notes if "not comparable" in note]
+    assert notes == [
+        f"dummy, protocol llava-1.5, mme, pope, mmvet: {sampled}.",
+        f"dummy, protocol llava-1.5, gsm8k: {outside}.",
+    ]
 
 
 def test_without_tasks_all_benchmarks_of_the_protocol_are_run() -> None:

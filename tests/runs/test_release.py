@@ -14,6 +14,7 @@ from mm_eval.report.release import as_csv, as_html, as_latex, as_markdown
 from mm_eval.report.safe import csv_cell
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import read_reference, release_table
+from tests.folders import edited
 
 REFERENCE = """
 reported:
@@ -258,8 +259,7 @@ def test_a_note_names_the_column_that_it_is_about(perfect, worse):
 
 def test_a_folder_with_aliases_of_an_earlier_version_is_shown_by_its_names(perfect, tmp_path):
     folder = shutil.copytree(perfect, tmp_path / "old")
-    results = json.loads((folder / "results.json").read_text())
-    for row in results["results"].values():
-        row["alias"] = "Shown name"
-    (folder / "results.json").write_text(json.dumps(results))
+    with edited(folder / "results.json") as results:
+        for row in results["results"].values():
+            row["alias"] = "Shown name"
     assert {name for name, _ in release_table([RecordedRun.read(folder)]).rows} == {"mme"}

@@ -4,7 +4,7 @@ import json
 
 from mm_eval.report.html import right_by_size
 from mm_eval.runs.recorded import RecordedTask
-from mm_eval.runs.tokens import answer_tokens
+from mm_eval.runs.sample_rows import answer_tokens
 
 
 def test_tokens_are_those_of_each_docs_first_answer(tmp_path):

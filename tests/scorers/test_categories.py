@@ -167,7 +167,7 @@ def test_a_doc_that_a_function_fails_on_is_in_no_category_and_noted(cli, tmp_pat
     ran = run(cli, tmp_path, "categories: [{column: !function utils.fails_later, name: f}]")
     assert ran.code == 0 and sum(row["n"] for row in ran.results["categories"]["kinds"]["f"].values()) == 5
     note = ran.results["results"]["kinds"]["notes"][-1]
-    assert note.startswith("1 docs are in no category of 'f', the first is doc 1: ") and "ZeroDivisionError" in note
+    assert note.startswith("1 doc is in no category of 'f', the first is doc 1: ") and "ZeroDivisionError" in note
 
 
 class Numbered:

@@ -8,6 +8,7 @@ import pytest
 
 from mm_eval.errors import ConfigError, ModelError, ScoringError
 from mm_eval.metrics import mean, metric, not_smooth
+from mm_eval.metrics.stderr import standard_error
 from mm_eval.scorers import (
     SCORERS,
     GenScorer,
@@ -444,3 +445,12 @@ def test_a_standard_error_of_nothing_is_said_to_say_nothing_or_has_an_interval()
     assert (told.stderr, told.interval) == (0.0, None) and "do not vary" in told.note
     right = number_of(KEY, mean, {0: 1.0, 1: 1.0, 2: 1.0}, None, 0, 0)
     assert (right.stderr, right.note) == (0.0, "") and right.interval == pytest.approx((0.025 ** (1 / 3), 1.0))
+
+
+def test_equal_clusters_have_no_standard_error_of_rounding():
+    """Three docs a picture, one of them right: the sums of the deviations are 1e-16, not 0."""
+    values = {doc_id: float(doc_id % 3 == 0) for doc_id in range(30)}
+    clusters = {doc_id: doc_id // 3 for doc_id in values}
+    assert standard_error(mean, list(values.values()), list(clusters.values())).value != 0, "else this tests nothing"
+    found = number_of(KEY, mean, values, clusters, 0, 0)
+    assert found.stderr == 0.0 and found.interval is not None and found.interval[0] < found.value < found.interval[1]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from mm_eval.report.thumbnails import Media
+from mm_eval.report.media import Media
 from mm_eval.task import decode, media
 from mm_eval.task.decode import decoded_ahead, open_picture
 from mm_eval.task.media import own_file, picture_digest

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.folders import results_of
+
 PERCEPTION, COGNITION = 963.6114445778311, 249.64285714285714
 
 
@@ -67,9 +69,7 @@ def test_a_run_scores_the_same_from_its_own_samples(cli, lavin, tmp_path: Path) 
         *("--tasks", "mme", "--model", "replay", "--model_args", f"path={first.folder / 'samples' / 'mme.jsonl'}"),
         *("--data_root", root, "--output_path", tmp_path / "again"),
     )
-    one, other = first.results, again.results
-    one.pop("run"), other.pop("run")
-    assert json.dumps(one) == json.dumps(other)
+    assert results_of(first.folder) == results_of(again.folder)
 
 
 GUIDE_YAML = """

@@ -12,13 +12,13 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.report.thumbnails import Media
+from mm_eval.report.media import Media
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import numbers_of
 from mm_eval.runs.sample_rows import sample_name
@@ -42,13 +42,15 @@ def write_inspect(run: RecordedRun, folder: Path) -> list[Path]:
 
 def _log(run: RecordedRun, task: str, media: Media) -> Iterator[str]:
     """The log in pieces."""
+    started = _started(run)
+    ended = started + timedelta(seconds=run.results["run"]["seconds"])
     head = {
         "version": VERSION,
         "status": "success",
         "eval": _eval(run, task),
         "plan": {"name": "mm-eval", "steps": [], "config": {}},
         "results": _results(run, task),
-        "stats": {"started_at": _started(run).isoformat(), "completed_at": _ended(run).isoformat(), "model_usage": {}},
+        "stats": {"started_at": started.isoformat(), "completed_at": ended.isoformat(), "model_usage": {}},
     }
     yield json.dumps(head, ensure_ascii=False)[:-1] + ',"samples":['
     before = ""
@@ -102,6 +104,7 @@ def _results(run: RecordedRun, task: str) -> dict[str, Any]:
 def _sample(run: RecordedRun, row: Mapping[str, Any], media: Media) -> dict[str, Any]:
     answers = [answer if isinstance(answer, str) else json.dumps(answer) for answer in row["resps"]]
     read = next((found[0] for found in row["filtered_resps"].values() if found), None)
+    rules = "; ".join(f"{name}: {', '.join(found)}" for name, found in row["rules"].items() if found)
     messages = _messages(row, media)
     reply = [{"role": "assistant", "content": answers[0], "source": "generate"}] if answers else []
     sample: dict[str, Any] = {
@@ -112,7 +115,7 @@ def _sample(run: RecordedRun, row: Mapping[str, Any], media: Media) -> dict[str,
         "messages": [*messages, *reply],
         "output": {"model": run.model, "choices": [{"message": one, "stop_reason": "stop"} for one in reply]},
         "scores": {
-            key: {"value": _value(value), "answer": None if read is None else str(read), "explanation": _rules(row)}
+            key: {"value": _value(value), "answer": None if read is None else str(read), "explanation": rules}
             for key, value in row["scores"].items()
         },
         "metadata": {"status": row["status"], "doc": row["doc"], "categories": row.get("categories", {})},
@@ -171,16 +174,8 @@ def _value(value: Any) -> Any:
     return json.dumps(value)
 
 
-def _rules(row: Mapping[str, Any]) -> str:
-    return "; ".join(f"{name}: {', '.join(found)}" for name, found in row["rules"].items() if found)
-
-
 def _started(run: RecordedRun) -> datetime:
     return datetime.fromtimestamp(run.results["run"]["started"], UTC)
-
-
-def _ended(run: RecordedRun) -> datetime:
-    return datetime.fromtimestamp(run.results["run"]["started"] + run.results["run"]["seconds"], UTC)
 
 
 def _id(run: RecordedRun, *parts: str) -> str:

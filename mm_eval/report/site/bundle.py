@@ -18,12 +18,13 @@ from typing import Any
 
 from mm_eval.errors import ConfigError
 from mm_eval.files import write_atomic
+from mm_eval.report.media import Media
 from mm_eval.report.release_page import write_release_page
 from mm_eval.report.site.parts import ENDINGS, PAGE, RunPictures, write_run_page
-from mm_eval.report.thumbnails import Media
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import ReleaseTable
 from mm_eval.runs.sample_rows import sample_name
+from mm_eval.words import counted
 
 INDEX = "index.html"
 FOLDERS = {"thumbnails": "../thumbnails/", "full": "../pictures/", "listed": True}
@@ -65,7 +66,7 @@ def write_bundle(
         with Media(run.folder) as media:
             files = _Files(folder, run, media)
             count = write_run_page(folder / name, run, beside(names, runs, run), FOLDERS, files.of_row)
-        said(f"{run.folder}: {count:,} samples{files.said()}")
+        said(f"{run.folder}: {counted(count, 'sample')}{files.said()}")
     pages = {run.folder: f"{name}/{PAGE}" for name, run in zip(names, runs, strict=True)}
     return write_release_page(folder / INDEX, table, pages)
 
@@ -104,7 +105,7 @@ class _Files:
 
     def said(self) -> str:
         """What there is of pictures, and why some are missing."""
-        words = f", {len(self._kinds):,} pictures in full size" if self._kinds else ""
+        words = f", {counted(len(self._kinds), 'picture')} in full size" if self._kinds else ""
         if not self._lacking:
             return words
         why = f": {self._pictures.problem}" if self._pictures.problem else ""

@@ -187,7 +187,7 @@ class LiveRun:
                 "left": (total - docs) / rate if rate else None,
                 "tasks": tasks,
                 "problem": f"The questions can't be shown: {self.pictures.problem}" if self.pictures.problem else "",
-                "done": "" if is_live(self.folder) else self._ended(),
+                "done": self._state(),
             }
 
     def _of_tasks(self) -> Iterator[dict[str, Any]]:
@@ -199,7 +199,10 @@ class LiveRun:
             answered, failed = counts[name]
             yield {"name": name, "docs": answered, "failed": failed, "total": task["docs"]["count"]}
 
-    def _ended(self) -> str:
+    def _state(self) -> str:
+        """How the run ended; empty while it goes on."""
+        if is_live(self.folder):
+            return ""
         if (self.folder / "results.json").is_file():
             return "The run has ended. Load this page again for its numbers and samples."
         return "The run has stopped without results. The same command continues it."

@@ -115,7 +115,7 @@ class RunPictures:
         return cls(run["request"], run["spec"])
 
     def tasks(self) -> OpenedTasks | None:
-        """The run's tasks with their data; None if they are no longer what the run was requested on."""
+        """The run's tasks with their data; None if either has changed since the run."""
         from mm_eval.prepare import prepare_from_spec
         from mm_eval.request import RunRequest
 
@@ -142,15 +142,11 @@ class RunPictures:
             for picture in shown:
                 if isinstance(picture, Frames):
                     for digest, frame in zip(picture.digests, picture.pictures(), strict=True):
-                        yield digest, "image/jpeg", _jpeg(frame)
+                        jpeg = io.BytesIO()
+                        frame.save(jpeg, "JPEG", quality=92)
+                        yield digest, "image/jpeg", jpeg.getvalue()
                 else:
                     digest = picture_digest(picture)
                     yield digest, *encoded(picture, digest)
         except Exception:  # foreign bytes and a task's own code: the page shows the thumbnail
             return
-
-
-def _jpeg(picture: Any) -> bytes:
-    file = io.BytesIO()
-    picture.save(file, "JPEG", quality=92)
-    return file.getvalue()

@@ -14,15 +14,17 @@ from typing import Any
 from mm_eval.arguments import column_name
 from mm_eval.errors import MMEvalError, StoreError
 from mm_eval.files import read_regular
+from mm_eval.report.media import Media
 from mm_eval.report.page import page
 from mm_eval.report.release_page import release_page
 from mm_eval.report.safe import in_script
 from mm_eval.report.site.bundle import beside, names_of
 from mm_eval.report.site.live import LiveRun, inside, is_live
 from mm_eval.report.site.parts import PAGE, RunPictures, part, write_run_page
-from mm_eval.report.thumbnails import Media, thumbnail
+from mm_eval.report.thumbnails import thumbnail
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import release_table
+from mm_eval.words import counted, of_all
 
 PICTURES = {"thumbnails": "thumbnails/", "full": "pictures/", "listed": False}
 PATIENCE = 2.0
@@ -172,7 +174,7 @@ class Shown:
             written = Event()
             Thread(target=self._write, args=(run, written), daemon=True).start()
             if not written.wait(PATIENCE):
-                return f"Reading {run.folder}: {run.done:,} samples so far. This page loads again by itself."
+                return f"Reading {run.folder}: {counted(run.done, 'sample')} so far. This page loads again by itself."
         if run.problem:
             return f"{run.folder} can't be shown: {run.problem}"
         return iter([(run.pages / PAGE).read_text(encoding="utf-8")])
@@ -214,7 +216,7 @@ class Shown:
         for name, run in self.runs.items():
             if not run.results_time:
                 now = run.live().progress()
-                said = f"{now['docs']:,} of {now['total']:,} docs, {now['failed']:,} failed"
+                said = f"{of_all(now['docs'], now['total'], 'doc')}, {now['failed']:,} failed"
                 model = model_of(run.live().request)
                 going.append({"name": f"{model} ({name})", "link": f"{name}/{PAGE}", "said": said})
         key = state, going

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.manager import Loaded
 from mm_eval.catalog.protocol_file import protocol_names, read_protocol
 from mm_eval.catalog.protocols import Benchmark, Protocol
@@ -18,12 +17,13 @@ from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
 from mm_eval.runs.check import TaskCheck
 from mm_eval.task.video.rule import read_rule
+from mm_eval.words import counted
 
 
 def check_protocols(names: list[str], include_path: str | None = None) -> Iterator[TaskCheck]:
     """One finding for each fault of each protocol, or one that says what was checked. names: all protocols if empty.
 
-    Errors: ConfigError for a name that no protocol has.
+    Errors: ConfigError for an unknown name.
     """
     known = protocol_names([include_path] if include_path else [])
     for name in names:
@@ -50,7 +50,8 @@ def check_protocol(name: str, file: Path, include_path: str | None = None) -> It
     if not faults:
         numbers = sum(len(each.numbers) for row in protocol.benchmarks.values() for each in row.reported)
         settings = len(protocol.settings) + sum(len(row.settings) for row in protocol.benchmarks.values())
-        said = f"{len(protocol.benchmarks)} benchmarks, {settings} settings, {numbers} reported numbers"
+        counts = ((len(protocol.benchmarks), "benchmark"), (settings, "setting"), (numbers, "reported number"))
+        said = ", ".join(counted(count, noun) for count, noun in counts)
         yield TaskCheck(name, True, f"{said}; every prompt renders on the sample data")
 
 
@@ -75,7 +76,7 @@ def _settings(protocol: Protocol, benchmark: Benchmark) -> None:
 
 
 def _task(protocol: Protocol, benchmark: Benchmark, include_path: str | None) -> None:
-    """ConfigError if there is no such task, its prompt can't be built, or it does not give a metric that was reported."""
+    """ConfigError if the task is unknown, its prompt can't be built, or it lacks a metric that was reported."""
     request = RunRequest(
         (benchmark.task,), sample=True, offline=True, include_path=include_path, protocol=protocol.name, no_judge=True
     )
@@ -100,10 +101,8 @@ def _task(protocol: Protocol, benchmark: Benchmark, include_path: str | None) ->
 
 def _metrics(loaded: Loaded) -> set[str]:
     """The metrics that the tasks and groups of a benchmark give."""
-    averages = {entry.metric for group in loaded.groups.values() for entry in group.aggregate_metric_list if entry.of}
-    return averages.union(*(_metrics_of(config) for config in loaded.tasks.values()))
-
-
-def _metrics_of(config: TaskConfig) -> set[str]:
-    stated = {str(metric["metric"]) for pipeline in config.pipelines() for metric in pipeline["metric_list"]}
-    return stated.union(config.judged.metrics if config.judged else ())
+    found = {entry.metric for group in loaded.groups.values() for entry in group.aggregate_metric_list if entry.of}
+    for config in loaded.tasks.values():
+        found.update(str(metric["metric"]) for pipeline in config.pipelines() for metric in pipeline["metric_list"])
+        found.update(config.judged.metrics if config.judged else ())
+    return found

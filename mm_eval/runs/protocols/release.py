@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mm_eval.runs.compare import number, signed
+from mm_eval.runs.number_text import number, signed
 from mm_eval.runs.protocols.verdicts import MATCHES, NOT_COMPARABLE, OFF, status_of
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.types import MetricKey
@@ -23,16 +23,13 @@ def protocol_of_number(run: RecordedRun, name: str, key: str) -> tuple[str, str]
     rows = [row for row in protocol_rows(run) if row["task"] == name and "metric" in row]
     if not rows:
         return "", ""
+    protocol = str(run.results["protocol"]["name"])
     own = next((row for row in rows if metric is not None and row["metric"] == metric.metric), None)
-    return str(run.results["protocol"]["name"]), _verdict(own) if own else ""
-
-
-def _verdict(row: Mapping[str, Any]) -> str:
-    status = status_of(row)
-    if status == NOT_COMPARABLE:
-        return ""
-    reported = number(row["reported"])
-    return f"matches {reported}" if status == MATCHES else f"off by {signed(row['difference'], row['reported'])}"
+    if own is None or (status := status_of(own)) == NOT_COMPARABLE:
+        return protocol, ""
+    if status == MATCHES:
+        return protocol, f"matches {number(own['reported'])}"
+    return protocol, f"off by {signed(own['difference'], own['reported'])}"
 
 
 def notes_on_protocols(column: str, run: RecordedRun) -> Iterator[str]:

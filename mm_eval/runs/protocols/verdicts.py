@@ -18,9 +18,10 @@ from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.protocols import SETTINGS, UNVERIFIED, Benchmark, Protocol, ReportedNumbers, Setting
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.request import RunRequest
-from mm_eval.runs.results import numbers_of
+from mm_eval.runs.results import incomplete, numbers_of
 from mm_eval.types import Number
 from mm_eval.under_protocol import common_model_args, protocol_block, protocol_of, stated_model_args
+from mm_eval.words import counted, listed, of_all
 
 if TYPE_CHECKING:
     from mm_eval.opening import OpenedTasks
@@ -28,12 +29,6 @@ if TYPE_CHECKING:
 MATCHES, OFF, NOT_COMPARABLE = "matches", "off", "not comparable"
 RECORDED = "replay"
 """The adapter of recorded answers: what its model was loaded with is a matter of the recording."""
-FLAWS = {
-    "failed": "docs failed",
-    "not_requested": "docs were not requested",
-    "cut": "prompts were cut",
-    "judge_failed": "docs have no verdict",
-}
 
 
 @dataclass(frozen=True)
@@ -84,8 +79,7 @@ def protocol_results(opened: OpenedTasks, results: Mapping[str, Any]) -> dict[st
         if benchmark is not None:
             rows += _Measured(opened, protocol, benchmark, name, model, results).rows()
         elif group is None and protocol.benchmark_of(opened.tasks[name].path) is None:
-            why = "sample data" if opened.tasks[name].docs.bundled else "the protocol does not have this benchmark"
-            rows.append({"task": name, "verdict": f"{NOT_COMPARABLE}: {why}"})
+            rows.append({"task": name, "verdict": f"{NOT_COMPARABLE}: the protocol does not have this benchmark"})
     return {
         "name": protocol.name,
         "title": protocol.title,
@@ -104,10 +98,7 @@ def differing_notes(opened: OpenedTasks) -> list[str]:
     for name in opened.tasks if protocol else ():
         for each in differences(opened, protocol, name) if protocol else ():
             tasks.setdefault(each.said, []).append(name)
-    return [
-        f"protocol {opened.request.protocol}: {said} in {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
-        for said, names in tasks.items()
-    ]
+    return [f"protocol {opened.request.protocol}: {said} in {listed(names, 3)}" for said, names in tasks.items()]
 
 
 def reported_model(protocol: Protocol, opened: OpenedTasks) -> str | None:
@@ -257,9 +248,10 @@ class _Measured:
         row, in_part = self.row, self.results["run"]["in_part"]
         parts = [in_part[leaf] for leaf in self.leaves if leaf in in_part]
         if parts:
-            yield f"part of the data ({sum(asked for asked, _ in parts)} of {sum(every for _, every in parts)} docs)"
+            shown = of_all(sum(requested for requested, _ in parts), sum(every for _, every in parts), "doc")
+            yield f"part of the data ({shown})"
         elif reported.docs is not None and reported.docs != row["n"]:
-            yield f"other data ({row['n']} docs, the report's has {reported.docs})"
+            yield f"other data ({counted(row['n'], 'doc')}, the report's has {reported.docs:,})"
         if reported.not_comparable:
             yield reported.not_comparable
         if self.model is None:
@@ -273,9 +265,7 @@ class _Measured:
         yield from self._of_judge()
         if not has_number:
             yield f"this run has no {reported.label}"
-        for count, what in FLAWS.items():
-            if row.get(count):
-                yield f"{row[count]} of {row['n']} {what}"
+        yield from incomplete(row)
 
     def _of_judge(self) -> Iterator[str]:
         """That another judge than the protocol's gave the verdicts."""

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from mm_eval.catalog.protocols import SETTINGS
-from mm_eval.runs.compare import Change, rounded, signed, signless, spread, verdict
+from mm_eval.runs.compare import Change, verdict
+from mm_eval.runs.number_text import rounded, signed, signless, spread
 from mm_eval.runs.prompts import PromptComparison
 from mm_eval.runs.protocols.verdicts import Difference
 

@@ -22,6 +22,7 @@ from typing import Any
 from mm_eval.errors import ConfigError, DataError, ModelError
 from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Instance
+from mm_eval.words import counted
 
 from ..arguments import WHERE, Arguments
 from ..families import Family
@@ -149,7 +150,7 @@ class PromptWriter:
         """The prompt as text, without ids."""
         if pictures and self.processor is None:
             raise ModelError(
-                f"{self.name!r} reads text only, and this question has {pictures} pictures.",
+                f"{self.name!r} reads text only, and this question has {counted(pictures, 'picture')}.",
                 hint="Choose an image-text model, or tasks without pictures.",
             )
         chat = not isinstance(instance.context, str)
@@ -244,7 +245,7 @@ class PromptWriter:
         parts = [part for message in messages for part in _parts(message)]
         pictured = sum(part.get("type") == "image" for part in parts)
         if pictured != count:
-            raise DataError(f"The messages have {pictured} image parts, and there are {count} pictures.")
+            raise DataError(f"The messages have {counted(pictured, 'image part')} for {counted(count, 'picture')}.")
         return messages
 
     def _rendered(self, messages: list[dict[str, Any]]) -> str:
@@ -308,7 +309,7 @@ class PromptWriter:
             image_places=tuple(place for place, token in enumerate(ids) if token == self.image_token_id),
         )
         if count and self.image_token_id is not None and not prompt.image_places:
-            raise ModelError(f"The prompt of {self.name!r} has no place for the {count} pictures.")
+            raise ModelError(f"The prompt of {self.name!r} has no place for {counted(count, 'picture')}.")
         prompt = prompt.cut(len(ids) - self.suffix) if blank.special and self.suffix else prompt
         if self._repeated is not None and not all(unit.counts for unit in units):
             learn(units, brief, self._repeated, prompt.ids, prompt.types, prompt.pictures, tensors)
@@ -318,7 +319,8 @@ class PromptWriter:
         written = text.count(self.image_token) if self.image_token else 0
         if written and written != pictures:
             raise DataError(
-                f"The prompt has {written} image placeholders ({self.image_token!r}) and {pictures} pictures.",
+                f"The prompt has {counted(written, 'image placeholder')} ({self.image_token!r}) "
+                f"and {counted(pictures, 'picture')}.",
                 hint="Remove the placeholder from the question's text.",
             )
 

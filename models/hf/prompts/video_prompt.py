@@ -15,6 +15,7 @@ from typing import Any
 
 from mm_eval.errors import ConfigError, ModelError
 from mm_eval.types import IMAGE_MARK, Clip, Instance
+from mm_eval.words import counted
 
 from ..arguments import WHERE
 from .clips import is_blank, native_clips, parts_of, span, starts_and_rest
@@ -167,7 +168,7 @@ class VideoWriter(PromptWriter):
     def _check(self, text: str, videos: int, stills: int) -> None:
         """Raises ModelError unless the prompt has a place for each video, and the family takes both kinds together."""
         if (written := text.count(self.video_token)) != videos:
-            what = f"The prompt of {self.name!r} has {written} places for {videos} videos."
+            what = f"The prompt of {self.name!r} has {counted(written, 'place')} for {counted(videos, 'video')}."
             raise ModelError(what, hint=AS_PICTURES)
         if stills and self.kind.given == "pictures":
             what = (

@@ -81,7 +81,7 @@ def test_plain_prompts_condition_on_their_pictures(adapter: Adapter, kind: str) 
 
 
 def test_a_placeholder_in_a_plain_question_is_an_error_not_a_shift(adapter: Adapter) -> None:
-    with pytest.raises(DataError, match="2 image placeholders .* 1 pictures"):
+    with pytest.raises(DataError, match="2 image placeholders .* 1 picture\\."):
         adapter("llava").writer.write(instance("Is <image> a tag, <image>?", [picture(28, 28)], chat=False))
 
 

@@ -1,0 +1,59 @@
+"""The sentences below the table: counts of one are in the singular."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from mm_eval.outputs import notes_of, problems_of
+
+from mm_eval.engine.journal import JournalState
+from mm_eval.engine.outcome import Outcome
+from mm_eval.scorers.task_scores import TaskScores
+
+
+def notes(outcome: Outcome, damaged: int = 0, in_part: dict[str, list[int]] | None = None) -> list[str]:
+    request = SimpleNamespace(blind=None, use_cache=None)
+    opened: Any = SimpleNamespace(notes=[], in_part=in_part or {}, request=request, judges=())
+    return notes_of(opened, JournalState(damaged=damaged), outcome)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (Outcome(shared=1, requested=1), "1 request equals another one of this run and was not repeated"),
+        (Outcome(shared=2, requested=1), "2 requests equal another one of this run and were not repeated"),
+        (Outcome(reused=1), "1 answer was in the run folder already; nothing was requested"),
+        (Outcome(reused=2), "all 2 answers were in the run folder already; nothing was requested"),
+        (Outcome(reused=1, requested=2), "resumed an earlier launch: 1 answer was there, 2 were requested"),
+        (Outcome(reused=2, requested=1), "resumed an earlier launch: 2 answers were there, 1 was requested"),
+        (Outcome(cached=1), "1 answer came from earlier runs"),
+        (
+            Outcome(verdicts=Outcome(reused=1, requested=2, shared=1)),
+            "verdicts: 1 was there already, 2 were requested, 1 is equal to another one",
+        ),
+        (Outcome(verdicts=Outcome()), "verdicts: none was needed"),
+    ],
+)
+def test_what_became_of_the_requests(outcome: Outcome, said: str) -> None:
+    assert notes(outcome) == [said]
+
+
+def test_damaged_lines_and_parts_of_the_data() -> None:
+    [damaged] = notes(Outcome(), damaged=1)
+    assert damaged == "1 damaged journal line was skipped; `mm-eval run` requests their answers again"
+    [part] = notes(Outcome(), in_part={"mme": [1, 60]})
+    assert part == "only 1 of 60 docs of mme was requested: no result on a benchmark"
+    [parts] = notes(Outcome(), in_part={name: [2, 60] for name in "abcde"})
+    assert (
+        parts.startswith("only 2 of 60 docs of a, ") and "2 of 60 docs of d and of 1 more task were requested" in parts
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "failed", "not_requested"),
+    [(1, "is", "was not requested and is"), (2, "are", "were not requested and are")],
+)
+def test_docs_without_an_answer(count: int, failed: str, not_requested: str) -> None:
+    found = problems_of({"t": TaskScores(n=60, failed=count, not_requested=count)}, Outcome())
+    assert found[0] == f"t: {count} of 60 docs failed and {failed} in no number:"
+    assert found[1].startswith(f"t: {count} of 60 docs {not_requested} in no number; the command that began")
