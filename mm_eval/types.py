@@ -9,7 +9,7 @@ import base64
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -304,15 +304,6 @@ class Number:
     def filter(self) -> str:
         """The filter pipeline."""
         return self.key.scorer
-
-
-def as_row(numbers: Iterable[Number]) -> dict[str, Any]:
-    """Numbers under the keys of results.json: "metric,filter", and "metric_stderr,filter" (None: no standard error)."""
-    row: dict[str, Any] = {}
-    for number in numbers:
-        row[str(number.key)] = number.value
-        row[str(MetricKey(number.metric, number.filter, is_stderr=True))] = number.stderr
-    return row
 
 
 def at_image_marks(text: str, token: str) -> tuple[str, list[int]]:

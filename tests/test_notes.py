@@ -4,10 +4,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from mm_eval.outputs import notes_of, problems_of
 
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.outcome import Outcome
+from mm_eval.outputs import notes_of, problems_of
 from mm_eval.scorers.task_scores import TaskScores
 
 

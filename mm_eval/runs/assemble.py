@@ -17,9 +17,10 @@ from mm_eval.engine.ranks import processes
 from mm_eval.engine.same_run import scored_by
 from mm_eval.metrics.intervals import combined
 from mm_eval.runs.results import numbers_of
+from mm_eval.scorers.base import as_row
 from mm_eval.scorers.groups import Member, aggregate_group, average_of
 from mm_eval.scorers.task_scores import TaskScores
-from mm_eval.types import Number, as_row
+from mm_eval.types import Number
 
 if TYPE_CHECKING:
     from mm_eval.opening import OpenedTasks

@@ -9,7 +9,7 @@ while one doc is scored makes that doc failed (`ScoredDoc.error`): it is in no m
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
@@ -21,7 +21,7 @@ from mm_eval.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
 from mm_eval.metrics.stderr import DEFAULT_SEED
 from mm_eval.registry import Registry
 from mm_eval.scorers.reducing import check_repeats, failed, failed_before, number_of, reduced_docs
-from mm_eval.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc, as_row
+from mm_eval.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 
 ScorerType = TypeVar("ScorerType", bound="Scorer")
 
@@ -317,3 +317,12 @@ class Scorer:
 
 def _function_of(step: Any) -> Any:
     return step.get("function") if isinstance(step, Mapping) else step[0] if isinstance(step, tuple) else step
+
+
+def as_row(numbers: Iterable[Number]) -> dict[str, Any]:
+    """Numbers under the keys of results.json: "metric,filter", and "metric_stderr,filter" (None: no standard error)."""
+    row: dict[str, Any] = {}
+    for number in numbers:
+        row[str(number.key)] = number.value
+        row[str(MetricKey(number.metric, number.filter, is_stderr=True))] = number.stderr
+    return row
