@@ -17,7 +17,7 @@ from mm_eval.errors import ConfigError, MMEvalError, StoreError
 
 if TYPE_CHECKING:
     from mm_eval.runs.recorded import RecordedRun
-    from mm_eval.runs.release import ReleaseTable
+    from mm_eval.runs.release_table import ReleaseTable
 
 
 EXPORTS = ("inspect", "lm_eval", "lmms_eval", "eval_results")

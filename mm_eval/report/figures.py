@@ -17,7 +17,7 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.report.safe import html, in_line
 from mm_eval.runs.number_text import number
 from mm_eval.runs.ranking import ranked_columns
-from mm_eval.runs.release import ReleaseNumber, ReleaseTable
+from mm_eval.runs.release_table import ReleaseNumber, ReleaseTable
 from mm_eval.runs.sample_rows import sample_name
 
 INK, SOFT, LINE = "#1d2125", "#5c6570", "#c8cdd3"

@@ -132,7 +132,7 @@ class SampleRows:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for name in self.run.tasks:
             beside = [Answers(other, name) if other and name in other.tasks else None for other in self.others]
-            categories, marking = self.categories.setdefault(name, {}), Marking.of(self.run, name)
+            categories, marking = self.categories.setdefault(name, {}), Marking.of(self.run.results, name)
             for row in self.run.rows(name):
                 if self.look is not None:
                     self.look(name, row)
@@ -178,7 +178,7 @@ class Answers:
 
     def __init__(self, run: RecordedRun, task: str) -> None:
         self._task, self._path, self._places = task, run.samples_path(task), dict[int, int]()
-        self._marking = Marking.of(run, task)
+        self._marking = Marking.of(run.results, task)
         at = 0
         with self._path.open("rb") as file:
             for line in file:

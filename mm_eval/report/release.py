@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from mm_eval.report.table import Cell, Column, Row, Table, Value, to_csv, to_html, to_latex, to_markdown
 from mm_eval.runs.number_text import number
-from mm_eval.runs.release import ReleaseNumber, ReleaseTable
+from mm_eval.runs.release_table import ReleaseNumber, ReleaseTable
 
 SET_APART = "‡"
 UNDER_PROTOCOL = "§"

@@ -19,7 +19,7 @@ from mm_eval.report.page import asset, filled, shown_category
 from mm_eval.report.safe import href, html, in_script
 from mm_eval.runs.ranking import ranked_columns
 from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release import ReleaseNumber, ReleaseTable
+from mm_eval.runs.release_table import ReleaseNumber, ReleaseTable
 
 TITLE = "Release table"
 

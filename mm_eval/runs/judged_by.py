@@ -12,15 +12,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mm_eval.runs.estimates import leaves
 from mm_eval.runs.recorded import RecordedRun
-
-if TYPE_CHECKING:
-    from mm_eval.runs.recorded import RecordedRun
-    from mm_eval.runs.release import ReleaseNumber, ReleaseTable
-
 
 AT = "@"
 """Stands before the name of a further judge in the name of its metric: judge_score@gpt-4o."""
@@ -178,41 +173,6 @@ def by_another_judge(judges: Mapping[str, RecordedJudge], stated: str) -> str:
             theirs = f"judged by {name}" if name else "by a judge that is not named"
             return f"{theirs}, ours by {judge.described()}"
     return ""
-
-
-def notes_on_judges(table: ReleaseTable, mix_judges: bool) -> list[str]:
-    """Sets numbers apart that another judge gave than the rest of their row, and says who judged what."""
-    notes = []
-    for row, numbers in table.rows.items():
-        if not any(found.judges for found in numbers.values()):
-            continue
-        of_row = _judges_of_most(numbers)
-        named = ", ".join(dict.fromkeys(judge.described() for judge in of_row.values())) or "no judge"
-        others = {column: said for column, found in numbers.items() if (said := _differs(found, of_row))}
-        official = dict.fromkeys(str(judge.official) for judge in of_row.values() if judge.is_official is False)
-        unlike = f", official {', '.join(official)}: not comparable with published numbers" if official else ""
-        notes.append(f"{table.label(row)}: judged by {named}{unlike}.")
-        for column, said in others.items():
-            end = "ranked together all the same (--mix_judges)" if mix_judges else "not ranked with the others"
-            notes.append(f"{column}, {table.label(row)}: {said}: {end}.")
-            for cells in (numbers, *table.categories.get(row, {}).values()):
-                if column in cells:
-                    cells[column].set_apart = not mix_judges
-    return notes
-
-
-def _judges_of_most(numbers: Mapping[str, ReleaseNumber]) -> Mapping[str, RecordedJudge]:
-    """The judges of most of a row's measured numbers; of the first where several have as many."""
-    measured = [found.judges for found in numbers.values() if found.ours]
-    return max(measured, key=lambda mine: sum(not judges_differ(mine, other) for other in measured))
-
-
-def _differs(found: ReleaseNumber, of_row: Mapping[str, RecordedJudge]) -> str:
-    if not found.ours:
-        return by_another_judge(of_row, found.judge)
-    if not judges_differ(of_row, found.judges):
-        return ""
-    return "judged by " + (", ".join(judge.described() for judge in found.judges.values()) or "no judge")
 
 
 def notes_on_holes(column: str, run: RecordedRun) -> Iterator[str]:

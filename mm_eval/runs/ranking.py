@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mm_eval.metrics.intervals import holm
 from mm_eval.metrics.paired import Estimate
 from mm_eval.runs.compare import change_of
 from mm_eval.runs.estimates import Triple, group_differences, leaves
+from mm_eval.runs.judged_by import RecordedJudge, by_another_judge, judges_differ
 from mm_eval.runs.recorded import RecordedRun
-
-if TYPE_CHECKING:
-    from mm_eval.runs.release import ReleaseNumber, ReleaseTable
+from mm_eval.runs.release_table import ReleaseNumber, ReleaseTable
 
 LEVEL = 0.05
 """Below this corrected p-value two numbers differ significantly."""
@@ -44,6 +43,41 @@ def set_apart(table: ReleaseTable) -> list[str]:
     return notes
 
 
+def set_apart_by_judge(table: ReleaseTable, mix_judges: bool) -> list[str]:
+    """Marks the numbers that another judge gave than most of their row; returns notes on who judged what."""
+    notes = []
+    for row, numbers in table.rows.items():
+        if not any(found.judges for found in numbers.values()):
+            continue
+        of_row = _judges_of_most(numbers)
+        named = ", ".join(dict.fromkeys(judge.described() for judge in of_row.values())) or "no judge"
+        others = {column: said for column, found in numbers.items() if (said := _judged_otherwise(found, of_row))}
+        official = dict.fromkeys(str(judge.official) for judge in of_row.values() if judge.is_official is False)
+        unlike = f", official {', '.join(official)}: not comparable with published numbers" if official else ""
+        notes.append(f"{table.label(row)}: judged by {named}{unlike}.")
+        for column, said in others.items():
+            end = "ranked together all the same (--mix_judges)" if mix_judges else "not ranked with the others"
+            notes.append(f"{column}, {table.label(row)}: {said}: {end}.")
+            for cells in (numbers, *table.categories.get(row, {}).values()):
+                if column in cells:
+                    cells[column].set_apart = not mix_judges
+    return notes
+
+
+def _judges_of_most(numbers: Mapping[str, ReleaseNumber]) -> Mapping[str, RecordedJudge]:
+    """The judges of most of a row's measured numbers; of the first where several have as many."""
+    measured = [found.judges for found in numbers.values() if found.ours]
+    return max(measured, key=lambda mine: sum(not judges_differ(mine, other) for other in measured))
+
+
+def _judged_otherwise(found: ReleaseNumber, of_row: Mapping[str, RecordedJudge]) -> str:
+    if not found.ours:
+        return by_another_judge(of_row, found.judge)
+    if not judges_differ(of_row, found.judges):
+        return ""
+    return "judged by " + (", ".join(judge.described() for judge in found.judges.values()) or "no judge")
+
+
 def rank(table: ReleaseTable) -> None:
     """Gives every number of the table its rank in its row, and marks those that share the first rank as best."""
     _rank([(numbers, table.better.get(row, True), None) for row, numbers in table.rows.items()])
@@ -56,7 +90,7 @@ def rank(table: ReleaseTable) -> None:
     )
 
 
-_Row = tuple[Mapping[str, "ReleaseNumber"], bool | None, tuple[str, str] | None]
+_Row = tuple[Mapping[str, ReleaseNumber], bool | None, tuple[str, str] | None]
 """The numbers of a row by column, whether higher is better, and the category that they are of. Without a direction: no ranks."""
 
 

@@ -16,14 +16,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from mm_eval.engine.generation import token_counts
 from mm_eval.metrics.paired import right_or_wrong
 from mm_eval.types import judge_of_slot
-
-if TYPE_CHECKING:
-    from mm_eval.runs.recorded import RecordedRun
 
 FIELD = "judge"
 """The key of the first judge's entry in a row; a further judge's is `judge@NAME`."""
@@ -128,13 +125,13 @@ class Marking:
     ends: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
-    def of(cls, run: RecordedRun, task: str) -> Marking:
-        """The marking of a recorded task. Verdicts of a judge whose range is a function of the doc are read from 0 to 1."""
-        judge = run.results["configs"].get(task, {}).get("judge")
-        stated = judge.get("range") if isinstance(judge, Mapping) and run.results.get("judges", {}).get(task) else None
+    def of(cls, results: Mapping[str, Any], task: str) -> Marking:
+        """The marking of a task by results.json. Verdicts of a judge whose range is a function of the doc count from 0 to 1."""
+        judge = results["configs"].get(task, {}).get("judge")
+        stated = judge.get("range") if isinstance(judge, Mapping) and results.get("judges", {}).get(task) else None
         numbers = isinstance(stated, list) and len(stated) == 2 and all(isinstance(end, (int, float)) for end in stated)
         ends = (float(stated[0]), float(stated[1])) if numbers and stated else (0.0, 1.0)
-        return cls(run.results["higher_is_better"].get(task, {}), ends)
+        return cls(results["higher_is_better"].get(task, {}), ends)
 
     def mark(self, scores: Mapping[str, Any]) -> bool | None:
         """Whether a doc is right (the best value) or wrong (the worst), by the first of its scores that is a number.

@@ -185,15 +185,15 @@ class HuggingFace(Model):
     def _with_short_cuts(self, model: Any) -> Asking:
         """The loaded model with the batches and caches of its family. A type outside the table checks itself first."""
         from .asking import Asking
+        from .inference.cache import runtime_of
         from .inference.limits import most_shared
-        from .inference.runtime import Runtime
         from .self_check import quickest
 
         def seed_of(instance: Instance) -> int:
             return int(request_key(self, instance)[:15], 16)
 
         def answering(family: Family, batch_size: int) -> Asking:
-            return Asking(self.writer, Runtime(model, family, tokenizer, batch_size), sys.maxsize, seed_of)
+            return Asking(self.writer, runtime_of(model, family, tokenizer, batch_size), sys.maxsize, seed_of)
 
         family, tokenizer, kind = self.writer.family, self.writer.tokenizer, self.checkpoint.model_type
         if family is UNKNOWN:
@@ -204,12 +204,12 @@ class HuggingFace(Model):
                 logger.info(
                     "Model type %r is not in the table; its batches and caches agree with whole forwards.", kind
                 )
-        runtime = Runtime(model, family, tokenizer, self.settings.batch_size)
+        runtime = runtime_of(model, family, tokenizer, self.settings.batch_size)
         max_length = self.arguments.max_length or runtime.max_length
         alone = None
         if shared := most_shared(model.config, max_length):
             plainest = replace(family, batched=False, prefix_cache=False)
-            alone = shared, Runtime(model, plainest, tokenizer, 1)
+            alone = shared, runtime_of(model, plainest, tokenizer, 1)
             logger.info("Sequences of more than %d tokens run alone: their rotary positions are scaled.", shared)
         cuts = self.settings.on_long_prompt == "cut"
         return Asking(self.writer, runtime, max_length, seed_of, alone, cuts)

@@ -11,7 +11,8 @@ from mm_eval.report import pdf
 from mm_eval.report.figures import _ticks, heat_map, write_figures
 from mm_eval.runs.number_text import number
 from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release import ReleaseNumber, ReleaseTable, Reported, release_table
+from mm_eval.runs.release import Reported, release_table
+from mm_eval.runs.release_table import ReleaseNumber, ReleaseTable
 
 ODD = "</svg><script>alert(1)</script> & \x00\x1b[31m \u202e 'model' 模型" + "x" * 60
 

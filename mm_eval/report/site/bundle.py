@@ -22,7 +22,7 @@ from mm_eval.report.media import Media
 from mm_eval.report.release_page import write_release_page
 from mm_eval.report.site.parts import ENDINGS, PAGE, RunPictures, write_run_page
 from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release import ReleaseTable
+from mm_eval.runs.release_table import ReleaseTable
 from mm_eval.runs.sample_rows import sample_name
 from mm_eval.words import counted
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from ..prompts.prompt import Prompt
-
-if TYPE_CHECKING:
-    from .runtime import Runtime
-
+from .runtime import Runtime
 
 LEAST_SHARED = 32
 """Minimum of common text tokens for which a separate forward pays."""

@@ -2,7 +2,7 @@
 
     Root       the beginning that several rows share: its keys and values, once
     Rows       rows, each on a root or on nothing, with a buffer for the tokens of its own
-    why_not    why a model can't run on `Rows`; empty if it can
+    runtime_of a loaded model's runtime, on `Rows` if the model can run on them
 
 transformers' cache copies everything it holds at each step, once a row. Here a step writes one token a row, and attention has
 two parts: all rows of a root look at its keys in one product, each row looks at its own, and the two are joined by the
@@ -16,21 +16,22 @@ keys (`Rows.pending`); a model that does anything else raises instead of giving 
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from transformers import AttentionInterface, DynamicCache
 from transformers.cache_utils import Cache, CacheLayerMixin, DynamicLayer, DynamicSlidingWindowLayer
 
+from ..families import Family
 from ..prompts.prompt import Prompt
 from .attention import Forward, at_once, attention, joined, together
 from .prefixes import Prefix, grown, prefill
+from .runtime import Runtime
 
-if TYPE_CHECKING:
-    from .runtime import Runtime
-
+logger = logging.getLogger(__name__)
 NAME = "mm_eval_rows"
 """The attention of `Rows` in transformers' table."""
 ROOM = 64
@@ -272,17 +273,6 @@ def _attending(rows: Rows) -> Iterator[None]:
             config._attn_implementation_internal = name
 
 
-def windows_of(config: Any) -> list[int | None]:
-    """The sliding window of each layer of a model, in tokens."""
-    return [getattr(layer, "sliding_window", None) for layer in DynamicCache(config=config).layers]
-
-
-def configs_of(model: Any) -> list[Any]:
-    """The configurations from which the modules of a model read their kind of attention."""
-    found = {id(module.config): module.config for module in model.modules() if hasattr(module, "config")}
-    return [config for config in found.values() if hasattr(config, "_attn_implementation_internal")]
-
-
 def root_of(prefix: Prefix, line: int, prompt: Prompt) -> Root:
     """Row `line` of a prefix as a root. prompt: its tokens."""
     return Root(prompt, _layers_of(prefix, line))
@@ -300,7 +290,18 @@ def _layers_of(prefix: Prefix, line: int) -> list[tuple[Any, Any]]:
     return made
 
 
-def why_not(runtime: Runtime) -> str:
+def runtime_of(model: Any, family: Family, tokenizer: Any, batch_size: int | str) -> Runtime:
+    """The runtime of a loaded model, in place on `Rows` if the model can run on them."""
+    runtime = Runtime(model, family, tokenizer, batch_size)
+    if runtime.prefix_cache:
+        reason = _why_not(runtime)
+        runtime.in_place = not reason
+        if reason:
+            logger.info("%s runs on transformers' own cache: %s.", type(model).__name__, reason)
+    return runtime
+
+
+def _why_not(runtime: Runtime) -> str:
     """Why a model can't run on `Rows`; empty if it can. It is tried on a few tokens, with and without a root."""
     kinds = {type(layer) for layer in DynamicCache(config=runtime.model.config).layers}
     if other := kinds - {DynamicLayer, DynamicSlidingWindowLayer}:

@@ -15,15 +15,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from ..prompts.prompt import Prompt
 from .beginnings import common_beginning, sharing, shows_alike
-
-if TYPE_CHECKING:
-    from .runtime import Runtime
+from .runtime import Runtime
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from mm_eval.errors import MMEvalError, ModelError
 from ..families import Family
 from ..prompts.preprocessing import Picture, joined
 from ..prompts.prompt import Prompt
-from .cache import configs_of, why_not, windows_of
 from .features import FeatureCache, on_device, side_by_side, supported
 from .limits import depth, token_budget
 from .positions import text_after
@@ -47,7 +46,8 @@ class Runtime:
 
     batched: whether prompts of different lengths may share a batch.
     prefix_cache: whether continuations may run on the cache of their prompt.
-    in_place: whether rows run on `cache.Rows`; else on transformers' own cache. windows: of its layers. configs: of its modules.
+    in_place: whether rows run on `cache.Rows`, which `cache.runtime_of` tries; else on transformers' own cache.
+    windows: of the layers. configs: of the modules. Both are empty without a prefix cache.
     holes: whether masked places may stand between real tokens; not with sliding windows or recurrent layers.
     limit: prompts per batch; None: `budget`, in padded tokens, decides. Either is lowered when memory runs out.
     depth: how many times `budget` the rows that are decoded in place may hold.
@@ -80,11 +80,7 @@ class Runtime:
             self.limit = 1
         self.windows, self.configs, self.in_place = [], [], False
         if self.prefix_cache:
-            self.windows, self.configs = windows_of(model.config), configs_of(model)
-            reason = why_not(self)
-            self.in_place = not reason
-            if reason:
-                logger.info("%s runs on transformers' own cache: %s.", type(model).__name__, reason)
+            self.windows, self.configs = _windows_of(model.config), _configs_of(model)
 
     @property
     def pad_token(self) -> int:
@@ -261,6 +257,19 @@ def _full_attention(config: Any) -> bool:
     from transformers.cache_utils import DynamicLayer
 
     return all(type(layer) is DynamicLayer for layer in DynamicCache(config=config).layers)
+
+
+def _windows_of(config: Any) -> list[int | None]:
+    """The sliding window of each layer of a model, in tokens."""
+    from transformers import DynamicCache
+
+    return [getattr(layer, "sliding_window", None) for layer in DynamicCache(config=config).layers]
+
+
+def _configs_of(model: Any) -> list[Any]:
+    """The configurations from which the modules of a model read their kind of attention."""
+    found = {id(module.config): module.config for module in model.modules() if hasattr(module, "config")}
+    return [config for config in found.values() if hasattr(config, "_attn_implementation_internal")]
 
 
 def _without_own_sampling(config: Any) -> None:

@@ -146,16 +146,16 @@ def _greedy(model: Any, prompt: list[int], steps: int) -> list[int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_short_cuts_are_whole_forwards(kind: str) -> None:
+    from mm_eval.models.hf.inference.cache import runtime_of
     from mm_eval.models.hf.inference.decoding import GenerationRow
     from mm_eval.models.hf.inference.generate import generate
-    from mm_eval.models.hf.inference.runtime import Runtime
     from mm_eval.models.hf.inference.scoring import Continuation, score
     from mm_eval.models.hf.prompts.prompt import Prompt
 
     from tests.models.tiny_random import tokenizer
 
     model, made = _model(kind), tokenizer()
-    runtime = Runtime(model, family_of(kind, False), made, 16)
+    runtime = runtime_of(model, family_of(kind, False), made, 16)
     assert runtime.batched == (kind not in ("doge", "llama4_text"))
     rows = [
         Continuation(instance("", chat=False), prompt, list(range(10 + len(prompt.ids), 10 + len(prompt.ids) + length)))
