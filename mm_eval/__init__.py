@@ -7,15 +7,11 @@ The names in `__all__` are public. Each is imported when it is first used, so th
 """
 
 import importlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from mm_eval.package import FOLDERS, __version__
 
-# In a checkout `models/`, `tasks/` and `assets/` are beside this package; in a wheel they are inside it. In both cases they
-# are imported as `mm_eval.models`, `mm_eval.tasks` and `mm_eval.assets`.
-if not (Path(__file__).parent / "tasks").is_dir():
-    __path__.append(str(Path(__file__).parent.parent))
+__path__.extend(str(folder) for folder in FOLDERS[1:])
 
 if TYPE_CHECKING:
     from mm_eval.api import Results, evaluate

@@ -23,7 +23,7 @@ from mm_eval.report.thumbnails import pictures_of, thumbnails_of_requests, write
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.sample_rows import sample_name
 from mm_eval.runs.submission import Submission
-from mm_eval.scorers.judged import with_judges
+from mm_eval.scorers.of_task import with_judges
 from mm_eval.scorers.score_task import TaskScoring
 from mm_eval.scorers.task_scores import TaskScores
 from mm_eval.task.blind import WITHOUT

@@ -1,4 +1,4 @@
-"""The house's walls: who may import whom, what listing may import, what no file may use, and how long a file may be."""
+"""The house's walls: who may import whom, never in a circle; what listing may import; what no file may use; its length."""
 
 import ast
 import io
@@ -13,7 +13,7 @@ import mm_eval.errors
 
 ROOT = Path(__file__).parent.parent
 ORDER = ["catalog", "task", "engine", "filters", "metrics", "scorers", "runs", "report", "cli"]
-LEAVES = {"types", "errors", "registry", "arguments", "files", "words"}
+LEAVES = {"types", "errors", "registry", "arguments", "files", "words", "package"}
 HEAVY = {"torch", "transformers", "datasets", "numpy", "PIL", "jinja2", "yaml", "tqdm", "sacrebleu", "pandas"}
 UNSAFE = {"pickle", "dill", "marshal", "shelve"}
 ERRORS = {name for name, value in vars(mm_eval.errors).items() if isinstance(value, type)}
@@ -68,6 +68,74 @@ def test_import_arrows(path: Path) -> None:
                 area == "tasks" and target == "types" and isinstance(node, ast.ImportFrom)
             ):  # the one error that tasks raise
                 assert not {alias.name for alias in node.names} & ERRORS - {"DocError"}, line
+
+
+def module_name(path: Path) -> str:
+    """The name that a file is imported by: `models/` is installed inside mm_eval."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = parts[:-1] if parts[-1] == "__init__" else parts
+    return ".".join(parts if parts[0] == "mm_eval" else ("mm_eval", *parts))
+
+
+def imported_files(path: Path, files: dict[str, Path]) -> set[Path]:
+    """The files that a file imports, at module level, under TYPE_CHECKING and inside functions.
+
+    files: by module name. `from a import b` imports the file of a.b where there is one, else that of a.
+    """
+    own = module_name(path).split(".")
+    package = own if path.name == "__init__.py" else own[:-1]
+    names: list[tuple[str, str]] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [(alias.name, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            names += [(f"{module}.{alias.name}", module) for alias in node.names]
+    return {files.get(inner, files.get(outer, path)) for inner, outer in names} - {path}
+
+
+def first_circle(graph: dict[Path, set[Path]]) -> list[Path]:
+    """A shortest circle, with its first file again at the end; empty if there is none."""
+    found: list[Path] = []
+    for start in sorted(graph):
+        ways, seen = [[start]], {start}
+        for way in ways:  # grows: the ways from `start`, shortest first
+            if start in graph[way[-1]]:
+                found = [*way, start] if not found or len(way) + 1 < len(found) else found
+                break
+            ways += [[*way, file] for file in sorted(graph[way[-1]] - seen)]
+            seen |= graph[way[-1]]
+    return found
+
+
+MODULES = {module_name(path): path for path in FILES if path.relative_to(ROOT).parts[0] != "tasks"}
+
+
+def test_no_import_circles() -> None:
+    """An import inside a function, or for types only, is one of a circle too: neither file can be read without the other."""
+    circle = first_circle({path: imported_files(path, MODULES) for path in MODULES.values()})
+    assert not circle, " -> ".join(str(path.relative_to(ROOT)) for path in circle)
+
+
+@pytest.mark.parametrize(
+    ("importing", "imported"),
+    [
+        ("mm_eval/__init__.py", "mm_eval/api.py"),  # for types only
+        ("mm_eval/catalog/functions.py", "mm_eval/lmms_eval/server.py"),  # inside a function
+        ("mm_eval/lmms_eval/origin.py", "mm_eval/lmms_eval/__init__.py"),  # a name of a package
+        ("models/hf/asking.py", "models/hf/prompts/length.py"),  # relative
+    ],
+)
+def test_imports_of_all_kinds_are_found(importing: str, imported: str) -> None:
+    assert ROOT / imported in imported_files(ROOT / importing, MODULES)
+
+
+def test_a_circle_is_found_by_its_shortest_way() -> None:
+    graph = {"a": {"b", "d"}, "b": {"c"}, "c": {"a"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
+    paths = {Path(name): {Path(each) for each in named} for name, named in graph.items()}
+    assert first_circle(paths) == [Path("d"), Path("e"), Path("d")]
+    assert first_circle({Path("a"): {Path("b")}, Path("b"): set()}) == []
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

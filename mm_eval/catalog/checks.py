@@ -1,9 +1,9 @@
-"""The checks of a task: types of its keys, prompt blocks, filter pipelines with their metrics, and keys that need each other."""
+"""The checks of a task's single keys: its name, types, prompt blocks, and filter pipelines with their metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from mm_eval.catalog.categories import levels_of
 from mm_eval.catalog.judge import judge_of
@@ -20,9 +20,6 @@ from mm_eval.catalog.schema import (
     is_mappings,
 )
 from mm_eval.errors import ConfigError, collected, did_you_mean, raise_all
-
-if TYPE_CHECKING:
-    from mm_eval.catalog.config import TaskConfig
 
 
 def check_task_keys(source: LocatedDict, what: str, has_class: bool) -> None:
@@ -143,49 +140,6 @@ def _check_metrics(metrics: Any, fallback: str) -> None:
 def _check_kwargs(entry: Mapping[str, Any], where: str) -> None:
     if entry.get("kwargs") is not None and not isinstance(entry["kwargs"], Mapping):
         raise ConfigError(f"'kwargs' must be a mapping, not {entry['kwargs']!r:.80}.", where=where)
-
-
-def check_whole(config: TaskConfig) -> None:
-    """ConfigError for each required key that is missing, and for each conflict between keys, reported together."""
-    raise_all([ConfigError(what, where=config.where(key), hint=hint) for what, key, hint in _incomplete(config)])
-
-
-def _incomplete(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
-    """(error, its key, hint) for each required key that is missing, and each conflict between keys."""
-    if config.dataset_path is None and config.custom_dataset is None:
-        yield f"task {config.name!r} has no dataset_path.", "task", ""
-    if config.test_split is None and config.validation_split is None:
-        yield f"task {config.name!r} has neither test_split nor validation_split.", "task", ""
-    if config.doc_to_text is None and config.output_type != "loglikelihood_rolling":
-        yield f"task {config.name!r} has no doc_to_text.", "task", ""
-    if config.output_type == "multiple_choice" and config.doc_to_choice is None:
-        yield f"task {config.name!r} is multiple_choice and has no doc_to_choice.", "output_type", ""
-    if config.output_type != "generate_until" and config.doc_to_messages is not None:
-        what = f"doc_to_messages needs output_type generate_until, not {config.output_type!r}."
-        yield what, "doc_to_messages", ""
-    if config.output_type != "generate_until" and config.submission is not None:
-        what = f"submission needs output_type generate_until, not {config.output_type!r}."
-        yield what, "submission", ""
-    if config.judge is not None:
-        yield from _judge_conflicts(config)
-    if config.source.get("scorer") is not None and config.source.get("process_results") is not None:
-        yield "scorer and process_results are both given.", "scorer", "Write one of them, or null for the other."
-    if config.source.get("unsafe_code"):
-        yield "unsafe_code: mm-eval does not run code that a model wrote.", "unsafe_code", ""
-
-
-def _judge_conflicts(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
-    if config.output_type != "generate_until":
-        yield f"judge needs output_type generate_until, not {config.output_type!r}.", "judge", ""
-    if config.repeats > 1:
-        yield "a judged task asks its model once a doc.", "repeats", "`repeats` under judge gives more verdicts."
-    if config.submission is not None:
-        yield "submission and judge are both given.", "submission", "Write one of them, or null for the other."
-    judged = judge_of(config.judge, config.where("judge"))
-    if judged.replaces_rules and not (config.metric_list or config.process_results):
-        yield "extracts and only_unparsed need the task's own metric_list.", "judge", ""
-    if judged.replaces_rules and len(config.filter_list) > 1:
-        yield "extracts and only_unparsed need one filter pipeline.", "filter_list", ""
 
 
 NOT_ALLOWED_IN_NAMES = ("::", "@", ",", "\n", "\r", "*", "?", "[", "#")

@@ -5,7 +5,7 @@ Nothing is imported to make one: a `!function` stays a FunctionRef until `resolv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,16 +13,17 @@ from typing import Any, cast
 
 from mm_eval.catalog import schema
 from mm_eval.catalog.categories import CategoryLevel, levels_of
-from mm_eval.catalog.checks import check_name, check_task_keys, check_whole
+from mm_eval.catalog.checks import check_name, check_task_keys
 from mm_eval.catalog.draws import Draws
-from mm_eval.catalog.format_choice import names_format, select_format
-from mm_eval.catalog.formats import Format, FormatField
+from mm_eval.catalog.format_choice import formatted, select_format
+from mm_eval.catalog.formats import Format
 from mm_eval.catalog.functions import FunctionRef, task_draws
 from mm_eval.catalog.judge import JudgeConfig, judge_of, judge_of_code
 from mm_eval.catalog.located import LocatedDict, located, shown_path, without
 from mm_eval.catalog.values import resolve, to_json, with_source
 from mm_eval.errors import ConfigError, raise_all
 from mm_eval.files import digest_of
+from mm_eval.lmms_eval.origin import is_from_lmms_eval
 from mm_eval.types import OutputType
 
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
@@ -30,7 +31,6 @@ ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", "subm
 """Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
 HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens")
 """Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
-SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer", "judge")
 METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction")
 
 
@@ -137,11 +137,11 @@ class TaskConfig:
         where = source.where("formats") if "formats" in source else ""
         layout = select_format(source.get("formats"), requested, where=where)
         if layout is not None:
-            values = _formatted(values, source, layout, requested)
+            values = formatted(values, source, layout, requested)
         path = path or name + (f"@{requested}" if requested else "")
         made = cls(name=name, path=path, source=source, file=file, format=layout, format_asked=requested, **values)
         if not has_class:
-            check_whole(made)
+            _check_whole(made)
         return made
 
     @cached_property
@@ -221,8 +221,6 @@ class TaskConfig:
     @cached_property
     def of_lmms_eval(self) -> bool:
         """Whether its files were written for lmms-eval."""
-        from mm_eval.lmms_eval.habits import is_from_lmms_eval
-
         return is_from_lmms_eval(self.source, self.file, schema.functions_in(self.source))
 
     @cached_property
@@ -254,7 +252,7 @@ class TaskConfig:
         stated["metadata"] = {key: value for key, value in self.metadata.items() if key not in hidden} or None
         if self.format is not None:
             stated["formats"] = self.format.to_json()
-            stated = without(stated, [key for key in SCORING_KEYS if key in stated and not getattr(self, key)])
+            stated = without(stated, [key for key in schema.SCORING_KEYS if key in stated and not getattr(self, key)])
         return cast(dict[str, Any], to_json({k: v for k, v in stated.items() if v is not None}, function))
 
 
@@ -268,34 +266,47 @@ _RENAMED = {
 _KNOWN_KEYS = {*schema.TASK_KEYS, *schema.HARMLESS, *schema.UNSUPPORTED}
 
 
-def _formatted(values: dict[str, Any], source: LocatedDict, layout: Format, requested: str | None) -> dict[str, Any]:
-    """The fields of a task with a format applied.
+def _check_whole(config: TaskConfig) -> None:
+    """ConfigError for each required key that is missing, and for each conflict between keys, reported together."""
+    raise_all([ConfigError(what, where=config.where(key), hint=hint) for what, key, hint in _incomplete(config)])
 
-    The task's own scoring is dropped if the requested format has another output type, or scores by itself and the task
-    doesn't list it under `formats`: that scoring was written for other answers.
-    """
-    formats = source.get("formats")
-    own = select_format(formats, None)
-    own_type = own.output_type if own else values.get("output_type", "generate_until")
-    chosen = requested is not None and requested != (own.type if own else None)
-    listed = requested is None or names_format(formats, requested)
-    drops_scoring = chosen and (layout.output_type != own_type or not listed and layout.scorer is not None)
-    kept = {key: value for key, value in values.items() if not (drops_scoring and key in SCORING_KEYS)}
-    if values.get("output_type", layout.output_type) != layout.output_type and not chosen:
-        what = f"output_type is {values['output_type']!r}, but the format {layout.type!r} is {layout.output_type!r}."
-        raise ConfigError(what, where=source.where("output_type"), hint="Leave output_type out.")
-    inputs: dict[str, Any] = {
-        "question": layout.question if layout.question is not None else values.get("doc_to_text", "question"),
-        "choices": layout.choices if layout.choices is not None else values.get("doc_to_choice"),
-        "answer": layout.answer if layout.answer is not None else values.get("doc_to_target", "answer"),
-    }
-    kept.update(layout.overrides())
-    kept.pop("doc_to_messages", None)  # the format makes the prompt, for chat models too
-    kept["doc_to_text"] = FormatField("text", layout, **inputs)
-    kept["doc_to_target"] = FormatField("target", layout, **inputs)
-    if layout.choice_labels or layout.is_choice or inputs["choices"] is not None:
-        kept["doc_to_choice"] = FormatField("choices", layout, **inputs)
-    return kept
+
+def _incomplete(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
+    """(error, its key, hint) for each required key that is missing, and each conflict between keys."""
+    if config.dataset_path is None and config.custom_dataset is None:
+        yield f"task {config.name!r} has no dataset_path.", "task", ""
+    if config.test_split is None and config.validation_split is None:
+        yield f"task {config.name!r} has neither test_split nor validation_split.", "task", ""
+    if config.doc_to_text is None and config.output_type != "loglikelihood_rolling":
+        yield f"task {config.name!r} has no doc_to_text.", "task", ""
+    if config.output_type == "multiple_choice" and config.doc_to_choice is None:
+        yield f"task {config.name!r} is multiple_choice and has no doc_to_choice.", "output_type", ""
+    if config.output_type != "generate_until" and config.doc_to_messages is not None:
+        what = f"doc_to_messages needs output_type generate_until, not {config.output_type!r}."
+        yield what, "doc_to_messages", ""
+    if config.output_type != "generate_until" and config.submission is not None:
+        what = f"submission needs output_type generate_until, not {config.output_type!r}."
+        yield what, "submission", ""
+    if config.judge is not None:
+        yield from _judge_conflicts(config)
+    if config.source.get("scorer") is not None and config.source.get("process_results") is not None:
+        yield "scorer and process_results are both given.", "scorer", "Write one of them, or null for the other."
+    if config.source.get("unsafe_code"):
+        yield "unsafe_code: mm-eval does not run code that a model wrote.", "unsafe_code", ""
+
+
+def _judge_conflicts(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
+    if config.output_type != "generate_until":
+        yield f"judge needs output_type generate_until, not {config.output_type!r}.", "judge", ""
+    if config.repeats > 1:
+        yield "a judged task asks its model once a doc.", "repeats", "`repeats` under judge gives more verdicts."
+    if config.submission is not None:
+        yield "submission and judge are both given.", "submission", "Write one of them, or null for the other."
+    judged = judge_of(config.judge, config.where("judge"))
+    if judged.replaces_rules and not (config.metric_list or config.process_results):
+        yield "extracts and only_unparsed need the task's own metric_list.", "judge", ""
+    if judged.replaces_rules and len(config.filter_list) > 1:
+        yield "extracts and only_unparsed need one filter pipeline.", "filter_list", ""
 
 
 def _split(entry: Mapping[str, Any], known: tuple[str, ...]) -> LocatedDict:

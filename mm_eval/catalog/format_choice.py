@@ -1,4 +1,7 @@
-"""The format of a task: the one that is requested with `task@name`, or the first one that its YAML lists under `formats`."""
+"""The format of a task: the one that is requested with `task@name`, or the first one that its YAML lists under `formats`.
+
+`select_format` chooses it; `formatted` applies it to the fields of the task.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mm_eval.catalog.formats import SOURCES, Format, build_format, check_field
+from mm_eval.catalog.formats import SOURCES, Format, FormatField, build_format, check_field
 from mm_eval.catalog.located import LocatedDict
+from mm_eval.catalog.schema import SCORING_KEYS
 from mm_eval.errors import ConfigError, did_you_mean
 
 OWN_PROMPT = "none"
@@ -66,3 +70,33 @@ def names_format(formats: Any, name: str) -> bool:
     if isinstance(formats, Mapping):
         return formats.get("type") == name if "type" in formats else name in formats
     return bool(formats == name)
+
+
+def formatted(values: dict[str, Any], source: LocatedDict, layout: Format, requested: str | None) -> dict[str, Any]:
+    """The fields of a task with a format applied.
+
+    The task's own scoring is dropped if the requested format has another output type, or scores by itself and the task
+    doesn't list it under `formats`: that scoring was written for other answers.
+    """
+    formats = source.get("formats")
+    own = select_format(formats, None)
+    own_type = own.output_type if own else values.get("output_type", "generate_until")
+    chosen = requested is not None and requested != (own.type if own else None)
+    listed = requested is None or names_format(formats, requested)
+    drops_scoring = chosen and (layout.output_type != own_type or not listed and layout.scorer is not None)
+    kept = {key: value for key, value in values.items() if not (drops_scoring and key in SCORING_KEYS)}
+    if values.get("output_type", layout.output_type) != layout.output_type and not chosen:
+        what = f"output_type is {values['output_type']!r}, but the format {layout.type!r} is {layout.output_type!r}."
+        raise ConfigError(what, where=source.where("output_type"), hint="Leave output_type out.")
+    inputs: dict[str, Any] = {
+        "question": layout.question if layout.question is not None else values.get("doc_to_text", "question"),
+        "choices": layout.choices if layout.choices is not None else values.get("doc_to_choice"),
+        "answer": layout.answer if layout.answer is not None else values.get("doc_to_target", "answer"),
+    }
+    kept.update(layout.overrides())
+    kept.pop("doc_to_messages", None)  # the format makes the prompt, for chat models too
+    kept["doc_to_text"] = FormatField("text", layout, **inputs)
+    kept["doc_to_target"] = FormatField("target", layout, **inputs)
+    if layout.choice_labels or layout.is_choice or inputs["choices"] is not None:
+        kept["doc_to_choice"] = FormatField("choices", layout, **inputs)
+    return kept

@@ -26,6 +26,7 @@ from typing import Any
 from mm_eval.catalog.draws import Draws, RandomStream, Seeds, generators_in, importing
 from mm_eval.catalog.located import Place, shown_path
 from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.package import FOLDERS
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+\Z", re.ASCII)
 _LOCK = threading.RLock()
@@ -94,10 +95,8 @@ class FunctionRef:
         return path
 
     def _source_in_mm_eval(self) -> Path:
-        import mm_eval
-
         parts = self.name.split(".")[1:-1]
-        for root in map(Path, mm_eval.__path__):
+        for root in FOLDERS:
             for path in (root.joinpath(*parts).with_suffix(".py"), root.joinpath(*parts, "__init__.py")):
                 if parts and path.is_file():
                     return path

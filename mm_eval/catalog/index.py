@@ -21,6 +21,7 @@ from mm_eval.catalog.declaration import read_declaration, stated_texts
 from mm_eval.catalog.located import LocatedDict, shown_path
 from mm_eval.errors import ConfigError
 from mm_eval.files import write_atomic
+from mm_eval.package import FOLDERS
 from mm_eval.registry import entry_points
 
 log = logging.getLogger(__name__)
@@ -112,9 +113,7 @@ def _sources(include_path: Iterable[str | Path], include_defaults: bool = True) 
 
 def default_folders() -> list[Path]:
     """The folders of the package `mm_eval.tasks`, found without importing it."""
-    import mm_eval
-
-    return [folder for root in mm_eval.__path__ if (folder := Path(root) / "tasks").is_dir()]
+    return [folder for root in FOLDERS if (folder := root / "tasks").is_dir()]
 
 
 def entry_point_folders() -> list[Path]:

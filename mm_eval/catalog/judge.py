@@ -164,7 +164,7 @@ def judge_of_code(reference: Any) -> JudgeConfig | None:
     """The judge of a task without `judge:`, if its process_results asks one through lmms-eval's module; else None."""
     if not isinstance(reference, FunctionRef) or not reference.imports("lmms_eval"):
         return None
-    from mm_eval.lmms_eval.judges import asks_judge
+    from mm_eval.lmms_eval.askers import asks_judge
 
     return JudgeConfig((), by_code=True) if asks_judge(reference.source(), reference.function) else None
 

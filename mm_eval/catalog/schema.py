@@ -143,6 +143,9 @@ TASK_KEYS: dict[str, Rule] = {
     "metadata": METADATA,
 }
 
+SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer", "judge")
+"""Keys that say how answers are scored; a format with a scoring of its own takes their place."""
+
 MIRROR_KEYS: dict[str, Rule] = {"path": TEXT, "name": TEXTS, "revision": TEXT}
 
 FORMS = ("json", "jsonl", "csv")

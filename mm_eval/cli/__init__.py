@@ -13,11 +13,11 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from mm_eval import __version__
 from mm_eval.cli import say as output
 from mm_eval.cli.options import option
 from mm_eval.cli.say import SafeFormatter, complain, complain_briefly, guard_streams, say, say_lines
 from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
+from mm_eval.package import __version__
 from mm_eval.report.streams import OutputError, discard_output, usable_streams
 
 VERBS = {

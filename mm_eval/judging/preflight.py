@@ -23,8 +23,8 @@ from mm_eval.judging.cost import Cost, cost_of, gold_answer
 from mm_eval.judging.judges import EXEMPT, Judge
 from mm_eval.judging.verdicts import ASTRAY, PURE, Chain, Verdicts, is_astray
 from mm_eval.opening import OpenedTasks
-from mm_eval.scorers.judged import Judged, with_judges
-from mm_eval.scorers.of_task import scorers_of
+from mm_eval.scorers.judged import Judged
+from mm_eval.scorers.of_task import scorers_of, with_judges
 from mm_eval.scorers.score_task import TaskScoring
 from mm_eval.task.task import Task
 from mm_eval.types import Answer, Slot

@@ -1,14 +1,14 @@
 """Habits of lmms-eval that its task files and functions rely on, imitated in one place.
 
-Each section names a habit and why it is imitated: which files are lmms-eval's; the weights of its groups; data loaded
-inside a task's own functions; aggregation functions; answers and metric names.
+Each section names a habit and why it is imitated: the weights of lmms-eval's groups; data loaded inside a task's own
+functions; aggregation functions; answers and metric names.
 
 Two sections, and `no_judge` in judges.py, replace a function of the process inside a `with` block
 (`datasets.load.load_dataset_builder`, `subprocess.Popen`, `socket.getaddrinfo`): a task's own code calls these directly, so
 there is no argument to pass.
 
-This module imports only the catalogue, and judges.py, at module level. All folders, the catalogue included, import it inside
-functions, and only where a task needs it. So there is no import circle, and a task without these habits never loads it.
+All folders, the catalogue included, import this module inside functions, and only where a task needs it. So a task without
+these habits never loads it.
 """
 
 from __future__ import annotations
@@ -28,28 +28,14 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mm_eval.catalog.draws import generators_in, unchanged
-from mm_eval.catalog.functions import FunctionRef
 from mm_eval.catalog.group import GroupConfig, GroupNode, TaskNode, descendants
-from mm_eval.catalog.located import LocatedDict
 from mm_eval.errors import ScoringError
-from mm_eval.lmms_eval import PACKAGE
 from mm_eval.lmms_eval.judges import no_judge
+from mm_eval.lmms_eval.origin import is_from_lmms_eval
 from mm_eval.types import Doc
 
 if TYPE_CHECKING:
     from mm_eval.task.source import DataSource
-
-# ------------------------------------------------------------------ which files are lmms-eval's
-# Habit: its files have keys that none of our adapters reads, and its groups have other default weights. In any other
-# file an unread key is probably a typo, and our defaults apply.
-
-
-def is_from_lmms_eval(source: LocatedDict, file: Path | None, functions: Iterable[FunctionRef] = ()) -> bool:
-    """Whether a config was written for lmms-eval: it has that suite's keys, is in its tree, or has functions that import it."""
-    parts = file.parts if file else ()
-    in_its_tree = (PACKAGE, "tasks") in zip(parts, parts[1:], strict=False)
-    return source.of_lmms_eval or in_its_tree or any(function.imports(PACKAGE) for function in functions)
-
 
 # ------------------------------------------------------------------ groups
 # Habit: where a group's file has no `weight_by_size`, each task counts once, whatever its size. Our default, and
@@ -104,8 +90,7 @@ def load_dataset_from(source: DataSource) -> Iterator[None]:
     import huggingface_hub
 
     from mm_eval.task.data_files import content_cache
-    from mm_eval.task.dataset import LOCAL_FILES
-    from mm_eval.task.source import hub_answers, hub_cache_only, hub_ids
+    from mm_eval.task.source import LOCAL_FILES, hub_answers, hub_cache_only, hub_ids
 
     original = datasets.load.load_dataset_builder
 

@@ -13,21 +13,14 @@ Code that asks in another way is refused (`no_judge`).
 
 from __future__ import annotations
 
-import ast
-import importlib.util
 import json
 import socket
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mm_eval.arguments import shortly
-from mm_eval.catalog.functions import parsed
 from mm_eval.errors import JudgeError, MMEvalError, ScoringError
 from mm_eval.lmms_eval import PACKAGE
 from mm_eval.words import counted
@@ -169,44 +162,6 @@ RUNNING: list[Asked] = []
 """The run of a task's function in progress. Scoring runs one at a time; threads that the function starts belong to it."""
 
 
-def run_judged(call: Callable[[], Any], lookup: Lookup, retries: int = RETRIES) -> Asked:
-    """Runs a task's function with the judge's recorded replies. retries: further replies to a question that it asks again.
-
-    Errors: what the function raises, unless it asked something whose reply is not known.
-    """
-    from mm_eval.lmms_eval.server import offered
-
-    asked = Asked(lookup, retries)
-    RUNNING.append(asked)
-    try:
-        with offered(), _without_waiting():
-            value = call()
-        if not asked.waits:  # a bare `except` of the function may have caught their end
-            asked.value = value
-    except (JudgeCalled, Exception):
-        if not asked.waits:
-            raise  # its own error, or a connection of its own
-    finally:
-        RUNNING.remove(asked)
-    return asked
-
-
-@contextmanager
-def _without_waiting() -> Iterator[None]:
-    """Inside, `time.sleep` returns at once in this thread: a task's code waits before it asks again, in every run."""
-    original, own = time.sleep, threading.get_ident()
-
-    def sleep(seconds: float) -> None:
-        if threading.get_ident() != own:
-            original(seconds)
-
-    setattr(time, "sleep", sleep)  # noqa: B010  # its parameter has another type in Python's stubs
-    try:
-        yield
-    finally:
-        time.sleep = original
-
-
 def _text_of(question: JudgeQuestion) -> str:
     """A question's messages as text, equal for equal questions; pictures by their pixels."""
 
@@ -216,71 +171,3 @@ def _text_of(question: JudgeQuestion) -> str:
         return picture_digest(value)
 
     return json.dumps(question.messages, sort_keys=True, default=pixels)
-
-
-# ------------------------------------------------------------------ which functions ask
-def asks_judge(file: Path, function: str) -> bool:
-    """Whether a function of a file uses the module, directly or through what it names. Nothing is imported.
-
-    Files beside it and files of lmms-eval's tasks are followed, name by name: a file may have functions of both kinds.
-    """
-    return _reaches(file, function, set())
-
-
-def _reaches(file: Path, name: str, seen: set[tuple[Path, str]]) -> bool:
-    if (file, name) in seen or not file.is_file():
-        return False
-    seen.add((file, name))
-    tree = parsed(file)
-    for top in tree.body if tree else ():
-        if not (name == "*" or name in _bound(top)):
-            continue
-        for node in ast.walk(top):
-            if isinstance(node, ast.Name) and _reaches(file, node.id, seen):
-                return True
-            if isinstance(node, (ast.Import, ast.ImportFrom)) and _imports_it(file, node, name, node is top, seen):
-                return True
-    return False
-
-
-def _bound(node: ast.stmt) -> set[str]:
-    """The names that a statement at the top of a file defines; of `if`, `try` and `with` those inside."""
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return {node.name}
-    names = {found.id for found in ast.walk(node) if isinstance(found, ast.Name) and isinstance(found.ctx, ast.Store)}
-    for found in ast.walk(node):
-        if isinstance(found, (ast.Import, ast.ImportFrom)):
-            names |= {(alias.asname or alias.name).partition(".")[0] for alias in found.names}
-        elif isinstance(found, (ast.FunctionDef, ast.ClassDef)):
-            names.add(found.name)
-    return names
-
-
-def _imports_it(
-    file: Path, node: ast.Import | ast.ImportFrom, name: str, at_top: bool, seen: set[tuple[Path, str]]
-) -> bool:
-    """Whether an import brings the module, or a name that uses it. at_top: only what binds `name` counts."""
-    for alias in node.names:
-        if at_top and name not in ("*", (alias.asname or alias.name).partition(".")[0]):
-            continue
-        module = alias.name if isinstance(node, ast.Import) else node.module or ""
-        for dotted in (module, f"{module}.{alias.name}"):
-            if dotted == MODULE or dotted.startswith(f"{MODULE}."):
-                return True
-        if isinstance(node, ast.ImportFrom) and node.level == 1:
-            files = [file.parent / f"{module or alias.name}.py"]
-        elif module.startswith(f"{PACKAGE}.tasks."):
-            files = [root.joinpath(*module.split(".")[1:]).with_suffix(".py") for root in _roots()]
-        else:
-            continue
-        wanted = alias.name if isinstance(node, ast.ImportFrom) and module else "*"
-        if any(_reaches(each, wanted, seen) for each in files):
-            return True
-    return False
-
-
-@lru_cache(maxsize=1)
-def _roots() -> list[Path]:
-    """The folders of lmms-eval's package, where it is installed."""
-    spec = importlib.util.find_spec(PACKAGE)
-    return [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec is not None else []

@@ -1,8 +1,8 @@
 """lmms-eval's `llm_judge` module as its task code sees it: the same names, but no function of it opens a connection.
 
-It is importable, as `lmms_eval.llm_judge`, while a task's own files are loaded and while its functions run (`offered`). There
-it stands before the real module, if that is installed, so that scores don't depend on what is installed. A real one that a
-file imported earlier is not changed; its connections are refused (`no_judge`).
+It is importable, as `lmms_eval.llm_judge`, while a task's own files are loaded (`loading`) and while its functions run
+(`run_judged`). There it stands before the real module, if that is installed, so that scores don't depend on what is
+installed. A real one that a file imported earlier is not changed; its connections are refused (`no_judge`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import base64
 import binascii
 import importlib.util
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +22,16 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from mm_eval.lmms_eval import PACKAGE
-from mm_eval.lmms_eval.judges import MODULE, RUNNING, JudgeCalled, JudgeQuestion, refuse_judge
+from mm_eval.lmms_eval.judges import (
+    MODULE,
+    RETRIES,
+    RUNNING,
+    Asked,
+    JudgeCalled,
+    JudgeQuestion,
+    Lookup,
+    refuse_judge,
+)
 from mm_eval.lmms_eval.prompts import RUBRIC, JudgePromptBuilder, binary_of, object_of, pair_of
 
 
@@ -252,3 +263,39 @@ def loading() -> Iterator[None]:
             yield
     except JudgeCalled as error:
         raise ImportError(f"the file calls {error} while it is imported") from error
+
+
+def run_judged(call: Callable[[], Any], lookup: Lookup, retries: int = RETRIES) -> Asked:
+    """Runs a task's function with the judge's recorded replies. retries: further replies to a question that it asks again.
+
+    Errors: what the function raises, unless it asked something whose reply is not known.
+    """
+    asked = Asked(lookup, retries)
+    RUNNING.append(asked)
+    try:
+        with offered(), _without_waiting():
+            value = call()
+        if not asked.waits:  # a bare `except` of the function may have caught their end
+            asked.value = value
+    except (JudgeCalled, Exception):
+        if not asked.waits:
+            raise  # its own error, or a connection of its own
+    finally:
+        RUNNING.remove(asked)
+    return asked
+
+
+@contextmanager
+def _without_waiting() -> Iterator[None]:
+    """Inside, `time.sleep` returns at once in this thread: a task's code waits before it asks again, in every run."""
+    original, own = time.sleep, threading.get_ident()
+
+    def sleep(seconds: float) -> None:
+        if threading.get_ident() != own:
+            original(seconds)
+
+    setattr(time, "sleep", sleep)  # noqa: B010  # its parameter has another type in Python's stubs
+    try:
+        yield
+    finally:
+        time.sleep = original

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mm_eval import __version__
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.group import GroupConfig, GroupMetric, leaves_of
 from mm_eval.engine.ranks import processes
 from mm_eval.engine.same_run import scored_by
 from mm_eval.metrics.intervals import combined
+from mm_eval.package import __version__
 from mm_eval.runs.results import numbers_of
 from mm_eval.scorers.base import as_row
 from mm_eval.scorers.groups import Member, aggregate_group, average_of

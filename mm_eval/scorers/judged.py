@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.judge import JudgeConfig
 from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
-from mm_eval.filters.base import UNPARSED, FilterEnsemble
+from mm_eval.filters.base import UNPARSED
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.metric import Metric
 from mm_eval.scorers.base import DEFAULT_BOOTSTRAP_ITERS, Scorer
@@ -202,35 +202,6 @@ def judge_metrics(config: TaskConfig) -> list[Metric[Any, Any]]:
 def judge_aggregations(config: TaskConfig) -> dict[str, Callable[..., float]]:
     """{metric: its aggregation} of a task's judge."""
     return {metric.name: metric.aggregation or mean for metric in judge_metrics(config)}
-
-
-def with_judges(config: TaskConfig, scorers: Sequence[Scorer], sources: Mapping[str, VerdictSource]) -> list[Scorer]:
-    """The scorers of a task with those of its judges. sources: by the judges' names, the first judge first.
-
-    scorers: the task's own. They are left out where only the judge's verdicts make their numbers; so without a judge nothing
-    is left of these.
-    """
-    judge = config.judged
-    if judge is None:
-        return list(scorers)
-    found = [] if judge.replaces_rules else list(scorers)
-    for number, (name, source) in enumerate(sources.items()):
-        suffix = f"@{name}" if number else ""
-        common: dict[str, Any] = {"judge": judge, "source": source, "suffix": suffix}
-        if judge.replaces_rules:
-            from mm_eval.scorers.of_task import scorers_of
-
-            inners = scorers if not number else scorers_of(config)  # each with its own state
-            kind = Judged
-            if judge.by_code:
-                kind = JudgedCode
-            for inner in inners:
-                found.append(kind(name=inner.name, filter=inner.filter, metrics=inner.metrics, inner=inner, **common))
-        else:
-            made = Judged(name="none", filter=FilterEnsemble("none", []), metrics=judge_metrics(config), **common)
-            made.draws = config.draws()
-            found.append(made)
-    return found
 
 
 def check_judge_metrics(config: TaskConfig, scorers: Sequence[Scorer]) -> None:

@@ -1,13 +1,15 @@
-"""The scorer of a pipeline, from its config."""
+"""The scorers of a task, from its config: one for each pipeline, and those of its judges."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.errors import ConfigError, raise_all
+from mm_eval.filters.base import FilterEnsemble
 from mm_eval.scorers.base import SCORERS, Scorer
+from mm_eval.scorers.judged import Judged, JudgedCode, VerdictSource, check_judge_metrics, judge_metrics
 from mm_eval.scorers.process_results import ProcessResultsScorer
 
 
@@ -98,7 +100,32 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
         scorers.append(scorer)
     raise_all(faults)
     if config.judge is not None:
-        from mm_eval.scorers.judged import check_judge_metrics
-
         check_judge_metrics(config, scorers)
     return scorers
+
+
+def with_judges(config: TaskConfig, scorers: Sequence[Scorer], sources: Mapping[str, VerdictSource]) -> list[Scorer]:
+    """The scorers of a task with those of its judges. sources: by the judges' names, the first judge first.
+
+    scorers: the task's own. They are left out where only the judge's verdicts make their numbers; so without a judge nothing
+    is left of these.
+    """
+    judge = config.judged
+    if judge is None:
+        return list(scorers)
+    found = [] if judge.replaces_rules else list(scorers)
+    for number, (name, source) in enumerate(sources.items()):
+        suffix = f"@{name}" if number else ""
+        common: dict[str, Any] = {"judge": judge, "source": source, "suffix": suffix}
+        if judge.replaces_rules:
+            inners = scorers if not number else scorers_of(config)  # each with its own state
+            kind = Judged
+            if judge.by_code:
+                kind = JudgedCode
+            for inner in inners:
+                found.append(kind(name=inner.name, filter=inner.filter, metrics=inner.metrics, inner=inner, **common))
+        else:
+            made = Judged(name="none", filter=FilterEnsemble("none", []), metrics=judge_metrics(config), **common)
+            made.draws = config.draws()
+            found.append(made)
+    return found

@@ -95,7 +95,7 @@ class ProcessResultsScorer(Scorer):
         """What the function returns; None where it asks a judge something that has no reply."""
         if self.replies is None:
             return self.fn(doc, results)
-        from mm_eval.lmms_eval.judges import run_judged
+        from mm_eval.lmms_eval.server import run_judged
 
         doc, reply = self.replies.doc(doc_id, doc), partial(self.replies.reply, doc_id)
         asked = self.asked[doc_id] = run_judged(lambda: self.fn(doc, results), reply, self.replies.retries)

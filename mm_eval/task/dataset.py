@@ -16,6 +16,7 @@ from mm_eval.task.decode import reset_pillow
 from mm_eval.task.docs import Docs, fingerprint_of
 from mm_eval.task.rows import with_pictures_declared
 from mm_eval.task.source import (
+    LOCAL_FILES,
     DataId,
     DataSource,
     hub_answers,
@@ -26,9 +27,6 @@ from mm_eval.task.source import (
     token_of,
 )
 from mm_eval.task.splits import configurations
-
-LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder"})
-"""Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
 
 IGNORED_KWARGS = frozenset(
     {

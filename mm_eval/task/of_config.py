@@ -8,10 +8,10 @@ from typing import Any
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.located import located
 from mm_eval.errors import ConfigError
-from mm_eval.task.dataset import LOCAL_FILES, beside, docs_of, load_docs
+from mm_eval.task.dataset import beside, docs_of, load_docs
 from mm_eval.task.docs import Docs
 from mm_eval.task.fewshot import ExamplePool
-from mm_eval.task.source import DataSource
+from mm_eval.task.source import LOCAL_FILES, DataSource
 
 FEWSHOT_SPLITS = ("fewshot_split", "training_split", "validation_split", "test_split")
 

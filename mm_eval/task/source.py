@@ -18,6 +18,9 @@ from mm_eval.errors import NotHereError
 MOVED_OWNERS = (("lmms-lab", "lmms-lab-encoder"),)
 """Owners of hub datasets that were renamed on 2026-07-30. Both names are tried, since data roots and caches have either."""
 
+LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder"})
+"""Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
+
 
 def hub_ids(dataset_path: str) -> list[str]:
     """All hub ids of a dataset, the given one first.

@@ -14,8 +14,10 @@ from PIL import Image
 
 from mm_eval.catalog.functions import FunctionRef
 from mm_eval.errors import ConfigError, ModelError, ScoringError
-from mm_eval.lmms_eval.judges import RETRIES, Asked, _roots, asks_judge, no_judge, run_judged
+from mm_eval.lmms_eval.askers import _roots, asks_judge
+from mm_eval.lmms_eval.judges import RETRIES, Asked, no_judge
 from mm_eval.lmms_eval.prompts import binary_of, object_of, pair_of
+from mm_eval.lmms_eval.server import run_judged
 from mm_eval.types import Answer
 
 GRADED = """import time
