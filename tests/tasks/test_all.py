@@ -55,8 +55,8 @@ TABLES = ("metadata", "categories", "dataset_mirrors", "fewshot_config")
 """Keys that hold facts, a line each, or the text of worked examples: their lines don't count."""
 LONGER = {"bbh.yaml", "mme.yaml", "mmlu.yaml"}
 """Files with more lines: a metric or a member a line."""
-SEVERAL = {"docvqa": 2, "mathverse": 2, "mvbench": 4, "refcoco": 3}
-"""Modules that write the samples of several benchmarks, or of one with many versions or sources of videos."""
+SEVERAL = {"docvqa": 2, "egoschema": 2, "mathverse": 2, "mvbench": 4, "refcoco": 3}
+"""Modules that write the samples of several benchmarks, or of one with many versions, videos or sources of videos."""
 OLDER = {"lmms-lab/MME", "lmms-lab/SEED-Bench", "cais/mmlu", "allenai/ai2_arc", "openai/gsm8k"}
 """Samples that another script writes (assets/make/sample_data.py and text_data.py)."""
 PARTLY_RIGHT: dict[str, str] = {

@@ -104,7 +104,7 @@ def test_what_is_not_a_video_file_is_told(tmp_path: Path) -> None:
         "https://host/a.mp4": "a video is read from a file",
         "/none/a.mp4": "there is no video file '/none/a.mp4'",
         "a.mp4": "below the data's folder",
-        "sound.wav": "sound, which is not supported",
+        "sound.wav": "is a sound file; sound is not supported",
         str(tmp_path): "there is no video file",
     }.items():
         with pytest.raises(DataError, match=told):

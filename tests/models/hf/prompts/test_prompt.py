@@ -87,7 +87,7 @@ def test_a_placeholder_in_a_plain_question_is_an_error_not_a_shift(adapter: Adap
 
 def test_pictures_and_image_parts_must_agree(adapter: Adapter) -> None:
     context = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "?"}]}]
-    with pytest.raises(DataError, match="1 image parts, and there are 2"):
+    with pytest.raises(DataError, match="1 image part for 2 pictures"):
         adapter("llava").writer.write(instance("", [picture(28, 28), picture(28, 28)], context=context))
 
 
