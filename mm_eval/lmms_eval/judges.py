@@ -1,10 +1,11 @@
 """Scoring functions of lmms-eval that ask a judge through its `llm_judge` module, run with recorded replies.
 
 A task's `process_results` there builds a server at import and asks it one question after another (MM-Vet, MathVerse).
-Here the server (server.py) looks a question up among the judge's known replies to this doc. If the reply is not
-known, the call ends with an exception that is not an Exception, so that the task's code can't turn it into a verdict. The
-engine asks the question like any other, and `process_results` runs again from the beginning, until it asks nothing new. So
-every reply is recorded, and a judge that fails is a failure of the judge, never the 0 or -1 of the task's code.
+Here the server (server.py, which also runs the function) looks a question up among the judge's known replies to this doc,
+kept in an `Asked`. Which functions ask is read from their source (askers.py). If the reply is not known, the call ends
+with an exception that is not an Exception, so that the task's code can't turn it into a verdict. The engine asks the question
+like any other, and `process_results` runs again from the beginning, until it asks nothing new. So every reply is recorded,
+and a judge that fails is a failure of the judge, never the 0 or -1 of the task's code.
 
 The judge is the one of `--judge`, whatever model the code names. Temperature and token cap are those of the code. The same
 question again within one doc means that the code could not read the reply: it gets a further one, `--judge_retries` times.
