@@ -137,7 +137,9 @@ def test_a_low_category(cli, tmp_path: Path) -> None:
 
 
 def test_truncated_answers_and_cut_prompts_and_a_missing_template(cli, tmp_path: Path) -> None:
-    ran = cli("--tasks", "gsm8k", "--limit", 3, "--model", "tiny-llava", "--gen_kwargs", "max_new_tokens=2")
+    ran = cli(
+        "--tasks", "gsm8k", "--limit", 3, "--model", "tiny-llava", "--gen_kwargs", "max_new_tokens=2,min_new_tokens=2"
+    )
     [found] = [each for each in diagnose(RecordedRun.read(ran.folder)) if each.kind == "truncated"]
     assert (found.docs, found.of) == (3, 3) and "max_new_tokens=8" in found.mend
     plain = cli("--tasks", "mme", "--limit", 3, "--apply_chat_template", "false", "--output_path", tmp_path / "plain")

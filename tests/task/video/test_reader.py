@@ -109,7 +109,7 @@ def test_what_is_not_a_video_file_is_told(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(DataError, match=told):
             chosen(name)
-    with pytest.raises(DataError, match="sound in the question"):
+    with pytest.raises(DataError, match="the question has sound, which is not supported"):
         frames_of({"array": [0.0], "sampling_rate": 16000}, read_rule("frames=8"), Places())
     assert frames_of(object(), read_rule("frames=8"), Places()) is None
 
