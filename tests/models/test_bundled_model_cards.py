@@ -102,6 +102,7 @@ def test_prompts_tells_that_the_own_prompt_is_better(folder: Path, tmp_path: Pat
     [model] = json.loads((tmp_path / "prompts.json").read_text())["models"]
     sign = -1 if folder.name == "tiny-llava" else 1  # qwen_vl is held against default, which is LLaVA's own
     changes = {change["metric"]: change for change in model["blocks"]["qwen_vl"]["changes"]}
-    for metric in ("mme_perception_score,none", "seed_image,none"):
+    # Under the other suffix tiny-llava names the option's text, which `mcq_letter` reads, so that only MME tells the two apart.
+    for metric in ("mme_perception_score,none", "seed_image,none")[: 1 if folder.name == "tiny-llava" else 2]:
         assert sign * changes[metric]["difference"]["value"] > 0
         assert changes[metric]["p_holm"] < 0.05
