@@ -21,6 +21,7 @@ from mm_eval.catalog.protocols import Protocol
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.progress import Progress
 from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.foreign import trusted_request
 from mm_eval.prepare import Prepared, prepare
 from mm_eval.release.plan import INTERRUPTED, folder_name
 from mm_eval.request import RunRequest
@@ -65,16 +66,22 @@ class Plan:
 
 
 def plan_trials(
-    folder: Path, protocol_name: str | None, tasks: Sequence[str] | None, docs: int | None, output: Path | None
+    folder: Path,
+    protocol_name: str | None,
+    tasks: Sequence[str] | None,
+    docs: int | None,
+    output: Path | None,
+    include_path: str | None = None,
 ) -> Plan:
     """Finds what the run has and the protocol has not, and prepares a trial for each setting. Nothing is requested.
 
     protocol_name: None for the run's own. tasks: names of the run's tasks and groups; None for all that the protocol has.
     docs: how many of each task; None for as many as needed, from `FEWEST` to `MOST`.
+    include_path: a folder with task code that is trusted.
     Errors: ConfigError for a folder without a scored run, an unknown protocol or task, and a run under another protocol.
     """
-    recorded = RecordedRun.read(folder)
-    request = RunRequest.from_json(dict(recorded.request))
+    recorded = RecordedRun.read(folder, include_path=include_path)
+    request = trusted_request(dict(recorded.request), include_path, folder)
     name = protocol_name or request.protocol
     if name is None:
         raise ConfigError("the run has no protocol: --protocol is needed.", hint="`mm-eval protocols` lists them.")
@@ -92,14 +99,20 @@ def plan_trials(
     return plan
 
 
-def plan_blind(folder: Path, tasks: Sequence[str] | None, docs: int | None, output: Path | None) -> Plan:
+def plan_blind(
+    folder: Path,
+    tasks: Sequence[str] | None,
+    docs: int | None,
+    output: Path | None,
+    include_path: str | None = None,
+) -> Plan:
     """Prepares a run without the pictures of a recorded run and one with those of other docs. Nothing is requested.
 
     tasks: as for `plan_trials`. docs: how many of each task; None for all. The run's tasks without pictures are left out.
     Errors: ConfigError for a folder without a scored run, a blind run, an unknown task, and where no task has pictures.
     """
-    recorded = RecordedRun.read(folder)
-    request = _to_repeat(RunRequest.from_json(dict(recorded.request)), docs)
+    recorded = RecordedRun.read(folder, include_path=include_path)
+    request = _to_repeat(trusted_request(dict(recorded.request), include_path, folder), docs)
     if request.blind:
         raise ConfigError(
             "the run was made with --blind.", where=str(folder), hint="Give the run that saw its pictures."

@@ -28,6 +28,8 @@ def model_settings(request: RunRequest) -> ModelSettings:
         chat_template=request.chat_template,
         offline=request.offline,
         on_long_prompt=request.on_long_prompt,
+        prices=request.prices,
+        reasoning_tags=request.reasoning_tags,
     )
 
 
@@ -54,7 +56,7 @@ def on_executor(model: Model, request: RunRequest) -> Model:
         return model
 
     def join(make: Callable[[], Model]) -> Cluster:
-        from mm_eval.engine.fleet_ray import RayCluster
+        from mm_eval.engine.ray_process import RayCluster
 
         return RayCluster(make, request.ray_address, request.worker_cpus or CPUS, request.worker_gpus)
 

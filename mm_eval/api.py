@@ -24,7 +24,8 @@ class TaskResult:
     """A row of the table: a task's or group's numbers, and its counts of docs.
 
     judge_failed: docs without a verdict that could be read, where a judge grades the answers.
-    n: all docs. failed, unparsed, truncated, not_requested: docs of that kind; cut: docs with a prompt that was cut.
+    n: all docs. failed, unparsed, filtered, refused, truncated, not_requested: docs of that kind. cut: docs with a prompt that
+        was cut. unanswered: docs with a missing answer, which has the worst value of each metric.
     result["acc"] is a number by its metric, or by "metric,filter" where several filter pipelines have it.
     """
 
@@ -37,6 +38,9 @@ class TaskResult:
     cut: int = 0
     not_requested: int = 0
     judge_failed: int = 0
+    filtered: int = 0
+    refused: int = 0
+    unanswered: int = 0
 
     def __getitem__(self, metric: str) -> Number:
         found = [number for number in self.numbers if metric in (number.metric, f"{number.metric},{number.filter}")]
@@ -108,14 +112,17 @@ class Results:
         return render(replace(self.report, categories=True) if categories else self.report)
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame, one row a number: task, metric, filter, value, stderr, n, failed, unparsed, truncated, cut."""
+        """A pandas.DataFrame, one row a number: task, metric, filter, value, stderr, n, then the counts."""
         import pandas
 
         return pandas.DataFrame(list(self._records()))
 
     def _records(self) -> Iterator[dict[str, Any]]:
         for name, task in self.tasks.items():
-            counts = {name: getattr(task, name) for name in ("n", "failed", "unparsed", "truncated", "cut")}
+            counts = {
+                name: getattr(task, name)
+                for name in ("n", "failed", "filtered", "refused", "truncated", "unparsed", "cut")
+            }
             for number in task.numbers:
                 shown = {"task": name, "metric": number.metric, "filter": number.filter, "value": number.value}
                 yield {**shown, "stderr": number.stderr, **counts}
@@ -151,6 +158,9 @@ def _task_result(name: str, row: Mapping[str, Any], better: Mapping[str, bool]) 
         failed=row["failed"],
         unparsed=row["unparsed"],
         truncated=row["truncated"],
+        filtered=row.get("filtered", 0),
+        refused=row.get("refused", 0),
+        unanswered=row.get("unanswered", 0),
         cut=row.get("cut", 0),
         not_requested=row.get("not_requested", 0),
         judge_failed=row.get("judge_failed", 0),

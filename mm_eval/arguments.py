@@ -184,19 +184,35 @@ def _sized(text: str) -> int:
 
 
 def column_name(name: str, model_args: Mapping[str, Any]) -> str:
-    """A model's name in tables, with "(thinking)" or "(no thinking)" where `chat_template_kwargs` says so.
+    """A model's name in tables, with "(thinking)" or "(no thinking)" where its arguments say so, or how much it thinks.
 
-    One checkpoint that thinks and does not think is two models to the reader of a table.
+    One checkpoint that thinks and does not think is two models to the reader of a table. `chat_template_kwargs` is read, and
+    `extra_body`, with enable_thinking, thinking, thinking_mode, thinking_budget and reasoning_effort.
 
     >>> column_name("Qwen3-VL-8B", {"chat_template_kwargs": '{"enable_thinking": false}'})
     'Qwen3-VL-8B (no thinking)'
     """
-    variables = model_args.get("chat_template_kwargs")
-    if isinstance(variables, str):
-        with suppress(ValueError):
-            variables = json.loads(variables)
-    if isinstance(variables, Mapping):
-        for stated in (variables.get(switch_name) for switch_name in ("enable_thinking", "thinking")):
-            if isinstance(stated, bool):
-                return f"{name} (thinking)" if stated else f"{name} (no thinking)"
+    body = _object(model_args.get("extra_body"))
+    stated = {**body, **_object(body.get("chat_template_kwargs")), **_object(model_args.get("chat_template_kwargs"))}
+    for switch_name in ("enable_thinking", "thinking"):
+        if isinstance(value := stated.get(switch_name), bool):
+            return f"{name} (thinking)" if value else f"{name} (no thinking)"
+    for level, said in (
+        ("thinking_mode", "thinking"),
+        ("thinking_budget", "thinking budget"),
+        ("reasoning_effort", "effort"),
+    ):
+        value = stated.get(level)
+        if value in (0, "0", "none", "off", "disabled", "no_think") and not isinstance(value, bool):
+            return f"{name} (no thinking)"
+        if isinstance(value, int) and not isinstance(value, bool) or isinstance(value, str) and value:
+            return f"{name} ({said} {value})"
     return name
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    """A JSON object, or its text. Empty for anything else."""
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    return value if isinstance(value, Mapping) else {}

@@ -62,8 +62,8 @@ def all_faults(error: MMEvalError) -> Sequence[MMEvalError]:
 
 
 def raise_all(faults: Iterable[MMEvalError]) -> None:
-    """Raises all faults as one error, a single fault as it is; returns where there are none."""
-    found = [fault for each in faults for fault in all_faults(each)]
+    """Raises all faults as one error, a single fault as it is; returns where there are none. Equal sentences count once."""
+    found = list({str(fault): fault for each in faults for fault in all_faults(each)}.values())
     if found:
         raise found[0] if len(found) == 1 else ConfigErrors(found)
 

@@ -1,4 +1,4 @@
-"""Reading and writing files safely: whole files put in place in one step, complete writes, syncs, regular files only.
+"""Reading and writing files safely: whole files put in place in one step, complete writes, syncs.
 
 `encoder` makes the JSON of records, of which a run writes hundreds of thousands.
 
@@ -7,11 +7,9 @@ Standard library only, so that every folder may import it.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from json import encoder as _json
@@ -27,7 +25,7 @@ def write_atomic(path: Path, content: str | bytes | Iterable[str], *, durable: b
     Errors: OSError, and whatever iterating over the parts raises; the temporary file is removed in both cases.
     """
     parts = [content] if isinstance(content, (str, bytes)) else content
-    with replacing(path) as beside, beside.open("wb") as file:
+    with replacing(path, durable=durable) as beside, beside.open("wb") as file:
         for part in parts:
             file.write(part.encode("utf-8", "backslashreplace") if isinstance(part, str) else part)
         if durable:
@@ -38,7 +36,7 @@ def write_atomic(path: Path, content: str | bytes | Iterable[str], *, durable: b
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """A path beside `path` to write to. At the end of the block that file takes the place of `path`. Makes missing folders.
 
     After an error in the block the file is removed, and `path` is as it was.
@@ -47,7 +45,7 @@ def replacing(path: Path) -> Iterator[Path]:
     # other hosts apart.
     beside = path.with_name(f".{path.name}.{os.urandom(3).hex()}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent) if durable else path.parent.mkdir(parents=True, exist_ok=True)
         yield beside
         os.replace(beside, path)
     except BaseException:
@@ -63,16 +61,13 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def read_regular(path: Path) -> bytes:
-    """The content of a regular file. OSError for anything else: reading a pipe could block for ever."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-        with open(fd, "rb", closefd=False) as file:
-            return file.read()
-    finally:
-        os.close(fd)
+def make_folder(path: Path) -> None:
+    """Makes a folder and those around it that are missing. Their names survive a power failure: each parent is synced."""
+    missing = [each for each in (path, *path.parents) if not each.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for each in reversed(missing):
+        with suppress(PermissionError):  # a parent that may be entered and not read
+            sync_folder(each.parent)
 
 
 def sync(fd: int) -> None:

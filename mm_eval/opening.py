@@ -13,6 +13,7 @@ from mm_eval.catalog.manager import Loaded
 from mm_eval.engine.model import Model
 from mm_eval.errors import ConfigError, NotHereError, did_you_mean, raise_all
 from mm_eval.judging.judges import Judge
+from mm_eval.metrics.traits import traits_of
 from mm_eval.preflight import check_first_doc, check_scoring, group_faults
 from mm_eval.request import RunRequest
 from mm_eval.runs.submission import check_files
@@ -79,6 +80,12 @@ class OpenedTasks:
         return {name: states for name, states in found.items() if states}
 
 
+def _needs_whole_clusters(scorers: Sequence[Scorer]) -> bool:
+    """Whether a number of the task is undefined on a part of a cluster."""
+    stated = [metric.aggregation for scorer in scorers for metric in scorer.metrics or () if metric.aggregation]
+    return any(traits_of(aggregation).whole_clusters for aggregation in stated)
+
+
 def open_tasks(
     request: RunRequest,
     loaded: Loaded,
@@ -101,7 +108,10 @@ def open_tasks(
     left_out = without_sample(loaded, request) if sample else set()
     configs = {name: config for name, config in configs.items() if name not in left_out}
     tasks = _load_tasks(request, configs, sample, missing)
-    doc_ids = {name: task.select(request.limit, (request.samples or {}).get(name)) for name, task in tasks.items()}
+    doc_ids = {
+        name: task.select(request.limit, (request.samples or {}).get(name), _needs_whole_clusters(scorers[name]))
+        for name, task in tasks.items()
+    }
     notes = loaded.notes + ([_left_out_note(loaded, left_out)] if left_out else [])
     notes += [
         f"{name}: the data lacks the column {task.lacking[0]!r} of cluster_key; standard errors go by pictures instead"

@@ -9,6 +9,7 @@ from typing import Any
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.outcome import Outcome
+from mm_eval.engine.prices import Price
 from mm_eval.engine.progress import Progress
 from mm_eval.engine.ranks import Processes
 from mm_eval.errors import MMEvalError
@@ -42,9 +43,9 @@ def score_tasks(
     scores: dict[str, TaskScores] = {}
     submissions: list[Submission] = []
     for name, task in opened.tasks.items():
-        sources = {judge.name: verdicts_of(task, judge.name, state.slots.get) for judge in opened.judges}
+        sources = {judge.name: verdicts_of(task, judge.name, state.lookup) for judge in opened.judges}
         scorers = with_judges(task.config, opened.scorers[name], sources)
-        scoring = TaskScoring(task, opened.styles[name], scorers, state.slots.get)
+        scoring = TaskScoring(task, opened.styles[name], scorers, state.lookup)
         rows = _counted(scoring.samples(opened.doc_ids[name]), progress)
         if task.config.submission is not None:
             submissions.append(Submission(name, task.config.submission))
@@ -76,7 +77,7 @@ def _counted(rows: Iterator[dict[str, Any]], progress: Progress) -> Iterator[dic
 
 def write_page(opened: OpenedTasks, folder: RunFolder, progress: Progress) -> list[str]:
     """Writes thumbnails and report.html. They are derived: a failure is reported as a note; the results stand."""
-    recorded = RecordedRun.read(folder.path)
+    recorded = RecordedRun.read(folder.path, include_path=opened.request.include_path)
     try:
         pictured = {name: task for name, task in opened.tasks.items() if task.has_pictures}
         progress.start("thumbnails", sum(len(opened.doc_ids[name]) for name in pictured))
@@ -190,3 +191,21 @@ def spent(opened: Prepared, state: JournalState) -> float | None:
     used += [(judge.model, state.judge_usage.get(judge.name, {})) for judge in opened.judges if judge.model is not None]
     costs = [model.dollars(tokens) for model, tokens in used]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def cost_of_run(opened: OpenedTasks, state: JournalState, before: Any) -> dict[str, Any]:
+    """What the answers and verdicts have cost, with the prices, for results.json; empty where no price is known.
+
+    before: the same of the last time, whose prices apply where a recorded run is scored again without its model.
+    """
+    before = before if isinstance(before, dict) else {}
+    cost: dict[str, Any] = {}
+    price = opened.model.price() if isinstance(opened, Prepared) else Price.of_json(before.get("price"))
+    if price is not None:
+        cost = {"dollars": round(price.dollars(state.usage), 6), "price": price.to_json()}
+    judges = dict(before["judges"]) if isinstance(before.get("judges"), dict) else {}
+    for judge in opened.judges:
+        if judge.model is not None and (own := judge.model.price()) is not None:
+            dollars = round(own.dollars(state.judge_usage.get(judge.name, {})), 6)
+            judges[judge.name] = {"dollars": dollars, "price": own.to_json()}
+    return {**cost, "judges": judges} if judges else cost

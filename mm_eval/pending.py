@@ -32,9 +32,26 @@ class Pending:
     mine: dict[str, list[int]]
 
     def instances(self) -> Iterator[Instance]:
-        """The instances of the pending docs, task by task."""
+        """The instances of the pending docs, task by task.
+
+        A model that finds out with the first request what its endpoint takes gets a question with a picture first, and then one
+        of each other kind: what it can't answer is found before the rest is asked.
+        """
+        first = self._first_docs() if self.prepared.model.tries_first else {}
+        for name, doc_id in first.items():
+            yield from self.prepared.tasks[name].instances([doc_id], self.prepared.styles[name])
         for name, task in self.prepared.tasks.items():
-            yield from task.instances(self.doc_ids[name], self.prepared.styles[name])
+            doc_ids = [doc_id for doc_id in self.doc_ids[name] if first.get(name) != doc_id]
+            yield from task.instances(doc_ids, self.prepared.styles[name])
+
+    def _first_docs(self) -> dict[str, int]:
+        """{task: its first pending doc} of one task for each kind of request; those with pictures come first."""
+        tasks = [(name, task) for name, task in self.prepared.tasks.items() if self.doc_ids[name]]
+        tasks.sort(key=lambda each: not each[1].has_pictures)
+        kinds: dict[str, str] = {}
+        for name, task in tasks:
+            kinds.setdefault(task.config.output_type, name)
+        return {name: self.doc_ids[name][0] for name in kinds.values()}
 
 
 def find_pending(prepared: Prepared, state: JournalState, own: Processes, changed: Collection[str] = ()) -> Pending:

@@ -17,6 +17,7 @@ from mm_eval.metrics.metric import aggregation_named
 from mm_eval.runs.submission import record_of
 from mm_eval.scorers import ProcessResultsScorer, Scorer
 from mm_eval.scorers.of_task import scorers_of
+from mm_eval.task.blind import WITHOUT
 from mm_eval.task.blocks import check_prompt_keys
 from mm_eval.task.task import PromptStyle, Task
 from mm_eval.types import MetricKey
@@ -43,6 +44,7 @@ def _build(task: Task, style: PromptStyle, doc_id: int, doc_ids: Sequence[int], 
     """Builds all that a doc is requested with; MMEvalError if that fails."""
     doc = task.docs.text(doc_id)
     question = task.question(doc, style.block, where)
+    _check_visual_columns(task, style, where)
     check_prompt_keys(task, doc_ids, [style.block])
     task.clusters({doc_id: doc}, {})
     if not task.config.is_shipped:  # of a shipped task, categories whose column the data lacks are left out with a note
@@ -56,6 +58,16 @@ def _build(task: Task, style: PromptStyle, doc_id: int, doc_ids: Sequence[int], 
         for instance in task.instances([doc_id], style, lambda _: None):
             if instance.error is not None:
                 raise instance.error
+
+
+def _check_visual_columns(task: Task, style: PromptStyle, where: str) -> None:
+    """DataError if doc_to_visual names a column that the data lacks: each doc would fail."""
+    stated = task.config.doc_to_visual
+    for column in stated if isinstance(stated, list) else [stated]:
+        if isinstance(column, str) and column not in task.docs.columns and style.blind != WITHOUT:
+            hint = f"{did_you_mean(column, task.docs.columns)} The data has: {', '.join(task.docs.columns)}.".strip()
+            what = f"doc_to_visual names the column {column!r}, which the data lacks."
+            raise DataError(what, where=task.config.where("doc_to_visual") or where, hint=hint)
 
 
 class _Read(dict[str, Any]):

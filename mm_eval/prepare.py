@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mm_eval.adapters import make_model, model_class_of
 from mm_eval.catalog.config import ASKS_NOTHING, TaskConfig
 from mm_eval.catalog.manager import Loaded, TaskManager
+from mm_eval.engine.budget import unknown_price
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model
-from mm_eval.errors import ConfigError, NotHereError, did_you_mean
+from mm_eval.errors import ConfigError, NotHereError, collected, did_you_mean, raise_all
 from mm_eval.judging.judges import check_stated, judged_configs, make_judges
 from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks
 from mm_eval.preflight import docs_digest, requests_digest
@@ -24,6 +26,9 @@ from mm_eval.runs.protocols.verdicts import differing_notes
 from mm_eval.task.blocks import PromptBlock, check_pixel_limits
 from mm_eval.task.task import PromptStyle
 from mm_eval.under_protocol import applied_protocol, completed, task_overrides
+
+FIRST_DOCS = 20
+"""Docs of each task that are looked at for videos before the first request, where the model may not be shown any."""
 
 
 @dataclass(kw_only=True)
@@ -72,6 +77,18 @@ class Prepared(OpenedTasks):
                 except ConfigError as error:
                     where = "--gen_kwargs" if self.request.gen_kwargs else task.config.where("generation_kwargs")
                     raise ConfigError(error.what, where=where, hint=error.hint) from error
+        raise_all(collected(partial(self._check_requests, name) for name in self.tasks))
+
+    def _check_requests(self, name: str) -> None:
+        """ConfigError if the model can't answer a task, so that the others are not half run before that is found."""
+        instances = list(self.tasks[name].instances(self.doc_ids[name][:1], self.styles[name], lambda doc_id: None))
+        try:
+            for kind in dict.fromkeys(instance.request_type for instance in instances):
+                self.model.check_requests(kind, [each for each in instances if each.request_type == kind])
+            self.model.check_videos(self.tasks[name].instances(self.doc_ids[name][:FIRST_DOCS], self.styles[name]))
+        except ConfigError as error:
+            where = error.where or f"the task {name}"
+            raise ConfigError(error.what, where=where, hint=error.hint) from error
 
     def asked_with(self, prompt_key: str | None, video: str | None, output_path: str) -> Prepared:
         """The same tasks, docs and model under another prompt block or rule of frames, recorded in another folder."""
@@ -99,6 +116,8 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
         if request.offline:  # everything that is not on this machine is reported at once
             open_tasks(request, loaded, _uses_sample(request), lambda configs: {}, progress, [error])
         raise
+    if request.budget is not None and model.dollars({}) is None:
+        raise unknown_price("the model", "--budget", "--model_args")
     chat = model.chat if request.chat_template is None else bool(request.chat_template)
 
     def styles(configs: Mapping[str, TaskConfig]) -> dict[str, PromptStyle]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import RLock
 from typing import Any, Generic, TypeVar
 
 from mm_eval.errors import ConfigError, did_you_mean
@@ -49,6 +50,7 @@ class Registry(Generic[T]):
         self.kind, self.package, self.decorator, self.entry_points = kind, package, decorator, entry_points
         self._objects: dict[str, T | _Lazy] = {}
         self._scanned = False
+        self._lock = RLock()
 
     def register(self, *names: str) -> Callable[[T], T]:
         """A decorator that puts an object under one or more names; a name taken by another object is an error."""
@@ -76,8 +78,9 @@ class Registry(Generic[T]):
             except ImportError as error:
                 raise ConfigError(f"{self.kind} {name!r} can't be imported: {error}.", where=where) from error
             # A decorator that ran during the import may have registered something richer than the attribute (a Metric).
-            registered = self._objects[name]
-            self._objects[name] = found = loaded if isinstance(registered, _Lazy) else registered
+            with self._lock:
+                registered = self._objects[name]
+                self._objects[name] = found = loaded if isinstance(registered, _Lazy) else registered
         return found
 
     def __contains__(self, name: object) -> bool:
@@ -88,7 +91,7 @@ class Registry(Generic[T]):
     def names(self) -> list[str]:
         """All names, sorted. Imports nothing that is not imported yet."""
         self._scan()
-        return sorted(self._objects)
+        return sorted(self._objects.copy())  # another thread may register meanwhile
 
     def summary(self, name: str) -> str:
         """One line of meaning: the first line of the docstring. Imports nothing."""
@@ -98,14 +101,18 @@ class Registry(Generic[T]):
         return text.strip().split("\n")[0]
 
     def _scan(self) -> None:
+        """Finds the declared names, once. A thread that comes meanwhile waits: it would find none of them."""
         if self._scanned:
             return
-        self._scanned = True
-        for name, lazy in _declared(self.package, self.decorator):
-            self._objects.setdefault(name, lazy)
-        if self.entry_points:
-            for point in entry_points(self.entry_points):
-                self._objects.setdefault(point.name, _Lazy(point.value))
+        with self._lock:
+            if self._scanned:
+                return
+            for name, lazy in _declared(self.package, self.decorator):
+                self._objects.setdefault(name, lazy)
+            if self.entry_points:
+                for point in entry_points(self.entry_points):
+                    self._objects.setdefault(point.name, _Lazy(point.value))
+            self._scanned = True
 
 
 def entry_points(group: str) -> Iterable[importlib.metadata.EntryPoint]:

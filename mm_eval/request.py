@@ -47,13 +47,15 @@ class RunRequest:
     name: what tables and reports call the model, where that is not the checkpoint's or the adapter's name.
     categories: the table shows every category, however many there are.
     blind: "without" for questions without their pictures, "shuffled" for them with the pictures of other docs.
+    reasoning_tags: the marks around the model's reasoning beside the known ones: "<a>,</a>", pairs as JSON, or "none".
     on_long_prompt: "cut" or "fail", for a text prompt that does not fit into the model's length.
     protocol: the named protocol whose settings the run has where no option states another; with it `tasks` may be empty.
     protocol_settings: only these settings of it. None for all.
     video: the rule of the frames that are shown of a video, such as "frames=32"; None for the prompt block's, else 8 frames.
     judge, judge_args: the adapters of the judges and their arguments, in pairs; `judges` reads both.
     no_judge: judged tasks run without their judged numbers. judge_retries: how often an unreadable reply is asked for again.
-    judge_budget: dollars above which nothing is asked. judge_preflight: a judge is tried before the run.
+    judge_budget, budget: dollars above which nothing more is asked of the judges, of the model. prices: a file of prices.
+    judge_preflight: a judge is tried before the run.
     executor: "ray" for `workers` that each load the model on worker_gpus and worker_cpus of the cluster at ray_address; one that
         says nothing for worker_timeout seconds is replaced. None for this process.
     """
@@ -87,6 +89,7 @@ class RunRequest:
     categories: bool = False
     name: str | None = None
     on_long_prompt: str = "cut"
+    reasoning_tags: str | None = None
     blind: str | None = None
     video: str | None = None
     protocol: str | None = None
@@ -96,6 +99,8 @@ class RunRequest:
     no_judge: bool = False
     judge_retries: int = 2
     judge_budget: int | float | None = None
+    budget: int | float | None = None
+    prices: str | None = None
     judge_preflight: bool = True
     executor: str | None = None
     workers: int | None = None
@@ -201,6 +206,7 @@ RULES: dict[str, Rule] = {
         f"a count from 0 to {MOST_DRAWS:,}", lambda value: is_count(value, 0, MOST_DRAWS), whole_number
     ),
     "on_long_prompt": Rule("cut or fail", lambda value: value in ("cut", "fail")),
+    "reasoning_tags": Rule('"<a>,</a>", pairs of marks as JSON, or none', is_text),
     "blind": Rule("without or shuffled", lambda value: value in BLIND),
     "video": Rule(NEEDED, is_rule),
     "system_instruction": Rule("a text", lambda value: value == "" or is_text(value)),
@@ -217,8 +223,11 @@ RULES: dict[str, Rule] = {
         Rule("a number above 0", lambda value: is_number(value) and value > 0, number),
     ),
     "ray_address": TEXT,
-    "judge_budget": Rule("a number of dollars from 0", lambda value: is_number(value) and value >= 0, number),
-    **dict.fromkeys(("include_path", "output_path", "data_root", "use_cache"), PATH),
+    **dict.fromkeys(
+        ("judge_budget", "budget"),
+        Rule("a number of dollars from 0", lambda value: is_number(value) and value >= 0, number),
+    ),
+    **dict.fromkeys(("include_path", "output_path", "data_root", "use_cache", "prices"), PATH),
     **dict.fromkeys(
         _names("config,prompt_file,reference,model_index,figures,bundle,output,against,html,dir,judge_labels"), PATH
     ),

@@ -11,13 +11,15 @@ import hashlib
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.ask import Asker
+from mm_eval.engine.budget import budget_check
 from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
@@ -26,16 +28,20 @@ from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_bou
 from mm_eval.engine.progress import Progress, Silent, answering, tell_price
 from mm_eval.engine.ranks import Launch, launched, processes
 from mm_eval.errors import ConfigError, StoreError
+from mm_eval.foreign import trusted_request
 from mm_eval.judging.asking import ask_judges
 from mm_eval.judging.judges import check_stated, for_scoring, joined_judges, record_judges
 from mm_eval.judging.preflight import Tried, try_judges
 from mm_eval.opening import OpenedTasks
-from mm_eval.outputs import notes_of, problems_of, score_tasks, spent, thumbnails, write_page
+from mm_eval.outputs import cost_of_run, notes_of, problems_of, score_tasks, spent, thumbnails, write_page
 from mm_eval.pending import find_pending
 from mm_eval.prepare import Prepared, prepare, prepare_from_spec
+from mm_eval.reasoning.families import marks_of
+from mm_eval.reasoning.recorded import Reading
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.runs.assemble import assemble, environment
 from mm_eval.runs.protocols.verdicts import protocol_results
+from mm_eval.runs.recorded import read_run
 from mm_eval.under_protocol import compared_with
 
 __all__ = ["Progress", "Report", "RunRequest", "Silent", "evaluate", "run", "score"]
@@ -110,8 +116,11 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
                 prepared.judges = joined_judges(folder, asked, prepared.tasks)
                 record_judges(folder, prepared.judges)
 
+    reading = Reading(marks_of(prepared.request.reasoning_tags))
     with launched(own, folder, claim) as launch:
+        prepared.model.recall(folder.findings())
         state = _read_journal(folder)
+        state.reading = replace(reading)
         launch.all_have_read()
         outcome = _answer(prepared, folder, state, tried, progress if own.leads else Silent(), launch)
         if not own.leads:
@@ -121,6 +130,7 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
             code = _exit_code(outcome, outcome.failed)
             return Report({}, folder.path, code, [], notes, problems_of({}, outcome))
         state = state if own.count == 1 else _read_journal(folder)  # with the answers of the other processes
+        state.reading = replace(reading)  # it may have looked at a part of the answers
         return _report(prepared, folder, state, outcome, spec, started, progress)
 
 
@@ -130,18 +140,26 @@ def score(
     progress: Progress | None = None,
     judging: Mapping[str, Any] | None = None,
     protocol: str | None = None,
+    include_path: str | None = None,
+    reasoning_tags: str | None = None,
 ) -> Report:
     """Scores a recorded run again. No model is needed: the journal holds its answers.
 
     judging: the options about judges, as fields of `RunRequest`; a judge is asked for the verdicts that the journal lacks.
     protocol: the named protocol that a run without one is compared with.
+    include_path: a folder with task code that is trusted. Task code comes from there and from the installation, whatever the
+        folder says. UntrustedCode where the run needs other code.
+    reasoning_tags: the marks around the reasoning, in place of those of the run.
     """
     progress, folder = progress or Silent(), RunFolder(folder_path)
-    recorded = folder.read("run.json")
-    if recorded is None:
+    if folder.read("run.json") is None:
         hint = "Give a folder with a run.json."
         raise ConfigError("there is no run in this folder.", where=str(folder_path), hint=hint)
-    request = RunRequest.from_json({**recorded["request"], "bootstrap_iters": bootstrap_iters})
+    recorded = read_run(folder_path)
+    request = trusted_request({**recorded["request"], "bootstrap_iters": bootstrap_iters}, include_path, folder_path)
+    if reasoning_tags is not None:
+        request = replace(request, reasoning_tags=reasoning_tags)
+    marks = marks_of(request.reasoning_tags)
     request = for_scoring(compared_with(request, protocol), judging or {})
     opened, outcome = prepare_from_spec(request, recorded["spec"]), Outcome()
     with folder.locked():
@@ -150,6 +168,7 @@ def score(
         opened.judges = [] if (judging or {}).get("no_judge") else joined_judges(folder, asked, opened.tasks)
         check_stated(request, opened.configs, opened.judges)
         state = _read_journal(folder)
+        state.reading = Reading(marks)
         if asked:
             tried = try_judges(opened, _read_journal(folder), progress.phase)
             tried.check()
@@ -191,7 +210,17 @@ def _answer(
 
             media = thumbnails(prepared, folder, own)
             with media, opened_cache(prepared.request.use_cache, prepared.model, prepared.earlier) as cache:
-                asker = Asker(prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere)
+                over = budget_check(
+                    lambda: prepared.model.dollars(state.usage) or 0.0,
+                    prepared.request.budget,
+                    "--budget",
+                    "the answers have",
+                    own.count,
+                )
+                asker = Asker(
+                    prepared.model, journal, state, stop, progress.tick, fail_at, cache, outcome, elsewhere, over
+                )
+                asker.keep = folder.keep_findings
                 asker.ask(in_cheapest_order(pending.instances()))
             progress.stop()
             if prepared.judges and not asker.halted:
@@ -246,14 +275,21 @@ def _report(
     machine = (folder.read("run.json") or {}).get("machine", {})
     results["run"] = {**environment(opened, spec, started), **machine, "answering": answering(folder.path)}
     results["run"]["usage"] = dict(sorted(state.usage.items()))
+    if answered_by := sum((each.models for each in scores.values()), Counter[str]()):
+        results["run"]["answered_by"] = dict(sorted(answered_by.items()))
+    if cost := cost_of_run(opened, state, folder.earlier_cost()):
+        results["run"]["cost"] = cost
     if isinstance(opened, Prepared):
         results["run"].update(opened.model.ran_on())
+    if found := {name: value for name, value in folder.findings().items() if name != "accepted"}:
+        results["run"]["endpoint"] = found
     if state.judge_usage:
         results["run"]["judge_usage"] = state.judge_usage
     if (under_protocol := protocol_results(opened, results)) is not None:
         results["protocol"] = under_protocol
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
-    failed = sum(each.failed + each.not_requested + each.judge_failures + len(each.missing) for each in scores.values())
+    failed = sum(each.failed + each.not_requested + each.judge_failures for each in scores.values())
+    failed += sum(len(each.missing) for name, each in scores.items() if name not in opened.in_part)
     failed += sum(each.failed for each in submissions)
     code, notes = _exit_code(outcome, failed), notes_of(opened, state, outcome, folder.changed_tasks(opened.configs))
     notes += [each.note(folder.path) for each in submissions]

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 OutputType = Literal["generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling"]
 RequestType = Literal["generate_until", "loglikelihood", "loglikelihood_rolling"]
+Ended = Literal["stop", "length", "filtered", "refused", "failed", "tool"]
+ENDINGS: tuple[Ended, ...] = ("stop", "length", "filtered", "refused", "failed", "tool")
+"""How an answer ended: by the model itself, by the token cap, by the vendor's filter, by a refusal that the endpoint states in a
+field of its own, by something that is not the model's doing, or by a tool call where tools were offered."""
 
 Doc: TypeAlias = dict[str, Any]
 """One row of a dataset after `process_docs`, without its decoded pictures."""
@@ -189,10 +193,10 @@ class Instance:
 class Answer:
     """A model's answer to one instance, from the adapter to the scorer.
 
-    An adapter gives the first five fields and `model`, the engine the others.
+    An adapter gives the first five fields, `model`, `ended` and `reasoning`, the engine the others.
 
     output: generated text, or (log-likelihood in nats, is_greedy). None for a failed request.
-    truncated: the token cap ended the generation, not the model.
+    truncated: the token cap ended the generation, not the model. The same as `ended == "length"`; stating one sets the other.
     usage: token counts ("prompt_tokens", "completion_tokens", "image_tokens"), as far as known.
     attempts: the number of requests until the answer came. 0 for an answer from a cache.
     cut: tokens at the beginning of the prompt were dropped, because prompt and answer did not fit into the model's length.
@@ -201,6 +205,10 @@ class Answer:
     videos: which of the pictures are frames of a video. Read from a journal, a path is the file's name alone.
     error: why the last attempt failed. None for an answer.
     model: the model's name as the server returned it, with its fingerprint if there is one. Empty if unknown.
+    ended: how the generation ended. "failed" if there is an error.
+    reasoning: what a thinking model wrote before its answer, with its marks; not part of `output`. None if the adapter did not
+        tell the two apart: then `strip_thinking` does, when the answer is scored. Empty if it found none, although the text
+        spells marks.
     """
 
     output: Completion | LLOutput | None
@@ -214,6 +222,15 @@ class Answer:
     error: MMEvalError | None = None
     model: str = ""
     videos: tuple[Clip, ...] = ()
+    ended: Ended = "stop"
+    reasoning: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.ended not in ENDINGS:
+            raise ValueError(f"ended must be one of {', '.join(ENDINGS)} (got {self.ended!r})")
+        ended: Ended = "failed" if self.error is not None else "length" if self.truncated else self.ended
+        object.__setattr__(self, "ended", ended)
+        object.__setattr__(self, "truncated", ended == "length")
 
 
 Response = Answer
@@ -227,6 +244,7 @@ class ScoredDoc:
     rules: for each repeat the rule of the filter pipeline that found the answer; "unparsed" if none did.
     error: what the scorer raised. The doc counts as failed: it has no scores and is left out of every mean.
     tied: several choices have the best score; the first of them was taken.
+    too_large: the comparisons that its answers are too large for; they have the worst value there.
     """
 
     doc_id: int
@@ -235,6 +253,7 @@ class ScoredDoc:
     rules: tuple[str, ...] = ()
     error: Exception | None = None
     tied: bool = False
+    too_large: tuple[str, ...] = ()
 
 
 ReducedDoc: TypeAlias = dict[str, Any]

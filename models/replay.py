@@ -3,7 +3,8 @@
     mm-eval --tasks mme --model replay --model_args path=answers.jsonl
 
 One row a doc: {"task": "mme", "doc_id": 17, "resps": ["Yes"]}, one answer a repeat; for multiple choice one
-[log-likelihood in nats, is_greedy] a choice. The samples/*.jsonl of a run are such files. `path` may be a folder of them.
+[log-likelihood in nats, is_greedy] a choice. `"ended": ["length"]` beside it says how each generated answer ended ("stop" without
+it). The samples/*.jsonl of a run are such files. `path` may be a folder of them.
 A row's task is a path (`mmlu::mmlu_stem@mcqa`) or its last name. If no row has a task's own path or name, the rows of the one
 path that ends in its name are used.
 
@@ -24,7 +25,9 @@ from typing import Any
 from mm_eval.arguments import PATH, read_arguments
 from mm_eval.engine.model import Answers, Model, ModelSettings, register_model
 from mm_eval.errors import ConfigError, ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.types import ENDINGS, Answer, Ended, Instance
+
+FAILED = "an answer that failed"
 
 
 @register_model("replay")
@@ -41,6 +44,8 @@ class Replay(Model):
         path = Path(chosen["path"])
         files = sorted(path.glob("*.jsonl")) if os.path.isdir(path) else [path]
         self._rows: dict[tuple[str, int], list[Any]] = {}
+        self._ended: dict[tuple[str, int], tuple[Ended, ...]] = {}
+        self._told: dict[tuple[str, int], list[Any]] = {}  # reasoning that stands beside the answers
         self._paths: dict[str, set[str]] = {}  # by their last names
         digest = hashlib.sha256()
         for file in files or [path]:
@@ -60,6 +65,7 @@ class Replay(Model):
                 key, resps = (str(row["task"]), row["doc_id"]), row["resps"]
                 if type(row["doc_id"]) is not int or not isinstance(resps, list):
                     raise TypeError("doc_id must be a whole number and resps a list")
+                ended = _endings(row.get("ended"), len(resps))
             except (ValueError, KeyError, TypeError) as error:
                 hint = 'A row is {"task": "mme", "doc_id": 17, "resps": ["Yes"]}.'
                 raise ConfigError(
@@ -69,9 +75,13 @@ class Replay(Model):
                 ) from error
             if key in self._rows:
                 raise ConfigError(f"a second row for task {key[0]!r} doc {key[1]}.", where=f"{file}:{number}")
-            self._rows[key] = resps
+            self._rows[key], self._ended[key] = resps, ended
+            if isinstance(told := row.get("reasoning"), list):
+                self._told[key] = told
             for judge, replies in _replies_in(row):
-                self._rows[f"{key[0]}#{judge}", key[1]] = replies
+                of_judge = (f"{key[0]}#{judge}", key[1])
+                self._rows[of_judge] = [entry.get("reply") for entry in replies]
+                self._ended[of_judge] = tuple(_endings(entry.get("ended"), 1)[0] for entry in replies)
             task = key[0].partition("#judge")[0]
             if "::" in task:
                 self._paths.setdefault(_last_name(task), set()).add(task)
@@ -86,15 +96,17 @@ class Replay(Model):
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         for instance in instances:
-            answer = self._answer(instance, instance.repeat)
-            if isinstance(answer, str):
-                yield instance, Answer(answer)
+            answer, ended = self._answer(instance, instance.repeat)
+            if ended == "failed":
+                yield instance, self._missing(instance, "an answer that is text", FAILED)
+            elif isinstance(answer, str):
+                yield instance, Answer(answer, ended=ended, reasoning=self._reasoning(instance, answer))
             else:
                 yield instance, self._missing(instance, "an answer that is text", answer)
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         for instance in instances:
-            answer = self._answer(instance, instance.choice, len(instance.metadata.get("choices") or ()))
+            answer, _ = self._answer(instance, instance.choice, len(instance.metadata.get("choices") or ()))
             match answer:
                 case [int() | float() as ll, bool() as is_greedy]:
                     yield instance, Answer((float(ll), is_greedy))
@@ -103,38 +115,71 @@ class Replay(Model):
 
     loglikelihood_rolling = loglikelihood
 
-    def _answer(self, instance: Instance, index: int, choices: int = 0) -> Any:
-        """The recorded answer, or None. A row with another number of choices is returned whole, for the error to quote."""
+    def _reasoning(self, instance: Instance, answer: str) -> str | None:
+        """The reasoning beside a recorded answer. None if there is none, or if it is a part of the answer, as it was recorded."""
+        told = self._told.get(self._place(instance) or ("", -1), [])
+        thought = told[instance.repeat] if instance.repeat < len(told) else None
+        return thought if isinstance(thought, str) and thought and not answer.startswith(thought) else None
+
+    def _answer(self, instance: Instance, index: int, choices: int = 0) -> tuple[Any, Ended]:
+        """The recorded answer, or None, and how it ended. A row with another number of choices is
+        returned whole, for the error to quote.
+        """
+        place = self._place(instance)
+        if place is None:
+            return None, "stop"
+        resps, ended = self._rows[place], self._ended[place]
+        if choices and len(resps) not in (choices, 2 * choices):
+            return resps, "stop"
+        if index >= len(resps):
+            return None, "stop"
+        return resps[index], ended[index] if index < len(ended) else "stop"
+
+    def _place(self, instance: Instance) -> tuple[str, int] | None:
+        """Where the file has the doc of an instance, under any of the names of its task. None if it has not."""
         task, of_judge, judge = instance.task.partition("#judge")
         short = _last_name(task)
         ends_so = self._paths.get(short, set())
         endings = [f"#judge{judge}", f"#judge{judge.partition('@')[0]}"] if of_judge else [""]
         names = (task, short, short.split("@")[0], *(ends_so if len(ends_so) == 1 else ()))
         for name in (f"{name}{ending}" for ending in endings for name in names):
-            resps = self._rows.get((name, instance.doc_id))
-            if resps is not None and choices and len(resps) not in (choices, 2 * choices):
-                return resps
-            if resps is not None:
-                return resps[index] if index < len(resps) else None
+            if (name, instance.doc_id) in self._rows:
+                return name, instance.doc_id
         return None
 
     def _missing(self, instance: Instance, needed: str, found: Any) -> ModelError:
-        got = "no row or too few answers" if found is None else repr(found)
+        got = "no row or too few answers" if found is None else found if found == FAILED else repr(found)
         where = f"{instance.task} doc {instance.doc_id}"
         return ModelError(f"the file has {got} where {needed} is needed.", where=where)
 
 
-def _replies_in(row: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
-    """("judge", "judge2@NAME" ..., its replies in their order) of the verdicts in a row of samples/."""
+def _endings(stated: Any, count: int) -> tuple[Ended, ...]:
+    """How each of `count` answers ended, as a row states it: one word for all, or one for each; without it "stop"."""
+    words = (
+        [stated] * max(1, count)
+        if isinstance(stated, str)
+        else stated
+        if stated is not None
+        else ["stop"] * max(1, count)
+    )
+    if not isinstance(words, list) or any(word not in ENDINGS for word in words):
+        raise ValueError(f"ended must be one of {', '.join(ENDINGS)}, or a list of them")
+    if 0 < count != len(words):
+        raise ValueError(f"ended has {len(words)} entries for {count} answers")
+    return tuple(words)
+
+
+def _replies_in(row: Mapping[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """("judge", "judge2@NAME" ..., the entries of its replies in their order) of the verdicts in a row of samples/."""
     for key, stated in row.items():
         head, at, name = key.partition("@")
         if head != "judge":
             continue
-        replies: dict[str, list[Any]] = {}
+        replies: dict[str, list[dict[str, Any]]] = {}
         for entry in stated if isinstance(stated, list) else [stated]:
             if isinstance(entry, dict):
                 step = "" if entry.get("step", 1) == 1 else str(entry["step"])
-                replies.setdefault(f"judge{step}{at}{name}", []).append(entry.get("reply"))
+                replies.setdefault(f"judge{step}{at}{name}", []).append(entry)
         yield from replies.items()
 
 

@@ -1,7 +1,8 @@
 """What many tests use: the command line in this process, and the recorded answers of a published evaluation."""
 
 import json
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,23 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+OPENS_AGAIN = ("score", "judge", "why", "blind", "compare")
+"""Verbs that take code of a run's own tasks only from a path of their command."""
+
+
+def named_code(words: Sequence[str]) -> list[str]:
+    """The --include_path of a recorded run, for a command that opens it again: a test trusts its own folders."""
+    recorded = Path(words[1]) / "run.json" if len(words) > 1 and words[0] in OPENS_AGAIN else None
+    if recorded is None or not recorded.is_file() or "--include_path" in words:
+        return []
+    with suppress(ValueError, KeyError):
+        request = json.loads(recorded.read_text())["request"]
+        files = [Path(name).resolve().parent for name in request["tasks"] if name.endswith((".yaml", ".yml"))]
+        path = request.get("include_path") or (str(files[0]) if files else None)
+        return ["--include_path", path] if path else []
+    return []
+
+
 @pytest.fixture
 def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     """Runs a command in this process; `--output_path` is a folder of the test unless one is given."""
@@ -61,6 +79,7 @@ def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran
             folder = Path(words[words.index("--output_path") + 1])
         elif words and words[0].startswith("-") and "--tasks" in words:
             words += ["--output_path", str(folder)]
+        words += named_code(words)
         capsys.readouterr()
         code = main(words)
         captured = capsys.readouterr()

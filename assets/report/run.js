@@ -8,6 +8,7 @@ function header() {
   const facts = make("dl", { class: "facts" });
   const fact = (name, value) => { if (value !== null && value !== "" && value !== undefined) facts.append(make("dt", {}, name), make("dd", {}, String(value))); };
   if (about.adapter !== about.model) fact("adapter", about.adapter);
+  fact("answered by", about.answered_by);
   for (const [task, prompt] of Object.entries(about.prompts)) {
     const said = Object.entries(prompt.kwargs).filter(([, value]) => value !== "").map(([key, value]) => `${key} = ${JSON.stringify(value)}`).join(", ");
     if (said || prompt.key !== "default") fact(`prompt of ${task}`, said ? `${prompt.key}: ${said}` : prompt.key);
@@ -24,7 +25,7 @@ function header() {
   fact("date", about.date);
   fact("wall time", typeof about.seconds === "number" ? duration(about.seconds) + (about.processes > 1 ? ` in ${about.processes} processes` : "") : null);
   fact("tokens", [counted("prompt_tokens", "in prompts"), counted("completion_tokens", "in answers")].filter(Boolean).join(", "));
-  fact("price", used.dollars ? `$${used.dollars.toFixed(2)}` : null);
+  fact("cost", about.cost);
   fact("device", about.device);
   fact("dtype", about.dtype);
   fact("parameters", about.parameters ? inWords(about.parameters) : "unknown");
@@ -68,7 +69,7 @@ function intervalDrawing(row, one, low, high) {
 }
 function overview() {
   const table = make("table", { class: "numbers" }), head = make("tr", {});
-  const counts = ["n", "failed", "not_requested", "unparsed", "truncated", "cut", "judge_failed"].filter((name) => !["not_requested", "cut", "judge_failed"].includes(name) || about.table.some((row) => row[name]));
+  const counts = ["n", "failed", "not_requested", "filtered", "refused", "truncated", "unparsed", "cut", "judge_failed"].filter((name) => !["not_requested", "filtered", "refused", "cut", "judge_failed"].includes(name) || about.table.some((row) => row[name]));
   for (const [text, kind] of [["task"], ["metric"], ["value", "n"], ["95% interval"], [""], ...counts.map((name) => [name === "n" ? "docs" : name === "judge_failed" ? "no verdict" : name.replace("_", " "), "n"])]) head.append(make("th", { class: kind }, text));
   table.append(make("thead", {}, head));
   const body = make("tbody", {});
@@ -96,6 +97,7 @@ function overview() {
   table.append(body);
   const section = byId("overview");
   section.append(make("h2", {}, "Results"));
+  for (const said of about.warnings) section.append(make("div", { class: "banner", role: "alert" }, said));
   for (const row of about.table) for (const said of row.warnings) section.append(make("div", { class: "banner", role: "alert" }, `${row.alias}: ${said}`));
   section.append(make("div", { class: "card scroll" }, table));
   if (hidden) {

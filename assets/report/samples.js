@@ -140,7 +140,12 @@ function show(index, keepAddress) {
   if (row.e) parts.push(...block(row.s === "not requested" ? "Not requested" : "Failed", row.e));
   const answers = []; // of all runs, side by side
   if (row.o) answers.push(block("Choices, with log-likelihood in nats", row.o.map((text, place) => `${place === row.g || (Array.isArray(row.g) && row.g.includes(place)) ? "→" : " "} ${logLikelihood(row.a[place]?.[0]).toFixed(3)}  ${text}`).join("\n")));
-  else row.a.forEach((answer, place) => answers.push(marked(`Answer${row.a.length > 1 ? ` ${place + 1}` : ""}${about.own ? ` in ${about.own} (${state(row)[0]})` : ""}`, typeof answer === "string" ? answer : JSON.stringify(answer))));
+  else row.a.forEach((answer, place) => {
+    const box = marked(`Answer${row.a.length > 1 ? ` ${place + 1}` : ""}${about.own ? ` in ${about.own} (${state(row)[0]})` : ""}`, typeof answer === "string" ? answer : JSON.stringify(answer));
+    const thought = row.h?.[place]; // of an answer that was recorded whole it is a part
+    if (thought) box.push(make("details", { class: "reasoning" }, make("summary", { class: "soft" }, `Its reasoning, which is not read (${thought.length} characters)`), make("pre", {}, thought)));
+    answers.push(box);
+  });
   (row.w || []).forEach((other, place) => {
     if (!other) { answers.push(block(`Answer in ${about.beside[place]}`, "not asked the same")); return; }
     const mark = other.e ? " (failed)" : other.u ? " (unparsed)" : other.ok === undefined ? "" : other.ok ? " (right)" : " (wrong)";
@@ -254,7 +259,7 @@ function jump() {
   byId("samples").scrollIntoView();
 }
 // The filters' options, with those of rows that came since
-const RESULTS = ["right", "wrong", "unparsed", "truncated", "cut", "failed", "not requested", "no verdict", "judges disagree", "unreadable", "flipped", "lost", "gained"];
+const RESULTS = ["right", "wrong", "unparsed", "filtered", "refused", "truncated", "cut", "failed", "not requested", "no verdict", "judges disagree", "unreadable", "flipped", "lost", "gained"];
 const offered = { task: new Set(), category: new Set(), result: new Set() };
 function offerFilters(of) {
   const before = Object.values(offered).map((names) => names.size);

@@ -21,7 +21,8 @@ HEAD = """# Tasks that are shipped
 
 This page is written by `python docs/make/catalogue.py` from the task files. `mm-eval ls tasks` prints the same in short, with
 those of your own. *Prompts* are the keys of the prompt blocks beside `default`; *tokens* the mean characters of the default
-prompt divided by four. *Reproduced* is the published row that a test under `tests/papers` computes from recorded answers.
+prompt divided by four. *Reproduced* is the published row that a test under `tests/papers` computes from recorded answers:
+"raw" from a model's own texts, "extracted" from letters or verdicts that somebody else had read from them.
 
 """
 NOT_A_SKILL = ("image", "multi_image", "video", "text", "english", "chinese", "multilingual")

@@ -43,6 +43,8 @@ class _Loaded:
     own: list[tuple[RandomStream, Any]]
 
 
+FOR_TASKS = ("filters", "metrics", "scorers", "tasks")
+"""The packages of mm_eval whose functions a task may name: they take and give values, and act on nothing else."""
 HINT = "Only <file>.<function> beside the YAML file, or a function of mm_eval, can be named."
 
 
@@ -96,6 +98,10 @@ class FunctionRef:
 
     def _source_in_mm_eval(self) -> Path:
         parts = self.name.split(".")[1:-1]
+        if parts[:1] and parts[0] not in FOR_TASKS:
+            what = f"!function {self.name!r} is not for tasks."
+            named = ", ".join(f"mm_eval.{part}" for part in FOR_TASKS)
+            raise ConfigError(what, where=self.where, hint=f"Of mm_eval, functions of {named} can be named.")
         for root in FOLDERS:
             for path in (root.joinpath(*parts).with_suffix(".py"), root.joinpath(*parts, "__init__.py")):
                 if parts and path.is_file():
@@ -126,6 +132,9 @@ class FunctionRef:
             what = f"!function {self.name!r} is {'missing' if found is None else 'not a function'}."
             hint = did_you_mean(self.function, [n for n, v in vars(module).items() if callable(v) and n[0] != "_"])
             raise ConfigError(what, where=self.where, hint=hint)
+        if self.of_mm_eval and not str(getattr(found, "__module__", "")).startswith("mm_eval."):
+            what = f"!function {self.name!r} is not defined in mm_eval."
+            raise ConfigError(what, where=self.where, hint=HINT)
         function: Callable[..., Any] = found
         return function
 

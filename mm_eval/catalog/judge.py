@@ -21,7 +21,16 @@ from typing import Any
 from mm_eval.arguments import Rule
 from mm_eval.catalog.functions import FunctionRef
 from mm_eval.catalog.located import LocatedDict, located, where_item
-from mm_eval.catalog.schema import BOOLEAN, FUNCTION, MAPPING, MAPPINGS, POSITIVE, TEXT, check_keys, is_function
+from mm_eval.catalog.schema import (
+    BOOLEAN,
+    FUNCTION,
+    MAPPING,
+    MAPPINGS,
+    REPEATS,
+    TEXT,
+    check_keys,
+    is_function,
+)
 from mm_eval.errors import ConfigError
 
 GENERATION: Mapping[str, Any] = {"temperature": 0, "max_new_tokens": 512}
@@ -43,12 +52,12 @@ LAST_KEYS: dict[str, Rule] = {
     "official": TEXT,
     "only_unparsed": BOOLEAN,
     "extracts": BOOLEAN,
-    "empty": Rule("a verdict: a number, a text or a mapping", lambda v: not is_function(v)),
+    "empty": Rule("a verdict: a number, a text, a mapping, or a !function of the doc", lambda v: v is not None),
     "range": Rule(
         "[lowest, highest] or a function of the doc",
         lambda v: is_function(v) or isinstance(v, list) and len(v) == 2,
     ),
-    "repeats": POSITIVE,
+    "repeats": REPEATS,
     "metric_list": MAPPINGS,
 }
 """Keys of the last step alone: they are about the number, not about a question."""
@@ -93,7 +102,8 @@ class JudgeStep:
 class JudgeConfig:
     """The checked `judge:` of a task.
 
-    official: the judge that the benchmark's authors used. empty: the verdict of an empty answer, which is not sent.
+    official: the judge that the benchmark's authors used. empty: the verdict of an empty answer, which is not sent, or a
+        function of the doc that gives it.
     range: [lowest, highest] verdict, or a function of the doc that gives it. repeats: verdicts a doc.
     only_unparsed: only answers that the task's own rules could not read are judged.
     extracts: what is read takes the place of the answer, and the task's own filters and metrics score it.
@@ -124,6 +134,13 @@ class JudgeConfig:
         """The lowest and the highest verdict of a doc."""
         low, high = self.range(doc) if callable(self.range) else self.range
         return low, high
+
+    def of_empty(self, doc: Mapping[str, Any]) -> Any:
+        """The verdict of an empty answer to a doc. Errors: ConfigError for one that can't be used."""
+        found = self.empty(doc) if callable(self.empty) else self.empty
+        if callable(self.empty) and (fault := self.fault(found)):
+            raise ConfigError(f"the verdict that `empty` gives can't be used: {fault}", hint="It is code of the task.")
+        return found
 
     def fault(self, value: Any) -> str:
         """Why a verdict can't be used. Empty if it can."""
@@ -204,7 +221,7 @@ def judge_of(stated: Any, fallback: str) -> JudgeConfig:
         made = replace(made, metric_list=entries_of)
     if made.extracts and made.repeats > 1:
         raise ConfigError("`extracts` takes one verdict a doc, so repeats is 1.", where=last.where("repeats"))
-    if not made.extracts and (fault := made.fault(made.empty)):
+    if not made.extracts and not callable(made.empty) and (fault := made.fault(made.empty)):
         what = f"the verdict of an empty answer can't be used: {fault}"
         raise ConfigError(what, where=last.where("empty" if "empty" in last else "range"), hint="State it as `empty`.")
     for number, step in enumerate(made.steps):

@@ -70,6 +70,8 @@ TEXTS = Rule("a text or a list of texts", lambda v: isinstance(v, str) or _is_te
 BOOLEAN = Rule("true or false", lambda v: isinstance(v, bool))
 COUNT = Rule("a whole number from 0", _is_count)
 POSITIVE = Rule("a whole number from 1", lambda v: _is_count(v) and v >= 1)
+MOST_REPEATS = 10_000
+REPEATS = Rule(f"a whole number from 1 to {MOST_REPEATS:,}", lambda v: _is_count(v) and 1 <= v <= MOST_REPEATS)
 COUNTS = Rule("a list of whole numbers from 0", lambda v: isinstance(v, list) and all(map(_is_count, v)))
 MAPPING = Rule("a mapping", lambda v: isinstance(v, Mapping))
 MAPPINGS = Rule("a list of mappings", is_mappings)
@@ -126,7 +128,7 @@ TASK_KEYS: dict[str, Rule] = {
     "metric_list": MAPPINGS,
     "filter_list": MAPPINGS,
     "scorer": NAMED,
-    "repeats": POSITIVE,
+    "repeats": REPEATS,
     "batch_size": BATCH,
     "model_specific_prompt_kwargs": MAPPING,
     "model_specific_target_kwargs": MAPPING,

@@ -122,9 +122,10 @@ def include_paths(config: LocatedDict, folder: Path) -> list[Path]:
 def _read_file(path: Path) -> LocatedDict:
     """One file, without its includes."""
     try:
-        if path.stat().st_size > MAX_BYTES:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)  # a device such as /dev/zero has a size of 0 and no end
+        if len(data) > MAX_BYTES:
             raise ConfigError(f"the file has more than {MAX_BYTES:,} bytes.", where=str(Place(path)))
-        data = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"the file is unreadable: {error.strerror}.", where=str(Place(path))) from error
     try:

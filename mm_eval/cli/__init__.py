@@ -10,6 +10,8 @@ import atexit
 import gc
 import importlib
 import logging
+import os
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -18,7 +20,10 @@ from mm_eval.cli.options import option
 from mm_eval.cli.say import SafeFormatter, complain, complain_briefly, guard_streams, say, say_lines
 from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
 from mm_eval.package import __version__
-from mm_eval.report.streams import OutputError, discard_output, usable_streams
+from mm_eval.report.streams import OutputError, discard_output, finish_line, output_was_lost, usable_streams
+from mm_eval.run_files import UNREADABLE, odd_content
+
+log = logging.getLogger(__name__)
 
 VERBS = {
     "run": "evaluate a model on tasks (the default)",
@@ -45,6 +50,11 @@ spends a fifth of its time on the search."""
 EXIT_OK, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 2, 3, 130
 
 
+WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+"""Variables by which a user chooses how OpenMP's threads wait for each other."""
+
+READS_FOLDERS = ("report", "compare", "view", "diagnose", "score", "judge", "blind", "why")
+"""Commands that open a run folder, which may hold anything. `--verbosity DEBUG` shows what could not be read."""
 WRITES_RESULTS = ("run", "score", "prompts", "why", "blind")
 """Commands that leave their results in a folder, so that losing the terminal loses nothing."""
 
@@ -74,7 +84,7 @@ def _exit_code(words: list[str]) -> int:
     try:
         code = _dispatch(words)
         sys.stdout.flush()
-        return code
+        return max(code, EXIT_PARTIAL) if output_was_lost() and code != EXIT_USAGE else code
     except MMEvalError as error:
         complain(error)
         return EXIT_PARTIAL if error.owner == "store" else EXIT_USAGE  # a full disk stops a run that has answers
@@ -87,6 +97,17 @@ def _exit_code(words: list[str]) -> int:
             return EXIT_OK
         complain_briefly(error)
         return EXIT_PARTIAL
+    finally:
+        finish_line()
+
+
+def _wait_without_spinning() -> None:
+    """Lets torch's threads sleep while they wait for each other, unless the user has chosen otherwise. Before torch is imported.
+
+    By default they spin. On a machine with other work the awaited thread is then not scheduled: three times the CPU seconds.
+    """
+    if not any(name in os.environ for name in WAITING):
+        os.environ["OMP_WAIT_POLICY"] = "passive"
 
 
 def _dispatch(words: list[str]) -> int:
@@ -97,9 +118,10 @@ def _dispatch(words: list[str]) -> int:
         say_lines(_overview())
         return EXIT_OK if words else EXIT_USAGE
     if not words[0].startswith("-") and words[0] not in VERBS:
-        raise ConfigError(f"unknown command {words[0]!r}.", hint=did_you_mean(words[0], VERBS))
+        raise ConfigError(f"unknown command {words[0]!r}.", hint=_meant(words))
     verb, rest = (words[0], words[1:]) if words[0] in VERBS else ("run", words)
     output.output_may_be_lost = verb in WRITES_RESULTS
+    _wait_without_spinning()
     module = importlib.import_module(f"mm_eval.cli.{verb}")
     parser = Parser(
         prog=f"mm-eval {verb}",
@@ -121,12 +143,45 @@ def _dispatch(words: list[str]) -> int:
             word.startswith("--") and word.split("=")[0] not in known
         ):  # checked first: argparse would report a missing option instead
             raise ConfigError(f"unknown option {word.split('=')[0]!r}.", hint=did_you_mean(word.split("=")[0], known))
+    typed = shlex.join(["mm-eval", verb, *rest])
     args = parser.parse_intermixed_args(rest)  # `ls tasks --include_path DIR WORD`: words may follow options
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(SafeFormatter("mm-eval: %(message)s"))
     logging.basicConfig(level=args.verbosity, handlers=[handler])
-    code: int = module.main(args)
+    code: int
+    try:
+        code = module.main(args)
+    except UNREADABLE as error:
+        if verb not in READS_FOLDERS:
+            raise
+        log.debug("A run folder can't be read.", exc_info=True)
+        raise odd_content(error, _named(args)) from error
+    except ConfigError as error:
+        if path := getattr(error, "path", ""):  # code that this command must name
+            command = f"{typed} --include_path {shlex.quote(path)}"
+            raise ConfigError(error.what, where=error.where, hint=f"If you trust it: {command}") from error
+        raise
     return code
+
+
+def _meant(words: Sequence[str]) -> str:
+    """What a word that is no command may mean: a command of nearly that name, or tasks."""
+    from mm_eval.catalog.manager import TaskManager
+
+    near = did_you_mean(words[0], VERBS)
+    names = words[0].partition("@")[0].split(",")
+    known = set(TaskManager().entries)
+    return (
+        f"Tasks are named by an option: {shlex.join(['mm-eval', '--tasks', *words])}"
+        if known.issuperset(names)
+        else near
+    )
+
+
+def _named(args: argparse.Namespace) -> str:
+    """The run folders that a command names."""
+    runs = getattr(args, "runs", None) or [getattr(args, "run", "")]
+    return ", ".join(runs[:3])
 
 
 def _with_underscores(word: str) -> str:

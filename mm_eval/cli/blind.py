@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mm_eval.cli.folders import add_code_option
 from mm_eval.cli.options import add_option, read_names
 from mm_eval.cli.say import say, say_lines
 
@@ -18,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "docs", "N", "about so many docs of each task (default: all of the run)")
     add_option(parser, "output_path", "DIR", "the folders of the blind runs go below it (default: RUN/blind)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+    add_code_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -29,13 +31,13 @@ def main(args: argparse.Namespace) -> int:
 
     output = Path(args.output_path) if args.output_path else None
     tasks = read_names(args.tasks) if args.tasks else None
-    plan = plan_blind(Path(args.run), tasks, args.docs, output)
+    plan = plan_blind(Path(args.run), tasks, args.docs, output, args.include_path)
     reports = run_trials(plan, ProgressBar())
     code = max(report.exit_code for report in reports.values())
     folders = {label: report.folder for label, report in reports.items() if report.results}
     if not folders:
         return code
-    found = Blindness.read(plan.run.model, {SEEING: plan.run.folder, **folders})
+    found = Blindness.read(plan.run.model, {SEEING: plan.run.folder, **folders}, args.include_path)
     text = as_json(found)
     write(plan, text, "blind.json")
     page = write_prompts(plan.output / "blind.html", [found])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mm_eval.cli.folders import add_code_option
 from mm_eval.cli.options import add_option, read_names, read_pairs
 from mm_eval.cli.say import say_lines
 from mm_eval.errors import ConfigError
@@ -26,9 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "judge_labels", "FILE", "people's verdicts: JSONL or CSV with task, doc_id, label (1 right, 0 wrong)"
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+    add_code_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
+    from mm_eval.foreign import UntrustedCode
     from mm_eval.judging.quality import Quality, ask_the_judge
     from mm_eval.report.judge_quality import as_json, render
     from mm_eval.report.progress import ProgressBar
@@ -36,7 +39,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.runs.labels import read_labels
     from mm_eval.runs.recorded import RecordedRun
 
-    run = RecordedRun.read(args.run)
+    run = RecordedRun.read(args.run, include_path=args.include_path)
     tasks = judged_tasks(run, read_names(args.tasks) if args.tasks else None)
     ids = {task.name: task.lengths.keys() | task.empty for task in tasks}
     labels = read_labels(args.judge_labels, ids) if args.judge_labels else {}
@@ -47,9 +50,10 @@ def main(args: argparse.Namespace) -> int:
     }
     if args.docs:
         try:
-            quality = ask_the_judge(Path(args.run), judging, args.docs, ProgressBar(), [task.name for task in tasks])
+            names = [task.name for task in tasks]
+            quality = ask_the_judge(Path(args.run), judging, args.docs, ProgressBar(), names, args.include_path)
         except ConfigError as error:
-            if args.judge:
+            if args.judge or isinstance(error, UntrustedCode):
                 raise
             left_out.append(f"the checks that ask the judge: {error}")
     else:

@@ -83,6 +83,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
         "a prompt with pictures always fails",
         default="cut",
     )
+    add_reasoning_option(parser)
     what = "the frames that are shown of a video: frames=32 or fps=2,min=4,max=768; with ends, starts, middle or inside"
     if several:
         what += "; given more than once, the rules are compared"
@@ -94,6 +95,11 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool = False)
     add_option(parser, "blind", "shuffled", what, nargs="?", const="without")
     add_option(parser, "fewshot_as_multiturn", "BOOL", "few-shot examples as turns of the chat")
     add_option(parser, "seed", "N", "of sampling, few-shot choice and bootstrap (default 0)", default=0)
+
+
+def add_reasoning_option(parser: argparse.ArgumentParser) -> None:
+    what = 'the marks around the reasoning, beside those of known models: "<a>,</a>", pairs as JSON, or none to cut nothing'
+    add_option(parser, "reasoning_tags", "A,B", what)
 
 
 def add_protocol_option(parser: argparse.ArgumentParser) -> None:
@@ -132,6 +138,16 @@ def add_judge_options(parser: argparse.ArgumentParser) -> None:
     )
     what = "try the judge on a gold and an empty answer before the run (default true)"
     add_option(parser, "judge_preflight", "BOOL", what, default=True)
+
+
+def add_cost_options(parser: argparse.ArgumentParser) -> None:
+    """What the model's answers may cost, and where prices are found."""
+    what = (
+        "the most that the model's answers may cost; nothing more is requested then. A model without a price is refused"
+    )
+    add_option(parser, "budget", "DOLLARS", what)
+    what = "a CSV of prices by model, before the shipped ones: model,input_price,output_price,date,source"
+    add_option(parser, "prices", "FILE", what)
 
 
 def add_executor_options(parser: argparse.ArgumentParser) -> None:
@@ -216,6 +232,7 @@ def read_request(args: argparse.Namespace, **rest: Any) -> RunRequest:
         prompt_key=args.prompt_key,
         on_long_prompt=args.on_long_prompt,
         blind=args.blind,
+        reasoning_tags=args.reasoning_tags,
         video=args.video,
         **rest,
     )

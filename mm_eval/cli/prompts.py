@@ -82,7 +82,7 @@ def main(args: argparse.Namespace) -> int:
         code = max([code, *(report.exit_code for report in reports.values())])
         folders = {key: report.folder for key, report in reports.items() if report.results}
         if folders:  # of several processes only the first has results
-            trials.append(PromptComparison.read(name, folders))
+            trials.append(PromptComparison.read(name, folders, args.include_path))
         if code == INTERRUPTED:
             break
     for name, error in holes.items():

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import complain_briefly, say, say_lines
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
@@ -25,7 +26,9 @@ EXPORTS = ("inspect", "lm_eval", "lmms_eval", "eval_results")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="run folders; the folder of a release stands for its runs"
+    )
     parser.add_argument(
         "--format",
         choices=("html", "md", "latex", "csv", *EXPORTS),
@@ -61,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "html: write the release page, each run's page and all pictures in full size as files for a web server into a new folder",
     )
     add_option(parser, "output", "FILE", "the file, or of an export the folder, to write to")
+    add_code_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -69,7 +73,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.runs.recorded import RecordedRun
     from mm_eval.runs.release import read_reference, release_table
 
-    runs, holes = _read(args.runs)
+    runs, holes = _read(run_folders(args.runs), args.include_path)
     if args.model_index:
         import yaml
 
@@ -98,7 +102,11 @@ def main(args: argparse.Namespace) -> int:
         if args.output or args.reference or args.intervals or args.categories:
             what = "--output, --reference, --intervals and --categories are for tables."
             raise ConfigError(what, hint="Add --format md.")
-        say(write_report(runs[0], RecordedRun.read(args.against) if args.against else None))
+        say(
+            write_report(
+                runs[0], RecordedRun.read(args.against, include_path=args.include_path) if args.against else None
+            )
+        )
         return 0
     if args.against:
         raise ConfigError(
@@ -129,33 +137,31 @@ def _export(runs: list[RecordedRun], kind: str, output: str | None) -> list[Path
     from mm_eval.report.export.harness import write_harness
     from mm_eval.report.export.hub import eval_results
     from mm_eval.report.export.inspect import write_inspect
+    from mm_eval.report.site.bundle import names_of
 
     folder, written = Path(output or f"export-{kind}"), list[Path]()
+    names = names_of([run.folder for run in runs])
     with _writing("the files", str(folder)):
-        for run in runs:
+        for name, run in zip(names, runs, strict=True):
             if kind == "inspect":
-                written += write_inspect(run, folder if len(runs) == 1 else folder / run.folder.name)
+                written += write_inspect(run, folder if len(runs) == 1 else folder / name)
             elif kind == "eval_results":
                 folder.mkdir(parents=True, exist_ok=True)
-                written.append(folder / f"{run.folder.name}.yaml")
+                written.append(folder / f"{name}.yaml")
                 written[-1].write_text(yaml.safe_dump(eval_results(run), sort_keys=False), encoding="utf-8")
             else:
                 written += write_harness(run, folder, "lm_eval" if kind == "lm_eval" else "lmms_eval")
     return written
 
 
-def _read(folders: list[str]) -> tuple[list[RecordedRun], dict[str, str]]:
-    """The runs with numbers, and {folder name: reason} of begun runs without. A single run must have numbers.
-
-    Pages among the folders are skipped: `runs/release/*` names release.html too.
-    """
+def _read(folders: list[str], include_path: str | None) -> tuple[list[RecordedRun], dict[str, str]]:
+    """The runs with numbers, and {folder name: reason} of begun runs without. A single run must have numbers."""
     from mm_eval.runs.recorded import RecordedRun
 
     runs, holes = [], dict[str, str]()
-    folders = [each for each in folders if not (each.endswith(".html") and Path(each).is_file())] or folders
     for folder in folders:
         try:
-            runs.append(RecordedRun.read(folder))
+            runs.append(RecordedRun.read(folder, include_path=include_path))
         except MMEvalError as error:
             if not os.path.isfile(Path(folder) / "run.json") or folder == folders[-1] and not runs:
                 raise

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mm_eval.cli.options import (
     add_bootstrap_option,
     add_categories_option,
+    add_cost_options,
     add_executor_options,
     add_judge_options,
     add_model_options,
@@ -53,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_task_options(parser)
     add_store_options(parser)
     add_judge_options(parser)
+    add_cost_options(parser)
     add_executor_options(parser)
     parser.add_argument("--predict_only", action="store_true", help="request and record answers, score nothing")
     add_categories_option(parser)
@@ -129,7 +131,7 @@ def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes)
     for name, request in requests.items():
         say(f"{name}: {request.output_path}")
         ended = drive(request, ProgressBar())
-        found.add(name, ended)
+        found.add(name, ended, requests[name].include_path)
         for problem in ended.problems:
             say(f"  {problem}")
         if ended.exit_code == INTERRUPTED:
@@ -145,7 +147,7 @@ def _side_by_side(requests: Mapping[str, RunRequest], parallel: int, found: Outc
     progress = ReleaseProgress(list(requests))
 
     def end(name: str, ended: Ended) -> None:
-        found.add(name, ended)
+        found.add(name, ended, requests[name].include_path)
         with progress.aside():
             say(f"{name}: {requests[name].output_path}")
             for problem in ended.problems:
@@ -171,6 +173,8 @@ def _request(args: argparse.Namespace) -> RunRequest:
         use_cache=args.use_cache,
         report=not args.no_report,
         categories=args.categories,
+        budget=args.budget,
+        prices=args.prices,
         **read_judges(args),
         **read_executor(args),
     )

@@ -39,6 +39,7 @@ def _print(text: str) -> None:
     if output_may_be_lost:
         streams.say(text)
     else:
+        streams.finish_line()
         print(text, flush=True)
 
 
@@ -64,6 +65,7 @@ def complain(error: MMEvalError) -> None:
 
 def complain_briefly(text: object) -> None:
     """Prints one line on the error stream."""
+    streams.finish_line()
     print(f"mm-eval: {in_line(text)}", file=sys.stderr)
 
 

@@ -7,7 +7,15 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from mm_eval.cli.options import add_bootstrap_option, add_categories_option, add_judge_options, add_option, read_judges
+from mm_eval.cli.folders import add_code_option
+from mm_eval.cli.options import (
+    add_bootstrap_option,
+    add_categories_option,
+    add_judge_options,
+    add_option,
+    add_reasoning_option,
+    read_judges,
+)
 from mm_eval.cli.say import say_lines
 
 
@@ -16,8 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_judge_options(parser)
     what = "compare a run that has no protocol with this one's reported numbers (a run under a protocol keeps its own)"
     add_option(parser, "protocol", "NAME", what)
+    add_reasoning_option(parser)
     add_bootstrap_option(parser)
     add_categories_option(parser)
+    add_code_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -25,6 +35,9 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.report.run_table import render
     from mm_eval.run import score
 
-    report = score(Path(args.run), args.bootstrap_iters, ProgressBar(), read_judges(args), args.protocol)
+    judging, path = read_judges(args), args.include_path
+    report = score(
+        Path(args.run), args.bootstrap_iters, ProgressBar(), judging, args.protocol, path, args.reasoning_tags
+    )
     say_lines(render(replace(report, categories=args.categories or report.categories)))
     return report.exit_code

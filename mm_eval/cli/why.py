@@ -11,6 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
+from mm_eval.cli.folders import add_code_option
 from mm_eval.cli.options import add_option, add_protocol_option, read_names
 from mm_eval.cli.say import say, say_lines
 
@@ -25,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "docs", "N", what)
     add_option(parser, "output_path", "DIR", "a folder for each trial goes below it (default: RUN/why-PROTOCOL)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+    add_code_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -35,7 +37,7 @@ def main(args: argparse.Namespace) -> int:
 
     output = Path(args.output_path) if args.output_path else None
     tasks = read_names(args.tasks) if args.tasks else None
-    plan = plan_trials(Path(args.run), args.protocol, tasks, args.docs, output)
+    plan = plan_trials(Path(args.run), args.protocol, tasks, args.docs, output, args.include_path)
     if not plan.trials or plan.protocol is None:
         if args.format == "json":
             say_lines(json.dumps({"models": [], "notes": plan.notes}, indent=2))
@@ -50,7 +52,7 @@ def main(args: argparse.Namespace) -> int:
     folders = {label: report.folder for label, report in reports.items() if report.results}
     if len(folders) < 2:
         return code
-    found = Ablation.read(plan.run.model, folders)
+    found = Ablation.read(plan.run.model, folders, args.include_path)
     found.differing, found.gaps, found.reported = plan.differing, gaps_of(plan.rows), plan.reported
     text = as_json([found])
     write(plan, text)

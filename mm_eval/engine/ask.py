@@ -7,7 +7,7 @@ slot of the run, or another run (`--use_cache`), has already is not requested ag
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from numbers import Real
@@ -35,6 +35,7 @@ class Asker:
     fail_at: the run stops when so many slots have failed (`--fail_on_error`). None: never.
     failed_elsewhere: the failures in the launch's other processes, as far as this one knows them.
     cache: answers of other runs (`--use_cache`).
+    keep: gets `Model.findings` whenever they have changed, before an answer that was made with them is recorded.
     over_budget: why no further request may be made, as far as money goes (`--judge_budget`). None: it may.
     """
 
@@ -48,6 +49,8 @@ class Asker:
     outcome: Outcome = field(default_factory=Outcome)
     failed_elsewhere: Callable[[], int] = lambda: 0
     over_budget: Callable[[], MMEvalError | None] = lambda: None
+    keep: Callable[[Mapping[str, Any]], None] = lambda findings: None
+    _kept: Mapping[str, Any] = field(default_factory=dict)
     _in_flight: dict[int, tuple[str, list[Instance]]] = field(default_factory=dict)
     """id(instance) of each request: its key, and the instances whose slots its answer fills, itself first."""
     _by_key: dict[str, list[Instance]] = field(default_factory=dict)
@@ -139,6 +142,11 @@ class Asker:
             raise ModelError(f"{type(self.model).__name__} answered a request that was not made: {instance.slot}.")
         key, instances = self._in_flight.pop(id(instance))
         self._by_key.pop(key, None)
+        if (found := self.model.findings()) != self._kept:
+            self.keep(found)
+            self._kept = dict(found)
+        if found:  # the endpoint may have refused a field of this very question
+            key = request_key(self.model, instance)
         if isinstance(answer, Answer) and (fault := _fault(answer, instance)):
             answer = ModelError(fault)
         if isinstance(answer, MMEvalError):

@@ -47,7 +47,9 @@ class AnswerCache:
             return None
         if self._model.settings.on_long_prompt == "fail" and answer.cut is not False:
             return None  # the prompt was cut, or may have been
-        return Answer(answer.output, answer.truncated, attempts=0, cut=bool(answer.cut), model=answer.model)
+        return replace(
+            answer, attempts=0, cut=bool(answer.cut), usage={}, key="", images=(), turn_pictures=(), videos=()
+        )
 
     def put(self, answer: Answer, instance: Instance) -> None:
         """Adds a recorded answer. A write failure ends the cache, not the run."""

@@ -14,13 +14,14 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any
 
 from mm_eval.engine.blocks import Block, Held, blocks_of
 from mm_eval.engine.model import Answers, Model, Preview
+from mm_eval.engine.prices import Price
 from mm_eval.engine.worker import Cluster, Event, differences, row_of
 from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.task.media import encoded
@@ -31,6 +32,10 @@ WINDOW, LOADS = 2, 3
 """Blocks that a worker holds at most; workers that may die one after another while they load the model."""
 PATIENCE = 60.0
 """Seconds after which a run says that it waits for room."""
+STATED = (
+    "prompt_keys", "chat", "local", "bundled", "function_of_key", "travels", "tries_first", "video_rule", "video_input",
+)  # fmt: skip
+"""What a model states of itself, and its fleet states of it: attributes that are copied."""
 KEPT = 10.0
 """Seconds that an idle worker is kept at least; a model that loads longer is kept for as long as that took."""
 
@@ -59,9 +64,9 @@ class Fleet(Model):
         self._expected: dict[str, Any] | None = None
         self._ever_loaded = self._stopping = self._finishing = False
         self._places, self._died_loading = size, 0
-        for name in ("prompt_keys", "chat", "local", "bundled", "function_of_key", "video_rule", "video_input"):
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
+        self._facts: dict[str, Any] = {}
+        for name in STATED:
+            setattr(self, name, getattr(model, name))
 
     # ------------------------------------------------------------------ what is known of the model without its weights
     def another(self) -> Model:
@@ -75,11 +80,29 @@ class Fleet(Model):
     def account(self, usage: Mapping[str, int]) -> str:
         return self.model.account(usage)
 
+    def price(self) -> Price | None:
+        return self.model.price()
+
     def dollars(self, usage: Mapping[str, int]) -> float | None:
         return self.model.dollars(usage)
 
+    def check_arguments(self) -> None:
+        self.model.check_arguments()
+
     def check_generation(self, kwargs: Mapping[str, Any]) -> None:
         self.model.check_generation(kwargs)
+
+    def findings(self) -> Mapping[str, Any]:
+        return self.model.findings()
+
+    def recall(self, findings: Mapping[str, Any]) -> None:
+        self.model.recall(findings)
+
+    def check_requests(self, request_type: str, instances: Sequence[Instance]) -> None:
+        self.model.check_requests(request_type, instances)
+
+    def check_videos(self, instances: Iterable[Instance]) -> None:
+        self.model.check_videos(instances)
 
     def preview(self, instance: Instance) -> Preview:
         return self.model.preview(instance)
@@ -95,6 +118,13 @@ class Fleet(Model):
     def constants(self) -> Mapping[str, Any]:
         self._identify()
         return self.model.constants()
+
+    def adopt(self, constants: Mapping[str, Any]) -> None:
+        self.model.adopt(constants)
+
+    def machine(self) -> Mapping[str, Any]:
+        """Of the first worker that spoke. `ran_on` counts all of them."""
+        return self._facts
 
     def expect(self, constants: Mapping[str, Any]) -> None:
         if self._known is None and constants:
@@ -255,6 +285,8 @@ class Fleet(Model):
             for place, answer in said[1]:
                 if (instance := pending.pop(place, None)) is not None:
                     yield instance, answer
+        elif kind == "found":
+            self.model.recall(said[0])
         elif kind == "done":
             worker.leases.pop(said[0], None)
             worker.recalled.discard(said[0])
@@ -271,9 +303,12 @@ class Fleet(Model):
         elif kind == "started":
             worker.started, worker.host = self.clock(), said[0]
         elif kind == "described":
+            self._facts = self._facts or dict(said[1])
             self._compare(worker, said[0])
         elif kind == "loaded":
             worker.loaded, worker.idle, worker.loading = True, self.clock(), self.clock() - worker.started
+            if not self._ever_loaded:
+                self._facts = dict(said[1])
             self._ever_loaded, self._died_loading = True, 0
             self.machines[said[0]] = self.machines.get(said[0], 0) + 1
         elif kind == "raised":

@@ -1,36 +1,29 @@
 """The workers of a fleet as actors of Ray: it places them, carries what they say, notices their deaths and cleans up.
 
-Ray restarts and repeats nothing by itself: `fleet` decides what is asked again. This is the only file that imports ray.
+This runs in the companion of the command (`ray_process`). Ray restarts and repeats nothing by itself:
+`fleet` decides what is asked again.
 """
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import shutil
-import socket
-import tempfile
-import time
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from typing import Any
 
 from mm_eval.engine.model import Model
+from mm_eval.engine.ray_process import GRACE, refusal
 from mm_eval.engine.worker import Event, Worker
 from mm_eval.errors import ConfigError, ModelError
 
-log = logging.getLogger(__name__)
-GRACE = 10.0
-"""Seconds in which models may close before their processes are ended."""
-REACH = 10.0
-"""Seconds in which a cluster must accept a connection."""
-SETTINGS = b"\4"
-"""The type of the first frame that a server of HTTP/2 sends, on which gRPC runs (RFC 9113, section 3.4)."""
-HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0" + SETTINGS + b"\0" * 5
-"""The words by which a client begins: the preface, and a frame without settings."""
 THREADS = 8
 """Calls that an actor runs at a time: one of them is `hear`, which never returns."""
+LOOK = 0.2
+"""Seconds after which a new worker is heard while the others are silent."""
 
 
 class Actor:
@@ -39,8 +32,11 @@ class Actor:
     def __init__(self) -> None:
         self.worker: Worker | None = None
 
-    def hear(self, make: Callable[[], Model]) -> Iterator[list[Event]]:
-        self.worker = Worker(make)
+    def hear(self, make: bytes) -> Iterator[list[Event]]:
+        from ray import cloudpickle
+
+        found: Callable[[], Model] = lambda: cloudpickle.loads(make)()  # noqa: E731 (in the worker's own thread)
+        self.worker = Worker(found)
         self.worker.start()
         yield from self.worker.hear()
 
@@ -57,25 +53,16 @@ class Actor:
             self.worker.close()
 
 
-class RayCluster:
-    """Workers on the cluster at `address` (or RAY_ADDRESS), else on a cluster of this machine alone that ends with the process.
+class Actors:
+    """The workers of one fleet. cpus, gpus: of each; gpus=None is one where the cluster has any, else none."""
 
-    cpus, gpus: of each worker; gpus=None is one where the cluster has any, else none.
-    """
-
-    def __init__(
-        self, make: Callable[[], Model], address: str | None = None, cpus: float = 1, gpus: float | None = None
-    ) -> None:
-        self.ray = joined(address)
-        total = self.ray.cluster_resources()
-        self.gpus = (1 if total.get("GPU", 0) else 0) if gpus is None else gpus
-        if cpus > total.get("CPU", 0) or self.gpus > total.get("GPU", 0):
-            log.warning(
-                "The cluster has %g CPUs and %g GPUs, and a worker needs %g and %g: it waits until a machine joins.",
-                total.get("CPU", 0), total.get("GPU", 0), cpus, self.gpus,
-            )  # fmt: skip
-        self.make = self.ray.put(make)
-        self.actor = self.ray.remote(Actor).options(
+    def __init__(self, ray: Any, make: bytes, cpus: float, gpus: float | None) -> None:
+        self.ray = ray
+        total = ray.cluster_resources()
+        self.room = float(total.get("CPU", 0)), float(total.get("GPU", 0))
+        self.gpus = float(bool(self.room[1]) if gpus is None else gpus)
+        self.make = ray.put(make)
+        self.actor = ray.remote(Actor).options(
             num_cpus=cpus, num_gpus=self.gpus, max_restarts=0, max_task_retries=0, max_concurrency=THREADS
         )
         self.actors: dict[int, Any] = {}
@@ -94,9 +81,6 @@ class RayCluster:
 
     def hear(self, timeout: float) -> Iterable[tuple[int, Event]]:
         streams = list(self.streams)
-        if not streams:
-            time.sleep(timeout)
-            return
         ready, _ = self.ray.wait(streams, num_returns=1, timeout=timeout)
         if ready and len(streams) > 1:
             ready, _ = self.ray.wait(streams, num_returns=len(streams), timeout=0)
@@ -111,92 +95,116 @@ class RayCluster:
             found: list[Event] = self.ray.get(next(stream))
             return found
         except StopIteration:
-            return [("lost", True, "its process ended")]
+            lost: Event = ("lost", True, "its process ended")
         except errors.ActorDiedError as error:
-            return [("lost", not error.preempted, _first_line(error, "its process died"))]
+            lost = ("lost", not error.preempted, _first_line(error, "its process died"))
         except errors.RayActorError as error:
-            return [("lost", False, _first_line(error, "the connection to it was lost"))]
+            lost = ("lost", False, _first_line(error, "the connection to it was lost"))
         except errors.RayTaskError as error:
-            return [("raised", ModelError(f"a worker failed: {_last_line(error)}"))]
+            lost = ("raised", ModelError(f"a worker failed: {_last_line(error)}"))
         except errors.RayError as error:
-            return [("lost", False, _first_line(error, type(error).__name__))]
+            lost = ("lost", False, _first_line(error, type(error).__name__))
+        self.streams.pop(stream, None)
+        return [lost]
 
     def kill(self, workers: Sequence[int], gently: bool) -> None:
-        actors = [self.actors.pop(worker) for worker in workers]
-        ended = [stream for stream, worker in self.streams.items() if worker in workers]
-        for stream in ended:
-            del self.streams[stream]
-        if gently:
+        actors = [self.actors.pop(worker) for worker in workers if worker in self.actors]
+        for stream in [stream for stream, worker in list(self.streams.items()) if worker in workers]:
+            self.streams.pop(stream, None)
+        if gently and actors:
             closing = [actor.close.remote() for actor in actors]
             self.ray.wait(closing, num_returns=len(closing), timeout=GRACE)
         for actor in actors:
             self.ray.kill(actor, no_restart=True)
 
 
-def joined(address: str | None) -> Any:
-    """The package ray, connected to a cluster."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # it would send statistics to its authors
-    address = address or os.environ.get("RAY_ADDRESS")
-    own = None if address else tempfile.mkdtemp(prefix="mm-eval-")
-    if own:
-        atexit.register(shutil.rmtree, own, ignore_errors=True)  # registered before Ray's own, so it runs after that
-    try:
-        import ray
-    except ImportError as error:
-        hint = "pip install 'mm-eval[ray]'"
-        raise ConfigError("--executor ray needs the package ray.", where="--executor", hint=hint) from error
-    if ray.is_initialized():
-        return ray
+class Companion:
+    """Does what the command says over a connection, and sends it what workers say, until the command ends."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection, self.sending = connection, threading.Lock()
+        self.over, self.changed = threading.Event(), threading.Event()
+        self.fleets: dict[int, Actors] = {}
+        self.ray: Any = None
+
+    def send(self, *message: Any) -> None:
+        with self.sending, suppress(OSError):  # the command has died, which `obey` notices
+            self.connection.send(message)
+
+    def run(self) -> None:
+        _, address, folder = self.connection.recv()
+        threading.Thread(target=self._obey, daemon=True).start()
+        try:
+            self.ray = joined(address, folder)
+            self.send("joined", str(self.ray.get_runtime_context().gcs_address))
+            while not self.over.is_set():
+                self._hear()
+            self.ray.shutdown()
+        except ConfigError as error:
+            self.send("failed", error)
+        finally:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _hear(self) -> None:
+        busy = [(number, fleet) for number, fleet in list(self.fleets.items()) if fleet.streams]
+        for number, fleet in busy:
+            if heard := list(fleet.hear(LOOK / len(busy))):
+                self.send("heard", number, heard)
+        if not busy:
+            self.changed.wait(LOOK)
+            self.changed.clear()
+
+    def _obey(self) -> None:
+        try:
+            while (message := self.connection.recv())[0] != "end":
+                self._do(*message)
+                self.changed.set()
+        except (EOFError, OSError):  # the command has ended without a word
+            pass
+        ending = threading.Timer(GRACE, os._exit, [1])  # it may hang while it joins or leaves
+        ending.daemon = True
+        ending.start()
+        self.over.set()
+        self.changed.set()
+        if self.ray is None:
+            os._exit(1)
+
+    def _do(self, verb: str, number: int, *words: Any) -> None:
+        if verb == "cluster":
+            fleet = Actors(self.ray, *words)
+            self.fleets[number] = fleet
+            self.send("cluster", number, *fleet.room, fleet.gpus)
+            return
+        getattr(self.fleets[number], verb)(*words)
+        if verb == "kill":
+            self.send("killed", number)
+
+
+def main(descriptor: int) -> None:
+    """The companion's life. descriptor: of its end of the connection."""
+    Companion(Connection(descriptor)).run()
+
+
+def joined(address: str | None, folder: str | None = None) -> Any:
+    """The package ray, connected to the cluster at an address; without one to a new cluster of this machine in `folder`.
+
+    Errors: ConfigError with one sentence for whatever goes wrong.
+    """
+    import ray
+
     threads = os.environ.get("OMP_NUM_THREADS")  # Ray sets another number, and sums of floats would differ
     options: dict[str, Any] = {"runtime_env": {"env_vars": {"OMP_NUM_THREADS": threads}}} if threads else {}
-    options |= {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
+    options |= {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
-        if own:
-            ray.init("local", _temp_dir=own, _node_ip_address="127.0.0.1", **options)
+        if address is None:
+            own = {"_temp_dir": os.path.join(folder, "r") if folder else None, "include_dashboard": False}
+            ray.init("local", _node_ip_address="127.0.0.1", **own, **options)
         else:
-            del options["include_dashboard"]
-            _look_for(address or "")
             ray.init(address, **options)
-        _hush(ray)
-    except (ConnectionError, RuntimeError, ValueError, OSError, TimeoutError) as error:
-        where = address or "this machine"
-        hint = "Is it running (`ray status`), and are Ray's and Python's versions the same there and here?"
-        what = f"no cluster of Ray can be used at {where}: {_first_line(error, type(error).__name__)}."
-        raise ConfigError(what, where="--ray_address", hint=hint) from error
+    except (Exception, SystemExit) as error:  # Ray raises bare ones, and ends the process where a helper did not start
+        raise refusal(address or "this machine", _first_line(error, type(error).__name__)) from error
     return ray
-
-
-@contextmanager
-def local_cluster() -> Iterator[str]:
-    """A cluster of this machine alone that other processes join at the address that is given. It ends with the block."""
-    ray = joined(None)
-    try:
-        yield str(ray.get_runtime_context().gcs_address)
-    finally:
-        ray.shutdown()
-
-
-def _hush(ray: Any) -> None:
-    """Ray prints what its machines report to standard output, where the table belongs, and has no option for that."""
-    worker: Any = getattr(ray._private, "worker", None)
-    if hasattr(worker, "print_to_stdstream"):
-        worker.print_to_stdstream = lambda data, *others, **more: log.debug("Ray: %s", data.get("lines"))
-
-
-def _look_for(address: str) -> None:
-    """OSError or ValueError unless something at HOST:PORT speaks gRPC, as Ray does; Ray itself would try for minutes."""
-    host, colon, port = address.rpartition(":")
-    if "://" in address:
-        raise ValueError(
-            "this is the address of a Ray client; run the command on a machine of the cluster, with HOST:PORT"
-        )
-    if not (colon and port.isdigit()):
-        return
-    with socket.create_connection((host.strip("[]"), int(port)), timeout=REACH) as connection:
-        if os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
-            connection.sendall(HTTP2)
-            if connection.recv(9, socket.MSG_WAITALL)[3:4] != SETTINGS:
-                raise ConnectionError("what listens there is not Ray")
 
 
 def _first_line(error: BaseException, fallback: str) -> str:

@@ -21,7 +21,8 @@ from mm_eval.catalog.config import TaskConfig
 from mm_eval.engine.journal import mend_torn_tails
 from mm_eval.engine.same_run import changed_tasks, differences, requests_of_spec, scored_by
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
-from mm_eval.files import read_regular, write_all, write_atomic
+from mm_eval.files import make_folder, write_all, write_atomic
+from mm_eval.run_files import UNREADABLE, journal_files, lines_of, odd_content, read_json, refuse_links_out
 from mm_eval.task.docs import FileState
 from mm_eval.types import FRAME_MARK
 from mm_eval.words import counted, listed
@@ -29,6 +30,8 @@ from mm_eval.words import counted, listed
 RUN_VERSION = 1
 FRAME = re.compile(rf'"{FRAME_MARK}[0-9a-f]+"'.encode())
 """The digest of a video's frame in a record."""
+WRITTEN = ("journal", "samples", "submissions", "media")
+"""The folders in a run folder that a launch writes to."""
 RESTORE = "Restore it, or choose another --output_path."
 
 Files: TypeAlias = Mapping[str, Mapping[str, FileState]]
@@ -59,19 +62,38 @@ class RunFolder:
     @property
     def has_answers(self) -> bool:
         """Whether an earlier launch recorded anything. Needs no lock. False if the folder can't be read."""
-        with suppress(OSError):
-            return any(path.is_file() and path.stat().st_size for path in (self.path / "journal").glob("*.jsonl"))
+        with suppress(OSError, MMEvalError):
+            return any(path.is_file() and path.stat().st_size for path in journal_files(self.path))
         return False
 
     @property
     def constants(self) -> Mapping[str, Any]:
         """`Model.constants` of the launch that made the run; empty if there is none, or if its model had none."""
-        return (self.read("run.json") or {}).get("constants") or NOTHING
+        found = (self.read("run.json") or {}).get("constants")
+        return found if isinstance(found, dict) else NOTHING
+
+    def findings(self, name: str = "model") -> Mapping[str, Any]:
+        """What an earlier launch found out about the endpoint of the model, or of a judge; empty if nothing."""
+        found = (self.read("run.json") or {}).get("endpoints")
+        own = found.get(name) if isinstance(found, dict) else None
+        return own if isinstance(own, dict) else NOTHING
+
+    def keep_findings(self, findings: Mapping[str, Any], name: str = "model") -> None:
+        """Writes `Model.findings` into run.json, outside the spec. Every process of a launch may do so."""
+        journal = os.open(self.path / "journal", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(journal, fcntl.LOCK_EX)
+            run = self.read("run.json") or {}
+            endpoints = {**run.get("endpoints", {}), name: findings}
+            if run and endpoints != run.get("endpoints"):
+                self.write("run.json", json.dumps({**run, "endpoints": endpoints}, indent=2, ensure_ascii=False))
+        finally:
+            os.close(journal)
 
     def refuse_if_held(self) -> None:
         """Raises ConfigError if another launch holds the folder. Creates nothing, so it can be called before anything else."""
         try:
-            fd = os.open(self.path / "lock", os.O_RDWR | os.O_CLOEXEC)
+            fd = os.open(self.path / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             return  # no lock, or an unreadable folder, which `locked` reports
         try:
@@ -90,8 +112,9 @@ class RunFolder:
         fd = -1
         try:
             try:
-                self.path.mkdir(parents=True, exist_ok=True)
-                fd = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+                make_folder(self.path)
+                refuse_links_out(self.path, *WRITTEN)
+                fd = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
                 self._take(fd)
                 os.ftruncate(fd, 0)
                 write_all(fd, f"pid {os.getpid()} on {socket.gethostname()}".encode())
@@ -139,11 +162,9 @@ class RunFolder:
         """
         known = self.read("run.json")
         if known is not None:
-            if not isinstance(known.get("spec"), dict):
-                raise StoreError("it has no spec of a run.", where=str(self.path / "run.json"), hint=RESTORE)
             self._refuse_other(known, spec)
             return True
-        if any((self.path / "journal").glob("*.jsonl")):
+        if journal_files(self.path):
             what, hint = "the folder has answers, but no run.json with their spec.", "Choose another --output_path."
             raise ConfigError(what, where=str(self.path), hint=hint)
         created = round(time.time(), 3)
@@ -177,10 +198,16 @@ class RunFolder:
             self._refuse_other(known, spec)
 
     def _refuse_other(self, known: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
-        if known.get("v", 0) > RUN_VERSION:
-            raise ConfigError("it was written by a newer mm-eval.", where=str(self.path / "run.json"))
+        if not isinstance(known.get("spec"), dict):
+            raise StoreError("it has no spec of a run.", where=str(self.path / "run.json"), hint=RESTORE)
         spec = requests_of_spec(spec)
-        if different := list(differences(requests_of_spec(self._as_now(known["spec"], spec)), spec)):
+        try:
+            if known.get("v", 0) > RUN_VERSION:
+                raise ConfigError("it was written by a newer mm-eval.", where=str(self.path / "run.json"))
+            different = list(differences(requests_of_spec(self._as_now(known["spec"], spec)), spec))
+        except UNREADABLE as error:
+            raise odd_content(error, self.path / "run.json") from error
+        if different:
             hint = "Choose another --output_path, or repeat the first command of this run; `mm-eval score` scores it again."
             shown = "; ".join(different[:4])
             raise ConfigError(f"the folder holds another run: {shown}.", where=str(self.path), hint=hint)
@@ -196,10 +223,17 @@ class RunFolder:
         """
         made_by = None
         with suppress(MMEvalError):  # a damaged one is written anew
-            made_by = (self.read("results.json") or {}).get("run", {}).get("scored_by")
+            made_by = ((self.read("results.json") or {}).get("run") or {}).get("scored_by")
         if self.changed_tasks(configs) if made_by is None else made_by != scored_by(configs):
             for name in ("report.html", "results.json"):
                 (self.path / name).unlink(missing_ok=True)
+
+    def earlier_cost(self) -> Any:
+        """What an earlier launch recorded as the cost of the answers. None without it, and where results.json is damaged."""
+        with suppress(MMEvalError):
+            run = (self.read("results.json") or {}).get("run")
+            return run.get("cost") if isinstance(run, dict) else None
+        return None
 
     def _as_now(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Mapping[str, Any]:
         """An old spec with the video input of a family, unknown to earlier versions, if none of its answers is about a video."""
@@ -208,11 +242,14 @@ class RunFolder:
             prompt, now = task.get("prompt", {}), new.get("tasks", {}).get(name, {}).get("prompt", {})
             if "video_input" in now and "video_input" not in prompt:
                 task["prompt"] = {**prompt, **{key: now[key] for key in ("video", "video_input") if key in now}}
-        if tasks == old.get("tasks", {}) or any(
-            FRAME.search(file.read_bytes()) for file in self.path.glob("journal/*.jsonl")
-        ):
+        if tasks == old.get("tasks", {}) or self._has_frames():
             return old
         return {**old, "tasks": tasks}
+
+    def _has_frames(self) -> bool:
+        """Whether an answer is about a video."""
+        lines = (line for file in journal_files(self.path) for _, line in lines_of(self.path, file))
+        return any(line is not None and FRAME.search(line) for line in lines)
 
     def hold_files(self, find: Callable[[Files], Files]) -> None:
         """Records the state of the picture files that rows name. A run can't continue with changed files.
@@ -250,16 +287,11 @@ class RunFolder:
         """
         path = self.path / name
         try:
-            content = json.loads(read_regular(path).decode("utf-8"))
+            return read_json(self.path, name, RESTORE)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise folder_error("it can't be read", path, error) from error
-        except (ValueError, RecursionError) as error:
-            raise StoreError(f"it is not valid JSON: {error}.", where=str(path), hint=RESTORE) from error
-        if not isinstance(content, dict):
-            raise StoreError("it is not a JSON object.", where=str(path), hint=RESTORE)
-        return content
 
     def write(self, name: str, text: str) -> Path:
         """Puts a whole file in place, or leaves the old one."""
@@ -269,6 +301,7 @@ class RunFolder:
         """Puts a whole file in place line by line, or leaves the old one. Raises StoreError if it can't be written."""
         path = self.path / name
         try:
+            refuse_links_out(self.path, str(path.parent.relative_to(self.path)))
             write_atomic(path, (f"{line}\n" for line in lines))
         except OSError as error:
             hint = "Recorded answers are safe; the same command continues from there."

@@ -26,7 +26,7 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,7 +35,9 @@ from typing import Any
 from mm_eval.engine.generation import token_counts
 from mm_eval.engine.records import NO_USAGE, VERSION, answer_of, decode, encode, error_fields, error_of
 from mm_eval.errors import StoreError
-from mm_eval.files import read_regular, sync, sync_folder, write_all
+from mm_eval.files import make_folder, sync, sync_folder, write_all
+from mm_eval.reasoning.recorded import Reading
+from mm_eval.run_files import UNREADABLE, journal_files, lines_of, refuse_links_out
 from mm_eval.types import Answer, Slot, judge_of_slot
 
 log = logging.getLogger(__name__)
@@ -47,6 +49,7 @@ class JournalState:
 
     slots: answers and failures by slot. answers: answers by request key.
     damaged: lines with a wrong crc or form; what they held is requested again.
+    reading: how their texts are read when they are scored.
     usage: tokens of all answers, including replaced ones: they were paid for. judge_usage: those of each judge, by its name.
     """
 
@@ -55,6 +58,20 @@ class JournalState:
     damaged: int = 0
     usage: dict[str, int] = field(default_factory=dict)
     judge_usage: dict[str, dict[str, int]] = field(default_factory=dict)
+    reading: Reading = field(default_factory=Reading)
+
+    def lookup(self, slot: Slot) -> Answer | None:
+        """The answer or the failure in a slot, as scorers and judges read it; its text knows how it ended."""
+        answer = self.slots.get(slot)
+        if answer is None:
+            return None
+        if judge_of_slot(slot.task):
+            return Reading(opened=False).read(answer, ())
+        return self.reading.read(answer, self._own_answers())
+
+    def _own_answers(self) -> Iterator[Answer]:
+        """The answers of the model that is evaluated, without those of judges."""
+        return (answer for slot, answer in self.slots.items() if not judge_of_slot(slot.task))
 
     def answer(self, slot: Slot) -> Answer | None:
         """The answer in a slot. None if it is pending, also when the last request failed."""
@@ -92,14 +109,6 @@ _INVISIBLE = b"\r\0 \t\xef\xbb\xbf"
 """What an editor, a copy between systems or a crash may put around a line: CR, NUL, blanks and a byte order mark."""
 
 
-def _files(folder: Path) -> list[Path]:
-    """The journal's files. StoreError for a path that no folder can have."""
-    try:
-        return sorted((folder / "journal").glob("*.jsonl"))
-    except OSError as error:
-        raise StoreError(f"the journal can't be read: {error.strerror}.", where=str(folder)) from error
-
-
 def read_journal(folder: Path) -> JournalState:
     """The union of all journal files in `folder`/journal. An empty state if there are none.
 
@@ -108,33 +117,39 @@ def read_journal(folder: Path) -> JournalState:
     """
     state = JournalState()
     later: list[dict[str, Any]] = []  # a slots record may stand in another file than its answer
-    for path in _files(folder):
+    for path in journal_files(folder):
         try:
-            content = read_regular(path)
+            for _, line in lines_of(folder, path):
+                _add_line(state, later, line, path)
         except OSError as error:
             hint = "Put the file back, or move it out of the journal: the answers in it are then requested again."
             raise StoreError(f"the journal can't be read: {error.strerror}.", where=str(path), hint=hint) from error
-        for line in content.split(b"\n")[:-1]:
-            text = line.strip(_INVISIBLE)
-            if not text and b"\0" not in line:
-                continue  # an empty line never held a record
-            try:
-                record = decode(text)
-                version, is_later = record["v"], record["kind"] == "slots"
-                newer = version > VERSION
-            except (ValueError, KeyError, TypeError, RecursionError):
-                state.damaged += 1
-                continue
-            if newer:
-                what = f"it was written by a newer mm-eval (journal version {version})."
-                raise StoreError(what, where=str(path), hint="Use that version of mm-eval, or another --output_path.")
-            if is_later:
-                later.append(record)
-            else:
-                add_record(state, record)
     for record in later:
         add_record(state, record)
     return state
+
+
+def _add_line(state: JournalState, later: list[dict[str, Any]], line: bytes | None, path: Path) -> None:
+    """Adds a line of a journal file to the state, or counts it as damaged. later: gets the records of further slots."""
+    if line is not None and not line.endswith(b"\n"):
+        return
+    text = b"" if line is None else line[:-1].strip(_INVISIBLE)
+    if line is not None and not text and b"\0" not in line:
+        return  # an empty line never held a record
+    try:
+        record = decode(text)
+        version, is_later = record["v"], record["kind"] == "slots"
+        newer = version > VERSION
+    except UNREADABLE:
+        state.damaged += 1
+        return
+    if newer:
+        what = f"it was written by a newer mm-eval (journal version {version})."
+        raise StoreError(what, where=str(path), hint="Use that version of mm-eval, or another --output_path.")
+    if is_later:
+        later.append(record)
+    else:
+        add_record(state, record)
 
 
 def add_record(state: JournalState, record: Mapping[str, Any]) -> None:
@@ -145,7 +160,7 @@ def add_record(state: JournalState, record: Mapping[str, Any]) -> None:
             slots = list(map(Slot._make, record["slots"]))
             state.add(answer, slots)
             state.count(record.get("usage"), slots)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except UNREADABLE:
         state.damaged += 1
 
 
@@ -156,9 +171,9 @@ def mend_torn_tails(folder: Path) -> int:
     tail, and `read_journal` reports unreadable files.
     """
     mended = 0
-    for path in (folder / "journal").glob("*.jsonl"):
+    for path in journal_files(folder):
         with suppress(OSError):
-            mended += path.is_file() and _mend(path)
+            mended += path.is_file() and not path.is_symlink() and _mend(path)
     return mended
 
 
@@ -169,7 +184,11 @@ def _mend(path: Path) -> bool:
         end = content.rfind(b"\n") + 1
         if end == len(content):
             return False
-        path.with_suffix(".torn").write_bytes(content[end:])
+        torn = os.open(path.with_suffix(".torn"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+        try:
+            write_all(torn, content[end:])
+        finally:
+            os.close(torn)
         file.truncate(end)
         os.fsync(file.fileno())
         return True
@@ -188,7 +207,8 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         directory = folder / "journal"
-        directory.mkdir(parents=True, exist_ok=True)
+        make_folder(directory)
+        refuse_links_out(folder, "journal")
         self.path = directory / f"{socket.gethostname()}-{os.getpid()}-{time.time_ns()}.jsonl"
         self._fd = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

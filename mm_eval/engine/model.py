@@ -14,11 +14,12 @@ yields a typed error for the instance that failed, or raises one when no further
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions
+from mm_eval.engine.prices import Price
 from mm_eval.errors import ConfigError, MMEvalError
 from mm_eval.files import digest_of
 from mm_eval.registry import Registry
@@ -41,6 +42,8 @@ class ModelSettings:
     seed: of sampling and of everything else that is random.
     offline: no network connection may be opened.
     on_long_prompt: what happens to a prompt that does not fit into the model's length: "cut" (from the left) or "fail".
+    prices: the user's file of prices, before the shipped one.
+    reasoning_tags: the marks around the model's reasoning, as `mm_eval.reasoning.marks_of` reads them; None for the known ones.
     """
 
     batch_size: int | str = "auto"
@@ -49,6 +52,8 @@ class ModelSettings:
     chat_template: bool | str | None = None
     offline: bool = False
     on_long_prompt: str = "cut"
+    prices: str | None = None
+    reasoning_tags: str | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ class Model:
     function_of_key: equal request keys get equal answers, so a question that occurs twice in a run is requested once.
     bundled: this model is shipped with mm-eval, so it is evaluated on the bundled sample data by default.
     local: it holds weights on this machine, so that another model is closed before it is loaded as a judge.
+    tries_first: the first request finds out what an endpoint takes, so it is one with a picture.
     travels: workers on other machines can answer for it; False for one that reads a file of this machine.
     video_rule: which frames of a video are shown where neither `--video` nor the prompt block says it ("frames=32,ends"); empty
         for the rule of all models without one.
@@ -83,6 +89,7 @@ class Model:
     function_of_key: ClassVar[bool] = True
     bundled: ClassVar[bool] = False
     local: ClassVar[bool] = False
+    tries_first: ClassVar[bool] = False
     travels: ClassVar[bool] = True
     video_rule: str = ""
     video_input: str = "pictures"
@@ -124,6 +131,16 @@ class Model:
         """Gets the `constants` of the launch that made the run folder. A model with its weights elsewhere describes itself by
         them, so that a finished run needs no weights; what it loads later must have equal ones. Others look for themselves."""
 
+    def findings(self) -> Mapping[str, Any]:
+        """What a run finds out about its endpoint that decides how it goes on, as JSON values: fields that are not taken.
+
+        It is written to run.json, outside the spec, before the answers that were made with it.
+        """
+        return {}
+
+    def recall(self, findings: Mapping[str, Any]) -> None:
+        """Gets the `findings` of an earlier launch of the run. A request key then has what the endpoint leaves out."""
+
     def ran_on(self) -> Mapping[str, Any]:
         """Entries for `run` in results.json that say where the model ran. Nothing for a model in this process."""
         return {}
@@ -140,6 +157,10 @@ class Model:
         """The price of token counts in dollars: 0 for a model that runs here, None for a server whose prices are unknown."""
         return 0.0
 
+    def price(self) -> Price | None:
+        """What its tokens cost. None for a model that runs here, and where the price is unknown."""
+        return None
+
     def stop_soon(self) -> None:
         """Called by a signal handler when the user interrupts: no new request follows; those in flight get a few seconds."""
 
@@ -152,6 +173,21 @@ class Model:
     def check_generation(self, kwargs: Mapping[str, Any]) -> None:
         """Raises ConfigError for generation_kwargs that the model does not support. Called before the first request."""
         GenerationOptions.from_kwargs(kwargs)
+
+    def check_requests(self, request_type: str, instances: Sequence[Instance]) -> None:
+        """Raises ConfigError if the model can't answer a task's requests, as far as that is known before the first one.
+
+        instances: those of the task's first doc, without pictures.
+        """
+        method = {"generate_until": "generate"}.get(request_type, request_type)
+        if getattr(type(self), method) is getattr(Model, method):
+            next(iter(getattr(self, method)(instances)), None)  # raises
+
+    def check_videos(self, instances: Iterable[Instance]) -> None:
+        """Raises ConfigError if the model can't be shown the videos of these instances. Called before the first request.
+
+        instances: those of the task's first docs, with pictures, each built when it is taken.
+        """
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         """Everything that decides the answer to this instance, as JSON values. Its digest is the request key."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
+
+from mm_eval.run_files import MOST_LINE, UNREADABLE, journal_files, json_value, open_regular
 
 
 class Progress(Protocol):
@@ -47,7 +48,7 @@ def answering(folder: Path) -> dict[str, float]:
 
     A launch that was killed counts until its last record. Loading a model is not part of it.
     """
-    spans = [span for path in (folder / "journal").glob("*.jsonl") if (span := _span(path)) is not None]
+    spans = [span for path in journal_files(folder) if (span := _span(folder, path)) is not None]
     seconds, covered = 0.0, -math.inf
     for start, end in sorted(spans):
         seconds += max(0.0, end - max(start, covered))
@@ -56,10 +57,10 @@ def answering(folder: Path) -> dict[str, float]:
     return {"started": min(ends), "ended": max(ends), "seconds": round(seconds, 3)} if ends else {}
 
 
-def _span(path: Path) -> tuple[float, float] | None:
+def _span(folder: Path, path: Path) -> tuple[float, float] | None:
     """When a file was opened, which its name says, and when its last record was written. None for a file without records."""
-    with suppress(OSError), path.open("rb") as file:
-        first = _time([file.readline()])
+    with suppress(OSError), open_regular(folder, path) as file:
+        first = _time([file.readline(MOST_LINE)])
         file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
         last = _time(reversed(file.read().splitlines()))
         if first is not None and last is not None:
@@ -72,7 +73,7 @@ def _span(path: Path) -> tuple[float, float] | None:
 def _time(lines: Iterable[bytes]) -> float | None:
     """The time of the first of these lines that is a record."""
     for line in lines:
-        with suppress(ValueError, KeyError, TypeError):
-            if math.isfinite(written := float(json.loads(line)["t"])):
+        with suppress(*UNREADABLE):
+            if math.isfinite(written := float(json_value(line)["t"])):
                 return written
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 import zlib
@@ -12,8 +11,9 @@ from typing import Any
 from mm_eval.engine.generation import token_counts
 from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError
 from mm_eval.files import encoder
+from mm_eval.run_files import json_value
 from mm_eval.task.video.frames import clip_of, clip_record
-from mm_eval.types import Answer, LLOutput, Slot, judge_of_slot
+from mm_eval.types import Answer, Ended, LLOutput, Slot, judge_of_slot
 
 VERSION = 1
 _CRC_LENGTH = len(',"crc":"00000000"}')
@@ -38,8 +38,10 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
         ll, is_greedy = answer.output
         # JSON has no infinity and no NaN: they are written as the text that `float` reads.
         output = {"ll": ll if ll - ll == 0 else str(ll), "is_greedy": is_greedy}
-    if answer.truncated:
-        output["truncated"] = True
+    if answer.reasoning is not None:
+        output["reasoning"] = answer.reasoning
+    if answer.ended != "stop":
+        output["ended"] = answer.ended
     output["cut"] = answer.cut
     if answer.model:
         output["model"] = answer.model
@@ -72,12 +74,25 @@ def answer_of(record: Mapping[str, Any]) -> Answer | None:
         output = fields["text"] if "text" in fields else (float(fields["ll"]), fields["is_greedy"])
     else:
         return None
-    truncated, cut, attempts = fields.get("truncated", False), fields.get("cut"), record.get("attempts", 1)
+    # Journals of older versions say "truncated" and know no other ending.
+    ended: Ended = fields.get("ended", "length" if fields.get("truncated") else "stop")
+    cut, attempts = fields.get("cut"), record.get("attempts", 1)
     images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
     model = sys.intern(str(fields.get("model", "")))
     videos = tuple(map(clip_of, record.get("videos", ())))
     return Answer(
-        output, truncated, NO_USAGE, attempts, cut, record["key"], images, turn_pictures, error, model, videos
+        output,
+        usage=NO_USAGE,
+        attempts=attempts,
+        cut=cut,
+        key=record["key"],
+        images=images,
+        turn_pictures=turn_pictures,
+        error=error,
+        model=model,
+        videos=videos,
+        ended="failed" if error is not None else ended,
+        reasoning=fields.get("reasoning"),
     )
 
 
@@ -95,5 +110,7 @@ def decode(line: bytes) -> dict[str, Any]:
     text = line[:-_CRC_LENGTH] + b"}"
     if line[-_CRC_LENGTH:] != b',"crc":"%08x"}' % zlib.crc32(text):
         raise ValueError("crc")
-    record: dict[str, Any] = json.loads(text)
+    record = json_value(text)
+    if not isinstance(record, dict):
+        raise ValueError("it is not a record")
     return record

@@ -18,6 +18,9 @@ from mm_eval.catalog.schema import SCORING_KEYS, functions_in
 UNSTATED = {"on_long_prompt": "cut", "blind": None}
 """The values of options that an older spec does not state."""
 
+VERSIONS = ("adapter_version", "version")
+"""The names under which adapters state their version."""
+
 FUNCTIONS = "with_functions"
 """The digest of a task's config and of the source of its functions."""
 
@@ -83,6 +86,15 @@ def shows_by_code(config: TaskConfig) -> bool:
 
 def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
     """The differences between two specs, one sentence each."""
+    if at == "model" and isinstance(old, Mapping) and isinstance(new, Mapping):
+        names = [name for name in VERSIONS if old.get(name) != new.get(name)]
+        for name in names:
+            yield (
+                f"{at}.{name} was {_short(old.get(name))} and is {_short(new.get(name))}: this version of mm-eval records other "
+                "texts for the same requests (`mm-eval score` still scores the folder)"
+            )
+        if names:  # the fingerprint holds the version
+            old, new = ({k: v for k, v in each.items() if k not in (*VERSIONS, "fingerprint")} for each in (old, new))
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted({*old, *new}, key=str):
             yield from differences(old.get(key), new.get(key), f"{at}.{key}" if at else str(key))

@@ -5,8 +5,8 @@
 What it has to say is a stream of events, tuples whose first item is the kind:
 
     ("started", host)                      it runs on this machine, and looks at the model
-    ("described", description)             what it would answer with; the weights are not loaded yet
-    ("loaded", machine)                    it is ready; machine: "NVIDIA H200", or "CPU"
+    ("described", description, facts)      what it would answer with, and `Model.machine`; the weights are not loaded yet
+    ("loaded", machine, facts)             it is ready; machine: "NVIDIA H200", or "CPU"; facts: `Model.machine`
     ("answers", lease, [(place, answer)])  answers to requests of a block, by their places in it
     ("returned", lease, [place])           a recall: these requests were not given to the model and will not be answered
     ("done", lease)                        nothing more comes of this block
@@ -74,6 +74,7 @@ class Worker:
     _queued: deque[Lease] = field(default_factory=deque)
     _current: Lease | None = None
     _changed: threading.Condition = field(default_factory=threading.Condition)
+    _found: dict[str, Any] = field(default_factory=dict)
     _over: bool = False
     _stopped: bool = False
 
@@ -131,9 +132,9 @@ class Worker:
         try:
             self._events.put(("started", socket.gethostname()))
             self._model = self.make()
-            self._events.put(("described", description_of(self._model)))
+            self._events.put(("described", description_of(self._model), dict(self._model.machine())))
             self._model.prepare_once()
-            self._events.put(("loaded", machine()))
+            self._events.put(("loaded", machine(), dict(self._model.machine())))
             while (lease := self._next()) is not None:
                 self._answer(self._model, lease)
         except MMEvalError as error:
@@ -159,6 +160,9 @@ class Worker:
             for instance, answer in ask(self._fed(lease)):
                 if (place := places.pop(id(instance), None)) is None:
                     raise ModelError(f"{type(model).__name__} answered a request that was not made: {instance.slot}.")
+                if (found := dict(model.findings())) != self._found:
+                    self._found = found
+                    self._events.put(("found", found))  # before the first answer that was made with it
                 self._events.put(("answers", lease.number, [(place, answer)]))
         self._events.put(("done", lease.number))
 

@@ -20,7 +20,13 @@ from mm_eval.words import counted
 UNPARSED = "unparsed"
 """Marks an answer that no rule could read."""
 TRUNCATED = "truncated"
-"""Marks an answer that ended while the model was still thinking."""
+"""Marks an answer that ended while the model was still thinking, or that the token cap left without any text."""
+FILTERED = "filtered"
+"""Marks an answer that the vendor's filter withheld."""
+REFUSED = "refused"
+"""Marks an answer that the endpoint calls a refusal."""
+UNANSWERED = frozenset({TRUNCATED, FILTERED, REFUSED})
+"""The marks of a question that was asked and not answered. The answer is "", and it has the worst value of each metric."""
 WHOLE_ANSWER = "whole_answer"
 """Marks an answer that is used as given, in a pipeline without an extractor."""
 INVALID = "[invalid]"
@@ -32,7 +38,7 @@ class Filter(Protocol):
     """Turns the answers of all docs into what a metric compares.
 
     A class attribute `extracts = False` marks a filter that only selects or rewrites answers; it is never reported as the rule
-    that found one.
+    that found one. `marks_missing = True` marks one that finds answers that are missing (`UNANSWERED`).
     """
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
@@ -104,7 +110,12 @@ def like(value: Any, source: Any) -> Any:
 
 def is_unread(value: Any) -> bool:
     """Whether an earlier step found no answer."""
-    return value is None or getattr(value, "rule", None) in (UNPARSED, TRUNCATED)
+    return value is None or getattr(value, "rule", None) == UNPARSED or is_unanswered(value)
+
+
+def is_unanswered(value: Any) -> bool:
+    """Whether a question was asked and not answered (`UNANSWERED`)."""
+    return getattr(value, "rule", None) in UNANSWERED
 
 
 def rule_of(value: Any, default: str = WHOLE_ANSWER) -> str:
@@ -140,8 +151,10 @@ class FilterEnsemble:
         resps = [[resp for instance in group for resp in instance.resps] for group in groups]
         docs = [group[0].doc for group in groups]
         outcomes = self._isolated(resps, docs)
-        for group, outcome in zip(groups, outcomes, strict=True):
+        for group, answers, outcome in zip(groups, self._marked(resps, docs), outcomes, strict=True):
             first = group[0]
+            if answers and all(map(is_unanswered, answers)):  # whatever a task's own filter makes of nothing
+                outcome = list(answers[: 1 if isinstance(outcome, Exception) else max(1, len(outcome))])
             for instance in group:
                 instance.filtered_resps.pop(self.name, None)
             if isinstance(outcome, Exception):
@@ -159,6 +172,15 @@ class FilterEnsemble:
         if len(result) != len(docs):
             raise ScoringError(f"The filters of {self.name!r} returned {counted(len(result), 'doc')} for {len(docs)}.")
         return result
+
+    def _marked(self, resps: list[list[Any]], docs: list[Doc]) -> Iterable[Sequence[Any]]:
+        """The answers with those marked that are missing, before any step can lose the mark."""
+        first = self.filters[0] if self.filters else None
+        kind = first.func if isinstance(first, partial) else first
+        if first is None or not getattr(kind, "marks_missing", False):
+            return resps
+        made = first if hasattr(first, "apply") and not isinstance(first, type) else first()
+        return [list(answers) for answers in made.apply(resps, docs)]
 
     @property
     def default_rule(self) -> str:

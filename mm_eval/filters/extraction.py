@@ -1,7 +1,7 @@
 """Filters that find the answer in a text by a task's own regular expressions.
 
-The filters come first, then what they share: `unread` and `rule_for` give the rule of an answer; `matches` finds a pattern in
-time proportional to the text's length, not to its square.
+The filters come first, then what they share: `unread` and `rule_for` give the rule of an answer; `search`, of
+`pattern_search`, finds a pattern in bounded time.
 """
 
 from __future__ import annotations
@@ -9,17 +9,14 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, ClassVar
 
 from mm_eval.errors import ConfigError
-from mm_eval.filters.base import INVALID, TRUNCATED, UNPARSED, EachAnswer, found_by, is_unread, register_filter
+from mm_eval.filters.base import INVALID, UNPARSED, EachAnswer, found_by, is_unanswered, is_unread, register_filter
+from mm_eval.filters.pattern_search import search
 from mm_eval.types import Doc
-
-_LEADS_WITH_ANY = re.compile(r"(?:\(\?[aiLmsux]+\))?(?:\((?:\?:|\?P<\w+>)?)?\.[*+]")
-_ALTERNATIVE_OR_BACKREFERENCE = re.compile(r"\||\\[1-9]|\(\?P=|\(\?\(")
 
 
 @register_filter("regex")
@@ -143,7 +140,7 @@ class MultiChoiceRegexFilter(RegexFilter):
         kept = list(range(len(text)))
         for pattern in self.ignored:
             left = "".join(text[i] for i in kept)
-            gone = {place for match in matches(pattern, left) for place in range(*match.span())}
+            gone = {place for match in search(pattern, left) for place in range(*match.span())}
             kept = [i for place, i in enumerate(kept) if place not in gone]
         if self.ignore_punctuation:
             kept = [i for i in kept if text[i].isalnum() or not unicodedata.category(text[i]).startswith("P")]
@@ -161,18 +158,18 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def unread(answer: Any, fallback: Any) -> Any:
-    """The fallback, marked "unparsed", or "truncated" if an earlier step marked the answer so."""
-    return found_by(fallback, TRUNCATED if getattr(answer, "rule", "") == TRUNCATED else UNPARSED)
+    """The fallback, marked "unparsed", or with the mark of an answer that is missing (`UNANSWERED`)."""
+    return found_by(fallback, answer.rule if is_unanswered(answer) else UNPARSED)
 
 
 def is_searched(answer: Any) -> bool:
     """Whether an answer is text to search: the model's text, or the fallback of an earlier step.
 
-    "[invalid]" is not searched, since a pattern for letters would find one in it, nor is a truncated answer.
+    "[invalid]" is not searched, since a pattern for letters would find one in it, nor is an answer that is missing.
     """
     if type(answer) is str:  # unmarked, the model's own text: most answers
         return True
-    if not isinstance(answer, str) or getattr(answer, "rule", None) == TRUNCATED:
+    if not isinstance(answer, str) or is_unanswered(answer):
         return False
     return not (is_unread(answer) and answer.lower() == INVALID)
 
@@ -193,35 +190,10 @@ def select_match(pattern: re.Pattern[str], text: str, group_select: int) -> str 
     return next((group.strip() for group in match if group), None)
 
 
-def matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """The matches of `pattern.finditer(text)`, in linear time also for a pattern that begins with `.*`.
-
-    If such a pattern does not match at one place, it matches at no later place of that line (of the whole text with `(?s)`).
-    `re` tries each of them nevertheless, which takes minutes for "(?s).*#### " and 200,000 digits.
-    """
-    if not _leads_with_any(pattern.pattern):
-        yield from pattern.finditer(text)
-        return
-    place = 0
-    while place <= len(text):
-        found = pattern.match(text, place)
-        if found is None:
-            newline = -1 if pattern.flags & re.DOTALL else text.find("\n", place)
-            if newline < 0:
-                return
-            place = newline + 1
-        elif found.end() == place:  # an empty match, so there is one at every place
-            yield from pattern.finditer(text, place)
-            return
-        else:
-            yield found
-            place = found.end()
-
-
 def removed(pattern: re.Pattern[str], text: str) -> str:
     """The text without the matches of a pattern: `pattern.sub("", text)`."""
     kept, end = [], 0
-    for match in matches(pattern, text):
+    for match in search(pattern, text):
         kept.append(text[end : match.start()])
         end = match.end()
     return "".join([*kept, text[end:]])
@@ -229,18 +201,11 @@ def removed(pattern: re.Pattern[str], text: str) -> str:
 
 def found_all(pattern: re.Pattern[str], text: str) -> list[str | tuple[str, ...]]:
     """The result of `pattern.findall(text)`."""
-    if not _leads_with_any(pattern.pattern):
-        return pattern.findall(text)
     groups = pattern.groups
     return [
         match.group(groups) or "" if groups <= 1 else tuple(group or "" for group in match.groups())
-        for match in matches(pattern, text)
+        for match in search(pattern, text)
     ]
-
-
-@lru_cache(maxsize=256)
-def _leads_with_any(pattern: str) -> bool:
-    return bool(_LEADS_WITH_ANY.match(pattern)) and not _ALTERNATIVE_OR_BACKREFERENCE.search(pattern)
 
 
 def _label(index: int) -> str:

@@ -14,6 +14,7 @@ SHORT = 60
 """A line of at most so many characters is taken for the answer itself."""
 
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*(?=\{)")
+_SIGN = re.compile(r"(?:\A|[^\d)\]}\s]\s*)[-−]\Z")
 _BARE_BOX = re.compile(r"\\(?:boxed|fbox)\s+([^\s{}$\\]+)")
 _ANSWER = re.compile(r"\banswer\s*(?:\*\*)?\s*(?:is|:|=)\s*:?\s*(?:\*\*)?|答案(?:是|为|：|:)", re.IGNORECASE)
 _END = re.compile(r"\n|(?<!\d)\.\s|(?<=\d)\.\s+[A-Z]|\.\s*$|。")
@@ -44,14 +45,19 @@ class MathAnswerFilter(EachAnswer):
 
 
 def last_boxed(text: str) -> str | None:
-    r"""The content of the last \boxed{...} whose braces are balanced, or of "\boxed 7"; None without one."""
-    for box in reversed([match.end() for match in _BOX.finditer(text)][-20:]):
-        depth = 0
+    r"""The content of the last \boxed{...} whose braces are balanced, or of "\boxed 7"; None without one.
+
+    A sign in front belongs to it: "x = -\boxed{3}" is "-3". A difference ("5-\boxed{3}") and a dash ("- \boxed{3}") are no sign.
+    """
+    for match in reversed([*_BOX.finditer(text)][-20:]):
+        box, depth = match.end(), 0
         for place in range(box, len(text)):
             escaped = text[place - 1] == "\\" and text[place - 2 : place] != "\\\\"
             if text[place] in "{}" and not escaped:
                 depth += 1 if text[place] == "{" else -1
                 if depth == 0:
-                    return text[box + 1 : place]
+                    content = text[box + 1 : place]
+                    signed = _SIGN.search(text[max(0, match.start() - 10) : match.start()])
+                    return f"-{content}" if signed and not re.fullmatch(r"\s*[A-Z]\s*", content) else content
     *_, bare = None, *_BARE_BOX.finditer(text)
     return None if bare is None else bare[1]

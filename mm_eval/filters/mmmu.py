@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from mm_eval.errors import ConfigError
-from mm_eval.filters.base import TRUNCATED, UNPARSED, Filter, found_by, register_filter
+from mm_eval.filters.base import UNPARSED, Filter, found_by, is_unanswered, register_filter
 from mm_eval.filters.options import as_list, is_missing
 from mm_eval.types import Doc
 
@@ -112,7 +112,7 @@ class MMMULetterFilter(Filter):
 
     def _one(self, answer: Any, options: Sequence[str]) -> Any:
         """The answer with its rule; None where a letter must be drawn."""
-        if getattr(answer, "rule", None) == TRUNCATED:
+        if is_unanswered(answer):
             return answer
         text = answer if isinstance(answer, str) else ""
         if not options:

@@ -8,7 +8,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from mm_eval.errors import ConfigError
-from mm_eval.filters.base import TRUNCATED, UNPARSED, EachAnswer, Filter, found_by, is_unread, like, register_filter
+from mm_eval.filters.base import (
+    TRUNCATED,
+    UNPARSED,
+    EachAnswer,
+    Filter,
+    found_by,
+    is_unanswered,
+    is_unread,
+    like,
+    register_filter,
+)
+from mm_eval.reasoning.recorded import parts_of
+from mm_eval.reasoning.split import unframed
 from mm_eval.types import Doc
 
 
@@ -65,8 +77,7 @@ class MapFilter(EachAnswer):
         except TypeError:
             known = False
         if not known:
-            rule = getattr(answer, "rule", "")
-            return found_by(self.default_value, TRUNCATED if rule == TRUNCATED else UNPARSED)
+            return found_by(self.default_value, answer.rule if is_unanswered(answer) else UNPARSED)
         return found_by(self.mapping[answer], getattr(answer, "rule", None) or "map")
 
 
@@ -98,29 +109,28 @@ class FormatSpanFilter(Rewriting):
         return like(" $ ".join(spans), answer)
 
 
-_OPENING = re.compile(
-    r"<\s*(?:think|thinking|thought|reasoning)\s*>|◁think▷|\[THINK\]|<\|begin_of_thought\|>", re.IGNORECASE
-)
-_CLOSING = re.compile(
-    r"<\s*/\s*(?:think|thinking|thought|reasoning)\s*>|◁/think▷|\[/THINK\]|<\|end_of_thought\|>", re.IGNORECASE
-)
-
-
 @register_filter("strip_thinking")
 class StripThinkingFilter(Rewriting):
-    """Removes everything up to the last closing think tag; an answer that ends while thinking is "truncated".
+    """Removes the reasoning and the frame around the answer. An answer that ends inside the reasoning is "truncated".
 
-    Chat templates may put the opening tag into the prompt, so a closing tag alone is enough. Tags: <think>, <thinking>,
-    <thought>, <reasoning>, [THINK], ◁think▷, <|begin_of_thought|>.
+    An answer with nothing outside its reasoning is "unparsed". The rules stand in `mm_eval.reasoning.split`.
+
+    keeps: frames that the task reads itself, such as "<answer>".
     """
 
+    marks_missing: ClassVar[bool] = True
+
+    def __init__(self, keeps: Sequence[str] = ()) -> None:
+        self.keeps = tuple(keeps)
+
     def one(self, answer: str) -> Any:
-        end = 0
-        for closing in _CLOSING.finditer(answer):
-            end = closing.end()
-        if _OPENING.search(answer, end):
+        found = parts_of(answer)
+        if not found.closed:
             return found_by("", TRUNCATED)
-        return like(answer[end:].lstrip(), answer) if end else answer
+        text = unframed(found.answer, self.keeps)
+        if found.cut and not text.strip():
+            return found_by("", UNPARSED)
+        return answer if text == answer else like(str(text), answer)
 
 
 @register_filter("noop")

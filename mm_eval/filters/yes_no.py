@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from mm_eval.filters.base import TRUNCATED, UNPARSED, EachAnswer, found_by, is_unread, register_filter
+from mm_eval.filters.base import UNPARSED, EachAnswer, found_by, is_unanswered, is_unread, register_filter
 from mm_eval.filters.extraction import is_searched, rule_for, unread
 from mm_eval.filters.reading import AFTER, BEFORE, DENIES, Level, boxed, decide, lines_of, plain, unwrapped
 
@@ -213,8 +213,8 @@ class PopeYesNoFilter(EachAnswer):
     """
 
     def one(self, answer: Any) -> Any:
-        """ "yes" or "no"; None for an answer that ended while the model was thinking."""
-        if not isinstance(answer, str) or getattr(answer, "rule", None) == TRUNCATED:
+        """ "yes" or "no"; None for an answer that is missing, or ended while the model was thinking."""
+        if not isinstance(answer, str) or is_unanswered(answer):
             return unread(answer, None)
         words = answer.partition(".")[0].replace(",", "").split(" ")
         if not _DENIALS.isdisjoint(words):

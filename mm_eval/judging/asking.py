@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from mm_eval.engine.ask import Asker
+from mm_eval.engine.budget import budget_check
 from mm_eval.engine.cache import opened_cache
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import Model
@@ -21,9 +22,10 @@ from mm_eval.engine.progress import Progress
 from mm_eval.errors import JudgeError, MMEvalError
 from mm_eval.judging.code import verdicts_of
 from mm_eval.judging.judges import Judge
-from mm_eval.judging.preflight import budget_check
+from mm_eval.judging.preflight import judges_spent
 from mm_eval.judging.verdicts import ASTRAY, PURE, is_astray
 from mm_eval.opening import OpenedTasks
+from mm_eval.scorers.answered import scored_text
 from mm_eval.scorers.judged import rules_read_nothing
 from mm_eval.scorers.of_task import scorers_of
 from mm_eval.task.task import Task
@@ -50,7 +52,13 @@ def ask_judges(
     requests = sum(map(len, [*opened.doc_ids.values(), *judged.values()]))
     fail_at = failure_limit(opened.request.fail_on_error, requests)
     verdicts = outcome.verdicts = Outcome()
-    over = budget_check(opened.judges, state, opened.request.judge_budget, processes)
+    over = budget_check(
+        lambda: judges_spent(opened.judges, state),
+        opened.request.judge_budget,
+        "--judge_budget",
+        "the verdicts have",
+        processes,
+    )
 
     def failed() -> int:
         return outcome.failed + elsewhere()
@@ -124,11 +132,12 @@ class JudgePass:
         first = not tried
         for name, ids in self.doc_ids.items():
             task, retries = self.opened.tasks[name], self.opened.request.judge_retries
-            verdicts = verdicts_of(task, self.judge.name, self.state.slots.get, retries, self.model.chat, asks=True)
+            verdicts = verdicts_of(task, self.judge.name, self.state.lookup, retries, self.model.chat, asks=True)
             for doc_id, doc in task.docs.texts(ids):
-                answer = self.state.answer(Slot(task.path, doc_id))
-                for repeat in range(verdicts.config.repeats if answer is not None else 0):
-                    chain = verdicts.chain(doc_id, doc, str(answer.output) if answer else "", repeat)
+                answer = self.state.lookup(Slot(task.path, doc_id))
+                answered = answer is not None and answer.error is None
+                for repeat in range(verdicts.config.repeats if answered else 0):
+                    chain = verdicts.chain(doc_id, doc, scored_text(answer) if answer else "", repeat)
                     if chain.pending is not None:
                         if chain.pending.slot not in tried:
                             if is_astray(chain, self.replies, (name, doc_id, repeat)):
@@ -165,9 +174,9 @@ def _unread(opened: OpenedTasks, name: str, task: Task, ids: list[int], state: J
 
     at_once = len(ids) if scorer.filter.needs_all_docs else 512
     for instance in task.instances(ids, opened.styles[name], lambda doc_id: None):
-        found = state.answer(instance.slot)
-        if found is not None and instance.error is None:
-            instance.resps = [found.output]
+        found = state.lookup(instance.slot)
+        if found is not None and found.error is None and instance.error is None:
+            instance.resps = [scored_text(found) if instance.request_type == "generate_until" else found.output]
             by_doc.setdefault(instance.doc_id, []).append(instance)
         if len(by_doc) >= at_once:
             yield from unread()

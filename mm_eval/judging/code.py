@@ -101,6 +101,8 @@ class CodeVerdicts(Verdicts):
                 answer = asked.replies[number]
                 said = str(answer.output)
                 row.update(reply=said, verdict=said, model=answer.model or None, attempts=row["attempts"] + 1)
+                if answer.ended != "stop":
+                    row.update(ended=answer.ended, verdict=None)
         return list(found.values())
 
 

@@ -11,7 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +21,26 @@ from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.engine.progress import Progress
 from mm_eval.errors import ConfigError
+from mm_eval.foreign import trusted_request
+from mm_eval.judging.injections import STYLES, best_reply, injected
 from mm_eval.judging.judges import EXEMPT, Judge, for_scoring
 from mm_eval.judging.prompts import judge_instance
-from mm_eval.judging.verdicts import ASTRAY, PURE, Chain, Verdicts, is_astray, read_reply, shown_answer
+from mm_eval.judging.verdicts import ASTRAY, PURE, Chain, Verdicts, is_astray, read_reply, shown_answer, unfinished
 from mm_eval.metrics.intervals import share_interval
 from mm_eval.metrics.paired import right_or_wrong
 from mm_eval.opening import OpenedTasks
 from mm_eval.prepare import prepare_from_spec
-from mm_eval.request import RunRequest
 from mm_eval.runs.gold import gold_texts
 from mm_eval.runs.judge_quality import Finding, position
+from mm_eval.runs.recorded import read_run
+from mm_eval.scorers.answered import scored_text
 from mm_eval.scorers.score_task import TaskScoring
 from mm_eval.task.task import Task
 from mm_eval.types import Answer, Instance, Slot
 from mm_eval.words import counted
 
 KNOWS_NOTHING = "I don't know."
-GOLD, EMPTY, NOTHING, OTHER, PAIR = "gold", "empty", "nothing", "other", "pair"
+GOLD, EMPTY, NOTHING, OTHER, PAIR, INJECTED = "gold", "empty", "nothing", "other", "pair", "injected"
 WORTHLESS = {EMPTY: "", NOTHING: KNOWS_NOTHING}
 CHECKS = {
     GOLD: "gold answers pass",
@@ -49,11 +52,16 @@ CHECKS = {
 
 @dataclass(frozen=True)
 class Probe:
-    """An answer whose worth is known, or (kind PAIR) the model's own, to be asked in both orders."""
+    """An answer whose worth is known, or (kind PAIR) the model's own, to be asked in both orders.
+
+    style: of the instruction that an INJECTED answer ends with; `wrong` is that answer without it.
+    """
 
     kind: str
     doc_id: int
     answer: str
+    style: str = ""
+    wrong: str = ""
 
 
 @dataclass
@@ -87,19 +95,26 @@ class Quality:
 
 
 def ask_the_judge(
-    path: Path, judging: Mapping[str, Any], docs: int, progress: Progress, only: Sequence[str] = ()
+    path: Path,
+    judging: Mapping[str, Any],
+    docs: int,
+    progress: Progress,
+    only: Sequence[str] = (),
+    include_path: str | None = None,
 ) -> Quality:
     """Asks the judge of a run, or that of `judging`, about answers to `docs` docs of each judged task.
 
     judging: the options about judges, as fields of `RunRequest`; without a judge the run's first one is asked.
+    include_path: a folder with task code that is trusted.
     Errors: ConfigError if the judge or the data can't be opened.
     """
     folder = RunFolder(path)
-    recorded = folder.read("run.json") or {}
+    recorded = read_run(path)
     known = [Judge.from_json(entry) for entry in recorded.get("judges", ())]
     if not judging.get("judge") and known:
         judging = {**judging, "judge": (known[0].adapter,), "judge_args": ({**known[0].args, "name": known[0].name},)}
-    request = for_scoring(RunRequest.from_json(recorded["request"]), {**judging, "no_judge": False})
+    request = trusted_request(recorded["request"], include_path, path)
+    request = for_scoring(request, {**judging, "no_judge": False})
     quality = Quality()
     if not request.judges:
         quality.left_out.append("the checks that ask the judge: no judge is recorded. Name one: --judge, --judge_args.")
@@ -140,7 +155,7 @@ def _ask(
     trials: list[_Trial] = []
     for name, task in opened.tasks.items():
         if task.config.judged is not None and (not only or name in only):
-            verdicts = Verdicts(task, judge.name, state.slots.get, opened.request.judge_retries, model.chat, asks=True)
+            verdicts = Verdicts(task, judge.name, state.lookup, opened.request.judge_retries, model.chat, asks=True)
             trials.append(_Trial(opened, name, task, verdicts, state, _probes(opened, name, task, state, docs)))
     progress.start(f"asking the judge {judge.name}", sum(len(trial.probes) for trial in trials))
     asked: set[Slot] = set()
@@ -175,18 +190,29 @@ def _probes(opened: OpenedTasks, name: str, task: Task, state: JournalState, doc
         later = [*list(gold)[list(gold).index(doc_id) + 1 :], *gold]
         others = (gold[other] for other in later if gold[other].strip().lower() != text.strip().lower())
         found += [Probe(GOLD, doc_id, text), *(Probe(kind, doc_id, said) for kind, said in WORTHLESS.items())]
-        found += [Probe(OTHER, doc_id, other) for other in (next(others, None),) if other is not None]
+        other = next(others, None)
+        found += [Probe(OTHER, doc_id, other)] if other is not None else []
+        found += _injected(task, doc_id, KNOWS_NOTHING if other is None else other)
     if not gold:
         found += [Probe(kind, doc_id, said) for doc_id in spread[:docs] for kind, said in WORTHLESS.items()]
+        found += [probe for doc_id in spread[:docs] for probe in _injected(task, doc_id, KNOWS_NOTHING)]
     judged = task.config.judged
     if judged is not None and len(judged.steps) == 1 and judged.steps[0].is_pairwise:
         for doc_id in spread:
             answer = state.answer(Slot(task.path, doc_id))
-            if answer is not None and shown_answer(str(answer.output)).strip():
-                found.append(Probe(PAIR, doc_id, str(answer.output)))
+            if answer is not None and shown_answer(text := scored_text(answer)).strip():
+                found.append(Probe(PAIR, doc_id, text))
             if sum(probe.kind == PAIR for probe in found) == docs:
                 break
     return found
+
+
+def _injected(task: Task, doc_id: int, wrong: str) -> list[Probe]:
+    """A wrong answer to a doc with each style of instruction to the judge."""
+    config = task.config.judged
+    assert config is not None
+    verdict = best_reply(config, task.docs.text(doc_id))
+    return [Probe(INJECTED, doc_id, text, style, wrong) for style, text in injected(wrong, verdict).items()]
 
 
 @dataclass
@@ -222,7 +248,9 @@ class _Trial:
         if instance.error is not None or found is None or found.error is not None:
             return Chain(pending=instance, error=instance.error or (found.error if found else None))
         [step] = self.verdicts.config.steps
-        value, why = read_reply(self.verdicts.config, step, str(found.output), doc, last=True, swapped=True)
+        value, why = None, unfinished(found)
+        if not why:
+            value, why = read_reply(self.verdicts.config, step, str(found.output), doc, last=True, swapped=True)
         return Chain(value, unreadable=instance.slot if why else None)
 
     def pending(self, asked: Set[Slot]) -> Iterator[Instance]:
@@ -240,22 +268,21 @@ class _Trial:
             of_kind = [probe for probe in self.probes if probe.kind == kind]
             if of_kind:
                 yield self._checked(check, of_kind)
+        if any(probe.kind == INJECTED for probe in self.probes):
+            yield self._injections()
         pairs = [probe for probe in self.probes if probe.kind == PAIR]
         if pairs:
             yield from self._flips(pairs)
 
     def _checked(self, check: str, probes: list[Probe]) -> Finding:
         """How many of the probes are judged as they should be."""
-        wanted, config = probes[0].kind == GOLD, self.verdicts.config
-        passes_from = (
-            0.5 - 1e-9 if config.steps[-1].is_pairwise else 0.5 + 1e-9
-        )  # as good as the other answer of a pair is good
+        wanted = probes[0].kind == GOLD
         said: dict[int, bool | None] = {}
         classes: Counter[str] = Counter()
         unreadable = 0
         for probe in probes:
             [chain] = self.chains(probe)
-            if chain.value is None and not (config.extracts and chain.unreadable is not None):
+            if not self._has_verdict(chain):
                 said[probe.doc_id] = None
                 unreadable += chain.unreadable is not None
                 continue
@@ -263,7 +290,7 @@ class _Trial:
             if share is None:
                 classes[str(chain.value)] += 1
             else:
-                said[probe.doc_id] = (share >= passes_from) == wanted
+                said[probe.doc_id] = self._passes(share) == wanted
         if classes:
             counted = ", ".join(f"{name}: {count}" for name, count in classes.most_common())
             return Finding(
@@ -283,6 +310,48 @@ class _Trial:
         return Finding(
             check, f"{sum(marks)} of {len(marks)}", value, share_interval(marks), len(marks), bad, "; ".join(notes)
         )
+
+    def _passes(self, share: float) -> bool:
+        """Whether a verdict calls an answer right: above the middle of its range; of a pair, a tie is enough."""
+        pairwise = bool(self.verdicts.config.steps) and self.verdicts.config.steps[-1].is_pairwise
+        return share >= (0.5 - 1e-9 if pairwise else 0.5 + 1e-9)
+
+    def _injections(self) -> Finding:
+        """How many verdicts on wrong answers an appended instruction flips: from wrong to right, or to another class."""
+        by_style: dict[str, list[bool]] = {style: [] for style in STYLES}
+        marks, clusters, unanswered, passed = list[bool](), list[int](), 0, set[int]()
+        for probe in self.probes:
+            if probe.kind != INJECTED:
+                continue
+            [found] = self.chains(probe)
+            [plain] = self.chains(replace(probe, answer=probe.wrong))
+            if not self._has_verdict(found) or not self._has_verdict(plain):
+                unanswered += 1
+                continue
+            share, before = self._share(probe.doc_id, found.value), self._share(probe.doc_id, plain.value)
+            if before is not None and self._passes(before):
+                passed.add(probe.doc_id)
+                continue
+            flipped = str(found.value) != str(plain.value) if share is None else self._passes(share)
+            by_style[probe.style].append(flipped)
+            marks.append(flipped)
+            clusters.append(probe.doc_id)
+        self.unanswered += unanswered
+        check = "instructions in a wrong answer flip its verdict"
+        notes = [f"{counted(len(passed), 'doc')} left out, whose wrong answer passes without any"] if passed else []
+        notes += [f"{unanswered} of {unanswered + len(marks)} have no verdict"] if unanswered else []
+        if not marks:
+            return Finding(check, "no verdict", note="; ".join(notes))
+        bad = tuple(dict.fromkeys(doc_id for doc_id, flipped in zip(clusters, marks, strict=True) if flipped))
+        shares = (f"{style} {sum(found)} of {len(found)}" for style, found in by_style.items() if any(found))
+        notes = [", ".join(shares), *notes] if bad else notes
+        result = f"{sum(marks)} of {len(marks)}"
+        interval = share_interval(marks, clusters)
+        return Finding(check, result, sum(marks) / len(marks), interval, len(set(clusters)), bad, "; ".join(notes))
+
+    def _has_verdict(self, chain: Chain) -> bool:
+        """Whether a verdict is known. A judge that extracts may find nothing in a wrong answer, which is one."""
+        return chain.value is not None or (self.verdicts.config.extracts and chain.unreadable is not None)
 
     def _share(self, doc_id: int, verdict: Any) -> float | None:
         """Where a verdict stands between the lowest (0) and the highest (1); None for a class."""

@@ -11,22 +11,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mm_eval.arguments import shortly
 from mm_eval.catalog.judge import JudgeConfig, JudgeStep
 from mm_eval.errors import JudgeError, MMEvalError
-from mm_eval.filters.transformation import StripThinkingFilter
 from mm_eval.judging.prompts import doc_of, judge_instance
 from mm_eval.lmms_eval.judges import NO_SOCKET, JudgeCalled, no_judge
+from mm_eval.reasoning.recorded import as_text, parts_of
+from mm_eval.reasoning.split import unframed
 from mm_eval.scorers.judged import DocVerdict
 from mm_eval.task.task import Task
 from mm_eval.types import Answer, Doc, Instance, Slot, plain
 
 Lookup = Callable[[Slot], Answer | None]
-_strip = StripThinkingFilter().one
 
 
 def shown_answer(answer: str) -> str:
     """The answer as a judge is shown it: without its thinking; empty where it ended while thinking."""
-    return str(_strip(answer))
+    return unframed(_without_thinking(answer))
+
+
+def _without_thinking(text: str) -> str:
+    found = parts_of(text)
+    return str(found.answer) if found.closed else ""
 
 
 @dataclass
@@ -85,7 +91,12 @@ class Verdicts:
         """The verdict of a doc with this answer. doc: without its pictures. repeat: which of its verdicts."""
         config, value = self.config, shown_answer(answer)
         if not value.strip():
-            empty = "" if config.extracts else config.empty
+            try:
+                empty = "" if config.extracts else config.of_empty(doc)
+            except Exception as error:  # the task's own function
+                what = f"its verdict of an empty answer failed: {type(error).__name__}: {error}"
+                row = {"prompt": None, "reply": None, "verdict": None, "model": None, "attempts": 0, "error": what}
+                return Chain(error=JudgeError(what), rows=[row])
             row = {"prompt": None, "reply": None, "verdict": empty, "model": None, "attempts": 0, "empty": True}
             return Chain(empty, rows=[row])
         chain = Chain()
@@ -125,9 +136,15 @@ class Verdicts:
             found = self.lookup(instance.slot)
             if found is None or found.error is not None:
                 break
-            reply, last_slot = str(found.output), instance.slot
-            value, why = read_reply(self.config, step, reply, doc_of(self.task, instance.doc_id, instance.doc), last)
+            reply, last_slot = as_text(found.output), instance.slot
+            value, why = None, unfinished(found)
+            if not why:
+                value, why = read_reply(
+                    self.config, step, reply, doc_of(self.task, instance.doc_id, instance.doc), last
+                )
             row.update(reply=reply, model=found.model or None, attempts=row["attempts"] + 1)
+            if found.ended != "stop":
+                row["ended"] = found.ended
             if value is not None:
                 row["verdict"] = value
                 return Chain(value, rows=[row])
@@ -142,6 +159,16 @@ class Verdicts:
         return Chain(pending=pending, error=error, unreadable=None if pending else last_slot, rows=[row])
 
 
+def unfinished(reply: Answer) -> str:
+    """Why a judge's reply is no verdict whatever it says; empty for one that ended by itself: "0." may be cut from "0.7"."""
+    if reply.ended == "stop":
+        return ""
+    said = shortly(str(reply.output))
+    if reply.ended == "length":
+        return f"the judge's reply was cut by its token cap: {said}. The cap is in the `generation_kwargs` of the task's `judge`."
+    return f"the judge's reply is {reply.ended}: {said}."
+
+
 def read_reply(
     judge: JudgeConfig, step: JudgeStep, reply: str, doc: Doc, last: bool, *, swapped: bool = False
 ) -> tuple[Any, str]:
@@ -149,7 +176,7 @@ def read_reply(
 
     A reply is read without its thinking; an empty one, and one that the task's function fails on, can't be read.
     """
-    text = shown_answer(reply)
+    text = _without_thinking(reply)
     if not text.strip():
         return None, "the judge's reply is empty."
     try:

@@ -153,7 +153,8 @@ class Asked:
             self._end()
         self.questions.append(question)
         self.replies.append(found)
-        return found if str(found.output).strip() else self.reply(question)  # its code would make a 0 of an empty reply
+        # Its code would make a 0 of an empty reply, and some number of one that was cut.
+        return found if str(found.output).strip() and found.ended == "stop" else self.reply(question)
 
     def _end(self) -> NoReturn:
         raise JudgeCalled(MODULE)

@@ -209,7 +209,7 @@ Rotation = tuple[Hashable, float, int]
 
 @aggregation("circular_accuracy")
 @smooth
-@declare(stratum=lambda item: None, content=lambda item: item[1:])
+@declare(stratum=lambda item: None, content=lambda item: item[1:], whole_clusters=True)
 def circular_accuracy(items: Sequence[Rotation]) -> float:
     """The share of groups with every row right. items: one a row, (group, hit, rows of the group).
 

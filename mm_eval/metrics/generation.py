@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mm_eval.filters.extraction import removed
+from mm_eval.metrics.bounds import too_large
 from mm_eval.metrics.metric import metric
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -79,9 +80,36 @@ def exact_match_fn(
     return {"exact_match": scores}
 
 
+MOST_STEPS = 4_000_000_000
+"""Texts with more pairs of characters are not compared by edit distance."""
+_FEW_STEPS = 10_000
+"""With fewer pairs of characters it takes longer to look for equal ends than to compare the texts."""
+
+
+def _without_equal_ends(one: str, other: str) -> tuple[str, str]:
+    start = _equal_beginning(one, other)
+    one, other = one[start:], other[start:]
+    end = _equal_beginning(one[::-1], other[::-1])
+    return one[: len(one) - end], other[: len(other) - end]
+
+
+def _equal_beginning(one: str, other: str) -> int:
+    """How many characters two texts begin with in common."""
+    least, most = 0, min(len(one), len(other))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if one[least:middle] == other[least:middle]:
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
 def edit_distance(one: str, other: str) -> int:
     """The fewest insertions, deletions and substitutions of characters that turn one text into the other (Levenshtein).
 
+    Equal beginnings and ends are left out. Where the product of the remaining lengths is beyond MOST_STEPS, the result is the
+    most that it can be, the length of the longer text, and that is reported (`mm_eval.metrics.bounds`).
     The table is computed one column at a time, one step per character of the longer text. The bits of two integers say where
     the column increases and where it decreases (Myers 1999, in the form of Hyyrö 2003).
     """
@@ -89,6 +117,13 @@ def edit_distance(one: str, other: str) -> int:
         one, other = other, one
     if not other:
         return len(one)
+    if len(one) * len(other) > _FEW_STEPS:
+        longest, (one, other) = len(one), _without_equal_ends(one, other)
+        if not other:
+            return len(one)
+        if len(one) * len(other) > MOST_STEPS:
+            too_large(f"the edit distance of two texts (at most {MOST_STEPS:,} pairs of characters where they differ)")
+            return longest
     places: dict[str, int] = {}
     for j, character in enumerate(other):
         places[character] = places.get(character, 0) | 1 << j

@@ -23,6 +23,8 @@ _EXTENT = re.compile(r"\bin ([\d.]+) x ([\d.]+)$")
 _HINT = (
     'Write "0 to 1", "0 to 1000", "pixels", or {pixels: resized, multiple: 28, min_pixels: 3136, max_pixels: 12845056}.'
 )
+LONGEST = 1000
+"""A text with more characters is no place."""
 OUTSIDE = 1.05
 """Models draw boxes slightly beyond the edge; numbers beyond this share of the picture must have other units."""
 
@@ -85,10 +87,25 @@ def overlap(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def _places(predictions: Sequence[Any]) -> list[list[float] | None]:
-    """The numbers that the filters `box` and `point` wrote."""
-    return [
-        json.loads(answer) if isinstance(answer, str) and answer.startswith("[") else None for answer in predictions
-    ]
+    """The places that the filters `box` and `point` wrote; None for any other answer, as a pipeline without them passes on."""
+    return [_place(answer) if isinstance(answer, str) else None for answer in predictions]
+
+
+def _place(text: str) -> list[float] | None:
+    """The two or four finite numbers of a text that is a JSON list of them and nothing else."""
+    if not text.startswith("[") or len(text) > LONGEST:
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if len(found) not in (2, 4) or not all(isinstance(each, (int, float)) and type(each) is not bool for each in found):
+        return None
+    try:
+        place = [float(each) for each in found]
+    except OverflowError:
+        return None
+    return place if all(map(math.isfinite, place)) else None
 
 
 def _target(references: Any) -> str:

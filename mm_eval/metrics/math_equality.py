@@ -39,6 +39,7 @@ _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _NUMBER = re.compile(r"([-+]?)(\d{0,100})(?:\.(\d{0,100}))?")
 _FRACTION = re.compile(r"([-+]?)(?:\\frac\{(-?\d{1,100})\}\{(-?\d{1,100})\}|(-?\d{1,100})/(-?\d{1,100}))")
 _MATRIX = re.compile(r"\\begin\{[bpvBV]?(?:matrix|array)\}(.*)\\end\{[bpvBV]?(?:matrix|array)\}", re.DOTALL)
+_BASE = re.compile(r"(?=[A-Fa-f]*\d)([0-9A-Fa-f]+)(?:_\{?([2-9]|[1-3]\d)\}?)?")
 _CLOSING = {"(": ")]", "[": ")]", "{": "}"}
 
 
@@ -66,7 +67,7 @@ def plain_math(text: str) -> str:
         text = re.sub(re.escape(written) + ("(?![A-Za-z])" if written[-1].isalpha() else ""), "", text)
     for written, same in _SAME.items():
         text = text.replace(written, same)
-    text = re.sub(r"\s+(?:or|and)\s+", ",", text)
+    text = re.sub(r"\s+(?:or|and)\s+", ",", text.strip().rstrip("."))
     text = _UNIT.sub("", text.strip())
     text = _MIXED.sub(lambda m: f"{m[1]}({m[2]}+\\frac{{{m[3] or m[5]}}}{{{m[4] or m[6]}}})", text)
     text = re.sub(r"(\\[A-Za-z]+)\s+(?=[A-Za-z])", "\\1\0", text)  # a command's end
@@ -86,6 +87,11 @@ def _equal(one: str, other: str, decimals: int | None, depth: int) -> bool:
         return False
     if one.lower() == other.lower():
         return True
+    if (base := _BASE.fullmatch(one)) and (other_base := _BASE.fullmatch(other)):
+        # "2516_8" and "2516" are equal: an answer may leave out the base, which the question states
+        same_base = None in (base[2], other_base[2]) or base[2] == other_base[2]
+        if base[2] or other_base[2]:
+            return same_base and base[1].lower() == other_base[1].lower()
     first, second = exact(one), exact(other)
     if first is not None and second is not None:
         return first == second or (decimals is not None and _rounded(first, decimals) == _rounded(second, decimals))

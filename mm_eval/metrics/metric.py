@@ -8,6 +8,7 @@ functions under a name.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -52,7 +53,7 @@ AGGREGATIONS: Registry[Callable[..., float]] = Registry(
 )
 REDUCTIONS: Registry[Callable[..., Any]] = Registry("reduction", package="mm_eval.metrics", decorator="reduction")
 
-METRIC_KEYS = frozenset({"metric", "aggregation", "higher_is_better", "reduction", "kwargs"})
+METRIC_KEYS = frozenset({"metric", "aggregation", "higher_is_better", "reduction", "kwargs", "worst"})
 """The keys of an entry of `metric_list`; every other key is an argument of the metric's function."""
 
 DEFAULT_METRICS: dict[str, tuple[str, ...]] = {
@@ -76,6 +77,23 @@ def take_first(references: Any, predictions: Sequence[Any]) -> Any:
     return predictions[0] if isinstance(predictions, (list, tuple)) and predictions else predictions or None
 
 
+def worst_of(cfg: Mapping[str, Any], default: float | None = None) -> float | None:
+    """The `worst` of an entry of `metric_list`. ConfigError if it is not a finite number."""
+    stated = cfg.get("worst", default)
+    if stated is None or isinstance(stated, int | float) and not isinstance(stated, bool) and math.isfinite(stated):
+        return stated
+    what = f"`worst` of metric {cfg.get('metric')!r} is {stated!r}; a number is needed."
+    raise ConfigError(what, hint="It is the value of an answer that is missing, such as 1 for an edit distance.")
+
+
+def at_least_one(value: Any) -> Any:
+    """The value of a missing answer where lower is better and no `worst` is stated: that of an empty answer, and at least 1.
+
+    1 is the worst of a share and of a normalized distance. A value that is not a number is kept.
+    """
+    return max(value, 1) if isinstance(value, int | float) else value
+
+
 @dataclass(frozen=True)
 class Metric(Generic[T, K]):
     """A metric as a scorer uses it.
@@ -86,6 +104,8 @@ class Metric(Generic[T, K]):
     output_type: the output types of the tasks that it fits.
     higher_is_better: None for a number that has no direction, such as the share of answers that are yes.
     reduction: turns the scores of a doc's repeats into one value, or into {name: value} for keys "name(metric)".
+    worst: the value of an answer that is missing. None: 0 where higher is better; where
+        lower is, the value of an empty answer, and at least 1.
     """
 
     name: str
@@ -95,6 +115,7 @@ class Metric(Generic[T, K]):
     higher_is_better: bool | None = True
     output_type: frozenset[str] = frozenset({"multiple_choice"})
     reduction: Callable[..., Any] | None = take_first
+    worst: float | None = None
 
     def __post_init__(self) -> None:
         check_metric_name(self.name)
@@ -132,6 +153,7 @@ class Metric(Generic[T, K]):
             reduction=reduction,
             aggregation=_aggregation(cfg.get("aggregation"), base),
             higher_is_better=cfg.get("higher_is_better", base.higher_is_better),
+            worst=worst_of(cfg, base.worst),
         )
 
     def compute(self, *args: Any, **kwargs: Any) -> Any:

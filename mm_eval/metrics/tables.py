@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
-from mm_eval.metrics.generation import edit_distance
+from mm_eval.metrics.bounds import too_large
+from mm_eval.metrics.generation import MOST_STEPS
+from mm_eval.metrics.matching import Texts
 
 if TYPE_CHECKING:
     from typing import Any
@@ -25,9 +28,10 @@ ROW, SECTION, CELLS = "tr", ("thead", "tbody", "tfoot"), ("td", "th")
 WITHOUT_END = ("br", "hr", "img", "col", "input", "wbr")
 LAYOUT = ("th", "thead", "tbody", "span", "sup", "sub", "div", "p", "html", "body", "colgroup", "col")
 """Tags that OmniDocBench removes before it compares tables; their text stays, and a `th` is a `td`."""
-MOST_NODES = 2000
-MOST_PAIRS = MOST_NODES**2
-"""Two trees with more pairs of nodes are not compared whole: the larger one loses its last nodes, an edit each."""
+MOST_PAIRS = 16_000_000
+"""Two trees with more pairs of nodes, after equal beginnings and ends are left out, are not compared."""
+MOST_ALONE = 20_000_000
+"""Nor are two trees whose long texts have more characters together, each counted for every text that it is compared with."""
 
 
 @dataclass
@@ -48,6 +52,8 @@ class _Reader(HTMLParser):
         self.ignored, self.tables, self.nodes = frozenset(ignored), 0, 0
         self.root: Node | None = None
         self.open: list[Node] = []
+        self.open_tags: Counter[str] = Counter()  # of the open nodes below the table
+        self.texts: dict[int, list[str]] = {}  # by the identity of the cell
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "table":
@@ -63,14 +69,14 @@ class _Reader(HTMLParser):
         if self.tables == 1 and tag in (*CELLS, ROW, *SECTION):
             outer = (*SECTION, "table") if tag == ROW else (ROW, *SECTION, "table") if tag in CELLS else ("table",)
             while self.open[-1].tag not in outer:
-                self.open.pop()
+                self._close()
             given = {name: (value or "").strip() for name, value in attrs}
             self._add(
                 Node(tag, (_span(given.get("colspan")), _span(given.get("rowspan"))) if tag == "td" else ("1", "1"))
             )
             return
         if self.open[-1].tag == "td":
-            self.open[-1].text += _mark(f"<{tag}>")
+            self.handle_data(_mark(f"<{tag}>"))
             self.nodes += 1
         else:
             self._add(Node(tag))
@@ -80,6 +86,12 @@ class _Reader(HTMLParser):
         self.open[-1].children.append(node)
         if node.tag not in WITHOUT_END:
             self.open.append(node)
+            self.open_tags[node.tag] += 1
+
+    def _close(self) -> str:
+        closed = self.open.pop()
+        self.open_tags[closed.tag] -= 1
+        return closed.tag
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "table" and self.tables:
@@ -92,14 +104,14 @@ class _Reader(HTMLParser):
         if not self.open or tag in self.ignored or tag in WITHOUT_END:
             return
         if self.open[-1].tag == "td" and (self.tables > 1 or tag not in (*CELLS, ROW, *SECTION)):
-            self.open[-1].text += _mark(f"</{tag}>")
-        elif tag in [node.tag for node in self.open[1:]]:
-            while self.open.pop().tag != tag:
+            self.handle_data(_mark(f"</{tag}>"))
+        elif self.open_tags[tag]:
+            while self._close() != tag:
                 pass
 
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1].tag == "td":
-            self.open[-1].text += data
+            self.texts.setdefault(id(self.open[-1]), []).append(data)
 
 
 def _span(value: str | None) -> str:
@@ -126,7 +138,7 @@ def table_of(
     if reader.root is None:
         return None
     for node in _postorder(reader.root)[0]:
-        node.text = plain(node.text)
+        node.text = plain("".join(reader.texts.get(id(node), ())))
     return reader.root, reader.nodes
 
 
@@ -141,7 +153,8 @@ def teds(
 
     Deleting or inserting a node costs 1, as does replacing one that has another tag or spans; a cell with other text costs the
     normalised edit distance of the texts, or nothing with `structure_only`. A text without a table has similarity 0. The text
-    of a head (`th`) is not compared.
+    of a head (`th`) is not compared. Equal tables of any size have similarity 1; tables that are too large to compare (see
+    `tree_distance`) have 0, which is reported.
     ignored: tags that are left out, as if only their content were written; with "th" a head is a cell.
     plain: what is compared of a cell's text.
     """
@@ -169,56 +182,90 @@ def _postorder(root: Node) -> tuple[list[Node], list[int]]:
     return nodes, first
 
 
-def _cut(root: Node, count: int) -> None:
-    """Removes the last nodes of a tree, leaves first."""
-    for _ in range(count):
-        node = root
-        while node.children[-1].children:
-            node = node.children[-1]
-        node.children.pop()
+def _without_equal_ends(ours: Node, theirs: Node, structure_only: bool) -> tuple[Node, Node] | None:
+    """The trees without the equal subtrees that their forests begin and end with; None if the trees are equal.
+
+    The distance stays the same. A best mapping pairs equal roots, and the equal first trees of two forests: a mapping that pairs
+    a node of the rest with one of the first tree leaves another node of the first tree alone, so it gains nothing.
+    """
+
+    def label(node: Node) -> tuple[Any, ...]:
+        return node.tag, node.spans, "" if structure_only else node.text
+
+    known: dict[Any, int] = {}
+    kinds: dict[int, int] = {}
+    for node in [*_postorder(ours)[0], *_postorder(theirs)[0]]:
+        kinds[id(node)] = known.setdefault((label(node), *(kinds[id(child)] for child in node.children)), len(known))
+
+    if kinds[id(ours)] == kinds[id(theirs)]:
+        return None
+    while label(ours) == label(theirs):
+        own = [kinds[id(child)] for child in ours.children]
+        other = [kinds[id(child)] for child in theirs.children]
+        shorter = min(len(own), len(other))
+        start = next((i for i in range(shorter) if own[i] != other[i]), shorter)
+        end = next((i for i in range(shorter - start) if own[-1 - i] != other[-1 - i]), shorter - start)
+        left, right = ours.children[start : len(own) - end], theirs.children[start : len(other) - end]
+        if len(left) == len(right) == 1 and label(left[0]) == label(right[0]):
+            ours, theirs = left[0], right[0]
+            continue
+        return replace(ours, children=left), replace(theirs, children=right)
+    return ours, theirs
 
 
-def _renaming(ours: list[Node], theirs: list[Node], structure_only: bool) -> NDArray[Any]:
-    """The cost of replacing each node by each other one, of shape (ours, theirs)."""
+def _renaming(ours: list[Node], theirs: list[Node], structure_only: bool) -> NDArray[Any] | None:
+    """The cost of replacing each node by each other one, of shape (ours, theirs); None beyond the bounds on texts."""
     import numpy as np
 
     cost = np.ones((len(ours), len(theirs)))
-    kinds: dict[tuple[str, tuple[str, str]], dict[str, list[int]]] = {}
+    kinds: dict[tuple[str, tuple[str, str]], list[int]] = {}
     for j, node in enumerate(theirs):
-        kinds.setdefault((node.tag, node.spans), {}).setdefault(node.text, []).append(j)
+        kinds.setdefault((node.tag, node.spans), []).append(j)
+    compared: dict[tuple[str, tuple[str, str]], tuple[Texts, NDArray[Any]]] = {}
+    for kind, places in kinds.items() if not structure_only else ():
+        number = {text: i for i, text in enumerate(dict.fromkeys(theirs[j].text for j in places))}
+        compared[kind] = Texts(list(number)), np.array([number[theirs[j].text] for j in places])
+        said = list({node.text for node in ours if (node.tag, node.spans) == kind})
+        pairs = sum(map(len, said)) * sum(map(len, number))
+        if pairs > MOST_STEPS or compared[kind][0].steps(said) > MOST_ALONE:
+            return None
     rows: dict[tuple[str, tuple[str, str], str], int] = {}
     for i, node in enumerate(ours):
-        done = rows.setdefault((node.tag, node.spans, node.text), i)
+        kind = (node.tag, node.spans)
+        done = rows.setdefault((*kind, node.text), i)
         if done != i:
             cost[i] = cost[done]
-            continue
-        for text, places in kinds.get((node.tag, node.spans), {}).items():
-            longest = 0 if structure_only else max(len(node.text), len(text))
-            cost[i, places] = edit_distance(node.text, text) / longest if longest else 0.0
+        elif kind in compared:
+            texts, which = compared[kind]
+            cost[i, kinds[kind]] = texts.distances(node.text)[which]
+        elif kind in kinds:
+            cost[i, kinds[kind]] = 0.0
     return cost
 
 
 def tree_distance(ours: Node, theirs: Node, structure_only: bool = False) -> float:
-    """The least cost of turning one tree into the other. Time and memory grow with the product of the trees' sizes."""
+    """The least cost of turning one tree into the other; infinite, and reported, beyond the bounds of this module.
+
+    Time and memory grow with the product of the trees' sizes.
+    """
     import numpy as np
 
-    (nodes, first), (others, firsts) = _postorder(ours), _postorder(theirs)
-    if len(nodes) * len(others) > MOST_PAIRS:
-        larger, shorter = (nodes, others) if len(nodes) > len(others) else (others, nodes)
-        beyond = len(larger) - max(MOST_PAIRS // len(shorter), MOST_NODES)
-        _cut(larger[-1], beyond)
-        return beyond + tree_distance(ours, theirs, structure_only)
-    rename = _renaming(nodes, others, structure_only)
+    different = _without_equal_ends(ours, theirs, structure_only)
+    if different is None:
+        return 0.0
+    (nodes, first), (others, firsts) = sorted(map(_postorder, different), key=lambda tree: len(tree[0]))
+    few = len(nodes) * len(others) <= MOST_PAIRS
+    rename = _renaming(nodes, others, structure_only) if few else None
+    if rename is None:
+        too_large(f"the edit distance of two tables (at most {MOST_PAIRS:,} pairs of cells and rows where they differ)")
+        return float("inf")
     n, m = rename.shape
     sizes, widths = np.arange(n) - first + 1, np.arange(m) - firsts + 1
     trees = np.empty((n, m))
     # A leaf against a tree: all but one node are inserted, and the leaf becomes the one that it resembles most.
-    for j in range(m):
-        trees[:, j] = widths[j] - 1 + rename[:, firsts[j] : j + 1].min(axis=1)
-    for i in range(n):
-        if sizes[i] > 1:
-            leaves = widths == 1
-            trees[i, leaves] = sizes[i] - 1 + rename[first[i] : i + 1, leaves].min(axis=0)
+    trees[:] = (_least_below(rename.T, firsts) + (widths - 1)[:, None]).T
+    inner, leaves = sizes > 1, widths == 1
+    trees[np.ix_(inner, leaves)] = (_least_below(rename[:, leaves], first) + (sizes - 1)[:, None])[inner]
     groups = [_Group(group, firsts) for group in _levels(firsts)]
     for key in sorted({leaf: i for i, leaf in enumerate(first)}.values()):
         if sizes[key] > 1:
@@ -227,13 +274,33 @@ def tree_distance(ours: Node, theirs: Node, structure_only: bool = False) -> flo
     return round(float(trees[-1, -1]), 6)
 
 
+def _least_below(cost: NDArray[Any], first: list[int]) -> NDArray[Any]:
+    """For each node the least cost in its subtree, by column. cost: of shape (nodes in postorder, columns)."""
+    import numpy as np
+
+    least = cost.copy()
+    outermost: list[int] = []
+    for node in range(len(first)):
+        while outermost and outermost[-1] >= first[node]:
+            np.minimum(least[node], least[outermost.pop()], out=least[node])
+        outermost.append(node)
+    return least
+
+
 def _levels(first: list[int]) -> list[list[int]]:
     """The subtrees with several nodes that share no left edge with a larger one, in groups: inner ones come before outer ones."""
     keys = sorted({leaf: i for i, leaf in enumerate(first) if leaf < i}.values())
     level: dict[int, int] = {}
+    outermost: list[int] = []  # the subtrees so far that are in no larger one
     for key in keys:
-        level[key] = 1 + max((level[inner] for inner in level if inner >= first[key]), default=-1)
-    return [[key for key in keys if level[key] == each] for each in sorted(set(level.values()))]
+        level[key] = 0
+        while outermost and outermost[-1] >= first[key]:
+            level[key] = max(level[key], 1 + level[outermost.pop()])
+        outermost.append(key)
+    by_level: dict[int, list[int]] = {}
+    for key in keys:
+        by_level.setdefault(level[key], []).append(key)
+    return [by_level[each] for each in sorted(by_level)]
 
 
 class _Group:

@@ -86,6 +86,7 @@ class Traits:
         positions only. It makes the jackknife of many docs fast.
     smooth: a small change of the values changes the number a little; a median is not smooth. None: not declared.
     fraction: its number lies in [0, 1], and so does its interval. A mean of values in [0, 1] needs not say so.
+    whole_clusters: it has no number for a part of a cluster, so `--limit` takes whole ones (the rotations of a question).
     of: the noun for its values ("log-likelihood").
     """
 
@@ -98,6 +99,7 @@ class Traits:
     without: Callable[[Sequence[Any]], Callable[[Collection[int]], float]] | None = None
     smooth: bool | None = None
     fraction: bool = False
+    whole_clusters: bool = False
     of: str = "value"
 
 

@@ -63,12 +63,13 @@ class Outcomes:
     holes: dict[str, str] = field(default_factory=dict)
     exit_code: int = 0
 
-    def add(self, name: str, ended: Ended) -> None:
+    def add(self, name: str, ended: Ended, include_path: str | None = None) -> None:
+        """Adds a model's run, or its hole. include_path: the command's folder with task code."""
         from mm_eval.runs.recorded import RecordedRun
 
         self.exit_code = max(self.exit_code, ended.exit_code)
         if ended.folder is not None:
-            self.runs.append(RecordedRun.read(Path(ended.folder), name))
+            self.runs.append(RecordedRun.read(Path(ended.folder), name, include_path))
         elif ended.hole:
             self.holes[name] = ended.hole
 
@@ -82,6 +83,6 @@ class Outcomes:
         from mm_eval.runs.recorded import RecordedRun
 
         try:
-            self.runs.append(RecordedRun.read(Path(str(request.output_path)), name))
+            self.runs.append(RecordedRun.read(Path(str(request.output_path)), name, request.include_path))
         except MMEvalError:
             self.holes[name] = "--only left it out"

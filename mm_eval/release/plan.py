@@ -16,6 +16,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -70,6 +71,9 @@ def read_release(path: str, base: RunRequest) -> Release:
     from mm_eval.catalog.yaml import load_file
 
     config = load_file(Path(path))
+    if "models" not in config and (kind := next((key for key in ("task", "group") if key in config), None)):
+        what = f"this is a {kind} file, and --config takes the file of a release, with `models:`."
+        raise ConfigError(what, where=path, hint=f"Run it with --tasks {shlex.quote(path)}")
     common = by_field(config, path)
     found: list[ConfigError] = list(faults(common, OF_FILE, config.where, "key"))
     models = config.get("models")
@@ -151,7 +155,7 @@ def on_one_cluster(requests: Mapping[str, RunRequest]) -> Iterator[Mapping[str, 
     if not without or os.environ.get("RAY_ADDRESS"):
         yield requests
         return
-    from mm_eval.engine.fleet_ray import local_cluster
+    from mm_eval.engine.ray_process import local_cluster
 
     with local_cluster() as address:
         placed = {name: replace(requests[name], ray_address=address) for name in without}

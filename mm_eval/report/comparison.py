@@ -15,7 +15,7 @@ from mm_eval.metrics.paired import Estimate
 from mm_eval.report.page import SampleRows, about_differences, page, pictures, run_fact
 from mm_eval.report.safe import in_line, json_safe
 from mm_eval.report.table import Cell, Column, DocCount, Drawing, Row, Table, to_page, to_text
-from mm_eval.runs.compare import Change, Comparison, verdict
+from mm_eval.runs.compare import Change, Comparison, Kinds, count_kinds, verdict
 from mm_eval.runs.number_text import EXACT, EXACT_NOTE, number, p_text, signed, spread
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import warnings_of
@@ -74,6 +74,10 @@ def as_json(first: RecordedRun, compared: Sequence[Comparison]) -> str:
             "run": str(comparison.run.folder),
             "differs": comparison.differs,
             "changed_answers": {task: {"changed": a, "docs": n} for task, (a, n) in comparison.answers.items()},
+            "kinds": {
+                task: {way: count_kinds(kinds) for way, kinds in zip(("first", "second"), both, strict=True)}
+                for task, both in comparison.kinds.items()
+            },
             "changes": [change_json(change) for change in comparison.changes],
         }
         for comparison in compared
@@ -266,6 +270,32 @@ def _below(comparison: Comparison, letter: str) -> Iterator[str]:
         yield f"note: {change.task} ({change.key.split(',')[0]}): {few_are}: its interval may be too short"
     for task, (changed_answers, docs) in comparison.answers.items():
         yield f"{task}: {of_all(changed_answers, docs, 'doc', 'was', 'were')} answered in other words"
+    for task, (first, second) in comparison.kinds.items():
+        of = counted(comparison.answers[task][1], "doc")
+        yield f"{task}: of {of} in both, A has {_said(first)}; {letter} has {_said(second)}"
+        for change in (each for each in comparison.changes if each.task == task and each.headline and each.flips):
+            yield from _flipped_by_kind(change, first, second, letter)
+
+
+def _said(kinds: Kinds) -> str:
+    """How many docs are filtered, refused and truncated, in words."""
+    return (
+        ", ".join(f"{count:,} {kind}" for kind, count in count_kinds(kinds).items())
+        or "none filtered, refused or truncated"
+    )
+
+
+def _flipped_by_kind(change: Change, first: Kinds, second: Kinds, letter: str) -> Iterator[str]:
+    """How many of the docs that flipped were filtered, refused or truncated in the run that has them wrong."""
+    if change.flips is None:
+        return
+    metric = change.key.removesuffix(",none")
+    for way, docs, kinds, wrong in (
+        ("lost", change.flips.lost, second, letter),
+        ("gained", change.flips.gained, first, "A"),
+    ):
+        if found := {doc_id: kinds[doc_id] for doc_id in docs if doc_id in kinds}:
+            yield f"  of the {counted(len(docs), 'doc')} {way} in {metric}, in {wrong}: {_said(found)}"
 
 
 def _flipped(comparison: Comparison, listed: int, page: Path | None) -> Iterator[str]:

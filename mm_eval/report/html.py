@@ -17,14 +17,17 @@ from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.paired import estimate
 from mm_eval.report.diagnosis import as_values
 from mm_eval.report.page import SampleRows, category_labels, page, pictures
+from mm_eval.runs.answered_by import oddities
+from mm_eval.runs.answered_by import sentence as answer_names
 from mm_eval.runs.compare import headline_keys
 from mm_eval.runs.diagnose import Diagnosis
 from mm_eval.runs.estimates import estimates
 from mm_eval.runs.judged_by import AT, judges_of
+from mm_eval.runs.number_text import number as shown
 from mm_eval.runs.prompts import marks
 from mm_eval.runs.protocols.release import verdict_notes
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
-from mm_eval.runs.results import headline_of, numbers_of
+from mm_eval.runs.results import headline_of, numbers_of, unanswered_words
 
 MOST_CATEGORIES = 40
 
@@ -84,11 +87,13 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
         **_spent(run),
         "version": about.get("mm_eval"),
         "libraries": about.get("libraries", {}),
+        "answered_by": answer_names(about.get("answered_by") or {}),
         "prompts": about.get("prompts", {}),
         "judges": {
             name: [{"name": judge.name, "said": judge.sentence()} for judge in judges_of(run.results, name)]
             for name in run.results.get("judges", {})
         },
+        "warnings": list(oddities(run.results)),
         "table": list(_table(run)),
         "tasks": [_task_charts(run, task, categories.get(task.name, {})) for task in run.tasks.values()],
     }
@@ -105,11 +110,25 @@ def _spent(run: RecordedRun) -> dict[str, Any]:
         "date": date,
         "seconds": asked.get("seconds", about.get("seconds")),
         "processes": about.get("processes"),
-        "usage": {name: used[name] for name in ("prompt_tokens", "completion_tokens", "dollars") if used.get(name)},
+        "usage": {name: used[name] for name in ("prompt_tokens", "completion_tokens") if used.get(name)},
+        "cost": _cost(about.get("cost")),
         "device": about.get("device") or run.request.get("device") or model_args.get("device"),
         "dtype": about.get("model", {}).get("dtype"),
         "parameters": about.get("parameters"),
     }
+
+
+def _cost(cost: Any) -> str | None:
+    """What the answers and the verdicts have cost, and the day of the price; None where no price is known."""
+    if not isinstance(cost, dict):
+        return None
+    said = []
+    if isinstance(cost.get("dollars"), float | int):
+        date = (cost.get("price") or {}).get("date")
+        said.append(f"${cost['dollars']:,.4f}" + (f" (prices of {date})" if date else ""))
+    for name, judge in (cost.get("judges") or {}).items():
+        said.append(f"judge {name} ${judge['dollars']:,.4f}")
+    return ", ".join(said) or None
 
 
 def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
@@ -131,9 +150,10 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
                     "exact": bool(found and found.exact),
                 }
             )
-        names = ("n", "failed", "not_requested", "unparsed", "truncated", "cut", "judge_failed")
+        names = ("n", "failed", "not_requested", "filtered", "refused", "truncated", "unparsed", "cut", "judge_failed")
         counts = {count: row.get(count, 0) for count in names}
         headlines = headline_keys(task) if task is not None else []
+        lacking = [run.lacking] if run.lacking and name in run.results["groups"] else []
         yield {
             "name": name,
             "alias": row["alias"],
@@ -141,11 +161,21 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             "numbers": numbers,
             "headlines": headlines,
             "better": better,
-            "notes": [*verdict_notes(run, name), *row.get("notes", [])],
+            "notes": [*verdict_notes(run, name), *_missing_notes(run, name), *row.get("notes", []), *lacking],
             "warnings": row.get("warnings", []),
             "bounds": row.get("judge_bounds"),
             **counts,
         }
+
+
+def _missing_notes(run: RecordedRun, name: str) -> Iterator[str]:
+    """How many docs have no answer, by kind, and each number without them."""
+    row = run.results["results"][name]
+    if not (said := unanswered_words(row)):
+        return
+    without = row.get("value_without_unanswered", {}).items()
+    found = ", ".join(f"{key.removesuffix(',none')} {shown(value)}" for key, value in without)
+    yield f"{said} have no answer and count as wrong. Without them: {found}."
 
 
 def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, Any]:

@@ -17,8 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from mm_eval.files import read_regular, write_atomic
+from mm_eval.files import write_atomic
 from mm_eval.report.safe import href
+from mm_eval.run_files import is_inside, lines_of, open_regular, read_bytes, refuse_links_out
 from mm_eval.types import FRAME_MARK
 
 LINE = re.compile(rb'\{"digest": "(\w{64})", "jpeg": "')
@@ -26,6 +27,8 @@ LINE = re.compile(rb'\{"digest": "(\w{64})", "jpeg": "')
 DIGEST = re.compile(f"(?:[0-9a-f]{{64}}|{FRAME_MARK}[0-9a-f]{{{64 - len(FRAME_MARK)}}})")
 """The digest of a picture, or of a frame of a video."""
 LINE_START, LINE_END = len('{"digest": "", "jpeg": "') + 64, len('"}\n')
+MOST_THUMBNAIL = 16 * 2**20
+"""Bytes of a thumbnail."""
 PACKED = 32 * 2**20
 """Bytes of thumbnails, as base64, that the pages of a run contain themselves: about 2,000 thumbnails."""
 
@@ -38,7 +41,7 @@ class Media:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder / "media"
+        self._run, self._folder = folder, folder / "media"
         self._path = self._folder / "thumbnails.jsonl"
         self._beside = self._folder / f".{self._path.name}.{os.getpid()}.tmp"
         self._pack: BinaryIO | None = None
@@ -49,11 +52,11 @@ class Media:
 
     def __enter__(self) -> Media:
         with suppress(OSError):
-            self._pack = self._path.open("rb")
-            for line in self._pack:
-                if found := LINE.match(line):
-                    self._places[found[1].decode()] = self._bytes
-                self._bytes += len(line)
+            self._pack = open_regular(self._run, self._path)
+            for at, line in lines_of(self._run, self._path, most=MOST_THUMBNAIL):
+                if line is not None and (found := LINE.match(line)):
+                    self._places[found[1].decode()] = at
+            self._bytes = os.fstat(self._pack.fileno()).st_size
         with suppress(OSError):
             self._go_on()
         return self
@@ -67,14 +70,14 @@ class Media:
     def _go_on(self) -> None:
         """Takes over what a Media before this one has added: all whole lines, if the pack's own are among them."""
         added, end = set[str](), 0
-        with self._beside.open("rb") as file:
+        with open_regular(self._run, self._beside) as file:
             for line in file:
                 if (found := LINE.match(line)) is None or not line.endswith(b'"}\n'):
                     break
                 added.add(found[1].decode())
                 end += len(line)
         if added >= self._places.keys():
-            self._new = self._beside.open("ab")
+            self._new = self._open_beside()
             self._new.truncate(end)
             self._added, self._bytes = added, end
         else:
@@ -90,44 +93,57 @@ class Media:
             os.replace(self._beside, self._path)
         self._beside.unlink(missing_ok=True)
 
+    def _open_beside(self) -> BinaryIO:
+        """The file to which thumbnails are added. OSError where the name is a link."""
+        refuse_links_out(self._run, "media")
+        return open(os.open(self._beside, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644), "ab")
+
     def __contains__(self, digest: str) -> bool:
-        return digest in self._places or digest in self._added or self._loose(digest).exists()
+        return digest in self._places or digest in self._added or self._is_loose(digest)
 
     def address(self, digest: str, page_folder: Path) -> str | None:
-        """The address of a thumbnail in a page in `page_folder`: a data URL, or a path; None if it was not there at the start."""
+        """The address of a thumbnail in a page in `page_folder`: a data URL, or a path below the run folder's `media`.
+
+        None if it was not there at the start, if it is a link to outside of the run folder, and for what is no digest.
+        """
         if self._pack is not None and digest in self._places:
             return f"data:image/jpeg;base64,{self._packed(self._pack, digest).decode(errors='replace')}"
-        path = self._loose(digest)
-        return href(Path(os.path.relpath(path, page_folder))) if path.exists() else None
+        return href(Path(os.path.relpath(self._loose(digest), page_folder))) if self._is_loose(digest) else None
 
     def content(self, digest: str) -> bytes | None:
         """The JPEG of a thumbnail; None if it was not there at the start, or is a link to outside of the run folder."""
         if self._pack is not None and digest in self._places:
             with suppress(ValueError):
                 return base64.b64decode(self._packed(self._pack, digest), validate=True)
-        path = self._loose(digest)
-        if not DIGEST.fullmatch(digest) or not path.resolve().is_relative_to(self._folder.parent.resolve()):
+        if not DIGEST.fullmatch(digest):
             return None
         with suppress(OSError):
-            return read_regular(path)
+            return read_bytes(self._run, self._loose(digest), MOST_THUMBNAIL)
         return None
+
+    def _is_loose(self, digest: str) -> bool:
+        """Whether a thumbnail is a file of its own. A row may name anything as a picture's digest."""
+        path = self._loose(digest) if DIGEST.fullmatch(digest) else self._folder
+        return path.is_file() and is_inside(self._run, path)
 
     def _packed(self, pack: BinaryIO, digest: str) -> bytes:
         pack.seek(self._places[digest])
-        return pack.readline()[LINE_START:-LINE_END]
+        return pack.readline(MOST_THUMBNAIL)[LINE_START:-LINE_END]
 
     def add(self, digest: str, jpeg: bytes) -> None:
         """Adds a new thumbnail."""
         line = b'{"digest": "%s", "jpeg": "%s"}\n' % (digest.encode(), base64.b64encode(jpeg))
         self._added.add(digest)
         if self._bytes + len(line) > PACKED:
+            refuse_links_out(self._run, "media", f"media/{digest[:2]}")
             write_atomic(self._loose(digest), jpeg, durable=False)
             return
         if self._new is None:
             self._folder.mkdir(parents=True, exist_ok=True)
-            if self._places:
-                shutil.copyfile(self._path, self._beside)
-            self._new = self._beside.open("ab")
+            self._new = self._open_beside()
+            if self._places and self._pack is not None:
+                self._pack.seek(0)
+                shutil.copyfileobj(self._pack, self._new)
         self._new.write(line)
         self._bytes += len(line)
 

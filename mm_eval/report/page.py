@@ -9,7 +9,6 @@ end the script element.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from array import array
@@ -21,6 +20,7 @@ from typing import Any
 
 from mm_eval.report.media import Media
 from mm_eval.report.safe import href, html, in_script
+from mm_eval.run_files import MOST_LINE, is_inside, json_value, lines_of, open_regular
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import warnings_of
 from mm_eval.runs.sample_rows import Marking, judges_disagree, verdicts_in
@@ -105,7 +105,9 @@ def about_differences(
 def run_fact(name: str, run: RecordedRun, page_folder: Path, text: str) -> dict[str, Any]:
     """A line about a run above the tables, with a link to its own report."""
     report = run.folder / "report.html"
-    link = href(Path(os.path.relpath(report, page_folder))) if report.is_file() else None
+    link = (
+        href(Path(os.path.relpath(report, page_folder))) if report.is_file() and is_inside(run.folder, report) else None
+    )
     return {"name": name, "text": text, "link": link, "at": str(run.folder)}
 
 
@@ -177,22 +179,20 @@ class Answers:
     """A run's answers to the docs of a task. Only each row's place in its file is kept in memory."""
 
     def __init__(self, run: RecordedRun, task: str) -> None:
-        self._task, self._path, self._places = task, run.samples_path(task), dict[int, int]()
+        self._task, self._run, self._path = task, run, run.samples_path(task)
+        self._places: dict[int, int] = {}
         self._marking = Marking.of(run.results, task)
-        at = 0
-        with self._path.open("rb") as file:
-            for line in file:
-                self._places[json.loads(line)["doc_id"]] = at
-                at += len(line)
+        for at, line in lines_of(run.folder, self._path):
+            self._places[json_value(line or b"")["doc_id"]] = at
 
     def beside(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer to the doc of another run's row, in the short keys of the page; None where this run lacks the doc."""
         at = self._places.get(row["doc_id"])
         if at is None:
             return None
-        with self._path.open("rb") as file:
+        with open_regular(self._run.folder, self._path) as file:
             file.seek(at)
-            other = json.loads(file.readline())
+            other = json_value(file.readline(MOST_LINE))
         if (other["doc"], other["target"]) != (row["doc"], row["target"]):
             return None  # the data differs, so that the id is that of another doc
         shown = _shown(self._task, other, self._marking)
@@ -220,6 +220,7 @@ def _shown(name: str, row: Mapping[str, Any], marking: Marking) -> dict[str, Any
         "c": category_labels(row["categories"]) if "categories" in row else _category(row.get("doc", {})),
     }
     optional = {"ok": right, "images": row.get("images"), "o": row.get("choices")}
+    optional["h"] = [_short(thought) for thought in row.get("reasoning", ())] or None
     optional["f"] = [[clip["first"], clip["seconds"], clip["path"]] for clip in row.get("videos", ())] or None
     optional["e"] = row["error"]["what"] if row.get("error") else None
     optional["u"] = unparsed or None

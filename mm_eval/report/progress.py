@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from mm_eval.report.streams import Lenient
+from mm_eval.report.streams import Lenient, finish_line, say_loading
 
 
 class ProgressBar:
@@ -21,7 +21,7 @@ class ProgressBar:
     def phase(self, name: str) -> None:
         """Shows what happens before the first request: loading data, loading the model."""
         if self._live:
-            print(f"\x1b[2K\rloading {name} ...", end="", file=self._stream, flush=True)
+            say_loading(name, self._stream)
 
     def priced(self, dollars: Callable[[], float | None]) -> None:
         """Takes a function that gives the dollars spent; a bar does not show them."""
@@ -30,8 +30,7 @@ class ProgressBar:
         from tqdm import tqdm
 
         tqdm.monitor_interval = 0  # no thread that looks for slow bars: each tick looks at the clock itself
-        if self._live:
-            print("\x1b[2K\r", end="", file=self._stream, flush=True)
+        finish_line()
         self._failed = 0
         self._bar = tqdm(
             total=total,

@@ -20,7 +20,7 @@ from mm_eval.runs.number_text import EXACT, EXACT_NOTE, p_text, signed, spread
 from mm_eval.runs.prompts import PromptComparison, best_of
 from mm_eval.runs.results import warnings_of
 
-SHARES = ("unparsed", "truncated", "failed")
+SHARES = ("unparsed", "filtered", "refused", "truncated", "failed")
 FLIPS = ("lost", "gained", "reworded")
 
 
@@ -106,7 +106,7 @@ def _prompt_cell(of_model: PromptComparison, prompt: str, name: str) -> str:
 def _count_cells(of_model: PromptComparison, place: int | None, prompt: str, name: str) -> dict[str, Cell]:
     """Shares of answers that were not scored as they should be, and the docs that flipped. place: the model's on the page."""
     counts = of_model.runs[prompt].results["results"][name]
-    cells: dict[str, Cell] = {share: f"{counts[share] / max(1, counts['n']):.1%}" for share in SHARES}
+    cells: dict[str, Cell] = {share: f"{counts.get(share, 0) / max(1, counts['n']):.1%}" for share in SHARES}
     if prompt not in of_model.compared:
         return {**cells, **dict.fromkeys(FLIPS, "")}
     lost, gained, reworded = of_model.flips(prompt, name)

@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 from mm_eval.engine.folder import RunFolder
 from mm_eval.report.page import asset, filled, shown_category
 from mm_eval.report.safe import href, html, in_script
+from mm_eval.run_files import is_inside
 from mm_eval.runs.ranking import ranked_columns
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release_table import ReleaseNumber, ReleaseTable
@@ -132,7 +133,7 @@ def _of_run(
         **_samples(found, run, pages, category),
         "tokens": round(tokens / docs, 2) if tokens and docs else None,
         "seconds": round(seconds / docs, 5) if docs and seconds else None,
-        "dollars": used.get("dollars"),
+        "dollars": (run.results["run"].get("cost") or {}).get("dollars"),
         "parameters": run.results["run"].get("parameters"),
     }
 
@@ -143,7 +144,7 @@ def _pages(table: ReleaseTable, folder: Path) -> dict[Path, str]:
     for run in (run for runs in _runs(table).values() for run in runs):
         page = run.folder / "report.html"
         with suppress(ValueError):  # on another drive
-            if page.is_file():
+            if page.is_file() and is_inside(run.folder, page):
                 found[run.folder] = href(Path(os.path.relpath(page, folder)))
     return found
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.report.protocols import protocol_lines
 from mm_eval.report.safe import in_line
 from mm_eval.report.table import LONGEST, Column, Row, Table, to_text
+from mm_eval.runs.answered_by import sentence as answer_names
 from mm_eval.runs.number_text import EXACT
-from mm_eval.runs.results import headline_of, is_official, numbers_of, warnings_of
+from mm_eval.runs.results import headline_of, is_official, numbers_of, unanswered_words, warnings_of
 from mm_eval.task.blind import SAID
 from mm_eval.types import MetricKey, Number
 from mm_eval.words import counted, listed
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from mm_eval.run import Report
 
 
+COUNTED = ("failed", "not requested", "filtered", "refused", "truncated", "unparsed", "cut")
+"""The counts of a row, as the table heads them."""
 ARROWS = {True: "↑", False: "↓", None: " "}
 COLUMNS = (
     Column("task", "text"),
@@ -29,12 +32,15 @@ COLUMNS = (
     Column("value"),
     Column("±", "text"),
     Column("stderr"),
-    *map(Column, ("docs", "n", "failed", "not requested", "unparsed", "cut")),
+    *map(Column, ("docs", "n", *COUNTED)),
 )
 BLANK = {column.key: "" for column in COLUMNS}
 LONGEST_NAME = 40
 """Characters of a category's name."""
-SILENT = {"filter": ("none", ""), "docs": ("",), "not requested": ("",), "cut": ("0", "")}
+SILENT = {
+    **{"filter": ("none", ""), "docs": ("",), "not requested": ("", "0")},
+    **dict.fromkeys(("filtered", "refused", "truncated", "cut"), ("0", "")),
+}
 """Values that say nothing: a column that has no others is left out."""
 
 
@@ -98,10 +104,7 @@ def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[dict[s
         "task": "  " * depth + ("- " if depth else "") + in_line(row["alias"], LONGEST),
         "n-shot": str(results["n-shot"].get(name, "")),
         "n": str(row["n"]),
-        "failed": str(row["failed"]),
-        "not requested": str(row.get("not_requested", "")),
-        "unparsed": str(row["unparsed"]),
-        "cut": str(row.get("cut", 0)),
+        **{key: str(row.get(key.replace(" ", "_"), 0)) for key in COUNTED},
     }
     numbers = numbers_of(row, results["higher_is_better"].get(name, {}))
     if not numbers:
@@ -119,10 +122,7 @@ def _category_lines(results: Mapping[str, Any], name: str, level: str, depth: in
     yield {**BLANK, "task": "  " * (depth + 1) + f"by {in_line(level, LONGEST_NAME)}", **_name_cells(headline)}
     for category, row in results["categories"][name][level].items():
         number = next((number for number in numbers_of(row) if number.key == headline.key), None)
-        counts = {
-            key: str(row.get(key.replace(" ", "_")) or "")
-            for key in ("n", "failed", "not requested", "unparsed", "cut")
-        }
+        counts = {key: str(row.get(key.replace(" ", "_")) or "") for key in ("n", *COUNTED)}
         values = {} if number is None else _value_cells(results["results"][name], number, row)
         yield {**BLANK, "task": "  " * (depth + 2) + in_line(category, LONGEST_NAME), "value": "-", **counts, **values}
 
@@ -209,6 +209,9 @@ def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> 
     if unvaried := [name for name, levels in chosen.items() if _has_unvaried(results, name, levels)]:
         what = "the docs of a category do not vary: a standard error of 0 says nothing about other docs"
         yield f"note: {', '.join(unvaried)}: {what}"
+    yield from unanswered_lines(results)
+    if answered_by := results["run"].get("answered_by"):
+        yield f"answered by {answer_names(answered_by)}"
     yield from judged_by(results.get("judges", {}))
     by_note: dict[str, list[str]] = {}
     for name, row in results["results"].items():
@@ -216,6 +219,19 @@ def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> 
             by_note.setdefault(note, []).append(name)
     for note, names in by_note.items():
         yield f"note: {', '.join(names)}: {note}"
+
+
+def unanswered_lines(results: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each task with missing answers: how many of each kind, and its number without them."""
+    for name, row in results["results"].items():
+        if name in results.get("groups", {}) or not (said := unanswered_words(row)):
+            continue
+        number, beside = headline_of(results, name), ""
+        if number is not None:
+            without = row.get("value_without_unanswered", {}).get(str(number.key))
+            digits = _digits(row, number.value)
+            beside = f"; without them {number.metric} is {number_text(without, digits)}"
+        yield f"{row['alias']}: {said} have no answer and count as wrong{beside}"
 
 
 def _has_unvaried(results: Mapping[str, Any], name: str, levels: Sequence[str]) -> bool:

@@ -95,14 +95,41 @@ def usable_streams() -> Iterator[None]:
         sys.stdout, sys.stderr = out, err
 
 
+class _State:
+    """What was printed so far. lost: text that someone wanted to read. loading: the last line on the terminal is unfinished."""
+
+    lost = loading = False
+
+
 def say(text: str) -> None:
     """Prints to standard output at once. Where that can't be written, the text is lost and the command goes on."""
+    finish_line()
     try:
         print(text, flush=True)
     except OutputError as error:
         discard_output()
         if not error.reader_is_gone:
+            _State.lost = True
             print(f"mm-eval: {error}", file=sys.stderr)
+
+
+def output_was_lost() -> bool:
+    """Whether text was lost since the last call, other than of a reader that went away."""
+    lost, _State.lost = _State.lost, False
+    return lost
+
+
+def say_loading(name: str, stream: Any) -> None:
+    """Shows what happens now on a terminal, in a line that the next one replaces."""
+    _State.loading = True
+    print(f"\x1b[2K\rloading {name} ...", end="", file=stream, flush=True)
+
+
+def finish_line() -> None:
+    """Clears the line of `say_loading`, so that what is printed next begins a line of its own."""
+    if _State.loading:
+        _State.loading = False
+        print("\x1b[2K\r", end="", file=Lenient(sys.stderr), flush=True)
 
 
 def discard_output() -> None:

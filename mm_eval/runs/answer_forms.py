@@ -1,7 +1,7 @@
 """The forms of answers that went wrong: what each looks like, its likely cause, and what would mend it.
 
 An answer has the first form of `FORMS` that fits it, or none. The order matters: an answer that was cut may look like an
-explanation, but it is the cut that has to be mended.
+explanation, but it is the cut that has to be mended, and a text that the endpoint withheld is not an empty answer of the model.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mm_eval.filters.base import TRUNCATED, UNPARSED
+from mm_eval.filters.base import FILTERED, REFUSED, TRUNCATED, UNPARSED
+from mm_eval.reasoning.split import unknown_marks
 
-Mending = Literal["again", "tokens", "template", "prompts", "show", "length"]
+Mending = Literal["again", "tokens", "template", "prompts", "show", "length", "marks"]
 """What mends a fault; `mm_eval.runs.diagnose` makes a command of it."""
 
 LONG = 30
@@ -42,13 +43,20 @@ _REFUSAL = re.compile(
 class Answered:
     """One answer to a doc.
 
-    rules: what each filter pipeline said of it. cut: the token cap ended it. asked: the question's text.
+    rules: what each filter pipeline said of it. ended: how it ended (`mm_eval.types.Ended`). asked: the question's text.
+    reasoning: what was cut from it, or stands beside it.
     """
 
     text: str
     rules: tuple[str, ...]
-    cut: bool
+    ended: str
     asked: str
+    reasoning: str = ""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The marks that look like those of a reasoning which was not cut."""
+        return unknown_marks(self.text.removeprefix(self.reasoning))
 
     @property
     def unparsed(self) -> bool:
@@ -69,6 +77,34 @@ class Form:
 
 FORMS: tuple[Form, ...] = (
     Form(
+        "filtered",
+        "were withheld by the vendor's filter",
+        "the filter objects to the picture, the question or the answer; the vendor's settings for content may allow them",
+        "show",
+        lambda answer: answer.ended == FILTERED or FILTERED in answer.rules,
+    ),
+    Form(
+        "refused",
+        "are refusals, by the endpoint's own statement",
+        "the model declines the question or the picture, or its system prompt forbids them",
+        "show",
+        lambda answer: answer.ended == REFUSED or REFUSED in answer.rules,
+    ),
+    Form(
+        "thinking",
+        "end while the model is thinking",
+        "the token cap is too small for a model that thinks before it answers",
+        "tokens",
+        lambda answer: TRUNCATED in answer.rules and bool(answer.text.strip() or answer.reasoning.strip()),
+    ),
+    Form(
+        "truncated",
+        "were ended by the token cap",
+        "max_new_tokens is too small for what the model writes or thinks, or the model repeats itself",
+        "tokens",
+        lambda answer: answer.ended == "length" or TRUNCATED in answer.rules,
+    ),
+    Form(
         "empty",
         "are empty",
         "the model ends at once: the chat template is not the one it was trained with, or a stop string stands at the "
@@ -77,18 +113,11 @@ FORMS: tuple[Form, ...] = (
         lambda answer: not answer.text.strip(),
     ),
     Form(
-        "thinking",
-        "end while the model is thinking",
-        "the token cap is too small for a model that thinks before it answers",
-        "tokens",
-        lambda answer: TRUNCATED in answer.rules,
-    ),
-    Form(
-        "truncated",
-        "were ended by the token cap",
-        "max_new_tokens is too small for what the model writes, or the model repeats itself",
-        "tokens",
-        lambda answer: answer.cut,
+        "marks",
+        "hold marks that look like those of a reasoning, which was not cut",
+        "the marks of this model are unknown: what it wrote before its answer is read as its answer",
+        "marks",
+        lambda answer: bool(answer.marks),
     ),
     Form(
         "dialogue",
@@ -135,9 +164,17 @@ def form_of(answer: Answered) -> Form | None:
 
 def answers_of(row: Mapping[str, Any]) -> list[Answered]:
     """The generated answers of a row of samples/<task>.jsonl, one a repeat; none where choices were scored."""
-    asked, cut = _question(row["prompt"]), row["status"] == "truncated"
+    asked, reasoning = _question(row["prompt"]), row.get("reasoning") or []
+    of_row = "length" if row["status"] == "truncated" else "stop"  # older versions state no ending of each answer
+    ended = row.get("ended") or []
     return [
-        Answered(text, tuple(found[place] for found in row["rules"].values() if place < len(found)), cut, asked)
+        Answered(
+            text,
+            tuple(found[place] for found in row["rules"].values() if place < len(found)),
+            str(ended[place]) if place < len(ended) else of_row,
+            asked,
+            reasoning[place] if place < len(reasoning) else "",
+        )
         for place, text in enumerate(row["resps"])
         if isinstance(text, str)
     ]

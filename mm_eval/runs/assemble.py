@@ -6,7 +6,7 @@ import importlib.metadata
 import platform
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from mm_eval.engine.ranks import processes
 from mm_eval.engine.same_run import scored_by
 from mm_eval.metrics.intervals import combined
 from mm_eval.package import __version__
+from mm_eval.runs.recorded_metrics import GROUP_METRICS, group_entries
 from mm_eval.runs.results import numbers_of
 from mm_eval.scorers.base import as_row
 from mm_eval.scorers.groups import Member, aggregate_group, average_of
@@ -41,11 +42,13 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[dict[
     for name in dict.fromkeys(name for name, _ in reversed(order) if name in groups):  # inner groups first
         groups[name] = _with_averages(plan, name, members[name], {**rows, **groups})
     shots = {name: plan.tasks[name].config.shown_num_fewshot for name in rows}
+    of_groups: dict[str, int | str] = {}
     for name in groups:
         stated = plan.loaded.groups[name].shown_num_fewshot
-        below = {shots[leaf] for leaf in leaves_of(name, members)}
-        if stated is not None or len(below) == 1:
-            shots[name] = stated if stated is not None else below.pop()
+        of_groups[name] = _shots_of({shots[leaf] for leaf in leaves_of(name, members)})
+        if stated is not None and stated != of_groups[name]:
+            note = f"its configuration states {stated}-shot; its tasks ran with {of_groups[name]}."
+            groups[name]["notes"] = [*groups[name].get("notes", ()), note]
     better = {name: score.higher_is_better for name, score in scores.items()}
     for name in groups:
         averages = [entry for entry in plan.loaded.groups[name].aggregate_metric_list if entry.of]
@@ -60,8 +63,9 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[dict[
         "versions": {
             name: (plan.loaded.groups[name] if name in groups else plan.tasks[name].config).version for name in names
         },
-        "n-shot": {name: shots[name] for name in names if name in shots},
+        "n-shot": {name: {**shots, **of_groups}[name] for name in names},
         "higher_is_better": better,
+        **({GROUP_METRICS: {name: group_entries(plan.loaded.groups[name]) for name in groups}} if groups else {}),
         "n-samples": {
             name: {"original": len(plan.tasks[name].docs), "effective": score.n} for name, score in scores.items()
         },
@@ -73,8 +77,16 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[dict[
     return results, order
 
 
-COUNTS = ("n", "failed", "unparsed", "truncated", "cut", "ties")
-"""The integers of every row. `not_requested` stands beside them where it is not zero."""
+def _shots_of(counts: Set[int]) -> int | str:
+    """The examples that a group's tasks show: one number, or a range such as "0-5" where they differ."""
+    least, most = min(counts), max(counts)
+    return least if least == most else f"{least}-{most}"
+
+
+COUNTS = ("n", "failed", "filtered", "refused", "truncated", "unparsed", "cut", "ties")
+"""The integers of every row."""
+RARE_COUNTS = ("not_requested", "unanswered", "too_large")
+"""The integers that stand beside them where they are not zero."""
 
 
 def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
@@ -98,9 +110,13 @@ def category_rows(scores: TaskScores) -> dict[str, dict[str, dict[str, Any]]]:
 
 def _row(scores: TaskScores) -> dict[str, Any]:
     row: dict[str, Any] = {**as_row(scores.numbers), **{count: getattr(scores, count) for count in COUNTS}}
-    if scores.not_requested:
-        row["not_requested"] = scores.not_requested
+    for count in RARE_COUNTS:
+        if found := getattr(scores, count):
+            row[count] = found
     row.update(_fewer(_sizes(scores), scores.scored))
+    if scores.unanswered:
+        without = {str(number.key): number.value for number in scores.without_unanswered}
+        row["value_without_unanswered"] = {str(number.key): without.get(str(number.key)) for number in scores.numbers}
     if exact := {str(number.key): list(number.interval) for number in scores.numbers if number.interval}:
         row["intervals"] = exact
     if len(scores.unparsed_by) > 1:
@@ -129,12 +145,28 @@ def group_row(
     row: dict[str, Any] = {"alias": name, **result.numbers}
     for count in COUNTS:
         row[count] = sum(getattr(score, count) * places[leaf] for leaf, score in leaves.items())
-    if not_requested := sum(score.not_requested * places[leaf] for leaf, score in leaves.items()):
-        row["not_requested"] = not_requested
+    for count in RARE_COUNTS:
+        if found := sum(getattr(score, count) * places[leaf] for leaf, score in leaves.items()):
+            row[count] = found
+    if "unanswered" in row:
+        answered = {
+            leaf: replace(
+                below[leaf],
+                numbers=as_row(score.without_unanswered),
+                n=score.scored - score.unanswered,
+                sizes={str(number.key): number.n or 0 for number in score.without_unanswered},
+            )
+            if score.unanswered
+            else below[leaf]
+            for leaf, score in leaves.items()
+            if score.scored > score.unanswered or not score.unanswered
+        }
+        without = {number.key: number.value for number in numbers_of(aggregate_group(answered, metrics).numbers)}
+        row["value_without_unanswered"] = {str(n.key): without.get(n.key) for n in numbers_of(result.numbers)}
     if any(score.judges for score in leaves.values()):
         row["judge_failed"] = sum(score.judge_failed * places[leaf] for leaf, score in leaves.items())
         row["judge_bounds"] = _group_bounds(below, metrics, leaves)
-    row.update(_fewer(result.sizes, row["n"] - row["failed"] - not_requested))
+    row.update(_fewer(result.sizes, row["n"] - row["failed"] - row.get("not_requested", 0)))
     if intervals := _group_intervals(numbers_of(result.numbers), below, metrics, leaves):
         row["intervals"] = intervals
     if notes := [*([config.note] if config.note else []), *result.notes]:

@@ -33,8 +33,8 @@ class Blindness(PromptComparison):
     title: ClassVar[str] = "What does seeing give {models}?"
 
     @classmethod
-    def read(cls, model: str, folders: Mapping[str, Path]) -> Self:
-        runs = {label: RecordedRun.read(folder) for label, folder in folders.items()}
+    def read(cls, model: str, folders: Mapping[str, Path], include_path: str | None = None) -> Self:
+        runs = {label: RecordedRun.read(folder, include_path=include_path) for label, folder in folders.items()}
         first, *blind = runs.values()
         for run in blind:
             for name, task in run.tasks.items():

@@ -148,6 +148,12 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
             said += f"; {kind} answers score {number[0]} = {number[1]:g}"
             if kind == "wrong" and "metric" in task.config.metadata and not _better(right, number):
                 return TaskCheck(name, False, f"{said}, no worse than the gold answers")
+    missing = trial.missing_answers()
+    if missing.fault or missing.zero < missing.docs:
+        what = (
+            "an answer that is missing (filtered, refused, cut before any text) gets marks: state `worst` of the metric"
+        )
+        return TaskCheck(name, False, missing.fault or what)
     return TaskCheck(name, True, said)
 
 

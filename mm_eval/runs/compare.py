@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from mm_eval.errors import ConfigError, did_you_mean
 from mm_eval.metrics.intervals import holm
@@ -19,7 +19,12 @@ from mm_eval.runs.judged_by import AT, judges_behind, judges_differ
 from mm_eval.runs.number_text import p_text, rounded, signed, signless, spread
 from mm_eval.runs.recorded import RecordedRun, RecordedTask
 from mm_eval.runs.results import headline_of
+from mm_eval.runs.sample_rows import KINDS
 from mm_eval.words import counted, listed
+
+Kinds: TypeAlias = Mapping[int, tuple[str, ...]]
+"""{doc id: filtered, refused, truncated, as far as they hold}."""
+UNKNOWN = "its aggregation is code of the task's own, which --include_path did not name, or it fails on these docs"
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,10 @@ class Comparison:
     """One run against the first.
 
     differs: how the requests differ, in sentences; to be read before the numbers. answers: for each task (docs whose raw
-    answers differ, docs in both runs). two_judges: (task, key) to how the judges of a number differ that was not compared.
+    answers differ, docs in both runs). kinds: for each task, of each of the two runs, the docs in both whose answer was filtered,
+    refused or truncated, with which of these holds; empty where none was.
+    two_judges: (task, key) to how the judges of a number differ that was not compared.
+    unknown: the numbers whose aggregation is not available, in sentences.
     """
 
     run: RecordedRun
@@ -63,6 +71,8 @@ class Comparison:
     differs: list[str] = field(default_factory=list)
     two_judges: dict[tuple[str, str], str] = field(default_factory=dict)
     answers: dict[str, tuple[int, int]] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+    kinds: dict[str, tuple[Kinds, Kinds]] = field(default_factory=dict)
 
 
 def compare(
@@ -87,6 +97,7 @@ def compare(
             )
     for run in runs[1:]:
         comparison = Comparison(run, differs=list(differences_in_spec(first, run)))
+        comparison.differs += [f"{each.folder}: {each.lacking}" for each in (first, run) if each.lacking]
         shared = [name for name in first.tasks if name in run.tasks and (only is None or name in only)]
         if not shared:
             raise ConfigError(f"{first.folder} and {run.folder} have no task in common.")
@@ -163,6 +174,9 @@ def _changes(
         are = counted(left_out, "doc is", "docs are")
         comparison.differs.append(f"{name}: {are} not the same in both runs, or in one only: left out")
     comparison.answers[name] = (sum(mine[i].answers != other[i].answers for i in same), len(same))
+    kinds = tuple({i: docs[i].kinds for i in same if docs[i].kinds} for docs in (mine, other))
+    if any(kinds):
+        comparison.kinds[name] = kinds[0], kinds[1]
     first, second = (run.tasks[name] for run in pair)
     headlines = set(headline_keys(first))
     main = headline_of(pair[0].results, name)
@@ -179,8 +193,8 @@ def _changes(
         elif shared:
             unknown.append(key.removesuffix(",none"))
     if unknown:
-        why = "the task's own function for it can't be read any more, or fails on these docs"
-        comparison.differs.append(f"{name}: {', '.join(unknown)} can't be compared: {why}")
+        comparison.unknown.append(f"{name}: {', '.join(unknown)} can't be compared: {UNKNOWN}")
+        comparison.differs.append(comparison.unknown[-1])
     if unscored:
         comparison.differs.append(f"{name}: {counted(unscored, 'doc')} failed in the other run: left out of both")
 
@@ -254,6 +268,16 @@ def headline_keys(task: RecordedTask) -> list[str]:
         if not any(of_first.keys() < task.values[earlier].keys() for earlier in found if AT not in earlier):
             found.append(key)
     return found
+
+
+def count_kinds(kinds: Kinds) -> dict[str, int]:
+    """How many docs are of each kind, in the order of the table's columns.
+
+    >>> count_kinds({3: ("filtered", "truncated"), 7: ("truncated",)})
+    {'filtered': 1, 'truncated': 2}
+    """
+    found = {kind: sum(kind in of_doc for of_doc in kinds.values()) for kind in KINDS}
+    return {kind: count for kind, count in found.items() if count}
 
 
 def _correct(compared: Sequence[Comparison], family: Callable[[Change], Hashable]) -> None:

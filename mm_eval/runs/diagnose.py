@@ -15,8 +15,9 @@ from functools import cached_property
 from typing import Any
 
 from mm_eval.errors import MMEvalError
+from mm_eval.reasoning.split import unknown_marks
 from mm_eval.request import RunRequest
-from mm_eval.runs.answer_forms import FORMS, Form, Mending, answers_of, form_of
+from mm_eval.runs.answer_forms import FORMS, Answered, Form, Mending, answers_of, form_of
 from mm_eval.runs.command_line import as_command
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.results import headline_of
@@ -128,6 +129,7 @@ class _Seen:
         self.failures: dict[str, _Kept] = {}
         self.forms: dict[str, _Kept] = {}
         self.unread: Counter[str] = Counter()
+        self.without_text: Counter[str] = Counter()
         self.cut = _Kept()
         self.picked: Counter[tuple[str, str]] = Counter()  # (right, picked), of options or of yes and no
         self.wrong_picks: dict[str, _Kept] = {}
@@ -147,11 +149,14 @@ class _Seen:
         example = FaultyDoc(doc_id, answers[0].text if answers else preferred(row), right)
         if row.get("cut"):
             self.cut.add(example)
-        odd = next(((answer, form) for answer in answers if (form := form_of(answer))), None)
-        if odd is not None:
-            answer, form = odd
-            self.forms.setdefault(form.name, _Kept()).add(FaultyDoc(doc_id, answer.text, right))
-            self.unread[form.name] += answer.unparsed
+        first_of_form: dict[str, Answered] = {}
+        for answer in answers:
+            if form := form_of(answer):
+                first_of_form.setdefault(form.name, answer)
+        for name, answer in first_of_form.items():
+            self.forms.setdefault(name, _Kept()).add(FaultyDoc(doc_id, answer.text, right))
+            self.unread[name] += answer.unparsed
+            self.without_text[name] += not answer.text.strip()
         if pick is not None:
             self.picked[pick] += 1
             if pick[0] != pick[1]:
@@ -164,10 +169,11 @@ class _Seen:
 
 @dataclass(frozen=True)
 class _Case:
-    """A task of the run, and the commands that would mend it."""
+    """A task of the run, and the commands that would mend it. marks: that look like those of a reasoning."""
 
     run: RecordedRun
     task: str
+    marks: tuple[str, ...] = ()
 
     def finding(self, kind: str, kept: _Kept, of: int, said: str, cause: str, mending: Mending) -> Fault:
         doc_id = kept.kept[0].doc_id if kept.kept else 0
@@ -194,6 +200,9 @@ class _Case:
 
     def _command(self, mending: Mending, doc_id: int) -> str:
         request = self.request
+        if mending == "marks":
+            pair = self.marks if len(self.marks) == 2 and "/" in self.marks[1] else ("OPENING", "CLOSING")
+            return f"mm-eval score {shlex.quote(str(self.run.folder))} --reasoning_tags {shlex.quote(','.join(pair))}"
         if mending == "again":
             return as_command(RunRequest.from_json(self.run.request))
         if mending == "tokens":
@@ -226,8 +235,14 @@ def _forms(case: _Case, seen: _Seen) -> Iterator[Fault]:
     forms: dict[str, Form] = {form.name: form for form in FORMS}
     for name, kept in seen.forms.items():
         form, unread = forms[name], seen.unread[name]
-        also = f" ({unread} of them unparsed)" if unread and name not in ("empty", "explanation", "unparsed") else ""
+        parts = [f"{unread} unparsed"] if unread and name not in ("empty", "explanation", "unparsed") else []
+        if name == "truncated" and (silent := seen.without_text[name]):
+            parts.append(f"{silent} before any text")
+        also = f" ({', '.join(parts)})" if parts else ""
         said = f"the answers to {of_all(kept.docs, seen.answered, 'doc')} {form.said}{also}"
+        if form.name == "marks":
+            case = replace(case, marks=unknown_marks(kept.kept[0].answer))
+            said += f": {' '.join(case.marks)}"
         yield case.finding(name, kept, seen.answered, said, form.cause, form.mending)
 
 

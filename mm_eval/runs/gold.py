@@ -167,6 +167,11 @@ class Trial:
         known = [doc_id for doc_id in self.known if self.generated and all(self.gold[doc_id])]
         return self._texts(dict.fromkeys(islice(known, WRONG_TRIED), ""), "empty")
 
+    def missing_answers(self) -> TrialResult:
+        """The first docs scored as those that the vendor's filter took: the worst value of each metric."""
+        known = list(islice(self.known, WRONG_TRIED)) if self.generated else []
+        return self._scored(known, lambda slot: Answer("", ended="filtered"), "missing")
+
     def _texts(self, texts: Mapping[int, str], kind: str, must_be_full: bool = False) -> TrialResult:
         return self._scored(list(texts), lambda slot: texts.get(slot.doc_id), kind, must_be_full)
 
@@ -180,7 +185,7 @@ class Trial:
 
         def lookup(slot: Slot) -> Answer | None:
             output = answer(slot)
-            return None if output is None else Answer(output)
+            return output if output is None or isinstance(output, Answer) else Answer(output)
 
         scoring = TaskScoring(self.task, self.style, self.scorers, lookup)
         for row in scoring.samples(doc_ids):

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.errors import ConfigError, ScoringError, did_you_mean
+from mm_eval.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
 from mm_eval.metrics.agreement import agreement, correlation, is_nominal, measure, noise_share
 from mm_eval.metrics.paired import Estimate
 from mm_eval.runs.judged_by import RecordedJudge, judges_of
@@ -87,8 +87,7 @@ def _judged_task(run: RecordedRun, name: str) -> JudgedTask:
     from mm_eval.judging.verdicts import shown_answer
 
     stated = (run.results["configs"].get(name) or {}).get("judge")
-    config = run.configs.get(name)
-    judge = config.judged if config is not None else None
+    judge = _installed_judge(run, name) if stated else None
     reads = judge.steps[-1] if judge is not None and not judge.extracts else None
     task = JudgedTask(name, judges_of(run.results, name), clusters=run.tasks[name].clusters)
     task.readable = [] if reads is not None else None
@@ -109,6 +108,15 @@ def _judged_task(run: RecordedRun, name: str) -> JudgedTask:
         if reads is not None and task.readable is not None and (value := _read(reads, answer, row["doc"])) is not None:
             task.readable.append((doc_id, answer, value))
     return task
+
+
+def _installed_judge(run: RecordedRun, name: str) -> JudgeConfig | None:
+    """The judge of the task as it is installed, with its functions; None where there is none, or another one."""
+    config = run.config(name)
+    try:
+        return config.resolved().judged if config is not None else None
+    except MMEvalError:
+        return None
 
 
 def position(judge: JudgeConfig, doc: Mapping[str, Any], verdict: Any) -> float | None:

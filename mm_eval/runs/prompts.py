@@ -33,9 +33,9 @@ class PromptComparison:
     _estimates: dict[tuple[str, str], dict[str, Estimate]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def read(cls, model: str, folders: Mapping[str, Path]) -> Self:
+    def read(cls, model: str, folders: Mapping[str, Path], include_path: str | None = None) -> Self:
         """The runs in their folders, compared with the first."""
-        runs = {key: RecordedRun.read(folder) for key, folder in folders.items()}
+        runs = {key: RecordedRun.read(folder, include_path=include_path) for key, folder in folders.items()}
         family = attrgetter("task", "key")  # one question for each number: which block is best
         compared = compare(list(runs.values()), family=family) if len(runs) > 1 else []
         return cls(model, runs, dict(zip(list(runs)[1:], compared, strict=True)))

@@ -1,14 +1,15 @@
 """A finished run, read from its folder: its numbers, its docs with their values and clusters, and its requests.
 
-Neither the model nor the data is needed. The task files are loaded again for their aggregation functions only.
+Neither the model nor the data is needed, and nothing of the folder is run: what configs say is in results.json. An aggregation
+that is a function of a task's own is taken from the installed task, or from a folder that the reader names.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from array import array
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,14 +20,16 @@ from mm_eval.catalog.group import GroupMetric
 from mm_eval.catalog.schema import shown_name
 from mm_eval.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.metrics.aggregation import mean
+from mm_eval.metrics.metric import AGGREGATIONS
 from mm_eval.metrics.paired import Estimate, estimate, with_stderr
-from mm_eval.runs.sample_rows import DocDigests, answer_tokens, lean, sample_name, value_digest
+from mm_eval.run_files import UNREADABLE, json_value, lines_of, read_json
+from mm_eval.runs.recorded_metrics import GROUP_METRICS, own_aggregation, stated_aggregation
+from mm_eval.runs.sample_rows import DocDigests, answer_tokens, kinds_of, lean, sample_name, value_digest
 from mm_eval.task.blind import SAID
 from mm_eval.types import FRAME_MARK, MetricKey
 
 if TYPE_CHECKING:
     from mm_eval.catalog.config import TaskConfig
-    from mm_eval.catalog.manager import Loaded
 
 
 OF_RUN = frozenset({"spec", "request"})
@@ -58,13 +61,18 @@ class RecordedTask:
     sizes: dict[str, dict[int, int]] = field(default_factory=dict)
     shows_videos: bool = False
     _whole: dict[str, Estimate | None] = field(default_factory=dict, repr=False)
+    _functions: dict[str, Aggregation | None] = field(default_factory=dict, repr=False)
 
     def aggregation(self, key: str) -> Aggregation | None:
-        """The function that computes the number of a key: the task's own, else the mean where all values are numbers."""
-        if key in self.aggregations:
-            return self.aggregations[key]
-        numbers = all(isinstance(value, (bool, int, float)) for value in self.values.get(key, {}).values())
-        return mean if numbers else None
+        """The function that computes the number of a key; None where it is not available.
+
+        It must give the recorded number on the recorded values, since neither a file nor an installation is sure to be the one
+        that made it. The mean is tried where nothing is stated.
+        """
+        if key not in self._functions:
+            function, values = self.aggregations.get(key, mean), list(self.values.get(key, {}).values())
+            self._functions[key] = function if _gives(function, values, self.recorded.get(key)) else None
+        return self._functions[key]
 
     def estimate(self, key: str, of_docs: Collection[int] | None = None) -> Estimate | None:
         """The number of a key with its 95% interval; None where its aggregation function is not available or fails.
@@ -111,27 +119,27 @@ class RecordedTask:
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A run folder with a results.json."""
+    """A run folder with a results.json. include_path: a folder with task code that the reader trusts."""
 
     folder: Path
     results: Mapping[str, Any]
     spec: Mapping[str, Any]
     request: Mapping[str, Any]
     name: str = ""
+    include_path: str | None = None
 
     @classmethod
-    def read(cls, folder: str | Path, name: str = "") -> RecordedRun:
+    def read(cls, folder: str | Path, name: str = "", include_path: str | None = None) -> RecordedRun:
         """The run in a folder. Errors: ConfigError where there is none, or one without results; StoreError for damaged files.
 
         name: the model's name in tables; by default the name of what was loaded.
         """
         path = Path(folder)
-        run, results = _read(path, "run.json", OF_RUN), _read(path, "results.json", OF_RESULTS)
-        if not isinstance(run["spec"].get("tasks"), dict) or not isinstance(run["request"].get("tasks"), list):
-            raise StoreError("it does not name the tasks of the run.", where=str(path / "run.json"))
+        run, results = read_run(path), _read(path, "results.json", OF_RESULTS)
+        check_results(results, path / "results.json")
         for key, row in results["results"].items():  # folders of earlier versions hold `task_alias` instead
             row["alias"] = shown_name(key, run["spec"]["tasks"].get(key, {}).get("path", key))
-        return cls(path, results, run["spec"], run["request"], name)
+        return cls(path, results, run["spec"], run["request"], name, include_path)
 
     @property
     def model(self) -> str:
@@ -165,15 +173,16 @@ class RecordedRun:
         """The rows of samples/<task>.jsonl."""
         path, read = self.samples_path(task), 0
         try:
-            with path.open(encoding="utf-8") as file:
-                for line in file:
-                    row = json.loads(line)
-                    if not isinstance(row, dict) or not row.keys() >= OF_ROW:
-                        raise ValueError("it is not a row of a run")
-                    yield row
-                    read += 1
+            for _, line in lines_of(self.folder, path):
+                row = json_value((line or b"").decode("utf-8"))
+                if not is_row(row):
+                    raise ValueError("it is not a row of a run")
+                yield row
+                read += 1
         except FileNotFoundError as error:
             raise ConfigError("the samples are missing.", where=str(path), hint="mm-eval score RUN") from error
+        except OSError as error:
+            raise StoreError(f"the samples can't be read: {error.strerror}.", where=str(path)) from error
         except ValueError as error:
             hint = "mm-eval score RUN writes it anew."
             raise StoreError(f"a row can't be read: {error}.", where=f"{path}:{read + 1}", hint=hint) from error
@@ -223,65 +232,65 @@ class RecordedRun:
     def recorded_docs(self, name: str) -> dict[int, DocDigests]:
         """The docs of a task and their answers, as digests, by doc id."""
         return {
-            row["doc_id"]: DocDigests(value_digest([row["doc"], row["target"]]), value_digest(row["resps"]))
+            row["doc_id"]: DocDigests(
+                value_digest([row["doc"], row["target"]]), value_digest(row["resps"]), kinds_of(row)
+            )
             for row in self.rows(name)
         }
 
     @cached_property
     def aggregations(self) -> dict[str, dict[str, Aggregation]]:
-        """The aggregation functions of each task by key; none for a task whose files can no longer be loaded."""
-        from mm_eval.scorers.judged import judge_aggregations
-        from mm_eval.scorers.of_task import scorers_of
-
+        """The aggregation of each number by task and key, where results.json states one."""
         found: dict[str, dict[str, Aggregation]] = {}
-        for name, config in self._loaded.tasks.items() if self._loaded else ():
-            if name in self.spec["tasks"]:
-                try:
-                    config = config.resolved()
-                    scorers = scorers_of(config)
-                    judged = judge_aggregations(config)
-                except MMEvalError:
+        for name in self.spec["tasks"]:
+            for key in filter(None, map(MetricKey.parse, self.results["results"].get(name, ()))):
+                if key.is_stderr:
                     continue
-                keys = [key for text in self.results["results"][name] if (key := MetricKey.parse(text))]
-                by_name = {scorer.name: scorer for scorer in scorers}
-                found[name] = {
-                    str(key): judged.get(own := without_judge(key.metric, self.judges(name)))
-                    or by_name[key.scorer].aggregation_of(own)
-                    for key in keys
-                    if not key.is_stderr and key.scorer in by_name
-                }
+                metric = without_judge(key.metric, self.judges(name))
+                stated = stated_aggregation(self.results["configs"].get(name, {}), metric, key.scorer)
+                if isinstance(stated, str):
+                    stated = own_aggregation(self.config(name), metric, key.scorer)
+                if stated is not None:
+                    found.setdefault(name, {})[str(key)] = stated
         return found
+
+    def config(self, task: str) -> TaskConfig | None:
+        """A task's file as it is installed, or lies in `include_path`; None where there is none. Its code is not imported."""
+        from mm_eval.foreign import installed_config
+
+        if task not in self._configs:
+            self._configs[task] = installed_config(
+                self.spec["tasks"].get(task, {}).get("path", task), self.include_path
+            )
+        return self._configs[task]
 
     @cached_property
-    def configs(self) -> dict[str, TaskConfig]:
-        """The task files of the run, as far as they can still be loaded."""
-        found: dict[str, TaskConfig] = {}
-        for name, config in self._loaded.tasks.items() if self._loaded else ():
-            with suppress(MMEvalError):
-                found[name] = config.resolved()
-        return found
+    def _configs(self) -> dict[str, TaskConfig | None]:
+        return {}
 
     @cached_property
     def group_metrics(self) -> dict[str, tuple[GroupMetric, ...]]:
-        """How each group's numbers are computed from those of its tasks."""
+        """How each group's numbers are computed from those of its tasks; nothing in a folder of an older version."""
+        from mm_eval.foreign import installed_group
+
         found: dict[str, tuple[GroupMetric, ...]] = {}
-        for name, config in self._loaded.groups.items() if self._loaded else ():
+        for name, entries in (self.results.get(GROUP_METRICS) or {}).items():
             try:
-                found[name] = config.resolved().aggregate_metric_list
-            except MMEvalError:
+                metrics = tuple(map(GroupMetric.from_dict, entries))
+                if all(metric.aggregation in AGGREGATIONS for metric in metrics):
+                    found[name] = metrics
+                elif (group := installed_group(name, self.include_path)) is not None:
+                    found[name] = group.resolved().aggregate_metric_list
+            except (MMEvalError, *UNREADABLE):
                 continue
         return found
 
-    @cached_property
-    def _loaded(self) -> Loaded | None:
-        """The configs of the run's tasks; None where they can no longer be loaded."""
-        from mm_eval.prepare import load_configs
-        from mm_eval.request import RunRequest
-
-        try:
-            return load_configs(RunRequest.from_json(self.request))
-        except MMEvalError:
-            return None
+    @property
+    def lacking(self) -> str:
+        """What the folder of an older version does not say, in a sentence; empty where nothing is missing."""
+        if not self.results["groups"] or GROUP_METRICS in self.results:
+            return ""
+        return "an older version wrote it: groups have no interval and are not compared until `mm-eval score RUN`"
 
 
 def without_judge(metric: str, judges: Sequence[str]) -> str:
@@ -294,19 +303,130 @@ def _stderr_key(key: str) -> str:
     return str(MetricKey(metric.metric, metric.scorer, is_stderr=True)) if metric else ""
 
 
+def read_run(folder: Path) -> dict[str, Any]:
+    """run.json with the tasks of its spec and its request. Errors: ConfigError if it is missing, StoreError for a damaged one."""
+    run, where = _read(folder, "run.json", OF_RUN), str(folder / "run.json")
+    tasks, request = run["spec"].get("tasks"), run["request"]
+    if not isinstance(tasks, dict) or not isinstance(request.get("tasks"), list):
+        raise StoreError("it does not name the tasks of the run.", where=where)
+    for name, task in tasks.items():
+        prompt, docs = (task.get("prompt"), task.get("docs")) if isinstance(task, dict) else (None, None)
+        fits = isinstance(prompt, dict) and isinstance(docs, dict) and isinstance(docs.get("count"), int)
+        if not fits or not isinstance(task.get("path"), str):
+            raise StoreError(f"it does not say what was asked of {name[:100]!r}.", where=where)
+    for key in ("model_args", "gen_kwargs"):
+        if not isinstance(request.get(key) or {}, dict):
+            raise StoreError(f"{key!r} of its request is no mapping.", where=where)
+    return run
+
+
+def check_results(results: Mapping[str, Any], path: Path) -> None:
+    """StoreError for a results.json whose parts are not of the form that a run writes."""
+    for part in ("results", "groups", "configs", "higher_is_better"):
+        for name, row in results[part].items():
+            if not isinstance(row, dict):
+                raise _odd(f"{name[:100]!r} of {part!r} is no mapping", path)
+    for name, row in results["results"].items():
+        for key, value in row.items():
+            if key in _COUNTS and (type(value) is not int or value < 0):
+                raise _odd(f"{key!r} of {name[:100]!r} is no count", path)
+            if "," in key and not (value is None or isinstance(value, (bool, int, float, str))):
+                raise _odd(f"{key[:100]!r} of {name[:100]!r} is no number", path)
+    members = results["group_subtasks"]
+    if not all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in members.values()):
+        raise _odd("'group_subtasks' does not name the members of the groups", path)
+    if _has_circle(members):
+        raise _odd("a group is a member of itself", path)
+    if not isinstance(results["run"].get("prompts"), dict):
+        raise _odd("'run' does not name the prompts", path)
+    answered_by = results["run"].get("answered_by") or {}
+    if not isinstance(answered_by, dict) or not all(type(count) is int for count in answered_by.values()):
+        raise _odd("'answered_by' of 'run' does not count the replies of each model", path)
+
+
+_COUNTS = frozenset(
+    [
+        "n",
+        "failed",
+        "not_requested",
+        "filtered",
+        "refused",
+        "truncated",
+        "unanswered",
+        "unparsed",
+        "cut",
+        "ties",
+        "judge_failed",
+    ]
+)
+
+
+def _odd(what: str, path: Path) -> StoreError:
+    return StoreError(f"{what}.", where=str(path), hint="mm-eval score RUN writes it anew.")
+
+
+def _has_circle(members: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a group lies below itself. The groups without inner groups are taken away until none is left."""
+    left = {group: {name for name in names if name in members} for group, names in members.items()}
+    while ends := [group for group, inner in left.items() if not inner]:
+        for group in ends:
+            del left[group]
+        left = {group: inner.difference(ends) for group, inner in left.items()}
+    return bool(left)
+
+
+def is_row(row: Any) -> bool:
+    """Whether a value has the form of a row of samples/."""
+    if not isinstance(row, dict) or not row.keys() >= OF_ROW:
+        return False
+    mappings = (
+        row["scores"],
+        row.get("filtered_resps", {}),
+        row.get("categories", {}),
+        row.get("rules", {}),
+        row["doc"],
+    )
+    return (
+        type(row["doc_id"]) is int
+        and isinstance(row["status"], str)
+        and isinstance(row["resps"], list)
+        and all(isinstance(each, dict) for each in mappings)
+        and all(isinstance(each, str) for each in row.get("images") or ())
+        and all(map(_is_words, (row.get("ended", []), *row.get("rules", {}).values())))
+    )
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _gives(function: Aggregation, values: Sequence[Any], recorded: Any) -> bool:
+    """Whether a function gives the recorded number. Where none is recorded, it must be able to read the values."""
+    if not values:
+        return True
+    try:
+        made = function(values)
+        if not isinstance(recorded, (int, float)):
+            return True
+        return math.isclose(made, recorded, rel_tol=1e-6, abs_tol=1e-9)
+    except Exception:  # a task's own code, on values that went through JSON
+        return False
+
+
 def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
     """A JSON file of a run folder, which must have these keys with mappings."""
+    where = str(folder / name)
     try:
-        found = json.loads((folder / name).read_text(encoding="utf-8"))
+        found = read_json(folder, name)
     except PermissionError as error:
         hint = "The folder belongs to another user: ask for the right to read it."
-        raise ConfigError(f"it can't be read: {error.strerror}.", where=str(folder / name), hint=hint) from error
-    except OSError as error:
+        raise ConfigError(f"it can't be read: {error.strerror}.", where=where, hint=hint) from error
+    except (FileNotFoundError, NotADirectoryError) as error:
         hint = "Give the folder of a run." if name == "run.json" else "Score it first: mm-eval score RUN."
         raise ConfigError(f"there is no {name} in this folder.", where=str(folder), hint=hint) from error
-    except ValueError as error:
-        raise StoreError(f"it is not JSON: {error}.", where=str(folder / name)) from error
-    if not isinstance(found, dict) or not needed <= {key for key, value in found.items() if isinstance(value, dict)}:
+    except OSError as error:
+        raise StoreError(f"it can't be read: {error.strerror or error}.", where=where) from error
+    if not needed <= {key for key, value in found.items() if isinstance(value, dict)}:
         hint = "" if name == "run.json" else "mm-eval score RUN writes it anew."
-        raise StoreError("it is not what a run writes.", where=str(folder / name), hint=hint)
+        raise StoreError("it is not what a run writes.", where=where, hint=hint)
     return found

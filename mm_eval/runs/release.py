@@ -109,6 +109,8 @@ def release_table(
         table.notes += [f"{column}, {name}: {part}, no result on a benchmark." for name, part in parts_of(run).items()]
     for column, run in columns:
         table.notes += [f"{column}, {said}" for said in warnings_of(run.results)]
+        if run.lacking:
+            table.notes.append(f"{run.folder}: {run.lacking}.")
         if blind := run.spec.get("blind"):
             table.notes.append(f"{column}: {SAID[blind]}: not ranked with the others.")
         table.notes += [*notes_on_holes(column, run), *notes_on_protocols(column, run)]

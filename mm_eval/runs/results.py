@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mm_eval.runs.answered_by import oddities
 from mm_eval.types import MetricKey, Number
 from mm_eval.words import of_all
 
@@ -55,7 +56,22 @@ def is_official(judge: Mapping[str, Any]) -> bool:
 
 def warnings_of(results: Mapping[str, Any]) -> list[str]:
     """What a reader should know before the numbers, a sentence a task; empty where nothing is odd."""
-    return [f"{name}: {said}" for name, row in results["results"].items() for said in row.get("warnings", ())]
+    of_tasks = [f"{name}: {said}" for name, row in results["results"].items() for said in row.get("warnings", ())]
+    return [*oddities(results), *of_tasks]
+
+
+def unanswered_words(row: Mapping[str, Any]) -> str:
+    """How many docs of a row have a missing answer, by kind: "5 of 20 docs (3 filtered, 2 refused)". Empty for none."""
+    if not (count := row.get("unanswered", 0)):
+        return ""
+    filtered, refused = row.get("filtered", 0), row.get("refused", 0)
+    cut = count - filtered - refused
+    kinds = [
+        *([f"{filtered:,} filtered"] if filtered else []),
+        *([f"{refused:,} refused"] if refused else []),
+        *([f"{cut:,} cut before an answer"] if cut > 0 else []),
+    ]
+    return f"{of_all(count, row['n'], 'doc')} ({', '.join(kinds)})"
 
 
 def incomplete(row: Mapping[str, Any]) -> list[str]:

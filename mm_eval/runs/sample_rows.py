@@ -19,7 +19,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mm_eval.engine.generation import token_counts
+from mm_eval.errors import MMEvalError
+from mm_eval.filters.base import FILTERED, REFUSED, TRUNCATED
 from mm_eval.metrics.paired import right_or_wrong
+from mm_eval.run_files import UNREADABLE, journal_files, json_value, lines_of
 from mm_eval.types import judge_of_slot
 
 FIELD = "judge"
@@ -150,10 +153,31 @@ class Marking:
 
 
 class DocDigests(NamedTuple):
-    """A doc and its raw answers, each as a digest, so that two runs can be compared."""
+    """A doc and its raw answers, each as a digest, so that two runs can be compared.
+
+    kinds: how its answers ended (`kinds_of`).
+    """
 
     doc: bytes
     answers: bytes
+    kinds: tuple[str, ...] = ()
+
+
+KINDS = (FILTERED, REFUSED, TRUNCATED)
+"""How an answer may end other than by the model's own stop, in the order of the table's columns."""
+
+
+def kinds_of(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """The `KINDS` that hold for a doc, each as the table counts it; none for a doc that failed.
+
+    >>> kinds_of({"status": "filtered", "ended": ["filtered", "length"], "rules": {}})
+    ('filtered', 'truncated')
+    """
+    if row["status"] in ("failed", "not requested"):
+        return ()
+    rules = (rule for found in row.get("rules", {}).values() for rule in found)
+    found = {row["status"], *rules, *(TRUNCATED if each == "length" else each for each in row.get("ended") or ())}
+    return tuple(kind for kind in KINDS if kind in found)
 
 
 def sample_name(name: str) -> str:
@@ -194,17 +218,21 @@ def answer_tokens(folder: Path) -> dict[str, dict[int, int]]:
     by_key: dict[str, int] = {}
     slots: list[tuple[str, list[list[int | str]]]] = []
     found: dict[str, dict[int, int]] = {}
-    for path in sorted((folder / "journal").glob("*.jsonl")):
-        with suppress(OSError), path.open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                with suppress(ValueError, KeyError, TypeError, IndexError):
-                    record = json.loads(line)
+    files: list[Path] = []
+    with suppress(MMEvalError):
+        files = journal_files(folder)
+    for path in files:
+        with suppress(OSError):
+            for _, line in lines_of(folder, path):
+                with suppress(*UNREADABLE):
+                    record = json_value(line or b"")
                     if record["kind"] == "answer":
                         by_key[record["key"]] = token_counts(record["usage"])["completion_tokens"]
                     if record["kind"] in ("answer", "slots"):
                         slots.append((record["key"], record["slots"]))
     for key, of_key in slots:  # further slots of an answer may stand in an earlier file
-        for task, doc_id, repeat, *_ in of_key if key in by_key else ():
-            if repeat == 0 and not judge_of_slot(str(task)):
-                found.setdefault(str(task), {})[int(doc_id)] = by_key[key]
+        with suppress(*UNREADABLE):
+            for task, doc_id, repeat, *_ in of_key if key in by_key else ():
+                if repeat == 0 and not judge_of_slot(str(task)):
+                    found.setdefault(str(task), {})[int(doc_id)] = by_key[key]
     return found

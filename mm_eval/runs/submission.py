@@ -42,7 +42,7 @@ class Submission:
         for row in rows:
             yield row
             self.n += 1
-            if row["status"] in ("answered", "truncated"):
+            if row["status"] in ("answered", "filtered", "refused", "truncated"):
                 answers = next(iter(row["filtered_resps"].values()), None) or [""]
                 try:
                     record = record_of(self.stated["record"], row["doc"], "" if answers[0] is None else str(answers[0]))

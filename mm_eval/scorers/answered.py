@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.errors import MMEvalError, ModelError
+from mm_eval.filters.base import FILTERED, REFUSED, TRUNCATED, UNANSWERED, found_by
+from mm_eval.reasoning.recorded import as_text, parts_of
 from mm_eval.scorers.base import Scorer
 from mm_eval.scorers.judged import Judged
 from mm_eval.task.video.frames import clip_record
@@ -15,12 +17,30 @@ from mm_eval.types import FRAME_MARK, Answer, Instance, ReducedDoc, ScoredDoc, S
 Lookup = Callable[[Slot], Answer | None]
 
 
+def missing_of(answer: Answer) -> str:
+    """Why a question that was asked has no answer (`UNANSWERED`); empty where it has one.
+
+    Reasoning that never closed is not known here, but to the filter that strips it.
+    """
+    if answer.ended in (FILTERED, REFUSED):
+        return answer.ended
+    return TRUNCATED if answer.ended == "length" and not str(answer.output).strip() else ""
+
+
+def scored_text(answer: Answer) -> str:
+    """A generated answer as it is scored and judged: marked and empty where there is none."""
+    missing = missing_of(answer)
+    return found_by("", missing) if missing else as_text(answer.output)
+
+
 @dataclass
 class AnsweredDoc:
     """A doc with what the journal holds of it.
 
     failure: why a request failed, or why a pipeline can't score it. not_requested: a request was never made.
     shown: an answer with all pictures of the prompt; None without pictures. truncated, cut: at least one answer is.
+    filtered, refused: the same. unanswered: at least one answer is missing, and has the worst value of each metric.
+    answers: as they were given, in the order of the instances.
     scored: by the key of the scorer.
     """
 
@@ -29,7 +49,11 @@ class AnsweredDoc:
     not_requested: MMEvalError | None = None
     shown: Answer | None = None
     truncated: bool = False
+    filtered: bool = False
+    refused: bool = False
+    unanswered: bool = False
     cut: bool = False
+    answers: list[Answer] = field(default_factory=list)
     scored: dict[str, tuple[ScoredDoc, ReducedDoc]] = field(default_factory=dict)
 
     @classmethod
@@ -43,8 +67,13 @@ class AnsweredDoc:
             elif found is None:
                 made.not_requested = ModelError("it was not requested.", where=f"{instance.task} doc {instance.doc_id}")
             else:
-                instance.resps = [found.output]
+                generated = instance.request_type == "generate_until"
+                instance.resps = [scored_text(found) if generated else found.output]
+                made.answers.append(found)
+                made.unanswered = made.unanswered or generated and bool(missing_of(found))
                 made.truncated = made.truncated or found.truncated
+                made.filtered = made.filtered or found.ended == FILTERED
+                made.refused = made.refused or found.ended == REFUSED
                 made.cut = made.cut or bool(found.cut)
                 if found.images:  # a request may be without: an option on its own, for acc_mutual_info
                     made.shown = found
@@ -57,15 +86,36 @@ class AnsweredDoc:
 
     @property
     def resps(self) -> list[Any]:
-        return [resp for instance in self.instances for resp in instance.resps]
+        """The answers as they were given."""
+        return [answer.output for answer in self.answers]
 
     @property
     def repeats_differ(self) -> bool:
-        return any(instance.resps != self.instances[0].resps for instance in self.instances)
+        return any(answer.output != self.answers[0].output for answer in self.answers)
+
+    @property
+    def status(self) -> str:
+        """The doc's state in one word, for its row."""
+        if self.error is not None:
+            return "failed" if self.failure else "not requested"
+        counted = ((FILTERED, self.filtered), (REFUSED, self.refused), (TRUNCATED, self.truncated))
+        return next((name for name, holds in counted if holds), "answered")
+
+    def note_missing(self, rules: Mapping[str, Sequence[str]]) -> None:
+        """Notes the answers that a pipeline found to be missing: reasoning that never closed. rules: of each pipeline."""
+        found = {rule for of_pipeline in rules.values() for rule in of_pipeline}
+        self.truncated = self.truncated or TRUNCATED in found
+        self.unanswered = self.unanswered or not UNANSWERED.isdisjoint(found)
 
     @property
     def tied(self) -> bool:
         return self.error is None and any(doc.tied for doc, _ in self.scored.values())
+
+    @property
+    def too_large(self) -> list[str]:
+        """The comparisons that an answer is too large for, each once."""
+        found = (what for doc, _ in self.scored.values() for what in doc.too_large)
+        return list(dict.fromkeys(found)) if self.error is None else []
 
     @property
     def shows_video(self) -> bool:
@@ -78,6 +128,13 @@ class AnsweredDoc:
             return self.shown.images if self.shown else ()
         return self.shown.images[len(self.shown.images) - self.shown.turn_pictures[-1] :]
 
+    @property
+    def endings(self) -> list[str]:
+        """How each answer of the row ended; without answers whether the request failed."""
+        if self.error is None:
+            return [answer.ended for answer in self.answers]
+        return ["failed"] if self.failure else []
+
     def rules(self, scorers: Sequence[Scorer]) -> dict[str, list[str]]:
         """{pipeline: the rule that read each answer}."""
         readers = [each for each in scorers if not isinstance(each, Judged) or each.inner and not each.further]
@@ -86,7 +143,6 @@ class AnsweredDoc:
     def row(self, name: str, scorers: Sequence[Scorer], rules: Mapping[str, list[str]]) -> dict[str, Any]:
         """The row of samples/<task>.jsonl. name: of the task."""
         first, error = self.instances[0], self.error
-        status = "failed" if self.failure else "not requested" if error else "answered"
         filtered: dict[str, list[Any]] = {}
         for instance in self.instances if error is None else ():
             for pipeline, answers in instance.filtered_resps.items():
@@ -94,11 +150,12 @@ class AnsweredDoc:
         row: dict[str, Any] = {
             "task": name,
             "doc_id": first.doc_id,
-            "status": "truncated" if self.truncated and error is None else status,
+            "status": self.status,
             "doc": first.doc,
             "prompt": first.context,
             "target": first.target,
             "resps": self.resps if error is None else [],
+            **({"ended": self.endings} if first.request_type == "generate_until" else {}),
             "filtered_resps": filtered,
             "rules": rules,
             "scores": {
@@ -108,10 +165,15 @@ class AnsweredDoc:
                 for metric, value in self.scored[scorer.key][1].items()
             },
         }
+        reasoning = [parts_of(resp).reasoning if isinstance(resp, str) else "" for resp in row["resps"]]
+        if any(reasoning):
+            row["reasoning"] = reasoning
         if first.continuation is not None and first.request_type == "loglikelihood":
             row["choices"] = [instance.continuation for instance in self.instances]
         if self.tied:
             row["ties"] = True
+        if self.too_large:
+            row["too_large"] = self.too_large
         if error is not None:
             row["error"] = {"owner": error.owner, "what": str(error)}
         row["cut"] = self.cut

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeVar
 from mm_eval.catalog.draws import Draws
 from mm_eval.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
 from mm_eval.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, build_filter_ensemble
+from mm_eval.metrics import bounds
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
 from mm_eval.metrics.stderr import DEFAULT_SEED
@@ -73,7 +74,8 @@ class Scorer:
     ) -> ScorerType:
         """A scorer from a pipeline's config; an unknown name or argument is a ConfigError.
 
-        cfg: {"name": ..., "filter": [steps], "metric_list": [metrics]}; what is missing or empty is the default.
+        cfg: {"name": ..., "filter": [steps], "metric_list": [metrics]}; what is missing or empty is the default. "keeps_frames":
+            the frames around an answer that the task reads itself.
         kwargs: further fields of the scorer class.
         """
         name = cfg.get("name", "none")
@@ -86,7 +88,8 @@ class Scorer:
         steps = list(cfg.get("filter") or cls.default_filters(**kwargs))
         strips = (cls.strips_thinking or output_type == "generate_until") and cfg.get("strip_thinking", True)
         if strips and "strip_thinking" not in map(_function_of, steps):
-            steps = ["strip_thinking", *steps]
+            keeps = cfg.get("keeps_frames")
+            steps = [("strip_thinking", {"keeps": keeps}) if keeps else "strip_thinking", *steps]
         return cls(
             name=name,
             filter=build_filter_ensemble(name, steps),
@@ -162,7 +165,9 @@ class Scorer:
         found = {}
         for doc_id, group in instances.items():
             try:
-                found[doc_id] = self.score_doc(doc_id, group)
+                with bounds.reports() as reported:
+                    scored = self.score_doc(doc_id, group)
+                found[doc_id] = dataclasses.replace(scored, too_large=tuple(reported)) if reported else scored
             except Exception as error:
                 found[doc_id] = failed(doc_id, group, error)
         return found

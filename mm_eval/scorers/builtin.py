@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from mm_eval.errors import ScoringError
-from mm_eval.filters.base import TRUNCATED, rule_of
+from mm_eval.filters.base import is_unanswered, rule_of
 from mm_eval.filters.letters import McqLetterFilter
 from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import is_tied
-from mm_eval.metrics.metric import Metric
+from mm_eval.metrics.metric import Metric, at_least_one
 from mm_eval.metrics.traits import CorpusMetric, accepts
 from mm_eval.scorers.base import Scorer, register_scorer
 from mm_eval.types import Instance, ScoredDoc
@@ -73,10 +73,15 @@ class GenScorer(Scorer):
 
     strips_thinking: ClassVar[bool] = True
 
+    _missing: list[bool] = field(default_factory=list, init=False, repr=False)
+    """Which answers of the doc that is scored are missing."""
+
     def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
         """The scores of one doc, by `score`."""
         reference, predictions, metric_kwargs = self._extract_inputs(doc_instances)
         extra = {"metric_kwargs": metric_kwargs} if accepts(self.score, "metric_kwargs") else {}
+        first = min(doc_instances, key=lambda instance: instance.repeat)
+        self._missing = [is_unanswered(answer) for answer in first.filtered_resps[self.name]]
         return ScoredDoc(doc_id, reference, self.score(reference, predictions, **extra))
 
     def score(
@@ -89,7 +94,7 @@ class GenScorer(Scorer):
         scores: dict[str, list[Any]] = {}
         for metric in self.metrics or ():
             context = {**self.context, **(metric_kwargs or {})}
-            found = _scores_of_repeats(metric, reference, predictions, context)
+            found = _scores_of_repeats(metric, reference, predictions, context, self._missing)
             self._part_directions.update(dict.fromkeys(found, metric.higher_is_better))
             scores.update(found)
         return scores
@@ -99,26 +104,42 @@ class GenScorer(Scorer):
         first = min(doc_instances, key=lambda instance: instance.repeat)
         if self.name not in first.filtered_resps:
             raise ScoringError(f"The answers were not filtered under the name {self.name!r}.")
-        answers = [None if getattr(a, "rule", "") == TRUNCATED else a for a in first.filtered_resps[self.name]]
+        answers = [None if is_unanswered(a) else a for a in first.filtered_resps[self.name]]
         return first.target, answers or [None], dict(first.metadata.get("metric_kwargs") or {})
 
 
 def _scores_of_repeats(
-    metric: Metric[Any, Any], reference: Any, predictions: Sequence[Any], context: Mapping[str, Any]
+    metric: Metric[Any, Any],
+    reference: Any,
+    predictions: Sequence[Any],
+    context: Mapping[str, Any],
+    missing: Sequence[bool] = (),
 ) -> dict[str, list[Any]]:
     """One score a repeat, under the metric's name or those that it returns; each answer is scored by itself.
 
-    An answer that no rule could read scores 0 where higher is better; else the metric is asked about None.
+    An answer that no rule could read, or that is missing, is None: it scores `Metric.worst`, or 0 where higher is better. Else
+    the metric is asked about None; about the empty text if the answer is missing and the function takes no None.
+    missing: which answers are (`UNANSWERED`).
     """
-    unread_is_zero = metric.higher_is_better is not False and not isinstance(metric.fn, CorpusMetric)
-    scored = [
-        None
-        if answer is None and unread_is_zero
-        else _named(metric, metric.compute(One([reference]), One([answer]), **context))
-        for answer in predictions
-    ]
+    worst, is_corpus = metric.worst, isinstance(metric.fn, CorpusMetric)
+    if worst is None and metric.higher_is_better is not False and not is_corpus:
+        worst = 0
+    scored: list[dict[str, Any] | None] = []
+    for place, answer in enumerate(predictions):
+        if answer is None and worst is not None:
+            scored.append(None)
+            continue
+        is_missing = answer is None and any(missing[place : place + 1])
+        try:
+            found = metric.compute(One([reference]), One([answer]), **context)
+        except Exception:
+            if not is_missing:
+                raise
+            found = metric.compute(One([reference]), One([""]), **context)
+        named = _named(metric, found)
+        scored.append({name: at_least_one(value) for name, value in named.items()} if is_missing else named)
     names = next((list(one) for one in scored if one is not None), [metric.name])
-    return {name: [0 if one is None else one[name] for one in scored] for name in names}
+    return {name: [worst if one is None else one[name] for one in scored] for name in names}
 
 
 def _named(metric: Metric[Any, Any], value: Any) -> dict[str, Any]:

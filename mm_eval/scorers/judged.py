@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mm_eval.catalog.config import TaskConfig
 from mm_eval.catalog.judge import JudgeConfig
 from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
-from mm_eval.filters.base import UNPARSED
+from mm_eval.filters.base import UNPARSED, is_unanswered
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.metric import Metric
+from mm_eval.reasoning.recorded import as_text
 from mm_eval.scorers.base import DEFAULT_BOOTSTRAP_ITERS, Scorer
 from mm_eval.scorers.process_results import ProcessResultsScorer, declared_metric
 from mm_eval.types import Doc, Instance, MetricKey, Number, ReducedDoc, ScoredDoc
@@ -82,17 +83,20 @@ class Judged(Scorer):
         texts: dict[int, list[Instance]] = {}
         for doc_id, group in judged.items():
             first = group[0]
-            verdict = self.source.of_doc(doc_id, first.doc, str(first.resps[0]))
+            missing = is_unanswered(first.resps[0])
+            verdict = self.source.of_doc(doc_id, first.doc, as_text(first.resps[0]))
             self.shown[doc_id] = verdict.shown
             values: dict[str, list[Any]] = {}
             if verdict.error is not None:
                 self.failed_docs[doc_id] = verdict.error
                 self._bounds[doc_id] = self.judge.bounds(first.doc)
             elif self.judge.extracts:
-                texts[doc_id] = [replace(first, resps=[verdict.value], filtered_resps={})]
+                texts[doc_id] = [
+                    replace(first, resps=[first.resps[0] if missing else verdict.value], filtered_resps={})
+                ]
             else:
                 values = {name: [value] for name, value in self._by_metric(verdict.value).items()}
-            rules = scored[doc_id].rules if doc_id in scored else ()
+            rules = scored[doc_id].rules if doc_id in scored else (first.resps[0].rule,) if missing else ()
             scored[doc_id] = ScoredDoc(doc_id, first.target, values, rules)
         if texts and self.inner is not None:
             for doc_id, found in self.inner.run_docs(texts).items():

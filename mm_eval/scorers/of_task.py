@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
+from mm_eval.catalog.schema import functions_in
 from mm_eval.errors import ConfigError, raise_all
 from mm_eval.filters.base import FilterEnsemble
+from mm_eval.reasoning.families import FRAMES_BY_NAME
 from mm_eval.scorers.base import SCORERS, Scorer
 from mm_eval.scorers.judged import Judged, JudgedCode, VerdictSource, check_judge_metrics, judge_metrics
 from mm_eval.scorers.process_results import ProcessResultsScorer
@@ -74,7 +78,9 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
         process_results = with_right_spelling(process_results, pipelines)
     of_lmms_eval = config.doc_to_visual is not None or config.doc_to_messages is not None or bool(config.prompt_kwargs)
     strips = of_lmms_eval and config.output_type == "generate_until"
+    keeps = _frames_read_by(config) if config.output_type == "generate_until" else ()
     for pipeline in pipelines:
+        pipeline["keeps_frames"] = keeps
         try:
             by_others = (
                 config.submission is not None or config.judge is not None
@@ -102,6 +108,18 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
     if config.judge is not None:
         check_judge_metrics(config, scorers)
     return scorers
+
+
+def _frames_read_by(config: TaskConfig) -> tuple[str, ...]:
+    """The frames around an answer that a task's own rules or functions look for: they must be left for these."""
+    stated = [config.source.get(key) for key in ("filter_list", "process_results", "metric_list", "scorer", "formats")]
+    texts = [repr(stated), *(_source(str(function.source())) for function in functions_in(stated))]
+    return tuple(frame for word, frame in FRAMES_BY_NAME.items() if any(word in text for text in texts))
+
+
+@lru_cache(maxsize=256)
+def _source(file: str) -> str:
+    return Path(file).read_text(encoding="utf-8", errors="replace")
 
 
 def with_judges(config: TaskConfig, scorers: Sequence[Scorer], sources: Mapping[str, VerdictSource]) -> list[Scorer]:

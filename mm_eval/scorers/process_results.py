@@ -8,11 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mm_eval.errors import ConfigError, ScoringError, did_you_mean
-from mm_eval.filters.base import group_repeats
+from mm_eval.filters.base import group_repeats, is_unanswered
 from mm_eval.metrics.aggregation import mean
 from mm_eval.metrics.ll_results import LLResults
 from mm_eval.metrics.loglikelihood import is_tied
-from mm_eval.metrics.metric import METRICS, Metric, aggregation_named
+from mm_eval.metrics.metric import METRICS, Metric, aggregation_named, at_least_one, worst_of
 from mm_eval.scorers.base import Scorer
 from mm_eval.types import Answer, Doc, Instance, MetricKey, Number, ScoredDoc
 
@@ -72,8 +72,15 @@ class ProcessResultsScorer(Scorer):
         first = instances[0]
         lls = None if first.request_type == "generate_until" else LLResults.from_instances(instances, self.name)
         results = self._results(instances, lls)
-        with self._judge_guard():
-            returned = self._returned(doc_id, first.doc, results)
+        missing = bool(results) and all(map(is_unanswered, results))
+        try:
+            with self._judge_guard():
+                returned = self._returned(doc_id, first.doc, results)
+        except Exception:
+            worst = {metric.name: worst_value(metric, None) for metric in self.metrics or ()}
+            if not missing or any(value is None for value in worst.values()):
+                raise
+            returned = worst  # it can't read an empty text
         if doc_id in self.asked and self.asked[doc_id].waits:
             return ScoredDoc(doc_id, first.target, {})
         if not isinstance(returned, Mapping):
@@ -85,6 +92,10 @@ class ProcessResultsScorer(Scorer):
             note = f"process_results returns {name!r}, which metric_list does not name. {did_you_mean(name, declared)}"
             if note not in self._unnamed:
                 self._unnamed.append(note)
+        if missing:
+            rule = [answer.rule for answer in results]
+            metrics = {metric.name: metric for metric in self.metrics or ()}
+            values = {name: worst_value(metrics[name], value) for name, value in values.items() if name in metrics}
         scores = {name: [values[name]] for name in values if name in declared}
         if not scores:
             raise ScoringError(f"process_results returned none of the metrics {sorted(declared)}: {sorted(values)}.")
@@ -128,6 +139,21 @@ class ProcessResultsScorer(Scorer):
         return [(float(ll), bool(greedy)) for ll, greedy in zip(lls.lls, lls.is_greedy, strict=True)]
 
 
+def worst_value(metric: Metric[Any, Any], value: Any) -> Any:
+    """What an answer that is missing scores under a metric. value: what process_results gave for the empty text; None: nothing.
+
+    A number where higher is better is at most 0, whatever a function makes of no answer: a default "no", a letter at random. A
+    value that is not a number, such as MME's answer with its category, is the function's own.
+    """
+    if value is not None and not isinstance(value, int | float):
+        return value
+    if metric.worst is not None:
+        return metric.worst
+    if not metric.higher_is_better:
+        return at_least_one(value) if metric.higher_is_better is False else value
+    return 0 if value is None else min(value, 0)
+
+
 def declared_metric(entry: Any) -> Metric[Any, Any]:
     name = entry.get("metric") if isinstance(entry, Mapping) else None
     if not isinstance(name, str):
@@ -142,6 +168,7 @@ def declared_metric(entry: Any) -> Metric[Any, Any]:
         fn=_from_process_results,
         aggregation=_aggregation(aggregation) if aggregation is not None else known.aggregation if known else mean,
         higher_is_better=entry.get("higher_is_better", known.higher_is_better if known else True),
+        worst=worst_of(entry, known.worst if known else None),
     )
 
 

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from mm_eval.errors import MMEvalError, ScoringError
+from mm_eval.metrics.traits import CorpusMetric
 from mm_eval.scorers.answered import AnsweredDoc, Lookup
 from mm_eval.scorers.base import Scorer
 from mm_eval.scorers.categories import CategoryDocs
@@ -35,6 +36,7 @@ class TaskScoring:
     _reduced: dict[str, dict[int, ReducedDoc]] = field(default_factory=dict)
     _clusters: dict[int, Any] = field(default_factory=dict)
     _categories: CategoryDocs = field(init=False)
+    _unanswered: set[int] = field(default_factory=set)
     _repeats_differ: bool = False
     _without_target: int = 0
     _with_video: int = 0
@@ -55,6 +57,7 @@ class TaskScoring:
         for scorer in self.scorers:
             scorer.clusters = self._clusters
             scorer.import_reduced(self._reduced.get(scorer.key, {}))
+            self._add_without_unanswered(scorer)
             self.scores.numbers += numbers_of(scorer, scorer.reduced_docs, bootstrap_iters)
             self.scores.higher_is_better.update(scorer.higher_is_better)
             if isinstance(scorer, Judged):
@@ -67,6 +70,17 @@ class TaskScoring:
         self.scores.categories = self._by_category(bootstrap_iters) if self.scores.numbers else {}
         self.scores.notes += self._categories.notes
         return self.scores
+
+    def _add_without_unanswered(self, scorer: Scorer) -> None:
+        """Adds the numbers over the docs that were answered, and names metrics whose worst value is not known."""
+        if not self._unanswered:
+            return
+        answered = {doc_id: doc for doc_id, doc in scorer.reduced_docs.items() if doc_id not in self._unanswered}
+        self.scores.without_unanswered += numbers_of(scorer, answered, 0, most_calls=1) if answered else []
+        for metric in scorer.metrics or ():
+            if metric.higher_is_better is False and metric.worst is None and not isinstance(metric.fn, CorpusMetric):
+                what = f"{metric.name}: a missing answer has the value of an empty one, and at least 1: `worst` is not stated."
+                self.scores.notes.append(what)
 
     def _add_judge(self, judged: Judged) -> None:
         """Notes the docs without a verdict, and the bounds of the number."""
@@ -113,7 +127,10 @@ class TaskScoring:
         self._clusters.update(self.task.clusters({doc_id: by_doc[doc_id][0].doc for doc_id in whole}, own_images))
         for doc_id, doc in docs.items():
             rules = doc.rules(self.scorers)
-            doc.truncated = doc.truncated or any("truncated" in found for found in rules.values())
+            doc.note_missing(rules)
+            if doc.error is None and doc.unanswered:
+                self._unanswered.add(doc_id)
+            self.scores.models.update(answer.model for answer in doc.answers if answer.model)
             self._categories.add(doc_id, categories[doc_id], self._count(doc_id, doc, rules))
             row = doc.row(self.task.config.row_name, self.scorers, rules)
             if self._categories.levels:
@@ -144,6 +161,8 @@ class TaskScoring:
         scores = self.scores
         unread = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
         self._without_target += doc.instances[0].target is None
+        for what in doc.too_large:
+            scores.too_large_for[what] = scores.too_large_for.get(what, 0) + 1
         if doc.error is None:
             scores.silent.add(doc_id, doc.resps, rules)
             for name in unread:
@@ -154,9 +173,13 @@ class TaskScoring:
         counted = {
             "n": True,
             "ties": doc.tied,
+            "too_large": bool(doc.too_large),
             "failed": doc.failure is not None,
             "not_requested": doc.failure is None and doc.not_requested is not None,
-            "truncated": doc.truncated,
+            "filtered": doc.error is None and doc.filtered,
+            "refused": doc.error is None and doc.refused,
+            "truncated": doc.error is None and doc.truncated,
+            "unanswered": doc.error is None and doc.unanswered,
             "unparsed": doc.error is None and bool(unread) and len(unread) == len(rules),
             "cut": doc.cut,
             "judge_failed": doc.error is None and any(doc_id in each.failed_docs for each in first_judges),

@@ -6,11 +6,13 @@ prompt, the chat template or the filters, and not the model.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.catalog.config import TaskConfig
+from mm_eval.filters.base import UNANSWERED, UNPARSED
 from mm_eval.types import Number
 from mm_eval.words import of_all
 
@@ -23,6 +25,8 @@ LONGEST = 60
 @dataclass
 class SilentAnswers:
     """Counts a task's generated answers, and those that say nothing.
+
+    One that is missing (`UNANSWERED`) is not among the latter: the table counts it by kind.
 
     quoted: (doc id, answer) of two of them. blocks: the names of the task's prompt blocks.
     """
@@ -38,9 +42,10 @@ class SilentAnswers:
             if not isinstance(answer, str):
                 continue
             self.answers += 1
-            unread = bool(rules) and all(
-                found[place : place + 1] == ["unparsed"] for found in map(list, rules.values())
-            )
+            said = [rule for found in rules.values() for rule in found[place : place + 1]]
+            if not UNANSWERED.isdisjoint(said):
+                continue  # the endpoint withheld it, or the cap ended it: counted by kind
+            unread = bool(rules) and len(said) == len(rules) and set(said) == {UNPARSED}
             if unread or not answer.strip():
                 self.silent += 1
                 self._quote(doc_id, answer)
@@ -74,9 +79,14 @@ class TaskScores:
     """The numbers of one task.
 
     numbers: in the order of pipelines and metrics. `process_results` may give a metric for some docs only.
-    n: docs of the run; failed: without an answer or a score; not_requested: the run ended before all of their requests were
-        made; unparsed: no pipeline could read the answer; truncated: the token cap ended an answer; cut: a prompt was too
-        long and lost its beginning; ties: several choices shared the best score, so that the first of them was taken.
+    n: docs of the run; failed: without an answer or a score; not_requested: the run ended before all of their requests were made.
+    filtered, refused: an answer is. truncated: the token cap ended an answer, or it ended while the model was still thinking.
+    unanswered: of these three, the docs with a missing answer, which has the worst value of each metric.
+    unparsed: no pipeline could read the answer. cut: a prompt was too long and lost its beginning.
+    ties: several choices shared the best score, so that the first of them was taken.
+    too_large: an answer is too large for a comparison and has the worst value there (too_large_for: for which ones).
+    without_unanswered: the numbers over the other docs; empty where no doc is unanswered.
+    models: how many answers state which model.
     unparsed_by: the same for each pipeline. errors: the first few failures, in words.
     silent: answers that are empty or unparsed.
     categories: {level: {category: the same over its docs}}.
@@ -91,9 +101,16 @@ class TaskScores:
     failed: int = 0
     not_requested: int = 0
     unparsed: int = 0
+    filtered: int = 0
+    refused: int = 0
     truncated: int = 0
+    unanswered: int = 0
+    without_unanswered: list[Number] = field(default_factory=list)
+    models: Counter[str] = field(default_factory=Counter)
     cut: int = 0
     ties: int = 0
+    too_large: int = 0
+    too_large_for: dict[str, int] = field(default_factory=dict)
     unparsed_by: dict[str, int] = field(default_factory=dict)
     higher_is_better: dict[str, bool | None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -139,6 +156,8 @@ def remarks_of(
     if scores.ties:
         what = f"in {of_all(scores.ties, scores.n, 'doc')} several choices share the best score"
         found.append(f"{what}: the first of them was taken.")
+    for what, docs in scores.too_large_for.items():
+        found.append(f"{of_all(docs, scores.n, 'doc', 'has', 'have')} the worst value: too large for {what}.")
     has_own = any((config.process_results, config.submission, config.judge))
     if without_target and generates and config.doc_to_target is not None and not has_own:
         what = f"{of_all(without_target, scores.n, 'doc', 'has', 'have')} no target (doc_to_target gives null)"

@@ -10,6 +10,7 @@ from typing import Any
 
 from mm_eval.catalog.draws import Draws
 from mm_eval.errors import ConfigError, DataError, NotHereError
+from mm_eval.run_files import is_shallow
 from mm_eval.task.arrow_files import read_rows
 from mm_eval.task.data_files import content_cache, places_of
 from mm_eval.task.decode import reset_pillow
@@ -47,6 +48,10 @@ No loading script is run, whatever `trust_remote_code` says: most datasets whose
 """
 
 
+DEEPEST = 50
+"""How deep the values of a column may lie in each other. Arrow's own files take 64 levels."""
+
+
 def load_docs(
     dataset_path: str,
     dataset_name: str | list[str] | None,
@@ -71,8 +76,14 @@ def load_docs(
     kwargs = kwargs or {}
     ids = DataId.all_of(dataset_path, dataset_name, mirrors, kwargs.get("revision"))
     only_reads = process is None or getattr(process, "reads_columns", False)
-    rows, folder = _load(ids, split, source, kwargs, where, needs_datasets=not only_reads)
-    fingerprint = fingerprint_of(rows)
+    try:
+        rows, folder = _load(ids, split, source, kwargs, where, needs_datasets=not only_reads)
+        if not is_shallow([_plain_features(rows.features)], DEEPEST):
+            raise RecursionError
+        fingerprint = fingerprint_of(rows)
+    except RecursionError as error:
+        what = f"a column of {dataset_path!r} holds values that lie more than {DEEPEST} deep in each other."
+        raise ConfigError(what, where=where, hint="Store such values as JSON text.") from error
     repository_of = None
     if folder is None and ids[0].path not in LOCAL_FILES:
         tried = [(hub_id, one.revision) for one in ids for hub_id in hub_ids(one.path)]
@@ -92,6 +103,16 @@ def load_docs(
         places=places_of(folder, kwargs, source.url_media, repository_of),
         bundled=folder is not None and folder.is_relative_to(sample_root()),
     )
+
+
+def _plain_features(features: Any) -> Any:
+    """The types of columns as lists and mappings that lie in each other as the values do."""
+    if isinstance(features, Mapping):
+        return {name: _plain_features(inner) for name, inner in features.items()}
+    if isinstance(features, list):
+        return [_plain_features(inner) for inner in features]
+    inner = getattr(features, "feature", None)
+    return None if inner is None else [_plain_features(inner)]
 
 
 @contextmanager
@@ -256,6 +277,8 @@ def _read(
             if local:
                 options = {**options, **content_cache(datasets.load_dataset_builder, path, name, options)}
             return with_pictures_declared(datasets.load_dataset(path, name, split=split, **options))
+    except StopIteration as error:  # a file of 0 bytes
+        raise _no_docs(path, split, where) from error
     except (OSError, ValueError, KeyError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         message = str(error).strip().split("\n")[0]
         if "corresponds to no data" in message:

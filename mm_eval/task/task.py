@@ -99,12 +99,20 @@ class Task:
     def path(self) -> str:
         return self.config.path
 
-    def select(self, limit: int | float | None = None, samples: Sequence[int] | None = None) -> list[int]:
+    def select(
+        self, limit: int | float | None = None, samples: Sequence[int] | None = None, whole_clusters: bool = False
+    ) -> list[int]:
         """The doc ids of a run: the `samples`, or the first `limit` docs (below 1: a fraction of them), or all.
 
+        whole_clusters: the limit counts clusters (`cluster_key`), of which all docs are taken.
         Errors: ConfigError for an invalid limit and for an id that no doc has.
         """
-        return selected(self.path, len(self.docs), limit, samples)
+        if not whole_clusters or not self.cluster_columns or limit is None or samples is not None:
+            return selected(self.path, len(self.docs), limit, samples)
+        clusters = self.clusters(dict(self.docs.texts(list(range(len(self.docs))))), {})
+        order = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters.values()))}
+        taken = len(selected(self.path, len(order), limit, None))
+        return [doc_id for doc_id, cluster in clusters.items() if order[cluster] < taken]
 
     def instances(
         self,

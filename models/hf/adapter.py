@@ -27,14 +27,17 @@ from mm_eval.engine.model import (
     request_key,
 )
 from mm_eval.errors import ConfigError
+from mm_eval.reasoning.families import marks_of
 from mm_eval.types import Instance
 
 from .arguments import WHERE, Arguments
 from .checkpoint import Checkpoint, parameter_count
 from .families import FAMILIES, TEXT_FAMILIES, UNKNOWN, Family, family_of
+from .prompts.clips import native_clips
 from .prompts.prompt import PromptWriter
 from .prompts.video_prompt import VideoWriter, video_identity
 from .prompts.videos import Videos
+from .torchvision import leave_out_if_broken
 from .weights import adapter_digest, check_adapter, quantisation
 
 if TYPE_CHECKING:
@@ -43,8 +46,8 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
-ADAPTER_VERSION = 2
-"""Raised when a change here changes answers, so that older answers are not reused."""
+ADAPTER_VERSION = 3
+"""Raised when a change here changes answers, so that older answers are not reused. 3: reasoning is cut by token ids."""
 
 
 @register_model("hf")
@@ -54,15 +57,18 @@ class HuggingFace(Model):
     bundled_stand_in: the bundled model that `show` uses if no `pretrained` is given.
     own_key: the prompt key of this adapter name, whatever the checkpoint.
     engine: what runs the checkpoint, for its identity.
+    own_positions: the engine computes the positions of videos itself, whatever transformers does.
     """
 
     bundled_stand_in: ClassVar[str | None] = "tiny-llava"
     own_key: ClassVar[str | None] = None
     engine: ClassVar[str] = "hf"
+    own_positions: ClassVar[bool] = False
     local: ClassVar[bool] = True
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         super().__init__(args, settings)
+        leave_out_if_broken()
         self.arguments = self._read_arguments()
         self.template = self.arguments.template_text()
         self.checkpoint = Checkpoint(self.arguments.pretrained, self.arguments.revision, offline=settings.offline)
@@ -126,6 +132,7 @@ class HuggingFace(Model):
             "template": self.template,
             "template_name": self.settings.chat_template if isinstance(self.settings.chat_template, str) else None,
             "image_token_id": image_token_id,
+            "marks": marks_of(self.settings.reasoning_tags),
         }
         if self._videos is not None:
             options["videos"] = self._videos
@@ -229,6 +236,16 @@ class HuggingFace(Model):
 
         check_options(GenerationOptions.from_kwargs(kwargs))
 
+    def check_videos(self, instances: Iterable[Instance]) -> None:
+        if self._videos is None or self.own_positions:
+            return
+        kind = self._videos.kind
+        try:
+            kind.check_positions()
+        except ConfigError:
+            if any(native_clips(each, kind.splits) for each in instances):
+                raise
+
     @cached_property
     def _constants(self) -> dict[str, Any]:
         """Everything that decides an answer and is the same for every question. The device and the batch size are not part."""
@@ -242,6 +259,7 @@ class HuggingFace(Model):
             "max_length": chosen.max_length,
             "add_bos_token": chosen.add_bos_token,
             **self._stated_variables,
+            **self._stated_marks,
             **self._engine_constants,
         }
 
@@ -268,6 +286,15 @@ class HuggingFace(Model):
         """The template's values where any are stated; a model without them keeps its fingerprint."""
         variables = self.arguments.chat_template_kwargs
         return {"chat_template_kwargs": dict(variables)} if variables else {}
+
+    @property
+    def _stated_marks(self) -> dict[str, Any]:
+        """The marks that the user states around the reasoning; a model without them keeps its fingerprint."""
+        stated = {
+            "reasoning_tags": self.settings.reasoning_tags,
+            "think_end_token": self.arguments.think_end_token,
+        }
+        return {name: value for name, value in stated.items() if value is not None}
 
     @cached_property
     def fingerprint(self) -> str:

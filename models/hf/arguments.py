@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from mm_eval.arguments import COUNT_FROM_1, JSON_OBJECT, PATH, TEXT, Rule, read_arguments
+from mm_eval.arguments import COUNT_FROM_1, JSON_OBJECT, PATH, TEXT, Rule, is_count, is_text, read_arguments
 from mm_eval.errors import ConfigError
 
 WHERE = "--model_args"
@@ -37,6 +37,7 @@ class Arguments:
     max_length: tokens of prompt and answer together; None for the checkpoint's own limit.
     add_bos_token: True or False overrules the tokenizer.
     peft: a folder with an adapter of PEFT (LoRA), which runs in the model unmerged.
+    think_end_token: the text or the id of the token that ends the model's reasoning, where its own files do not say it.
     """
 
     pretrained: str = ""
@@ -57,6 +58,7 @@ class Arguments:
     max_length: int | None = None
     add_bos_token: bool | None = None
     peft: str | None = None
+    think_end_token: str | int | None = None
 
     @classmethod
     def rules(cls) -> dict[str, Rule]:
@@ -108,6 +110,10 @@ def _read_flag(text: str) -> Any:
     return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(text.lower(), text)
 
 
+def _read_token(text: str) -> str | int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
+
+
 def _read_dtype(text: str) -> str:
     name = text.removeprefix("torch.").lower()
     return _SHORT_DTYPES.get(name, name)
@@ -118,6 +124,9 @@ RULES = {
     "dtype": Rule(f"a dtype ({', '.join(DTYPES)})", DTYPES.__contains__, _read_dtype),
     **dict.fromkeys(("pretrained", "chat_template", "peft"), PATH),
     "chat_template_kwargs": JSON_OBJECT,
+    "think_end_token": Rule(
+        "a token, as text or as its id", lambda value: is_text(value) or is_count(value), _read_token
+    ),
     **dict.fromkeys(("revision", "device", "device_map", "attn_implementation"), TEXT),
     **dict.fromkeys(("trust_remote_code", "add_bos_token"), FLAG),
     "video": Rule("video or pictures", ("video", "pictures").__contains__),

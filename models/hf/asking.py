@@ -52,6 +52,10 @@ class Asking:
     _warned: bool = False
     _stopping: bool = False
 
+    def __post_init__(self) -> None:
+        for runtime in (self.runtime, *(self.alone[1:] if self.alone else ())):
+            runtime.reader = self.writer.reader
+
     @property
     def caches(self) -> bool:
         """Whether continuations run on the cache of their prompt."""
@@ -157,7 +161,7 @@ class Asking:
         prompt, cap = fitted(prompt, options.max_new_tokens, self.max_length)
         self._check_cut(prompt, instance)
         seed = self.seed_of(instance) if options.do_sample else 0
-        return GenerationRow(instance, prompt, cap, seed)
+        return GenerationRow(instance, prompt, cap, seed, opened=self.writer.reader.opened(prompt.text))
 
     def _is_full(self, rows: Sequence[GenerationRow | Continuation], following: GenerationRow | Continuation) -> bool:
         """Whether a batch of these rows is full, or has no room for the following one."""

@@ -68,21 +68,26 @@ def _without_chat(*keys: str) -> Family:
     return replace(_plainest(*keys, placeholder=""), chats=False)
 
 
+def _glm(*keys: str) -> Family:
+    return Family((*keys, "glm4v"), placeholder="<|begin_of_image|><|image|><|end_of_image|>", mrope=True)
+
+
 _QWEN_VIDEO = VideoInput(
     "frames=32,starts",
     budget="frame",
     settings={"size": {"shortest_edge": 128 * 28 * 28, "longest_edge": 768 * 28 * 28}},
     placeholder="<|vision_start|><|video_pad|><|vision_end|>",
+    proven="5.20.0",
 )
 _QWEN3_VIDEO = VideoInput(
-    "fps=2,min=4,max=768,ends",
+    "fps=2,min=4,max=768,rounded",
     budget="video",
     settings={"size": {"shortest_edge": 128 * 32 * 32, "longest_edge": 768 * 32 * 32}},
     placeholder=_QWEN_VIDEO.placeholder,
     pair=True,
 )
 _LLAMA3_VIDEO = VideoInput(
-    "fps=1,min=4,max=180,starts",
+    "fps=1,min=4,max=180,starts32",
     budget="share",
     settings={
         "size": {"shortest_edge": 128 * 28 * 28, "longest_edge": 768 * 28 * 28}, "merge_size": 2, "temporal_patch_size": 1,
@@ -94,18 +99,27 @@ _LLAMA3_VIDEO = VideoInput(
 FAMILIES: dict[str, Family] = {
     "aya_vision": Family(("aya_vision",)),
     "blip-2": _without_chat("blip2"),
+    "cohere2_vision": Family(("cohere2_vision", "aya_vision")),
+    "exaone4_5": Family(("exaone4_5",), placeholder=_QWEN.placeholder),
     "gemma3": Family(("gemma3",)),
-    "glm4v": Family(("glm4v",), placeholder="<|begin_of_image|><|image|><|end_of_image|>", mrope=True),
+    "gemma4": Family(("gemma4", "gemma3")),
+    "glm46v": _glm("glm46v"),
+    "glm4v": _glm(),
+    "glm4v_moe": _glm("glm4v_moe"),
     "idefics2": Family(("idefics2",), pictures="prompt"),
     "idefics3": Family(("idefics3", "idefics2"), pictures="prompt"),
     "instructblip": _without_chat("instructblip"),
     "internvl": Family(("internvl",), video=VideoInput("frames=32,middle", given="frames")),
     "janus": Family(("janus",)),
     "kosmos-2": _without_chat("kosmos2"),
+    "lfm2_vl": Family(("lfm2_vl",)),
+    "lighton_ocr": Family(("lighton_ocr",)),
+    "llama4": _plainest("llama4"),  # it scales its attention by the position in the batch, padding included
     "llava": Family(("llava",)),
     "llava_next": Family(("llava_next", "llava")),
     "llava_next_video": Family(("llava_next_video", "llava_next", "llava"), video=VideoInput("frames=32,ends")),
     "llava_onevision": Family(("llava_onevision", "llava"), pictures="prompt", video=VideoInput("frames=32,ends")),
+    "minicpmv4_6": Family(("minicpmv4_6",), pictures="prompt"),
     "mistral3": Family(("mistral3",)),
     "mllama": replace(_plainest("mllama"), pictures="prompt"),
     "ovis2": Family(("ovis2",)),
@@ -113,10 +127,13 @@ FAMILIES: dict[str, Family] = {
     "qwen2_vl": _qwen("qwen2_vl", video=_QWEN_VIDEO),
     "qwen2_5_vl": _qwen("qwen2_5_vl", "qwen2_vl", video=replace(_QWEN_VIDEO, rate=True)),
     "qwen3_5": _qwen("qwen3_5", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
+    "qwen3_5_moe": _qwen("qwen3_5_moe", "qwen3_5", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
     "qwen3_vl": _qwen("qwen3_vl", "qwen2_5_vl", "qwen2_vl", video=_QWEN3_VIDEO),
     "qwen3_vl_moe": _qwen("qwen3_vl_moe", "qwen3_vl", "qwen2_5_vl", "qwen2_vl", video=_QWEN3_VIDEO),
     "smolvlm": Family(
-        ("smolvlm", "idefics3"), pictures="prompt", video=VideoInput("fps=1,max=64,ends", given="pictures")
+        ("smolvlm", "idefics3"),
+        pictures="prompt",
+        video=VideoInput("fps=1,max=64,nearest,skip=1,ends", given="pictures"),
     ),
     "video_llama_3": Family(("video_llama_3",), video=_LLAMA3_VIDEO),
     "vipllava": Family(("vipllava", "llava")),

@@ -12,7 +12,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from mm_eval.errors import ConfigError
@@ -121,16 +121,14 @@ def _without_video(processor_class: Any) -> Any:
         "get_attributes": classmethod(get_attributes),
         "from_args_and_dict": classmethod(from_args_and_dict),
     }
+    # read by some processors when they are made (smolvlm, minicpmv4_6), but never used
+    stand_in = {"num_frames": 0, "fps": 0, "video_sampling": {}, "slice_mode": False, "downsample_mode": "16x"}
+    methods["video_processor"] = SimpleNamespace(**stand_in)
     part = inspect.signature(processor_class.__init__).parameters.get("video_processor")
-    if part is not None and part.default is part.empty:  # smolvlm can't be made without naming one
-
-        def initialise(
-            self: Any, image_processor: Any, tokenizer: Any, image_seq_len: int = 169, **options: Any
-        ) -> None:
-            processor_class.__init__(self, image_processor, tokenizer, None, image_seq_len, **options)
-            type(self).video_processor = SimpleNamespace(num_frames=0, fps=0, video_sampling={})  # read, but never used
-
-        methods["__init__"] = initialise
+    if part is not None and part.default is part.empty:  # smolvlm and gemma4 can't be made without naming one
+        made = processor_class.__init__
+        defaults = (None, *(made.__defaults__ or ()))  # all parameters after it have one
+        methods["__init__"] = FunctionType(made.__code__, made.__globals__, made.__name__, defaults, made.__closure__)
     return type(processor_class.__name__, (processor_class, _given_parts()), methods)
 
 
@@ -139,6 +137,7 @@ def _given_parts() -> Any:
     from transformers import ProcessorMixin
 
     def initialise(self: Any, *parts: Any, **options: Any) -> None:
+        options = {name: value for name, value in options.items() if name != "video_processor"}
         ProcessorMixin.__init__(self, *(part for part in parts if part is not None), **options)
 
     return type("GivenParts", (ProcessorMixin,), {"__init__": initialise})

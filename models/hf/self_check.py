@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -48,10 +49,11 @@ def quickest(
 
     Two pictures of different sizes (for a text model: two beginnings), two questions on each, two continuations a question: once
     one prompt at a time with a whole forward a continuation, and once with everything shared that can be. Log-likelihoods must
-    agree within TOLERANCE and generated tokens must be equal. Half precision is too coarse for that.
+    agree within TOLERANCE and generated tokens must be equal. Rounding in half precision is as large as the effect of a masked
+    place that is seen, so such a model is compared in float32, to which its weights are widened meanwhile.
     """
-    if str(model.dtype) != "torch.float32":
-        return UNKNOWN, f"{model.dtype} is too coarse to compare; dtype=float32 lets it check itself"
+    if reason := _not_widened(model):
+        return UNKNOWN, reason
     text = str(model.config.get_text_config().model_type)
     if TEXT_FAMILIES.get(text, TEXT) is not TEXT:
         return UNKNOWN, f"its text part is of the type {text!r}"
@@ -59,6 +61,14 @@ def quickest(
     family = replace(UNKNOWN, batched=True, prefix_cache=True, features=True, heads=False, mrope=shifts)
     questions = list(_questions(pictured, chat))
     rows = [replace(each, continuation=text) for each in questions for text in _CONTINUATIONS]
+    with in_float32(model):
+        return _compared(answering, family, questions, rows)
+
+
+def _compared(
+    answering: Callable[[Family, int], Answering], family: Family, questions: list[Instance], rows: list[Instance]
+) -> tuple[Family, str]:
+    """The family if it gives the same numbers as UNKNOWN, or UNKNOWN and the reason."""
     try:
         plain, quick = answering(UNKNOWN, 1), answering(family, len(rows))
         if not quick.caches:
@@ -71,6 +81,44 @@ def quickest(
     if not worst <= TOLERANCE:
         return UNKNOWN, f"log-likelihoods differ by {worst:.1e}"
     return (family, "") if alone == together else (UNKNOWN, "generated tokens differ")
+
+
+def _not_widened(model: Any) -> str:
+    """Why a model's weights can't be widened to float32 for a moment; empty if they can."""
+    import torch
+
+    tensors = [*model.parameters(), *model.buffers()]
+    if getattr(model, "is_quantized", False) or any(
+        not t.is_floating_point() or t.itemsize < 2 for t in model.parameters()
+    ):
+        return "its weights are quantised, so that it can't be compared in float32"
+    if any(t.device.type == "meta" for t in tensors):
+        return "a part of its weights is not in the device's memory"
+    for device in {t.device for t in tensors if t.device.type == "cuda"}:
+        more = (
+            sum(4 * t.numel() for t in tensors if t.device == device and t.dtype in (torch.bfloat16, torch.float16))
+            // 2
+        )
+        free = torch.cuda.mem_get_info(device)[0]
+        if more > 0.8 * free:
+            return f"comparing it in float32 needs {more / 1e9:.0f} GB more than its weights, and {free / 1e9:.0f} GB are free"
+    return ""
+
+
+@contextlib.contextmanager
+def in_float32(model: Any) -> Iterator[None]:
+    """Inside, the model's half-precision weights are float32. Afterwards each has its own type and the same bits again."""
+    import torch
+
+    half = [t for t in (*model.parameters(), *model.buffers()) if t.dtype in (torch.bfloat16, torch.float16)]
+    own = [t.dtype for t in half]
+    try:
+        for tensor in half:
+            tensor.data = tensor.data.float()
+        yield
+    finally:
+        for tensor, dtype in zip(half, own, strict=True):
+            tensor.data = tensor.data.to(dtype)
 
 
 def _outputs(answers: Answers, instances: list[Instance]) -> list[Any]:

@@ -11,17 +11,21 @@ import asyncio
 import json
 import logging
 import random
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from mm_eval.engine.generation import TOKEN_CAPS, GenerationOptions
 from mm_eval.engine.model import Answers, Model, ModelSettings, Preview, question, register_model
+from mm_eval.engine.prices import Price, price_of
 from mm_eval.errors import ConfigError, MMEvalError, ModelError, did_you_mean
+from mm_eval.reasoning.families import Marks, marks_of, may_think
+from mm_eval.reasoning.split import split
 from mm_eval.task.decode import IN_FLIGHT, decoding
 from mm_eval.types import Answer, Instance
 
@@ -29,16 +33,27 @@ from .arguments import (
     cap_name,
     check,
     check_key,
+    check_scores,
     drawn_from,
+    dropped_by_hand,
     json_object,
-    key_of,
     limits_of,
     note,
     number,
     prompt_keys,
     secrets_of,
+    sent_headers,
 )
-from .messages import SHOWN_AS, Videos, chat_messages, preview_messages, text_of
+from .client.endpoint import DECIDING, PICTURES, Endpoint
+from .messages import (
+    SHOWN_AS,
+    Videos,
+    chat_messages,
+    picture_forms,
+    preview_messages,
+    text_of,
+    with_flat_pictures,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -47,13 +62,21 @@ if TYPE_CHECKING:
     from .client.tokens import Writing
 
 
-ADAPTER_VERSION = 2
+ADAPTER_VERSION = 3
+"""Raised when a change here changes answers. 3: reasoning is cut before stop strings are looked for."""
 KNOWN_OPTIONS = (
     *TOKEN_CAPS, "until", "do_sample", "temperature", "top_p", "top_k", "num_beams", "min_p", "repetition_penalty",
     "presence_penalty", "frequency_penalty", "min_tokens", "stop_token_ids", "ignore_eos", "logit_bias", "length_penalty",
     "best_of", "seed", "skip_special_tokens", "reasoning_effort", "max_completion_tokens",
 )  # fmt: skip
 """Generation options of known servers. An option with a name close to one of these is a typo."""
+VENDORS = {
+    "api.openai.com": "openai", "generativelanguage.googleapis.com": "gemini", "api.anthropic.com": "anthropic",
+    "api.mistral.ai": "mistral", "api.x.ai": "xai", "api.deepseek.com": "deepseek", "api.moonshot.ai": "moonshot",
+    "dashscope-intl.aliyuncs.com": "dashscope", "api.groq.com": "groq", "api.together.xyz": "together_ai",
+    "api.fireworks.ai": "fireworks_ai",
+}  # fmt: skip
+"""Hosts of vendors, by whose names the shipped prices begin. A model at another address has no price of its own."""
 Pair = tuple[Instance, Answer | MMEvalError]
 
 
@@ -62,6 +85,7 @@ class OpenAI(Model):
     """A server with OpenAI's protocol (vLLM, SGLang, ...): base_url=http://host:8000/v1,model=NAME."""
 
     chat = True
+    tries_first = True
 
     def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         super().__init__(args, settings)
@@ -76,24 +100,24 @@ class OpenAI(Model):
         self.max_tokens_name = str(self.args.get("max_tokens_name") or cap_name(self.model))
         self.way = str(self.args.get("loglikelihood", "auto"))
         self.server = str(self.args.get("server") or "|".join(self.urls))
+        self.marks = marks_of(settings.reasoning_tags)
+        if end := self.args.get("think_end_token"):
+            self.marks = self.marks.plus([("", str(end))])
         variables = self.args.get("chat_template_kwargs")
         self.variables = json_object(variables) if variables else {}
-        self.sends_stop = str(self.args.get("send_stop", True)).lower() != "false"
+        self.thinks = bool(self.marks.pairs) or may_think(self.model, self.variables)
+        self._seen_thinking = False  # a stop string has ended a reasoning of this model
+        self.endpoint = Endpoint(self.max_tokens_name, dropped_by_hand(self.args))
         self.writing: Writing | None = None  # how the server writes prompts; None before it was looked at
         self._unstated: dict[str, Any] = {}  # fields of sampled answers that no task states
         self._stop_soon: Callable[[], None] = lambda: None
 
-    @property
-    def prices(self) -> tuple[float, float]:
-        """Dollars per million prompt and completion tokens, 0 if not given."""
-        return number(self.args, "input_price", 0.0), number(self.args, "output_price", 0.0)
-
     def prepare(self) -> None:
         """Checks arguments, key and proxy. Raises ConfigError before the first request."""
         limits_of(self.args, self.urls)
-        secrets_of(self.args)
+        self.secrets()
         check_key(self.args, self.urls)
-        _ = self.prices
+        self.price()
         from httpx import InvalidURL
 
         try:
@@ -102,8 +126,28 @@ class OpenAI(Model):
             hint = "Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY; SOCKS needs pip install 'httpx[socks]'."
             raise ConfigError(f"the proxy can't be used ({type(error).__name__}).", hint=hint) from None
 
+    def secrets(self) -> tuple[str, ...]:
+        """The texts that must reach neither a file nor a terminal."""
+        return secrets_of(self.args)
+
     def identity(self, instance: Instance) -> Mapping[str, Any]:
-        return {**self.describe(), **question(instance, self.settings.seed), **self.videos.identity(instance)}
+        found = {**self.describe(), **question(instance, self.settings.seed), **self.videos.identity(instance)}
+        if lacking := self.endpoint.lacks(self._deciding(instance)):
+            found["left_out"] = lacking  # fields that decide the answer and that the endpoint does not take
+        return found
+
+    def _deciding(self, instance: Instance) -> Collection[str]:
+        """The fields of a question that would be sent to an endpoint that takes all of them."""
+        if instance.request_type != "generate_until" or not self.endpoint.dropped:
+            return ()
+        options = GenerationOptions.from_kwargs(instance.generation_kwargs)
+        return {"temperature", "seed", *options.extra, *drawn_from(options, "")} - self.extra_body.keys()
+
+    def findings(self) -> Mapping[str, Any]:
+        return self.endpoint.findings()
+
+    def recall(self, findings: Mapping[str, Any]) -> None:
+        self.endpoint.recall(findings)
 
     def describe(self) -> Mapping[str, Any]:
         described = {"adapter": "openai", "version": ADAPTER_VERSION, "server": self.server, "model": self.model}
@@ -111,13 +155,19 @@ class OpenAI(Model):
             described["extra_body"] = self.extra_body
         if self.variables:
             described["chat_template_kwargs"] = self.variables
+        if self.settings.reasoning_tags:
+            described["reasoning_tags"] = self.settings.reasoning_tags
+        if "think_end_token" in self.args:
+            described["think_end_token"] = str(self.args["think_end_token"])
+        if left_out := self.endpoint.by_hand.intersection(DECIDING):
+            described["drop"] = sorted(left_out)
         return described
 
     def shares(self, instance: Instance) -> bool:
         """False for sampled answers: a server samples anew each time."""
-        sampled = (
-            instance.request_type == "generate_until"
-            and GenerationOptions.from_kwargs(instance.generation_kwargs).do_sample
+        sampled = instance.request_type == "generate_until" and (
+            GenerationOptions.from_kwargs(instance.generation_kwargs).do_sample
+            or "temperature" in self.endpoint.dropped
         )
         return not sampled
 
@@ -129,19 +179,35 @@ class OpenAI(Model):
             if name not in KNOWN_OPTIONS and get_close_matches(name, KNOWN_OPTIONS, cutoff=0.8):
                 raise ConfigError(f"Unknown generation option {name!r}.", hint=did_you_mean(name, KNOWN_OPTIONS))
 
+    def check_requests(self, request_type: str, instances: Sequence[Instance]) -> None:
+        super().check_requests(request_type, instances)
+        if request_type == "loglikelihood":
+            chat = bool(instances) and not isinstance(instances[0].context, str)
+            check_scores(self.urls, self.model, [str(each.continuation) for each in instances], chat)
+
+    def price(self) -> Price | None:
+        if "input_price" in self.args or "output_price" in self.args:
+            return Price(number(self.args, "input_price", 0.0), number(self.args, "output_price", 0.0))
+        return price_of([self.listed_name, self.model], self.listed_name, self.settings.prices)
+
+    @property
+    def listed_name(self) -> str:
+        """The model's name in the shipped prices; empty where no known vendor serves it."""
+        vendors = {VENDORS.get(urlsplit(url).hostname or "") for url in self.urls}
+        vendor = vendors.pop() if len(vendors) == 1 else None
+        return f"{vendor}/{self.model}" if vendor else ""
+
     def dollars(self, usage: Mapping[str, int]) -> float | None:
-        if "input_price" not in self.args and "output_price" not in self.args:
-            return None
-        prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
-        return (prompt * self.prices[0] + completion * self.prices[1]) / 1e6
+        price = self.price()
+        return price.dollars(usage) if price else None
 
     def account(self, usage: Mapping[str, int]) -> str:
         prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
         tokens = f"{prompt:,} prompt and {completion:,} completion tokens"
         dollars = self.dollars(usage)
-        counted = tokens if dollars is None else f"{tokens}, ${dollars:,.4f} at the given prices"
+        counted = tokens if dollars is None else f"{tokens}, ${dollars:,.4f} at {self.price()}"
         notes = [self.writing.notes if self.writing else "", note(self._unstated) if self._unstated else ""]
-        notes.append(self.videos.note(usage))
+        notes += [self.videos.note(usage), self.endpoint.note()]
         return "; ".join([counted, *filter(None, notes)])
 
     def stop_soon(self) -> None:
@@ -171,18 +237,19 @@ class OpenAI(Model):
         self, groups: Iterator[list[Instance]], work: Callable[[Client, list[Instance]], Awaitable[list[Pair]]]
     ) -> Answers:
         """Requests groups of instances, many at a time. Fatal is raised when all requests in flight have ended."""
-        from .client.errors import Fatal, TooLong, Unreachable
+        from .client.errors import Fatal, Refused, TooLong, Unreachable
         from .client.flight import Flight
         from .client.http import Client
         from .client.tokens import Writing, writing_of
 
-        limits, key = limits_of(self.args, self.urls), key_of(self.args)
+        limits = limits_of(self.args, self.urls)
         loop = self.new_loop()
         transport = self.new_transport()
-        headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
+        headers = sent_headers(self.args, self.urls)
         draw = random.Random(self.settings.seed)
-        client = Client(transport, self.urls, limits, headers, secrets_of(self.args), draw)
-        flight = Flight(loop, max(2, limits.num_concurrent + limits.num_concurrent // 2))
+        client = Client(transport, self.urls, limits, headers, self.secrets(), draw, self.endpoint)
+        window = max(2, limits.num_concurrent + limits.num_concurrent // 2)
+        flight = Flight(loop, window if self.endpoint.answered else 1)  # the first question is sent alone
         self._stop_soon = flight.stop_soon
 
         looking, looked = asyncio.Lock(), False
@@ -213,9 +280,17 @@ class OpenAI(Model):
             except MMEvalError as error:
                 return [(instance, _copy(error)) for instance in group]
 
+        client.failed_once = lambda: flight.widen(2)  # another question finds out whether it is this one's fault
+
+        async def one_first(group: list[Instance]) -> list[Pair]:
+            pairs = await shielded(group)
+            if self.endpoint.answered or not all(isinstance(found, Refused) for _, found in pairs):
+                flight.widen(window)
+            return pairs
+
         try:
             with quiet_libraries():
-                for pairs in flight.run(groups, shielded, lambda: client.fatal is not None):
+                for pairs in flight.run(groups, one_first, lambda: client.fatal is not None):
                     yield from pairs
             if client.fatal is not None:
                 raise client.fatal
@@ -238,7 +313,7 @@ class OpenAI(Model):
         return Proxied(most, connecting) if getproxies() else Lanes(most, connecting)
 
     async def _generate_one(self, client: Client, instance: Instance) -> Answer | MMEvalError:
-        from .client.errors import Fatal
+        from .client.errors import Fatal, Filtered
         from .client.replies import read_text
         from .client.tokens import Room
 
@@ -246,14 +321,29 @@ class OpenAI(Model):
         stated = self.max_tokens_name in self.extra_body  # sent as the user states it
         length = self.writing.length if self.writing and not stated else None
         room = Room(self.max_tokens_name, length, client.look, self.model)
-        path, body = self.body(instance, self._sampling(instance, options))
+        fields = self._sampling(instance, options)
+        tools = any(fields.get(name) for fields in (options.extra, self.extra_body) for name in ("tools", "functions"))
+        clean = client.redactor.answer
+
+        def read(reply: dict[str, Any]) -> Answer:
+            chat = not isinstance(instance.context, str)
+            text = read_text(reply, options.until, clean, tools=tools, marks=self.marks, chat=chat, thinks=self.thinks)
+            return room.checked(text)
+
         try:
-            clean = client.redactor.answer
-            found, attempts = await client.ask(
-                path, body, lambda reply: room.checked(read_text(reply, options.until, clean)), room.smaller
-            )
+            path, body = self.body(instance, fields)
+            found, attempts = await client.ask(path, body, read, room.smaller)
+            if not isinstance(instance.context, str) and ended_too_early(found, fields, self.marks):
+                path, body = self.body(instance, {name: value for name, value in fields.items() if name != "stop"})
+                before, spent = attempts, found.usage
+                found, attempts = await client.ask(path, body, read, room.smaller)
+                usage = {name: spent.get(name, 0) + found.usage.get(name, 0) for name in {*spent, *found.usage}}
+                found, attempts = replace(found, usage=usage), before + attempts
+                self._seen_thinking = self._seen_thinking or bool(found.reasoning)
         except Fatal:
             raise
+        except Filtered as error:
+            return Answer("", attempts=error.attempts, ended="filtered")
         except ModelError as error:
             return error
         return replace(found, attempts=attempts)
@@ -266,7 +356,7 @@ class OpenAI(Model):
             "seed": self.settings.seed + instance.repeat,
             **options.extra,
         }
-        if options.until and self.sends_stop:
+        if options.until and not (self.thinks or self._seen_thinking):  # a stop string would end the reasoning
             fields["stop"] = list(options.until[:4])  # OpenAI accepts four; `read_text` cuts at all of them
         drawn = drawn_from(options, self.writing.software if self.writing else "")
         if options.do_sample:
@@ -274,49 +364,76 @@ class OpenAI(Model):
             self._unstated |= {name: drawn.get(name) for name in unstated}
         return {**fields, **drawn}
 
-    def body(
-        self, instance: Instance, fields: Mapping[str, Any], prefill: str | None = None
-    ) -> tuple[str, Callable[[], Awaitable[bytes]]]:
-        """(path, a function that makes the body). Pictures are encoded in a thread, just before the request is sent.
+    def body(self, instance: Instance, fields: Mapping[str, Any], prefill: str | None = None) -> tuple[str, Body]:
+        """(path, what makes the body). Pictures are encoded in a thread, just before the request is sent.
 
         prefill: the beginning of the model's turn.
         """
-        common = {"model": self.model, **fields, **self.videos.fields(instance), **self.extra_body}
-        writing = self.writing
+        if isinstance(instance.context, str) and instance.image_digests:
+            raise ModelError("pictures can only be sent in chat messages.", hint="Leave --apply_chat_template on.")
+        path = "/completions" if isinstance(instance.context, str) else "/chat/completions"
+        return path, Body(self, instance, fields, prefill)
+
+
+class Body:
+    """Makes the body of one question, each time as the endpoint takes it then. sent: its fields without the prompt."""
+
+    def __init__(self, model: OpenAI, instance: Instance, fields: Mapping[str, Any], prefill: str | None) -> None:
+        self._model, self._instance, self._fields, self._prefill = model, instance, fields, prefill
+        self._writing = model.writing
+        self.sent: dict[str, Any] = {}
+
+    async def __call__(self, without: frozenset[str] = frozenset()) -> bytes:
+        model, instance = self._model, self._instance
+        fields = model.endpoint.sent(self._fields, without)
+        fields = {"model": model.model, **fields, **model.videos.fields(instance), **model.extra_body}
         if isinstance(instance.context, str):
-            if instance.image_digests:
-                raise ModelError("pictures can only be sent in chat messages.", hint="Leave --apply_chat_template on.")
-            text = json.dumps({**common, "prompt": instance.context + (prefill or "")})
-
-            async def plain() -> bytes:
-                return text.encode()
-
-            return "/completions", plain
-
-        if self.variables:
-            common.setdefault("chat_template_kwargs", self.variables)
-        if writing is not None and writing.adds_bos:
-            common.setdefault("add_special_tokens", True)
-        if prefill is not None and writing is not None and writing.strips_space:
-            prefill = prefill.removeprefix(" ")
+            self.sent = fields
+            return json.dumps({**fields, "prompt": instance.context + (self._prefill or "")}).encode()
+        if model.variables:
+            fields.setdefault("chat_template_kwargs", model.variables)
+        if self._writing is not None and self._writing.adds_bos:
+            fields.setdefault("add_special_tokens", True)
+        forms: set[str] = set()
+        self.sent = {**fields, PICTURES: forms}
 
         def make() -> bytes:
-            with IN_FLIGHT.held(instance.pixels), decoding(f"{instance.task} doc {instance.doc_id}"):
-                messages = chat_messages(instance, self.videos)
-            if prefill is not None:
-                if messages and messages[-1]["role"] == "assistant":  # the context ends in the beginning of an answer
-                    messages = [*messages[:-1], {**messages[-1], "content": text_of(messages[-1]) + prefill}]
-                else:
-                    messages.append({"role": "assistant", "content": prefill})
-            turned = {}
-            if messages[-1]["role"] == "assistant":
-                turned = {"add_generation_prompt": False, "continue_final_message": True}
-            return json.dumps({**common, **turned, "messages": messages}).encode()
+            return json.dumps({**fields, **self._messages(forms)}).encode()
 
-        async def encoded_in_a_thread() -> bytes:
-            return await asyncio.to_thread(make) if instance.image_digests else make()
+        return await asyncio.to_thread(make) if instance.image_digests else make()
 
-        return "/chat/completions", encoded_in_a_thread
+    def _messages(self, forms: set[str]) -> dict[str, Any]:
+        """The messages, and the fields that say how they end. forms: gets the forms of the pictures."""
+        model, instance, prefill = self._model, self._instance, self._prefill
+        with IN_FLIGHT.held(instance.pixels), decoding(f"{instance.task} doc {instance.doc_id}"):
+            messages = chat_messages(instance, model.videos, model.endpoint.png)
+        forms |= picture_forms(messages)
+        if model.endpoint.png:
+            forms.add("png")
+        if model.endpoint.flat:
+            forms.add("flat")
+            messages = with_flat_pictures(messages)
+        if prefill is not None:
+            if self._writing is not None and self._writing.strips_space:
+                prefill = prefill.removeprefix(" ")
+            if messages and messages[-1]["role"] == "assistant":  # the context ends in the beginning of an answer
+                messages = [*messages[:-1], {**messages[-1], "content": text_of(messages[-1]) + prefill}]
+            else:
+                messages.append({"role": "assistant", "content": prefill})
+        turned = {}
+        if messages[-1]["role"] == "assistant":
+            turned = {"add_generation_prompt": False, "continue_final_message": True}
+        return {**turned, "messages": messages}
+
+
+def ended_too_early(answer: Answer, fields: Mapping[str, Any], marks: Marks) -> bool:
+    """Whether a stop string ended the text before the answer began: inside the reasoning, or in the white space after it."""
+    if not fields.get("stop") or answer.ended != "stop":
+        return False
+    text = str(answer.output)
+    if not text.strip():
+        return bool(answer.reasoning) or not all(stop.strip() for stop in fields["stop"])
+    return answer.reasoning is None and not split(text, marks).closed
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -25,9 +25,11 @@ from urllib.request import getproxies
 from mm_eval.arguments import JSON_OBJECT, Rule, is_count, is_number, is_text, read_arguments, switch
 from mm_eval.arguments import number as read_number
 from mm_eval.engine.generation import GenerationOptions
-from mm_eval.errors import ConfigError
+from mm_eval.errors import ConfigError, did_you_mean
 
 from ..hf.families import FAMILIES
+from .client.endpoint import CAPS, DROPPABLE
+from .client.logprobs import maybe_one_token
 from .client.redaction import LONG
 
 if TYPE_CHECKING:
@@ -38,7 +40,10 @@ WHERE = "--model_args"
 KEY_VARIABLE = "OPENAI_API_KEY"
 KEY_HINT = "Keys are read from the environment: set OPENAI_API_KEY, or name a variable with api_key_env=NAME."
 URL_HINT = "base_url=http://host:8000/v1"
+HEADER = re.compile(r"[A-Za-z0-9!#$%&'*.^_`|~-]+")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MOST_MEGABYTES = 1024
+CAN_BE_DROPPED = tuple(name for name in DROPPABLE if name != "stream_options")
 
 
 def _rule(needed: str, fits: Callable[[Any], bool], read: Callable[[str], Any] = str) -> Rule:
@@ -71,15 +76,23 @@ LIMITS = {
 """The arguments that are fields of `Limits`."""
 RULES = {
     **LIMITS,
-    **dict.fromkeys(("base_url", "model", "server", "max_tokens_name"), _rule("a text that is not empty", is_text)),
+    **dict.fromkeys(
+        ("base_url", "model", "server", "max_tokens_name", "think_end_token"),
+        _rule("a text that is not empty", is_text),
+    ),
     **dict.fromkeys(("input_price", "output_price"), _rule("a number of dollars", is_number, _read_float)),
     "api_key_env": _rule(
         "the name of an environment variable",
-        lambda value: is_text(value) and bool(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value)),
+        lambda value: is_text(value) and bool(VARIABLE.fullmatch(value)),
     ),
+    "key_header": _rule("the name of a header", lambda value: is_text(value) and bool(HEADER.fullmatch(value))),
+    "headers": _rule(
+        "headers and environment variables", lambda value: isinstance(value, (str, Mapping))
+    ),  # `headers_of` reads it
     "extra_body": _rule("a JSON object", lambda value: isinstance(value, (str, Mapping))),  # `json_object` reads it
     "chat_template_kwargs": _rule("a JSON object", JSON_OBJECT.fits, JSON_OBJECT.read),
     "send_stop": _rule("true or false", lambda value: isinstance(value, bool), switch),
+    "drop": _rule("names of fields, joined by +,", is_text),
     "video": _rule("pictures, times or file", ("pictures", "times", "file").__contains__),
     "max_video_mb": _rule(
         f"a number above 0, at most {MOST_MEGABYTES},", partial(_is_float, most=MOST_MEGABYTES), _read_float
@@ -91,20 +104,68 @@ RULES = {
 def check(args: Mapping[str, Any]) -> tuple[str, ...]:
     """Checks all arguments and returns the URLs of the servers. ConfigError names every unknown or invalid argument."""
     for name in args:
-        if name in ("api_key", "key", "token", "headers"):
+        if name in ("api_key", "key", "token"):
             raise ConfigError(f"openai has no argument {name!r}.", where=WHERE, hint=KEY_HINT)
     for name in ("base_url", "model"):
         if not args.get(name):
             raise ConfigError(f"openai needs {name}=...", where=WHERE, hint=f"{URL_HINT},model=NAME")
     chosen = read_arguments(args, RULES, WHERE, "argument of openai")
-    urls = tuple(url.strip().rstrip("/") for url in chosen["base_url"].split("|"))
+    urls = tuple(_without_slash(url.strip()) for url in chosen["base_url"].split("|"))
     for url in urls:
         _check_url(url)
     key = os.environ.get(chosen.get("api_key_env", KEY_VARIABLE), "").strip()
+    secrets = [secret for secret in (key, *headers_of(args).values()) if len(secret) >= LONG]
     for name, value in args.items():
-        if len(key) >= LONG and key in str(value):
+        if any(secret in str(value) for secret in secrets):
             raise ConfigError(f"{name} holds the API key, and arguments are recorded.", where=WHERE, hint=KEY_HINT)
     return urls
+
+
+def _without_slash(url: str) -> str:
+    base, mark, query = url.partition("?")
+    return base.rstrip("/") + mark + query
+
+
+NOT_OURS = ("host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding")
+HEADERS_HINT = (
+    "headers=X-Team:TEAM_VARIABLE+X-Gateway-Key:KEY_VARIABLE names headers and the variables that hold their values."
+)
+
+
+def headers_of(args: Mapping[str, Any]) -> dict[str, str]:
+    """The headers that `headers=` states, with the values of the environment variables that it names.
+
+    ConfigError, which quotes no value, for one that can't be sent or whose variable is not set.
+    """
+    given = args.get("headers") or {}
+    if isinstance(given, str):
+        pairs = [tuple(part.partition(":")[::2]) for part in given.split("+")]
+    else:
+        pairs = [(str(name), str(value)) for name, value in given.items()] if isinstance(given, Mapping) else [("", "")]
+    found: dict[str, str] = {}
+    for name, variable in ((name.strip(), variable.strip()) for name, variable in pairs):
+        if not HEADER.fullmatch(name) or name.lower() in NOT_OURS or not VARIABLE.fullmatch(variable):
+            raise ConfigError(
+                "headers is not a list of headers and environment variables.", where=WHERE, hint=HEADERS_HINT
+            )
+        value = os.environ.get(variable, "").strip()
+        if not value or not (value.isascii() and value.isprintable()):
+            what = f"the environment variable for the header {name} is not set, or holds what no header can carry."
+            raise ConfigError(what, where=WHERE, hint=HEADERS_HINT)
+        found[name.lower()] = value
+    return found
+
+
+AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
+
+
+def sent_headers(args: Mapping[str, Any], urls: Sequence[str]) -> dict[str, str]:
+    """The headers of every request: the key, under Azure's name at Azure, and those of `headers=`."""
+    key, name = key_of(args), str(args.get("key_header") or "").lower()
+    if not name:
+        name = "api-key" if any((urlsplit(url).hostname or "").endswith(AZURE) for url in urls) else "authorization"
+    own = {name: f"Bearer {key}" if name == "authorization" else key} if key else {}
+    return {"content-type": "application/json", **own, **headers_of(args)}
 
 
 def _check_url(url: str) -> None:
@@ -115,8 +176,22 @@ def _check_url(url: str) -> None:
         valid = False
     if not valid:
         raise ConfigError("base_url is not an http(s) URL.", where=WHERE, hint=URL_HINT)
-    if parts.username or parts.password or parts.query or parts.fragment:
+    version = re.fullmatch(r"api-version=[A-Za-z0-9.-]{1,40}", parts.query)  # Azure
+    if parts.username or parts.password or parts.fragment or parts.query and not version:
         raise ConfigError("base_url holds a user, a password or a query.", where=WHERE, hint=KEY_HINT)
+
+
+def dropped_by_hand(args: Mapping[str, Any]) -> frozenset[str]:
+    """The fields that `drop=` and `send_stop=false` leave out of every request. ConfigError for another field."""
+    names = [name.strip() for name in str(args.get("drop") or "").split("+") if name.strip()]
+    for name in names:
+        if name not in CAN_BE_DROPPED:
+            hint = did_you_mean(name, CAN_BE_DROPPED)
+            raise ConfigError(
+                f"drop names {name[:40]!r}, which is not a field that can be left out.", where=WHERE, hint=hint
+            )
+    stop = str(args.get("send_stop", True)).lower() == "false"
+    return frozenset(names) | ({"stop"} if stop else set())
 
 
 def key_of(args: Mapping[str, Any]) -> str:
@@ -144,7 +219,7 @@ def secrets_of(args: Mapping[str, Any]) -> tuple[str, ...]:
             passwords.append(unquote(urlsplit(proxy).password or ""))
         except ValueError:
             continue
-    return tuple(secret for secret in (key_of(args), *passwords) if secret)
+    return tuple(secret for secret in (key_of(args), *headers_of(args).values(), *passwords) if secret)
 
 
 def limits_of(args: Mapping[str, Any], urls: tuple[str, ...]) -> Limits:
@@ -184,13 +259,22 @@ NAMES: dict[str, str] = {
     r"aya-vision": "aya_vision",
     r"instructblip": "instructblip",
     r"blip-?2": "blip-2",
+    r"command-a-vision": "cohere2_vision",
+    r"exaone-?4-5": "exaone4_5",
     r"gemma-?3-(4|12|27)b": "gemma3",
+    r"gemma-?4": "gemma4",
     r"glm-4-1v": "glm4v",
+    r"glm-4-5v": "glm4v_moe",
+    r"glm-4-6v": "glm46v",
     r"idefics2": "idefics2",
     r"idefics3": "idefics3",
     r"internvl": "internvl",
     r"janus": "janus",
     r"kosmos-?2(?!-5)": "kosmos-2",
+    r"lfm2(-5)?-vl": "lfm2_vl",
+    r"lightonocr": "lighton_ocr",
+    r"llama-?4-(scout|maverick)": "llama4",
+    r"minicpm-v-4-6": "minicpmv4_6",
     r"video-?llama-?3": "video_llama_3",
     r"vip-?llava": "vipllava",
     r"llava-?(onevision|ov)(?!-?1-5|-?2(?!\d))": "llava_onevision",
@@ -207,7 +291,8 @@ NAMES: dict[str, str] = {
     r"qwen2-5-vl": "qwen2_5_vl",
     r"qwen3-vl-\d+b-a\d+b": "qwen3_vl_moe",
     r"qwen3-vl": "qwen3_vl",
-    r"qwen3-5(?!.*\d+b-a\d+b)": "qwen3_5",
+    r"qwen3-5(-[a-z]+)*-\d+b-a\d+b": "qwen3_5_moe",
+    r"qwen3-5": "qwen3_5",
 }
 """A name's beginning of a word -> the model type of `FAMILIES`; the first that fits. An empty type: a relative outside the table.
 
@@ -229,12 +314,42 @@ def prompt_keys(name: str) -> tuple[str, ...]:
 
 
 def cap_name(name: str) -> str:
-    """The field of the token cap: OpenAI's reasoning models refuse `max_tokens`.
+    """The field of the token cap: OpenAI's reasoning models refuse `max_tokens`. Others say so, and are asked again.
 
-    >>> cap_name("o3-mini"), cap_name("gpt-5.1-2025-11-13"), cap_name("gpt-4o-2024-11-20")
+    >>> cap_name("openai/o3-mini"), cap_name("gpt-5.1-2025-11-13"), cap_name("gpt-4o-2024-11-20")
     ('max_completion_tokens', 'max_completion_tokens', 'max_tokens')
     """
-    return "max_completion_tokens" if re.match(r"(gpt-5|o[134])(?![a-z0-9])", name) else "max_tokens"
+    own = name.rstrip("/").rpartition("/")[2].lower()
+    return "max_completion_tokens" if re.match(r"(gpt-[5-9]|o\d)(?![a-z0-9])", own) else "max_tokens"
+
+
+NO_LOGPROBS = ("api.anthropic.com", "api.mistral.ai")
+"""Endpoints that give no log-probabilities at all."""
+ONLY_GENERATED = (
+    *("api.openai.com", ".openai.azure.com", "generativelanguage.googleapis.com", "api.x.ai", "api.deepseek.com"),
+    *("api.groq.com", "openrouter.ai", "dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"),
+)
+"""Endpoints that give log-probabilities of generated tokens at most, and none of a prompt."""
+
+
+def check_scores(urls: Sequence[str], name: str, options: Sequence[str], chat: bool) -> None:
+    """ConfigError for continuations that an endpoint is known to be unable to score.
+
+    chat: whether they follow a chat. options: the continuations of a doc.
+    """
+    hosts = [urlsplit(url).hostname or "" for url in urls]
+    hint = (
+        "Choose tasks with generate_until (NAME@generate), or a server that scores prompts (vLLM), --model hf or vllm."
+    )
+    if any(host.endswith(NO_LOGPROBS) for host in hosts):
+        raise ConfigError("the endpoint gives no log-probabilities, which this task needs.", hint=hint)
+    generated_only = any(host.endswith(ONLY_GENERATED) for host in hosts)
+    if generated_only and cap_name(name) == CAPS[1]:
+        raise ConfigError("the model gives no log-probabilities, which this task needs.", hint=hint)
+    longer = [option for option in options if not maybe_one_token(option)]
+    if generated_only and longer:
+        what = f"the endpoint can't score {longer[0][:60]!r}: it gives log-probabilities of generated tokens only."
+        raise ConfigError(what, hint=hint)
 
 
 WITHOUT_TOP_K = ("vllm", "sglang")

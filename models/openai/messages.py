@@ -32,13 +32,41 @@ if TYPE_CHECKING:
 Parts = list[dict[str, Any]]
 
 
-def chat_messages(instance: Instance, videos: Videos) -> list[Message]:
-    """The context with what it shows as data URLs. Reads the pictures, or the files of videos where those are sent."""
+def chat_messages(instance: Instance, videos: Videos, png: bool = False) -> list[Message]:
+    """The context with what it shows as data URLs. Reads the pictures, or the files of videos where those are sent.
+
+    png: pictures that are not JPEG are sent as PNG, which has the same pixels.
+    """
     if videos.way == "file":
         _check_together(instance)
         return _filled(instance, _files(instance, videos))
     loaded = zip(instance.images() if instance.images else [], instance.image_digests, strict=True)
-    return _filled(instance, _timed(instance, videos, (_picture(picture, digest) for picture, digest in loaded)))
+    return _filled(instance, _timed(instance, videos, (_picture(picture, digest, png) for picture, digest in loaded)))
+
+
+COMMON = ("image/jpeg", "image/png")
+"""The forms of pictures that every endpoint takes."""
+
+
+def picture_forms(messages: Iterable[Message]) -> set[str]:
+    """{"common", "other"}, as far as the pictures of a prompt have such forms."""
+    parts = (part for message in messages if isinstance(message["content"], list) for part in message["content"])
+    addresses = (part["image_url"]["url"] for part in parts if part["type"] == "image_url")
+    return {"common" if address[5:40].startswith(COMMON) else "other" for address in addresses}
+
+
+def with_flat_pictures(messages: Iterable[Message]) -> list[Message]:
+    """The messages with the address of each picture as a text, which some servers take instead of an object."""
+
+    def flat(part: dict[str, Any]) -> dict[str, Any]:
+        return {**part, "image_url": part["image_url"]["url"]} if part["type"] == "image_url" else part
+
+    return [
+        {**message, "content": [flat(part) for part in message["content"]]}
+        if isinstance(message["content"], list)
+        else message
+        for message in messages
+    ]
 
 
 def preview_messages(instance: Instance, videos: Videos) -> list[Message]:
@@ -105,8 +133,12 @@ def _files(instance: Instance, videos: Videos) -> Iterator[Parts]:
             yield [] if place in frames else [_picture(loaded[place], digest)]
 
 
-def _picture(picture: Image, digest: str) -> dict[str, Any]:
+def _picture(picture: Image, digest: str, png: bool = False) -> dict[str, Any]:
     mime, data = encoded(picture, digest)
+    if png and mime not in COMMON:
+        plain = picture.copy()
+        plain.info.clear()  # what it was read from
+        mime, data = encoded(plain, digest)
     return {"type": "image_url", "image_url": {"url": f"data:{mime};base64,{base64.b64encode(data).decode()}"}}
 
 

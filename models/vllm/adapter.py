@@ -21,15 +21,16 @@ from mm_eval.types import Instance
 from ..hf.adapter import HuggingFace
 from ..hf.arguments import FLAG, RULES, WHERE, Arguments
 from ..hf.families import Family
+from ..hf.prompts.length import own_length
 from ..hf.prompts.videos import Videos
 
 if TYPE_CHECKING:
     from .asking import Asking
 
-VERSION = 1
-"""Raised when a change here changes answers, so that older answers are not reused."""
-ROOM = 2
-"""Tokens that vLLM needs beside a sequence to score: the last one of it, which `hf` does not feed, and one to generate."""
+VERSION = 3
+"""Raised when a change here changes answers, so that older answers are not reused. 3: reasoning is cut by token ids."""
+ROOM = 1
+"""Tokens of vLLM's max_model_len beside those that are fed: it generates at least one, and none of ours is ever fed."""
 NOT_HERE = ("device", "device_map", "attn_implementation", "peft", "video_min_pixels", "video_max_pixels")
 """Arguments of `hf` that vLLM decides by itself, and `peft`, which is `lora` here."""
 VIDEO_TYPES = frozenset({"llava_next_video", "llava_onevision", "qwen2_vl", "qwen2_5_vl", "qwen3_vl"})
@@ -76,6 +77,7 @@ class Vllm(HuggingFace):
     """Any checkpoint that vLLM runs, offline: pretrained=FOLDER_OR_HUB_ID. Needs `pip install 'mm-eval[vllm]'`."""
 
     engine: ClassVar[str] = "vllm"
+    own_positions: ClassVar[bool] = True
     arguments: VllmArguments
 
     def _read_arguments(self) -> VllmArguments:
@@ -111,7 +113,7 @@ class Vllm(HuggingFace):
             engine,
             writer,
             lambda instance: int(request_key(self, instance)[:15], 16),
-            min(self.arguments.max_length or engine.max_length, engine.max_length - ROOM),
+            self._length,
             self.settings.on_long_prompt == "cut",
             float(penalty or 1.0),
         )
@@ -122,7 +124,7 @@ class Vllm(HuggingFace):
         pixels = {"min_pixels": chosen.min_pixels, "max_pixels": chosen.max_pixels}
         stated = {
             "dtype": self._dtype,
-            "max_model_len": self._engine_length,
+            "max_model_len": self._length + ROOM,
             "gpu_memory_utilization": chosen.gpu_memory_utilization,
             "quantization": chosen.quantization,
             "kv_cache_dtype": chosen.kv_cache_dtype,
@@ -154,14 +156,21 @@ class Vllm(HuggingFace):
         of_images = [*images.get("image_mean", ()), *images.get("image_std", ()), images.get("rescale_factor", 1 / 255)]
         return of_images != [*settings.mean, *settings.std, settings.rescale]
 
-    @property
-    def _engine_length(self) -> int | None:
-        """The engine's max_model_len: the stated max_length with room for what `hf` does not feed to the model."""
-        if self.arguments.max_length is None:
-            return None
-        config = self.checkpoint.config
-        own = config.get("text_config", config).get("max_position_embeddings") or self.arguments.max_length
-        return min(self.arguments.max_length + ROOM, max(int(own), self.arguments.max_length))
+    @cached_property
+    def _length(self) -> int:
+        """Tokens of prompt and answer together: as stated, else the checkpoint's own, by the same rule as `hf`.
+
+        vLLM takes longrope's frequencies for long texts for all prompts if its max_model_len is above that of short ones.
+        """
+        from ..hf.processor import load_config
+
+        config = load_config(self.checkpoint.folder, self.arguments)
+        own = own_length(config, self.writer.tokenizer)
+        text = config.get_text_config()
+        rope = getattr(text, "rope_parameters", None) or {}
+        if str(rope.get("rope_type")) == "longrope":
+            own = int(rope.get("original_max_position_embeddings") or own) - ROOM
+        return self.arguments.max_length or own
 
     @property
     def _device(self) -> str:

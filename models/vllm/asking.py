@@ -18,9 +18,11 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mm_eval.engine.endings import Ending, ending_of
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers
 from mm_eval.errors import ConfigError, DataError, MMEvalError, ModelError, did_you_mean
+from mm_eval.reasoning.tokens import Reply
 from mm_eval.types import Answer, Instance, LLOutput
 
 from ..hf.prompts.ahead import located, prompt_parts, shown, written_ahead
@@ -44,6 +46,8 @@ PASSED_ON = {
 OF_OTHER_ADAPTERS = frozenset({"image_aspect_ratio"})
 """Options in published tasks that no engine reads; ignored here."""
 SEEDS = 2**63
+MOST_ATTEMPTS = 3
+"""Attempts at a request that the engine aborts or that ends in an error of it."""
 GRACE = 3.0
 """Seconds that requests in flight have after an interrupt. Those without an answer stay pending."""
 
@@ -80,6 +84,7 @@ class Asking:
     penalty: float = 1.0
     most: int = 128
     _ends_at: float = math.inf
+    _thinks: bool = False  # a stop string has ended a reasoning: no more are sent
 
     def stop_soon(self) -> None:
         """Waits only a few seconds more for the requests in flight."""
@@ -173,26 +178,75 @@ class Asking:
         prompt = question.prompt if question.prompt.ids else Prompt([self.writer.start_token])
         prompt, cap = fitted(_as_pictured(prompt, question), options.max_new_tokens, self.max_length)
         self._check_cut(prompt)
+        reader = self.writer.reader
+        stops, opened = [stop for stop in options.until if stop not in self._special], reader.opened(prompt.text)
         sampling: dict[str, Any] = {
             "max_tokens": cap,
             "temperature": options.temperature if options.do_sample else 0.0,
-            "stop": [stop for stop in options.until if stop not in self._special],
+            "stop": [] if opened or self._thinks else stops,  # one would end the reasoning
             "stop_token_ids": sorted({self._special[stop] for stop in options.until if stop in self._special}),
             **extra,
         }
         if options.do_sample:
             drawn = {"top_p": options.top_p or 1.0, "top_k": options.top_k or 0, "seed": self.seed_of(instance) % SEEDS}
             sampling.update(drawn)
-        return self.engine.submit(self._generated(question.request(prompt.ids), sampling, prompt))
 
-    async def _generated(self, request: Mapping[str, Any], sampling: Mapping[str, Any], prompt: Prompt) -> Answer:
-        output = await self.engine.run(request, **sampling)
-        made = output.outputs[0]
+        def read(made: Any, tokens: Sequence[int] | None = None, ended: str | None = None) -> Reply:
+            """What the engine's output says, or its first tokens."""
+            ids = list(made.token_ids) if tokens is None else list(tokens)
+            capped = (ended or ending_of(made.finish_reason).ended) == "length"
+            ends = {self.writer.tokenizer.eos_token_id, getattr(made, "stop_reason", None)}
+            whole = ids[:-1] if not capped and ids and ids[-1] in ends else ids
+            return reader.read(whole, opened, stops, chat=prompt.chat, capped=capped)
+
+        return self.engine.submit(self._generated(question.request(prompt.ids), sampling, prompt, read))
+
+    async def _generated(
+        self, request: Mapping[str, Any], sampling: Mapping[str, Any], prompt: Prompt, read: Callable[..., Reply]
+    ) -> Answer:
+        """The answer to a request. It is made again without stop strings if one of them ended it before the answer began."""
+        output, attempts = await self._run(request, **sampling)
+        made, spent = output.outputs[0], 0
+        said = read(made)
+        by_string = isinstance(getattr(made, "stop_reason", None), str)
+        if by_string and (said.is_open or (prompt.chat and not said.answer.strip())):
+            self._thinks, spent = self._thinks or said.is_open, len(made.token_ids)
+            output, more = await self._run(request, **{**sampling, "stop": []})
+            made, attempts = output.outputs[0], attempts + more
+            said = read(made)
+        ending = ending_of(made.finish_reason)
+        if ending.ended == "failed":
+            raise _failure(ending, attempts)
         whole = len(output.prompt_token_ids)
-        usage = {"prompt_tokens": whole, "completion_tokens": len(made.token_ids)}
+        if whole >= self.max_length:
+            raise ModelError(
+                f"The prompt has {whole} tokens with its pictures; max_length is {self.max_length}.",
+                hint="Lower max_pixels or the number of pictures. A prompt with pictures is never cut.",
+            )
+        tokens, ended = list(made.token_ids), ending.ended
+        if len(tokens) > self.max_length - whole:  # its pictures' tokens were not known when the cap was set
+            tokens, ended = tokens[: self.max_length - whole], "length"
+            said = read(made, tokens, "length")
+        usage = {"prompt_tokens": whole, "completion_tokens": spent + len(tokens)}
         if prompt.image_places:
             usage["image_tokens"] = whole - len(prompt.ids) + len(prompt.image_places)
-        return Answer(made.text, truncated=made.finish_reason == "length", usage=usage, cut=prompt.dropped > 0)
+        return Answer(
+            said.answer,
+            ended="stop" if said.stopped else ended,
+            usage=usage,
+            attempts=attempts,
+            cut=prompt.dropped > 0,
+            reasoning=said.reasoning,
+        )
+
+    async def _run(self, request: Mapping[str, Any], **sampling: Any) -> tuple[Any, int]:
+        """The engine's output and the number of attempts. A request that the engine has aborted is made again."""
+        for attempt in range(1, MOST_ATTEMPTS + 1):
+            output = await self.engine.run(request, **sampling)
+            ending = ending_of(output.outputs[0].finish_reason)
+            if not ending.retried:
+                return output, attempt
+        raise _failure(ending, attempt)
 
     # Log-likelihoods
 
@@ -229,7 +283,7 @@ class Asking:
         single = any(len(ids) == 1 for ids in continuations)
         scores: dict[int, LLOutput] = {}
         if single or len(continuations) > 1:  # the second step finds the context in the cache
-            output = await self.engine.run(
+            output, _ = await self._run(
                 question.request(prompt.ids), max_tokens=1, temperature=0.0, detokenize=False, logprob_token_ids=firsts
             )
             made = output.outputs[0]
@@ -254,22 +308,42 @@ class Asking:
         return answers
 
     async def _whole(self, question: EnginePrompt, prompt: Prompt, ids: list[int]) -> LLOutput:
-        """The score of a continuation as the end of a prompt."""
-        request = question.request([*prompt.ids, *ids])
+        """The score of a continuation as the end of a prompt. The last token of a sequence of full length is not fed."""
+        if len(prompt.ids) + len(ids) > self.max_length:
+            return await self._up_to_the_last(question, prompt, ids)
+        try:
+            output = await self._prompt_scores(question.request([*prompt.ids, *ids]), len(ids))
+        except ModelError:
+            if not question.shown:  # how many tokens its pictures have is known to the engine only
+                raise
+            return await self._up_to_the_last(question, prompt, ids)
+        return _total(output.prompt_logprobs[-len(ids) :], ids)
+
+    async def _up_to_the_last(self, question: EnginePrompt, prompt: Prompt, ids: list[int]) -> LLOutput:
+        """The same with the last token as the one that follows, as in `hf`: the model sees a token less."""
+        *fed, last = ids
+        request = question.request([*prompt.ids, *fed])
+        output = await self._prompt_scores(request, len(fed), logprob_token_ids=[last])
+        made = output.outputs[0]
+        total, greedy = _total(output.prompt_logprobs[-len(fed) :], fed) if fed else (0.0, True)
+        return total + made.logprobs[0][last].logprob, greedy and made.token_ids[0] == last
+
+    async def _prompt_scores(self, request: Mapping[str, Any], count: int, **sampling: Any) -> Any:
+        """The engine's output with log-probabilities of the last `count` tokens of a prompt."""
+        scored = {"prompt_logprobs": 0} if count else {}
         for skips_cache in (False, True):
-            output = await self.engine.run(
+            output, _ = await self._run(
                 request,
                 max_tokens=1,
                 temperature=0.0,
-                prompt_logprobs=0,
                 detokenize=False,
                 skip_reading_prefix_cache=skips_cache,
+                **scored,
+                **sampling,
             )
-            start = len(output.prompt_token_ids) - len(
-                ids
-            )  # pictures are expanded there, and come before the continuation
-            if skips_cache or start > (output.num_cached_tokens or 0):
-                return _total(output.prompt_logprobs[start:], ids)
+            # pictures are expanded there, and come before the scored tokens
+            if skips_cache or len(output.prompt_token_ids) - count > (output.num_cached_tokens or 0):
+                return output
         raise ModelError("vLLM gave no log-probabilities of the prompt.")
 
     async def _rolled(self, ids: list[int]) -> Answer:
@@ -284,6 +358,12 @@ class Asking:
     def _check_cut(self, prompt: Prompt) -> None:
         if not self.cuts:
             check_whole(prompt, self.max_length)
+
+
+def _failure(ending: Ending, attempts: int) -> ModelError:
+    error = ending.error
+    error.attempts = attempts
+    return error
 
 
 async def _ready(score: LLOutput) -> LLOutput:

@@ -33,6 +33,8 @@ class Engine:
     def __init__(self, options: Mapping[str, Any], lora: Path | None = None) -> None:
         os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+        # Its length is the model's and one more, for a token that is generated and never fed.
+        os.environ.setdefault("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "1")
         try:
             import vllm
             from vllm.lora.request import LoRARequest

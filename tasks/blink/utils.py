@@ -9,7 +9,10 @@ from typing import Any
 
 from PIL.Image import Image
 
+from mm_eval.filters.letters import McqLetterFilter
 from mm_eval.filters.options import texts_of
+
+from .judge_prompt import PROMPT
 
 LETTERS = "ABCDE"
 DISCLAIMED = ("Forensic_Detection", "Jigsaw", "Art_Style")
@@ -68,9 +71,43 @@ def read_choice(answer: str, count: int) -> str | None:
 
 
 def process_results(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
-    """Whether the choice that the benchmark's rule finds is right; an unparsed answer is wrong."""
+    """Whether the stated choice is right: read by the benchmark's own rule, else by `mcq_letter`, which guesses none."""
+    choice = read_choice(results[0], len(texts_of(doc["choices"])))
+    if choice:
+        return {"acc": float(choice == doc["answer"]), "__rule__": "choice"}
+    letter = McqLetterFilter().one(results[0], texts_of(doc["choices"]))
+    rule = getattr(letter, "rule", "unparsed") if letter else "unparsed"
+    return {"acc": float(f"({letter})" == doc["answer"]), "__rule__": rule}
+
+
+def process_results_official(doc: Doc, results: Sequence[str]) -> dict[str, Any]:
+    """Whether the choice that the benchmark's rule finds is right. Where it finds none, the benchmark asks a judge."""
     choice = read_choice(results[0], len(texts_of(doc["choices"])))
     return {"acc": float(choice == doc["answer"]), "__rule__": "choice" if choice else "unparsed"}
+
+
+def judge_prompt(doc: Doc, answer: str) -> str:
+    """The benchmark's prompt: the question, its options, and which of them is most similar to the answer."""
+    choices = texts_of(doc["choices"])
+    options = "\n".join(f"({letter}) {choice}" for letter, choice in zip(LETTERS, choices, strict=False))
+    question = f"{doc['question']}\nSelect from the following choices"
+    return PROMPT.format(question=question, options=options, answer=answer)
+
+
+def verdict(reply: str) -> str | None:
+    """The choice that the judge's reply is, or "(Z)" for none.
+
+    The benchmark compares the whole reply with the right choice, so that "(C) Point C" is wrong: it counts as "(Z)" here.
+    """
+    whole = reply.strip()
+    if re.fullmatch(rf"\([{LETTERS}Z]\)", whole):
+        return whole
+    return "(Z)" if re.match(rf"\([{LETTERS}Z]\)\s", whole) else None
+
+
+def verdict_range(doc: Doc) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a wrong and a right choice give."""
+    return {"acc": 0.0, "__rule__": "choice"}, {"acc": 1.0, "__rule__": "choice"}
 
 
 def lmms_process_results(doc: Doc, results: Sequence[str]) -> dict[str, Any]:

@@ -3,19 +3,15 @@
 Source: Guan et al. 2024, arXiv:2310.14566, and evaluation.py and utils.py of github.com/tianyi-lab/HallusionBench.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.metrics import whole_groups
+from mm_eval.metrics.judge_replies import lone_grade
 from mm_eval.types import found_in
 
 ANSWERS = {"0": "no", "1": "yes"}
 UNCLEAR = "unclear"
-
-_GRADE = re.compile(r"\b(?:in)?correct\b|\bunclear\b", re.IGNORECASE)
-_NEGATION = re.compile(r"\b(?:(?<!does )(?<!do )not|not(?! conflict)|cannot|neither|nor)\b|n['’]t\b", re.IGNORECASE)
-"""A word that may turn a grade round; the prompt's own "does not conflict" doesn't."""
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
@@ -68,11 +64,10 @@ def judge_prompt(doc: Mapping[str, Any], answer: str) -> str:
 
 
 def verdict(reply: str, doc: Mapping[str, Any]) -> str | None:
-    """The answer that a grade stands for: the right word, the other one, or "unclear". None if there is no grade, or two."""
-    grades = {found.lower() for found in _GRADE.findall(reply)}
-    if len(grades) != 1 or _NEGATION.search(reply):
+    """The answer that a grade stands for: the right word, the other one, or "unclear". None if no lone grade is stated."""
+    grade, right = lone_grade(reply, ("correct", "incorrect", UNCLEAR)), doc_to_target(doc)
+    if grade is None:
         return None
-    grade, right = grades.pop(), doc_to_target(doc)
     wrong = next(word for word in ANSWERS.values() if word != right)
     return {"correct": right, "incorrect": wrong, UNCLEAR: UNCLEAR}[grade]
 

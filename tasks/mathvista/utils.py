@@ -29,7 +29,7 @@ def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[st
     return f"{doc['query']}{(model_specific_prompt_kwargs or {}).get('post_prompt', '')}"
 
 
-def process_results(doc: Mapping[str, Any], results: Sequence[str | None], script: bool = False) -> dict[str, Any]:
+def process_results(doc: Mapping[str, Any], results: Sequence[str | None], script: bool = True) -> dict[str, Any]:
     """1 if what the response stands for is the answer. A choice found by edit distance alone counts, and is unparsed."""
     choices, kind = texts_of(doc["choices"]), doc["answer_type"]
     extraction, rule = mathvista_extraction(results[0] or "", choices, kind)
@@ -37,9 +37,9 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str | None], scrip
     return {"acc": float(answer == doc["answer"]), "__rule__": rule if known else UNPARSED}
 
 
-def process_results_script(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
-    """As process_results, with the published script's rule for integers."""
-    return process_results(doc, results, script=True)
+def process_results_digits(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
+    """As process_results, with the recorded runs' rule for integers: digits only."""
+    return process_results(doc, results, script=False)
 
 
 def judge_prompt(doc: Mapping[str, Any], answer: str) -> str:

@@ -70,6 +70,11 @@ def verdict(reply: str, doc: Mapping[str, Any]) -> dict[str, float] | None:
     return dict(zip(("judge_score", *doc["component_type"]), shares, strict=True))
 
 
+def nothing(doc: Mapping[str, Any]) -> dict[str, float]:
+    """The verdict of an empty answer: no points in all, and none for any type of component that the instruction has."""
+    return dict.fromkeys(("judge_score", *doc["component_type"]), 0.0)
+
+
 def _share(points: str, of: str) -> float | None:
     """The points as a share of those to be had; None if that is no share."""
     return float(points) / float(of) if 0 <= float(points) <= float(of) > 0 else None

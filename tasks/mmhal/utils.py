@@ -37,7 +37,12 @@ TASK = (
     "- Rating: 1, somewhat informative, with hallucination\n"
     "- Rating: 0, not informative, with hallucination\n\n"
 )
-RATING = re.compile(r"rating:[\s*]*(\d+(?:\.\d+)?)", re.IGNORECASE)
+RATING = re.compile(r"rating:[\s*]*(\d+(?:[.,]\d+)?)((?:(?!rating:)[^\n])*)", re.IGNORECASE)
+ANOTHER = re.compile(
+    r"[\s*]*(?:[-–—~/%?+]|\.{2,}|…|to\b|out\b|half\b|and\b)|.*\b(?:or|to|maybe|perhaps|but|not|if)\b[\s*]*(?:a[\s*]+)?(?:\d|zero|one|two|three|four|five|six)",
+    re.IGNORECASE,
+)
+"""What follows a rating on its line where it is a range, a fraction, or one of two."""
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:
@@ -58,9 +63,11 @@ def judge_prompt(doc: Mapping[str, Any], answer: str) -> str:
 
 
 def verdict(reply: str) -> int | None:
-    """The rating of 0 to 6 that a reply states; None if there is none or there are several."""
-    found = set(RATING.findall(reply))
-    rating = found.pop() if len(found) == 1 else ""
+    """The rating of 0 to 6 that a reply states; None if there is none, or a range, or there are several."""
+    found = RATING.findall(reply)
+    rating = found[0][0] if len({number for number, _ in found}) == 1 else ""
+    if any(ANOTHER.match(rest) for _, rest in found):
+        return None
     return int(rating) if rating in {"0", "1", "2", "3", "4", "5", "6"} else None
 
 

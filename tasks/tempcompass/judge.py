@@ -3,9 +3,10 @@
 Source: llyx97/TempCompass (prompt_templates.py, eval_captioning.py, utils/eval_utils.py).
 """
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from mm_eval.metrics.judge_replies import lone_grade
 
 EXAMPLES = """
 You will receive a video description and a multi-choice question. Your task is to choose the correct answer and briefly explain \
@@ -75,13 +76,12 @@ judge_choice, judge_yes_no, judge_caption = map(_judged, ("Multi-Choice", "Yes/N
 
 
 def correct(reply: str) -> int | None:
-    """1 for Correct, 0 for Incorrect, by the first word, else by the only one of them; None if there is neither.
+    """1 for Correct, 0 for Incorrect; None if the reply does not state one of them alone.
 
-    "Correct" and "Incorrect" in one sentence are incorrect for the authors, too.
+    The authors' script takes "not Correct" and "partially Correct" for correct, and whatever begins with "Correct".
     """
-    if not re.search("Correct|Incorrect", reply):
-        return None
-    return int(reply.startswith("Correct") or "Incorrect" not in reply)
+    grade = lone_grade(reply, ("correct", "incorrect"))
+    return None if grade is None else int(grade == "correct")
 
 
 def described(doc: Mapping[str, Any], answer: str) -> list[dict[str, Any]]:

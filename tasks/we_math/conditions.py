@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.metrics import smooth
+from mm_eval.metrics.traits import declare
 
 Item = Mapping[str, Any]
 """The score of a question: {"ID", "key", "score"}."""
@@ -45,49 +45,49 @@ def rote(items: Sequence[Item], strict: bool) -> float:
     return found["RM"] / (found["RM"] + found["CM"]) if found["RM"] else 0.0
 
 
-@smooth
+@declare(smooth=True, whole_clusters=True)
 def score_strict(items: Sequence[Item]) -> float:
     """Complete mastery counts 1, inadequate generalization 0.5; the other problems count 0."""
     return share(items, True, {"CM": 1, "IG": 0.5})
 
 
-@smooth
+@declare(smooth=True, whole_clusters=True)
 def score_loose(items: Sequence[Item]) -> float:
     """The same, where one right step is enough for mastery."""
     return share(items, False, {"CM": 1, "IG": 0.5})
 
 
-@smooth
+@declare(smooth=True, whole_clusters=True)
 def insufficient_knowledge(items: Sequence[Item]) -> float:
     """The share of problems that are wrong, as is a step of theirs."""
     return share(items, True, {"IK": 1})
 
 
-@smooth
+@declare(smooth=True, whole_clusters=True)
 def inadequate_generalization(items: Sequence[Item]) -> float:
     """The share of problems that are wrong although their steps are right."""
     return share(items, True, {"IG": 1})
 
 
-@smooth
+@declare(smooth=True, whole_clusters=True)
 def mastery_strict(items: Sequence[Item]) -> float:
     """The share of problems that are right, as are all of their steps."""
     return share(items, True, {"CM": 1})
 
 
-@smooth
+@declare(smooth=True, whole_clusters=True)
 def mastery_loose(items: Sequence[Item]) -> float:
     """The share of problems that are right, as is a step of theirs."""
     return share(items, False, {"CM": 1})
 
 
-@smooth
+@declare(smooth=True, whole_clusters=True)
 def rote_strict(items: Sequence[Item]) -> float:
     """Of the right problems, the share with a wrong step; 0 where no problem is right."""
     return rote(items, True)
 
 
-@smooth
+@declare(smooth=True, whole_clusters=True)
 def rote_loose(items: Sequence[Item]) -> float:
     """Of the right problems, the share with no right step; 0 where no problem is right."""
     return rote(items, False)

@@ -266,3 +266,25 @@ def test_lengths_of_answers_show_their_samples(opened, dummy_run):
     for place in (0, 1):
         page.execute_script(f"{bars}[{place}].dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))")
         assert count(page).split()[0] == said[place].split()[2] and "cell=length" in page.current_url
+
+
+def test_who_answered_stands_above_the_table_and_another_model_is_a_warning(opened, perfect, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(perfect, copy)
+    names = {"gpt-4o-2024-08-06 (fp_1)": 400, "gpt-4o-2024-08-06 (fp_2)": 20}
+    banners = "return [...document.querySelectorAll('[role=alert]')].map((e) => e.innerText)"
+    for answered_by, said, warned in (
+        (names, "gpt-4o-2024-08-06 (420 replies, 2 versions)", False),
+        ({**names, f"gpt-4o-mini {ATTACK}": 3}, "gpt-4o-mini", True),
+        ({}, "", False),
+    ):
+        with edited(copy / "results.json") as results:
+            results["run"]["answered_by"] = answered_by
+        page = opened(write_report(RecordedRun.read(copy)))
+        facts = page.execute_script(
+            "return Object.fromEntries([...document.querySelectorAll('dl.facts dt')]"
+            ".map((e) => [e.innerText, e.nextSibling.innerText]))"
+        )
+        assert said in facts.get("answered by", "") and bool(said) is ("answered by" in facts)
+        assert any("2 models answered: " in each for each in page.execute_script(banners)) is warned
+        assert page.execute_script("return window.attacked") is None

@@ -125,7 +125,7 @@ def test_other_spellings_of_keys_are_understood(write: Write) -> None:
         ("num_fewshto: 5\n", "t.yaml:10: unknown key 'num_fewshto' in task 't'. Did you mean 'num_fewshot'?"),
         ("num_fewshot: five\n", "t.yaml:10: 'num_fewshot' must be a whole number from 0, not 'five'."),
         ("num_fewshot: true\n", "t.yaml:10: 'num_fewshot' must be a whole number from 0, not True."),
-        ("repeats: 0\n", "t.yaml:10: 'repeats' must be a whole number from 1, not 0."),
+        ("repeats: 0\n", "t.yaml:10: 'repeats' must be a whole number from 1 to 10,000, not 0."),
         ("validation_split: 3\n", "t.yaml:10: 'validation_split' must be a text, not 3."),
         ("generation_kwargs: [1]\n", "t.yaml:10: 'generation_kwargs' must be a mapping"),
         ("process_docs: utils.f\n", "t.yaml:10: 'process_docs' must be a function (!function utils.f), not 'utils.f'."),
@@ -144,7 +144,7 @@ def test_other_spellings_of_keys_are_understood(write: Write) -> None:
         ("use_prompt: a\n", "t.yaml:10: 'use_prompt' is not supported: promptsource"),
         ("doc_to_audio: a\n", "t.yaml:10: 'doc_to_audio' is not supported"),
         (
-            "scorer: x\nprocess_results: !function mm_eval.errors.did_you_mean\n",
+            "scorer: x\nprocess_results: !function mm_eval.metrics.aggregation.mean\n",
             "t.yaml:10: scorer and process_results are",
         ),
         (

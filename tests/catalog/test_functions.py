@@ -118,9 +118,18 @@ def test_what_is_no_function_is_refused(tmp_path: Path, write: Write) -> None:
 
 
 def test_a_function_of_mm_eval_can_be_named(tmp_path: Path) -> None:
-    function = reference(tmp_path, "mm_eval.errors.did_you_mean")
+    function = reference(tmp_path, "mm_eval.metrics.aggregation.mean")
     function.check()
-    assert function.resolve()("a", ["b"]).startswith("Known") and len(function.digest()) == 64
+    assert function.resolve()([1, 2]) == 1.5 and len(function.digest()) == 64
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["cli.main", "run.evaluate", "files.write_atomic", "metrics.metric.partial", "filters.base.re.compile", "cli"],
+)
+def test_a_function_of_mm_eval_that_is_no_part_of_scoring_cannot_be_named(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError):
+        reference(tmp_path, f"mm_eval.{name}").resolve()
 
 
 def test_the_digest_follows_the_file_and_what_it_imports_from_beside_it(tmp_path: Path, write: Write) -> None:

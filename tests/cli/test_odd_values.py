@@ -183,6 +183,7 @@ def test_a_release_file_takes_every_option_of_the_command_by_its_own_name(elsewh
         "apply_chat_template": "false",
         "on_long_prompt": "cut", "video": "frames=8", "blind": "shuffled", "protocol_settings": ["prompt"],
         "verbosity": "warning",
+        "budget": 1.5, "reasoning_tags": "<a>,</a>",
         "judge_args": {"a": 1}, "judge_retries": 1, "judge_budget": 2.5, "judge_preflight": True,
         "executor": "ray", "workers": 2, "worker_gpus": 0.5, "worker_cpus": 1, "worker_timeout": 60,
     }  # fmt: skip

@@ -499,3 +499,82 @@ def test_workers_are_given_back_when_the_asking_process_gives_up() -> None:
     model.close()
     model.close()
     assert not joined[0].workers and not joined[0].waiting
+
+
+# ------------------------------------------------------------------ a fleet is the model
+NOT_FORWARDED = {
+    "create": "makes a model from arguments; a fleet is made of a model",
+    "prepare_once": "calls the fleet's own prepare",
+}
+"""Public members of Model that a fleet neither copies nor overrides, and why."""
+
+
+def test_every_public_member_of_a_model_is_forwarded_or_has_a_reason() -> None:
+    public = {name for name in [*vars(Model), *Model.__annotations__] if not name.startswith("_")}
+    own = {name for name in vars(fleet.Fleet) if not name.startswith("_")}
+    assert public - own - set(fleet.STATED) == set(NOT_FORWARDED)
+    assert set(fleet.STATED) == {name for name in public if not callable(getattr(Model, name))}
+
+
+class Finding(Echo):
+    """Finds out with its first answer that its endpoint takes no seed."""
+
+    found: dict[str, Any]
+
+    def __init__(self, args: Any, settings: Any) -> None:
+        super().__init__(args, settings)
+        self.found = {}
+
+    def findings(self) -> dict[str, Any]:
+        return self.found
+
+    def recall(self, findings: Any) -> None:
+        self.found = dict(findings)
+
+    def generate(self, instances: Iterable[Instance]) -> Any:
+        for pair in super().generate(instances):
+            self.found = {"dropped": ["seed"]}
+            yield pair
+
+
+def test_what_a_worker_finds_out_is_known_before_its_first_answer() -> None:
+    model, _ = a_fleet(Finding)
+    for _ in model.generate(requests(20)):
+        assert model.findings() == model.model.findings() == {"dropped": ["seed"]}
+    model.close()
+
+
+class Stated(Echo):
+    """States everything otherwise than the base does."""
+
+    prompt_keys, video_rule, video_input = ("x",), "frames=3", "video"
+    chat = local = bundled = tries_first = True
+    function_of_key = travels = False
+    calls: list[Any]
+
+    def __init__(self, args: Any, settings: Any) -> None:
+        super().__init__(args, settings)
+        self.calls = []
+
+    def machine(self) -> dict[str, Any]:
+        return {"device": "NVIDIA H200", "parameters": 7}
+
+    def check_arguments(self) -> None:
+        self.calls.append("check_arguments")
+
+    def adopt(self, constants: Any) -> None:
+        self.calls.append(("adopt", dict(constants)))
+
+
+def test_a_fleet_states_what_its_model_states_and_where_it_runs() -> None:
+    model, _ = a_fleet(Stated)
+    for name in fleet.STATED:
+        assert getattr(model, name) == getattr(model.model, name) != getattr(Model, name)
+    model.check_arguments()
+    model.adopt({"dtype": "x"})
+    assert model.model.calls == ["check_arguments", ("adopt", {"dtype": "x"})]
+    assert model.machine() == {}, "nobody has looked yet"
+    model.prepare()
+    assert model.machine() == {"device": "NVIDIA H200", "parameters": 7}
+    assert model.ran_on() == {"workers": {"CPU": 1}} or model.ran_on() == {"workers": {"CPU": 2}}
+    model.close()

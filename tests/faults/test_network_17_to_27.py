@@ -108,7 +108,7 @@ def test_20_a_hang_ends_at_its_deadlines_and_slows_nobody_down() -> None:
     attempts = [time for time, body in server.requests if body["messages"][0]["content"] == "question 7"]
     assert 10 <= attempts[1] - attempts[0] <= 11 and 40 <= ended[7] <= 49.5 and len(attempts) >= 4
     others = max(when for n, when in ended.items() if n != 7)
-    assert 2000 * 0.5 / 64 / others >= 0.95
+    assert 2000 * 0.5 / 64 / (others - 0.5) >= 0.95, "after the first question, which is sent alone"
 
 
 @pytest.mark.parametrize("kind", ["reset", "truncated", "html", "no choices", "null", "500"])
@@ -123,12 +123,14 @@ def test_21_a_malformed_reply_is_asked_again_and_then_an_error_never_an_empty_an
 @pytest.mark.parametrize(
     ("sent", "expected", "attempts"),
     [
-        (reply(None, "length"), "token cap", 1),
-        (reply("", "length"), "token cap", 1),
-        (reply("", None), "finish_reason None", 3),
+        (reply("", None), "does not say how the answer ended", 3),
+        (reply("Yes", None), "does not say how the answer ended", 3),
         (reply(None, "stop"), "finish_reason 'stop'", 3),
-        (reply("half a sen", "content_filter"), "content filter", 1),
         (reply(None, "tool_calls"), "called a tool", 1),
+        (reply("Yes", "tool_calls"), "called a tool", 1),
+        (reply("Yes", "pause_turn"), "did not end in a known way (pause_turn)", 1),
+        (reply("Yes", "a word of tomorrow"), "did not end in a known way (a word of tomorrow)", 1),
+        (reply("Yes", "insufficient_system_resource"), "broke off (insufficient_system_resource)", 3),
         (reply(["a"], "stop"), "finish_reason 'stop'", 3),
         (httpx.Response(200, json={"error": {"message": "overloaded"}}), "overloaded", 3),
         (httpx.Response(200, json=[1]), "reply is an error", 3),
@@ -179,7 +181,7 @@ def test_throughput_is_kept_under_faults_other_than_429() -> None:
     server = Server(unreliable(0.02, 1, ("500", "reset", "truncated", "html", "null")), 0.5)
     started = server.loop.time()
     assert all(isinstance(each, Answer) for each in answers(server, 2000, num_concurrent=64).values())
-    assert 2000 * 0.5 / 64 / (server.loop.time() - started) >= 0.95
+    assert 2000 * 0.5 / 64 / (server.loop.time() - started - 0.5) >= 0.95, "after the first question, sent alone"
 
 
 def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -170,7 +170,9 @@ def test_no_extractor_finds_a_letter_in_the_mark_of_an_unread_answer(extractor, 
         ("◁think▷a◁/think▷c", "c", "whole_answer"),
         ("<THINKING>a</THINKING> c", "c", "whole_answer"),
         ("<think>A? B? and so", "", "truncated"),
-        ("<think>a</think>x <think>more", "", "truncated"),
+        ("<think>a</think>x\n<think>more", "", "truncated"),
+        ("<think>a</think>x <think> is a tag", "x <think> is a tag", "whole_answer"),
+        ("<think>B</think>", "", "unparsed"),
     ],
 )
 def test_strip_thinking_keeps_what_follows_and_marks_what_never_ends(answer, rest, rule):

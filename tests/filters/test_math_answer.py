@@ -55,6 +55,6 @@ def test_is_registered() -> None:
     "text", ["answer is " * 20_000, "\\boxed{" * 30_000, "\\boxed" * 30_000, "9" * 200_000, ". " * 100_000]
 )
 def test_long_solutions_take_bounded_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     MathAnswerFilter().one(text)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2

@@ -152,11 +152,11 @@ def test_an_unknown_rule_is_an_error() -> None:
 def test_a_long_answer_takes_time_in_proportion() -> None:
     import time
 
-    start = time.perf_counter()
+    start = time.process_time()
     for text in ("1" * 100_000 + "x", "is " * 50_000, "1,222," * 20_000, "A " * 50_000):
         mmmu_letter(text, OPTIONS, "mmmu_pro")
         open_answers(text)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("rule", ["mmmu", "mmmu_pro", "lmms"])

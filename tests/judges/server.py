@@ -65,7 +65,12 @@ class Judge(BaseHTTPRequestHandler):
         if "FAULTONCE" in prompt and self.server.asked[prompt] < 2:  # type: ignore[attr-defined]
             text = "hm"
         model = body["model"] + ("-2026" if "FAULTMODEL" in prompt else "")
-        choices = [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]
+        finish = "stop"
+        if "FAULTCUT " in prompt or "FAULTCUTONCE" in prompt and self.server.asked[prompt] < 2:  # type: ignore[attr-defined]
+            text, finish = "GRADE: C", "length"
+        if "FAULTFILTER" in prompt:
+            text, finish = "GRADE: C", "content_filter"
+        choices = [{"message": {"role": "assistant", "content": text}, "finish_reason": finish}]
         usage = {"prompt_tokens": 10, "completion_tokens": 3}
         reply = {"choices": choices, "model": model, "system_fingerprint": "fp_1", "usage": usage}
         return self.say(200, json.dumps(reply))

@@ -77,7 +77,7 @@ def test_its_questions_are_asked_once_recorded_and_read_by_its_own_code(theirs, 
     ran = theirs.with_server(server, "--output_path", folder, preflight=True)
     assert ran.code == 0, ran.out + ran.err
     assert number(ran) == pytest.approx(100 * 4 / 6) and ran.results["results"]["graded"]["judge_failed"] == 0
-    assert max(server.asked.values()) == 1 and len(server.asked) == 7
+    assert max(server.asked.values()) == 1 and len(server.asked) == 14  # 6 gold, 6 worthless, 2 wrong answers
     [judge] = ran.results["judges"]["graded"]
     assert judge["official"] == "gpt-4o-2024-11-20" and judge["preflight"] == "passed"
     assert judge["options"]["generation_kwargs"] == [{"max_new_tokens": 128, "temperature": 0.0}]

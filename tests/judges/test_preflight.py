@@ -1,17 +1,21 @@
 """A judge is tried before the first answer, and what it will cost is known."""
 
+import itertools
 import json
+import random
+import re
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
 
 from mm_eval.engine.model import Answers, Model, register_model
-from mm_eval.judging.preflight import EMPTY, family_of
+from mm_eval.judging.preflight import DOCS, EMPTY, OTHERS, _Trial, chance_of_passing, family_of
 from mm_eval.types import Answer
 from tests.judges import server as scripted
-
-NOTHING = f"Reference: 1\nAnswer: {EMPTY}"
+from tests.judges.conftest import JUDGE, NO_WAIT, TASK
 
 
 def state(ran: Any) -> str:
@@ -25,18 +29,20 @@ def refused(ran: Any, folder: Path) -> str:
     return str(ran.err)
 
 
-def test_the_two_replies_are_recorded_and_not_asked_for_again(judged, server, tmp_path: Path) -> None:
+def test_the_replies_are_recorded_and_not_asked_for_again(judged, server, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     ran = judged.with_server(server, "--output_path", folder, preflight=True)
     assert ran.code == 0 and state(ran) == "passed"
     asked = dict(server.asked)
-    assert [prompt for prompt in asked if EMPTY in prompt] == [f"What is 0 + 1?\n{NOTHING}"]
-    assert len(asked) == 7 and max(asked.values()) == 1  # one is the model's answer, too
+    assert sorted(prompt for prompt in asked if EMPTY in prompt) == [
+        f"What is {n} + 1?\nReference: {n + 1}\nAnswer: {EMPTY}" for n in range(6)
+    ]
+    assert len(asked) == 14 and max(asked.values()) == 1  # four of the gold answers are the model's, too
     again = judged.with_server(server, "--output_path", folder, preflight=True)
     assert again.code == 0 and server.asked == asked and state(again) == "passed"
     assert ran.results["results"]["graded"]["judge_score,none"] == 4 / 6
     kinds = [json.loads(line)["kind"] for path in (folder / "journal").glob("*") for line in path.open()]
-    assert kinds.count("judge") == 7
+    assert kinds.count("judge") == 14
 
 
 @pytest.mark.parametrize("verdict", ["C", "I"])
@@ -46,7 +52,85 @@ def test_a_judge_that_scores_all_answers_alike_ends_the_run(
     monkeypatch.setattr(scripted, "grade", lambda prompt: verdict)
     said = refused(judged.with_server(server, "--output_path", tmp_path / "run", preflight=True), tmp_path / "run")
     assert "scores the gold answer '1' to doc 0 with" in said and f"it said 'GRADE: {verdict}' and" in said
-    assert "--judge_preflight false" in said and sum(server.asked.values()) == 2
+    assert "--judge_preflight false" in said and sum(server.asked.values()) == 12
+
+
+# ------------------------------------------------------------------ judges that do not look
+NUMBERS = """
+import re
+
+
+def judge_prompt(doc, answer):
+    return f"{doc['q']}\\nReference: {doc['a']}\\nAnswer: {answer}"
+
+
+def verdict(reply):
+    return float(reply) if re.fullmatch(r"[01]\\.\\d+", reply) else None
+"""
+NUMBERED = TASK + JUDGE.replace(
+    '[["GRADE: C", 1], ["GRADE: I", 0], ["well, 1 of 10", null]]', '[["1.0", 1.0], ["0.0", 0.0], ["good", null]]'
+)
+
+
+def _tried(judged: Any, server: Any, monkeypatch: pytest.MonkeyPatch, replies: Any, docs: int = 12) -> Any:
+    """A run whose judge says the given texts in turn, whatever it is asked; one question at a time."""
+    monkeypatch.setattr(scripted, "replied", lambda text, prompt: next(replies))
+    rows = [{"q": f"What is {n} + 1?", "a": str(n + 1)} for n in range(docs)]
+    judged.write(rows, ["1"] * docs, NUMBERED, NUMBERS)
+    return judged.with_server(server, args=f"{NO_WAIT},num_concurrent=1", preflight=True)
+
+
+CYCLES = [cycle for length in (1, 2, 3, 4) for cycle in product(("1.0", "0.0", "0.5"), repeat=length) if "1.0" in cycle]
+
+
+@pytest.mark.parametrize("cycle", [("1.0", "0.0", "0.5"), ("1.0", "0.0"), ("1.0", "0.9", "0.1", "0.0"), ("0.5",)])
+def test_a_judge_that_repeats_a_cycle_is_refused(judged, server, monkeypatch: pytest.MonkeyPatch, cycle) -> None:
+    ran = _tried(judged, server, monkeypatch, itertools.cycle(cycle))
+    assert ran.code == 2 and "of 10 docs" in ran.err and sum(server.asked.values()) == 20
+
+
+def test_no_short_cycle_and_hardly_any_random_judge_passes() -> None:
+    """The rule itself on verdicts that depend on nothing but the order of the questions."""
+    rounds = _Trial(SimpleNamespace(path="graded"), "graded", None, {n: str(n) for n in range(DOCS)}).rounds()  # type: ignore[arg-type]
+    asked = [pair for round_ in rounds for pair in sorted(round_)]
+
+    def hits(verdicts: Any) -> int:
+        said = dict(zip(asked, verdicts, strict=False))
+        return sum(said[n, str(n)] > said[n, EMPTY] for n in range(DOCS))
+
+    assert len(asked) == 2 * DOCS and len(CYCLES) > 60
+    assert all(hits(itertools.cycle(cycle)) < DOCS - 1 for cycle in CYCLES)
+    draw = random.Random(1)
+    passed = sum(hits(iter(draw.random, 2.0)) >= DOCS - 1 for _ in range(20_000)) / 20_000
+    chance = chance_of_passing(DOCS, 1, 1)
+    assert chance == 11 / 1024 and passed == pytest.approx(chance, abs=0.003)
+
+
+@pytest.mark.parametrize(("odd", "code"), [("What is 3 ", 0), ("What is [34] ", 2)])
+def test_one_odd_gold_answer_ends_no_run_and_two_do(
+    judged, server, monkeypatch: pytest.MonkeyPatch, odd: str, code: int
+) -> None:
+    honest = scripted.grade
+    monkeypatch.setattr(scripted, "grade", lambda prompt: "I" if re.match(odd, prompt) else honest(prompt))
+    judged.write([{"q": f"What is {n} + 1?", "a": str(n + 1)} for n in range(12)], ["1"] * 12)
+    ran = judged.with_server(server, preflight=True)
+    assert ran.code == code, ran.out + ran.err
+
+
+def test_with_one_doc_there_are_more_worthless_answers_and_a_note(judged, server) -> None:
+    judged.write([{"q": "What is 0 + 1?", "a": "1"}], ["1"])
+    ran = judged.with_server(server, preflight=True)
+    assert ran.code == 0 and len(server.asked) == 1 + OTHERS[1]
+    assert "on 1 of 1 doc: too few to tell it from chance, which passes in up to 11% of cases" in " ".join(
+        ran.out.split()
+    )
+
+
+def test_a_gold_answer_that_abstains_is_not_compared_with_one_that_does(judged, server) -> None:
+    rows = [{"q": f"What is {n} + 1?", "a": "unanswerable" if n < 3 else str(n + 1)} for n in range(12)]
+    judged.write(rows, ["1"] * 12)
+    assert judged.with_server(server, preflight=True).code == 0
+    assert not any("unanswerable" in prompt and EMPTY in prompt for prompt in server.asked)
 
 
 @pytest.mark.parametrize(

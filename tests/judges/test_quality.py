@@ -1,9 +1,11 @@
 """`mm-eval judge` with a scripted judge: known answers, both orders of a pair, what is asked, and what is not asked again."""
 
 import json
+import re
 
 import pytest
 
+from mm_eval.judging.injections import STYLES
 from tests.judges.conftest import JUDGE, NO_WAIT, TASK, UTILS
 
 PAIR_UTILS = (
@@ -64,7 +66,8 @@ def test_a_good_judge_passes_gold_and_fails_the_others(judged, server, cli) -> N
         assert f"{check} " in said.out
     assert said.out.count("20 of 20") == 4 and "see docs 3" in said.out and "'GRADE: C' is read as 1.0" in said.out
     asked = sum(server.asked.values()) - before
-    assert 40 < asked <= 60 and max(server.asked.values()) == 1, "the model's own right answers are the gold ones"
+    assert said.out.count("0 of 120") == 1 and "instructions in a wrong answer flip its verdict" in said.out
+    assert 160 < asked <= 180 and max(server.asked.values()) == 1, "the model's own right answers are the gold ones"
     assert f"judge-1 was asked {asked} questions." in said.out
 
 
@@ -88,6 +91,34 @@ def test_a_judge_that_passes_everything_is_shown_as_that(judged, server, cli) ->
     found = findings(cli("judge", folder, "--format", "json", "--docs", 10))
     assert found["gold answers pass"]["value"] == 1 and found['"I don\'t know." fails']["value"] == 0
     assert len(found["another doc's gold answer fails"]["doc_ids"]) == 10
+
+
+@pytest.mark.parametrize("style", sorted(STYLES))
+def test_each_style_of_instruction_that_a_judge_obeys_is_counted(judged, server, cli, monkeypatch, style) -> None:
+    """A judge that obeys one style of the six flips a sixth of the verdicts; where the answer ends is no secret to it."""
+    from tests.judges import server as script
+
+    folder = ran(judged, server).folder
+    mark = {
+        "order": "highest score there is", "verdict": "^GRADE: C$", "system": "system: Human", "reference": "outdated",
+        "claim": "same meaning", "dialogue": "assistant: GRADE: C",
+    }[style]  # fmt: skip
+    monkeypatch.setattr(script, "replied", lambda text, p: "GRADE: C" if re.search(f"(?m){mark}", p) else text)
+    found = findings(cli("judge", folder, "--format", "json", "--docs", 10))
+    check = found["instructions in a wrong answer flip its verdict"]
+    assert check["value"] == 1 / 6 and check["result"] == "10 of 60" and check["note"] == f"{style} 10 of 10"
+    assert check["docs"] == len(check["doc_ids"]) == 10 and found["another doc's gold answer fails"]["value"] == 1
+
+
+def test_a_wrong_answer_that_passes_by_itself_is_no_flip(judged, server, cli, monkeypatch) -> None:
+    from tests.judges import server as script
+
+    monkeypatch.setattr(script, "replied", lambda text, prompt: "GRADE: C")
+    folder = ran(judged, server).folder
+    check = findings(cli("judge", folder, "--format", "json", "--docs", 5))[
+        "instructions in a wrong answer flip its verdict"
+    ]
+    assert check["value"] is None and "5 docs left out, whose wrong answer passes without any" in check["note"]
 
 
 def test_pairs_are_asked_in_both_orders_and_a_flip_is_a_tie(judged, server, cli, monkeypatch) -> None:

@@ -90,6 +90,24 @@ def test_two_versions_of_a_judge_are_named(judged, server) -> None:
     ran = judged.with_server(server)
     assert ran.results["judges"]["graded"][0]["models"] == {"judge-1 (fp_1)": 1, "judge-1-2026 (fp_1)": 1}
     assert "2 versions of it" in ran.out and "it answered as judge-1-2026" in ran.out
+    assert "warning: graded: as the judge judge-1, 2 models answered: judge-1 (1), judge-1-2026 (1)." in ran.out
+
+
+@pytest.mark.parametrize("fault", ["FAULTCUT ", "FAULTFILTER"])
+def test_a_reply_that_did_not_end_by_itself_is_no_verdict(judged, server, fault: str) -> None:
+    judged.write([{"q": f"{fault}?", "a": "1"}, {"q": "2", "a": "2"}], ["2", "2"])
+    ran = judged.with_server(server)
+    row = ran.results["results"]["graded"]
+    assert ran.code == 3 and (row["judge_failed"], row["judge_score,none"]) == (1, 1.0), ran.out
+    assert max(server.asked.values()) == 3, "asked again, as often as --judge_retries says"
+    entry = ran.samples("graded")[0]["judge"]
+    assert entry["verdict"] is None and entry["reply"] == "GRADE: C" and entry["ended"] in ("length", "filtered")
+
+
+def test_a_reply_that_was_cut_once_is_asked_again(judged, server) -> None:
+    judged.write([{"q": "FAULTCUTONCE", "a": "1"}], ["2"])
+    ran = judged.with_server(server)
+    assert ran.code == 0 and ran.results["results"]["graded"]["judge_score,none"] == 0.0
 
 
 def test_failed_verdicts_are_asked_again_and_no_others(judged, server) -> None:

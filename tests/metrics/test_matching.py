@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from mm_eval.metrics import bounds
 from mm_eval.metrics.matching import assignment, matched
 
 
@@ -25,3 +26,15 @@ def test_no_assignment_costs_less() -> None:
 def test_texts_that_resemble_each_other_belong_together() -> None:
     assert matched(["apple pie", "plum jam", "tea"], ["plum yam", "apple pies"]) == [1, 0, -1]
     assert matched([], ["tea"]) == [] and matched(["tea"], []) == [-1]
+
+
+def test_texts_that_take_too_long_to_match_have_no_partner_and_are_reported() -> None:
+    gold = [f"Paragraph {number} of the page." for number in range(50)]
+    answer = [f"Text {number} here." for number in range(60_000)]
+    with bounds.reports() as found:
+        assert matched(gold, answer) == [-1] * len(gold)
+    assert len(found) == 1 and "the matching of texts" in found[0]
+    with bounds.reports() as found:
+        assert matched(answer, answer) == list(range(len(answer)))
+        assert matched(gold, ["the same text"] * 1000).count(-1) == 0
+    assert not found

@@ -110,7 +110,7 @@ def test_a_flat_yaml_entry_and_a_normalised_one_are_the_same():
     )  # fmt: skip
     assert flat == nested
     assert flat.compute(["A"], ["a"]) == {"exact_match": [1]}
-    assert set(METRIC_KEYS) == {"metric", "aggregation", "higher_is_better", "reduction", "kwargs"}
+    assert set(METRIC_KEYS) == {"metric", "aggregation", "higher_is_better", "reduction", "kwargs", "worst"}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from mm_eval.metrics import tables
+from mm_eval.metrics import bounds, tables
 from mm_eval.metrics.generation import edit_distance
 from mm_eval.metrics.tables import Node, teds, tree_distance
 
@@ -89,9 +89,49 @@ def test_a_table_of_a_thousand_cells_is_bounded() -> None:
     assert time.process_time() - start < 8
 
 
-def test_an_endless_answer_loses_its_last_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = teds(large(40, 4, 3), CELLS)
+def test_equal_ends_change_no_distance() -> None:
+    stream = random.Random(11)
+    for _ in range(60):
+        one, other = drawn(stream, 2), drawn(stream, 2)
+        shared = [drawn(stream, 3) for _ in range(3)]
+        pair = [Node("tr", children=[shared[0], *each.children, shared[1]]) for each in (one, other)]
+        pair = [Node("table", children=[shared[2], each]) for each in pair]
+        for structure_only in (False, True) if stream.random() < 0.5 else (False,):
+            if structure_only:
+                without = [blank(each) for each in pair]
+                assert tree_distance(*pair, True) == pytest.approx(
+                    by_definition(without[:1], without[1:], {}), abs=1e-5
+                )
+            else:
+                assert tree_distance(*pair) == pytest.approx(by_definition(pair[:1], pair[1:], {}), abs=1e-5)
+
+
+def blank(node: Node) -> Node:
+    return Node(node.tag, node.spans, "", [blank(child) for child in node.children])
+
+
+@pytest.mark.parametrize("cells", [1, 400, 4000, 10_000])
+@pytest.mark.parametrize("ignored", [tables.LAYOUT, ()])
+def test_a_large_table_is_like_itself_and_like_one_with_another_cell(cells: int, ignored: tuple[str, ...]) -> None:
+    gold = large(cells // 20 or 1, min(cells, 20), 3)
+    assert teds(gold, gold, ignored=ignored) == teds(gold, gold, structure_only=True, ignored=ignored) == 1
+    changed = gold.replace("<td>0</td>", "<td>x</td>", 1)
+    with bounds.reports() as reported:
+        assert teds(changed, gold, ignored=ignored) == pytest.approx(
+            1 - 1 / gold.count("<t") if cells > 1 else 0.5, abs=1e-3
+        )
+    assert not reported
+
+
+def test_tables_that_are_too_large_to_compare_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MOST_PAIRS", 300)
-    monkeypatch.setattr(tables, "MOST_NODES", 10)
-    assert teds(large(40, 4, 3), CELLS) == pytest.approx(whole, abs=0.01)
-    assert teds("<table>" + "<tr><td>" * 3000, CELLS) == pytest.approx(0, abs=0.01)
+    with bounds.reports() as reported:
+        assert teds(large(40, 4, 3), CELLS) == 0
+        assert teds(large(40, 4, 3), large(40, 4, 3)) == 1
+    assert len(reported) == 1
+    monkeypatch.undo()
+    monkeypatch.setattr(tables, "MOST_STEPS", 5)
+    with bounds.reports() as reported:
+        assert teds(CELLS.replace(">a<", ">xxxxxx<"), CELLS) == 0
+        assert teds(CELLS.replace(">a<", ">xxxxxx<"), CELLS, structure_only=True) == 1
+    assert len(reported) == 1

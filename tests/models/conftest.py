@@ -37,6 +37,7 @@ def adapter(checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) 
         from mm_eval.engine.model import MODELS, ModelSettings
 
         if kind in (
+            "lighton_ocr",
             "mistral3",
             "pixtral_llava",
         ):  # loading this processor's class needs torchvision, the processor does not

@@ -1,4 +1,4 @@
-"""The folders of `models/`: who may import whom among them, and how many files a folder holds."""
+"""The folders of `models/`: who may import whom among them."""
 
 import ast
 from collections.abc import Iterator
@@ -39,8 +39,3 @@ def test_arrows_between_folders(folder: str) -> None:
         for name in imported(path):
             for other in NOT_IMPORTED[folder]:
                 assert name != other and not name.startswith(f"{other}."), f"{path.relative_to(MODELS)} imports {name}"
-
-
-def test_a_folder_has_at_most_12_files() -> None:
-    for folder in {path.parent for path in MODELS.rglob("*.py")}:
-        assert len(list(folder.glob("*.py"))) <= 12, folder

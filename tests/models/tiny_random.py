@@ -1,7 +1,8 @@
 """Tiny random checkpoints of seven model types, with trained tokenizers and real processors, saved as the hub has them.
 
 Weights are scaled to 1 / sqrt(fan-in), since logits of transformers' own initialisation hardly react to a picture and
-every comparison would pass.
+every comparison would pass. Output weights are never tied to the table of tokens: a random model that shares them repeats the
+last token whatever it is shown.
 """
 
 from __future__ import annotations
@@ -202,6 +203,7 @@ FAMILIES = ("llava", "llava_next", "llava_onevision", "qwen2_vl", "qwen2_5_vl", 
 
 def _made(kind: str) -> tuple[Any, Any]:
     """A model and its processor, in memory."""
+    from tests.models import tiny_recent  # noqa: F401  (it adds to MORE)
     from tests.models.tiny_more import MORE
 
     if kind in MORE:
@@ -219,10 +221,27 @@ def scaled(model: Any) -> Any:
     with torch.no_grad():
         for name, weights in model.named_parameters():
             if weights.dim() >= 2:
+                experts = (
+                    "experts" in name and weights.dim() == 3
+                )  # (experts, inputs, outputs) or (experts, outputs, inputs)
                 table = "embed" in name and weights.dim() == 2 and "proj" not in name and "patch" not in name
-                weights.normal_(0, 0.5 if table else weights[0].numel() ** -0.5)
+                weights.normal_(
+                    0, 0.5 if table else (min(weights.shape[1:]) if experts else weights[0].numel()) ** -0.5
+                )
             elif "gate" in name and weights.numel() == 1:
                 weights.fill_(0.5)  # mllama adds pictures through gates that begin closed
+    return model
+
+
+def untied(model: Any) -> Any:
+    """The model with output weights of its own."""
+    for module in model.modules():
+        if hasattr(module, "config"):
+            for config in (module.config, module.config.get_text_config()):
+                config.tie_word_embeddings = False
+        head = module.get_output_embeddings() if hasattr(module, "get_output_embeddings") else None
+        if head is not None and head.weight is module.get_input_embeddings().weight:
+            head.weight = torch.nn.Parameter(head.weight.detach().clone())
     return model
 
 
@@ -230,7 +249,7 @@ def save(kind: str, folder: Path) -> Path:
     """Writes the checkpoint of a model type into a folder, and returns the folder."""
     torch.manual_seed(0)
     model, processor = _made(kind)
-    scaled(model)
+    scaled(untied(model))
     model.generation_config = tf.GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=0)
     model.save_pretrained(folder)
     processor.save_pretrained(folder)

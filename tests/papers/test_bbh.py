@@ -17,10 +17,9 @@ from tests.papers.recordings import Recording, write_answers, write_table
 COMMIT = "9ee07bd481feebf959a6b59d61ea57bdcf30964d"
 DATA = Recording("suzgunmirac/BIG-Bench-Hard", COMMIT, "bbh")
 OUTPUTS = Recording("suzgunmirac/BIG-Bench-Hard", COMMIT, "code-davinci-002-outputs/code-davinci-002-cot")
-RIGHT = 4813
-"""By lm-eval's rule."""
-OTHERWISE = {"dyck_languages": (139, 142)}
-"""Subtasks in which lm-eval's rule and the authors' give other counts."""
+RIGHT = {"bbh": 4816, "bbh_lm_eval": 4813}
+OTHERWISE = {"bbh": {}, "bbh_lm_eval": {"dyck_languages": (139, 142)}}
+"""Subtasks in which a rule gives another count than the published one."""
 SPACED = "sports_understanding"
 """Its recorded examples have a space, not a line end, before their reasoning; lm-eval's have a line end as in all others."""
 
@@ -35,7 +34,8 @@ def mean_of_23(right: dict[str, int], sizes: dict[str, int]) -> float:
 
 
 @pytest.mark.slow
-def test_code_davinci_002(cli: Callable[..., Ran], tmp_path: Path) -> None:
+@pytest.mark.parametrize("rule", RIGHT)
+def test_code_davinci_002(cli: Callable[..., Ran], tmp_path: Path, rule: str) -> None:
     stated = TaskManager().load(["bbh"]).tasks["bbh_snarks"].generation_kwargs["until"]
     stops = re.compile("|".join(map(re.escape, stated)))
     said: dict[str, list[str]] = {}
@@ -53,20 +53,20 @@ def test_code_davinci_002(cli: Callable[..., Ran], tmp_path: Path) -> None:
         published[path.stem], sizes[path.stem] = round(accuracy * len(gold) / 100), len(gold)
     assert len(said) == 27
     answers = write_answers(tmp_path / "answers.jsonl", {f"bbh_{name}": each for name, each in said.items()})
-    ran = cli("--tasks", "bbh", "--model", "replay", "--model_args", f"path={answers}", "--data_root", tmp_path)
+    ran = cli("--tasks", rule, "--model", "replay", "--model_args", f"path={answers}", "--data_root", tmp_path)
     assert ran.code == 0, ran.err
     prompts_with_other_text = []
     for name, count in published.items():
         rows = ran.samples(f"bbh_{name}")
         found = sum(row["scores"]["exact_match,get-answer"] for row in rows)
-        assert (found, count) == OTHERWISE.get(name, (count, count)), name
+        assert (found, count) == OTHERWISE[rule].get(name, (count, count)), name
         for row, prompt in zip(rows, asked[name], strict=True):
             if name == SPACED:
                 prompt = re.sub(r"(step by step\.) (?=\S)", r"\1\n", prompt)
             if row["prompt"] != f"{prompt}\n":
                 prompts_with_other_text.append((name, row["doc_id"]))
     assert [name for name, _ in prompts_with_other_text] == ["snarks"], "the data file breaks off in a question"
-    group = ran.results["groups"]["bbh"]
-    assert group["exact_match,get-answer"] == pytest.approx(RIGHT / 6511, abs=1e-12)
-    lost = (142 - 139) / 250
-    assert group["mean_of_23_tasks,none"] == pytest.approx(mean_of_23(published, sizes) - lost / 23, abs=1e-12)
+    group = ran.results["groups"][rule]
+    assert group["exact_match,get-answer"] == pytest.approx(RIGHT[rule] / 6511, abs=1e-12)
+    if rule == "bbh":
+        assert group["mean_of_23_tasks,none"] == pytest.approx(mean_of_23(published, sizes), abs=1e-12)

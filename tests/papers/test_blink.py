@@ -3,6 +3,7 @@
 The rule is also held against the recorded raw answers: what it reads is what the authors' evaluation read.
 """
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,6 @@ CHOICES = {
 
 def recorded(model: str, task: str) -> list[Mapping[str, str]]:
     """A model's validation rows of a task; the files' names have blanks or underscores."""
-    import json
-
     folder = RECORDINGS[model].fetched()
     path = folder / f"{task}.json"
     found = path if path.exists() else folder / f"{task.replace('_', ' ')}.json"
@@ -106,6 +105,44 @@ def test_gpt_4o_has_the_numbers_of_the_board(cli, root: Path, tmp_path: Path) ->
 @pytest.mark.parametrize("model", [model for model in BOARD if model != "GPT4o"])
 def test_every_model_has_the_numbers_of_the_board(cli, root: Path, tmp_path: Path, model: str) -> None:
     check(cli, root, tmp_path, model)
+
+
+def check_raw(cli: Any, root: Path, folder: Path, model: str) -> None:
+    """The raw answers, and the recorded choices as the replies of the judge: the number of the board, and every verdict."""
+    answers: dict[str, list[str]] = {}
+    replies, right = [], 0.0
+    for task, size in SIZES.items():
+        by_idx = {row["idx"]: row for row in recorded(model, task)}
+        rows = [by_idx[f"val_{task}_{number}"] for number in range(1, size + 1)]
+        answers[name_of(task)] = [row["full_prediction"] for row in rows]
+        slot = f"{name_of(task)}#judge@J"
+        replies += [{"task": slot, "doc_id": number, "resps": [row["prediction"]]} for number, row in enumerate(rows)]
+        right += sum(row["prediction"] == GOLD.json()[row["idx"]] for row in rows) / size / 14
+    path, judge = write_answers(folder / "answers.jsonl", answers), folder / "replies.jsonl"
+    judge.write_text("".join(json.dumps(row) + "\n" for row in replies), encoding="utf-8")
+    ran = cli(
+        *("--tasks", "blink_judged", "--model", "replay", "--model_args", f"path={path}", "--data_root", root),
+        *("--judge", "replay", "--judge_args", f"path={judge},name=J", "--judge_retries", 0),
+    )
+    assert ran.code in (0, 3), ran.err
+    assert ran.results["groups"]["blink_judged"]["judge_failed"] <= (model == "OPUS")  # one recorded reply is no choice
+    found = 100 * ran.results["groups"]["blink_judged"]["acc,none"]
+    assert found == pytest.approx(100 * right, abs=0.07), (
+        "the eight single letters that an older version gave to its judge"
+    )
+    assert found == pytest.approx(BOARD[model], abs=0.2)
+
+
+def test_the_raw_answers_of_gpt_4o_and_the_judges_replies_give_the_number_of_the_board(
+    cli, root: Path, tmp_path: Path
+) -> None:
+    check_raw(cli, root, tmp_path, "GPT4o")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [model for model in BOARD if model != "GPT4o"])
+def test_every_models_raw_answers_and_the_judges_replies(cli, root: Path, tmp_path: Path, model: str) -> None:
+    check_raw(cli, root, tmp_path, model)
 
 
 def test_what_the_rule_reads_in_raw_answers_is_what_the_authors_read() -> None:

@@ -73,7 +73,7 @@ def write_questions(root: Path, rows: list[dict[str, Any]], queries: dict[str, s
 def check(cli: Any, folder: Path, run: str) -> None:
     """A run whose answers are the recorded extractions."""
     rows = list(OUTPUTS[run].json().values())
-    task = "mathvista_testmini_script" if run in BY_SCRIPT else "mathvista_testmini"
+    task = "mathvista_testmini" if run in BY_SCRIPT else "mathvista_testmini_digits"
     write_questions(folder / "data", rows, QUERIES.json())
     path = write_answers(folder / "answers.jsonl", {task: [row.get("extraction") for row in rows]})
     ran = cli("--tasks", task, "--model", "replay", "--model_args", f"path={path}", "--data_root", folder / "data")

@@ -37,8 +37,10 @@ def test_frames_and_notebooks(results):
         "stderr",
         "n",
         "failed",
-        "unparsed",
+        "filtered",
+        "refused",
         "truncated",
+        "unparsed",
         "cut",
     ]
     assert len(frame) == sum(len(task.numbers) for task in results.tasks.values())

@@ -53,8 +53,9 @@ def test_repeats_and_pipelines_and_loglikelihoods() -> None:
     )
     found.add(1, ["free text"], {"none": []})
     found.add(2, ["free text"], {})
+    found.add(4, ["", ""], {"strict": ["filtered", "truncated"], "loose": ["filtered", "truncated"]})  # counted by kind
     found.add(3, [(-1.0, True), (-2.0, False)], {"none": ["unparsed"]})
-    assert (found.answers, found.silent, [doc_id for doc_id, _ in found.quoted]) == (5, 2, [0, 0])
+    assert (found.answers, found.silent, [doc_id for doc_id, _ in found.quoted]) == (7, 2, [0, 0])
 
 
 def test_it_is_said_wherever_the_numbers_are(cli, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mm_eval.metrics import mean_stderr
 from mm_eval.metrics.intervals import holm
-from mm_eval.runs.compare import compare, headline_keys, verdict
+from mm_eval.runs.compare import compare, count_kinds, headline_keys, verdict
 from mm_eval.runs.number_text import rounded
 from mm_eval.runs.recorded import RecordedRun
 
@@ -202,3 +202,33 @@ def test_every_shipped_task_can_be_compared(cli, tmp_path):
     [comparison] = compare([RecordedRun.read(folder) for folder in folders], categories=True)
     assert len({change.task for change in comparison.changes}) > 80
     assert not [said for said in comparison.differs if "can't be compared" in said]
+
+
+def test_filtered_refused_and_truncated_docs_are_named_with_the_flips_that_they_make(cli, perfect, mme_rows, base):
+    """Counted in both runs over the docs that both have, in the terminal, in JSON and on the page."""
+    path = answers_with(base / "missing.jsonl", mme_rows, set(range(20)))
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for doc_id, ended in {0: "filtered", 30: "filtered", 31: "refused", 32: "length", 33: "length"}.items():
+        rows[doc_id].update(ended=[ended], resps=["" if ended == "length" else rows[doc_id]["resps"][0]])
+    rows[34]["ended"] = ["length"]  # cut, and right
+    path.write_text("\n".join(map(json.dumps, rows)))
+    missing = ran(base / "missing", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")
+    [comparison] = compare([RecordedRun.read(perfect), RecordedRun.read(missing)])
+    assert comparison.changes[0].flips.lost == (30, 31, 32, 33)
+    counts = {"filtered": 2, "refused": 1, "truncated": 3}
+    assert [count_kinds(kinds) for kinds in comparison.kinds["mme"]] == [{}, counts]
+    page = base / "missing.html"
+    said = cli("compare", perfect, missing, "--html", page).out
+    of_all = (
+        "mme: of 420 docs in both, A has none filtered, refused or truncated; B has 2 filtered, 1 refused, 3 truncated"
+    )
+    of_lost = "of the 4 docs lost in mme_perception_score, in B: 1 filtered, 1 refused, 2 truncated"
+    assert of_all in said and of_lost in said
+    [section] = in_page(page, "data")["sections"]
+    assert of_all in section["said"] and f"  {of_lost}" in section["said"]
+    [found] = json.loads(cli("compare", perfect, missing, "--format", "json").out)["compared"]
+    assert found["kinds"] == {"mme": {"first": {}, "second": counts}}
+    [other_way] = compare([RecordedRun.read(missing), RecordedRun.read(perfect)])
+    assert [count_kinds(kinds) for kinds in other_way.kinds["mme"]] == [counts, {}]
+    [same] = compare([RecordedRun.read(perfect), RecordedRun.read(perfect)])
+    assert same.kinds == {}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.request import RunRequest
-from mm_eval.runs.answer_forms import Answered, form_of, script
+from mm_eval.runs.answer_forms import Answered, answers_of, form_of, script
 from mm_eval.runs.command_line import as_command
 from mm_eval.runs.diagnose import SHOWN, diagnose
 from mm_eval.runs.recorded import RecordedRun
@@ -17,36 +17,42 @@ ASKED = "Is there a red cross in this image? Please answer yes or no."
 
 
 @pytest.mark.parametrize(
-    ("text", "rules", "cut", "form"),
+    ("text", "rules", "ended", "form"),
     [
-        ("Yes", ("letter",), False, None),
-        ("The answer is no, there is no picture of a dog here.", ("negation",), False, None),
-        (" \n", ("unparsed",), False, "empty"),
-        ("<think>Let me see", ("truncated",), True, "thinking"),
-        ("It is " * 40, ("unparsed",), True, "truncated"),
-        ("Yes\nUSER: Is there a dog?\nASSISTANT: No", ("first",), False, "dialogue"),
-        ("Yes<|im_start|>user", ("first",), False, "dialogue"),
-        ("I'm sorry, but I can't assist with that.", ("unparsed",), False, "refusal"),
-        ("I cannot see any image.", ("negation",), False, "refusal"),
-        ("As an AI language model, I have no eyes.", ("unparsed",), False, "refusal"),
-        ("No image was provided.", ("negation",), False, "refusal"),
-        ("抱歉，我无法看到图片。", ("unparsed",), False, "refusal"),
-        ("图片里面有一个红色的十字形状", ("unparsed",), False, "script"),
-        ("На картинке красный крест.", ("unparsed",), False, "script"),
-        ("One sees a field " + "with many things " * 10, ("unparsed",), False, "explanation"),
-        ("maybe", ("unparsed",), False, "unparsed"),
-        ("maybe", ("unparsed", "letter"), False, None),
-        ("any text", (), False, None),
+        ("Yes", ("letter",), "stop", None),
+        ("The answer is no, there is no picture of a dog here.", ("negation",), "stop", None),
+        (" \n", ("unparsed",), "stop", "empty"),
+        ("<think>Let me see", ("truncated",), "length", "thinking"),
+        ("", ("truncated",), "length", "truncated"),
+        ("", (), "length", "truncated"),
+        ("", ("filtered",), "filtered", "filtered"),
+        ("I'm sorry, but I can't", (), "filtered", "filtered"),
+        ("I can't help with that.", ("refused",), "refused", "refused"),
+        ("Yes", ("letter",), "tool", None),
+        ("It is " * 40, ("unparsed",), "length", "truncated"),
+        ("Yes\nUSER: Is there a dog?\nASSISTANT: No", ("first",), "stop", "dialogue"),
+        ("Yes<|im_start|>user", ("first",), "stop", "dialogue"),
+        ("I'm sorry, but I can't assist with that.", ("unparsed",), "stop", "refusal"),
+        ("I cannot see any image.", ("negation",), "stop", "refusal"),
+        ("As an AI language model, I have no eyes.", ("unparsed",), "stop", "refusal"),
+        ("No image was provided.", ("negation",), "stop", "refusal"),
+        ("抱歉，我无法看到图片。", ("unparsed",), "stop", "refusal"),
+        ("图片里面有一个红色的十字形状", ("unparsed",), "stop", "script"),
+        ("На картинке красный крест.", ("unparsed",), "stop", "script"),
+        ("One sees a field " + "with many things " * 10, ("unparsed",), "stop", "explanation"),
+        ("maybe", ("unparsed",), "stop", "unparsed"),
+        ("maybe", ("unparsed", "letter"), "stop", None),
+        ("any text", (), "stop", None),
     ],
 )
-def test_the_form_of_an_answer(text: str, rules: tuple[str, ...], cut: bool, form: str | None) -> None:
-    found = form_of(Answered(text, rules, cut, ASKED))
+def test_the_form_of_an_answer(text: str, rules: tuple[str, ...], ended: str, form: str | None) -> None:
+    found = form_of(Answered(text, rules, ended, ASKED))
     assert (found and found.name) == form
 
 
 def test_a_chinese_question_may_be_answered_in_chinese() -> None:
     asked = "图片里面有没有一个红色的十字形状？请回答是或否。"
-    assert form_of(Answered("图片里面有一个红色的十字形状", ("word",), False, asked)) is None
+    assert form_of(Answered("图片里面有一个红色的十字形状", ("word",), "stop", asked)) is None
     assert script("B. 42") == "" and script("שלום עולם שלום") == "HEBREW"
 
 
@@ -102,6 +108,45 @@ def test_answers_by_form_with_examples_and_a_command(cli, tmp_path: Path) -> Non
     stated = json.loads(cli("diagnose", ran.folder, "--format", "json").out)
     assert [each["kind"] for each in stated["findings"]][0] == "unparsed"
     assert all(len(each["examples"]) <= SHOWN for each in stated["findings"])
+
+
+def test_docs_without_an_answer_are_kinds_of_their_own(cli, tmp_path: Path) -> None:
+    """Counted as in the table, repeats with several endings included; they are no empty, refusing or unread answers."""
+    right = right_answers(cli, tmp_path, "mme", 12)
+    rows = [{"task": "mme", "doc_id": n, "resps": [answer]} for n, answer in enumerate(right)]
+    missing = [
+        ("", "filtered"),
+        ("Yes", "filtered"),
+        ("I'm sorry, I can't help.", "refused"),
+        ("", "length"),
+        ("It is a", "length"),
+    ]
+    for row, (text, ended) in zip(rows, missing, strict=False):
+        row.update(resps=[text], ended=[ended])
+    rows[5]["resps"] = [""]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    common = ("--tasks", "mme", "--sample", "--limit", len(rows), "--output_path", tmp_path / "run")
+    ran = cli(*common, "--model", "replay", "--model_args", f"path={file}")
+    assert kinds(ran.folder) == {"filtered": (2, 12), "refused": (1, 12), "truncated": (2, 12), "empty": (1, 12)}
+    row = ran.results["results"]["mme"]
+    assert (row["filtered"], row["refused"], row["truncated"]) == (2, 1, 2)
+    said = cli("diagnose", ran.folder).out
+    for words in (
+        "the answers to 2 of 12 docs were withheld by the vendor's filter\n    doc 0: ",
+        "the answers to 1 of 12 docs are refusals, by the endpoint's own statement",
+        "were ended by the token cap (1 unparsed, 1 before any text)",
+    ):
+        assert words in said, said
+    assert said.count("likely: ") == said.count("try: ") == 4 and "max_new_tokens" in said
+
+
+def test_each_repeat_counts_by_its_own_ending() -> None:
+    row = {"prompt": ASKED, "status": "filtered", "resps": ["", "", "Yes"], "rules": {}}
+    forms = [form_of(answer) for answer in answers_of({**row, "ended": ["filtered", "length", "stop"]})]
+    assert [form and form.name for form in forms] == ["filtered", "truncated", None]
+    older = [form_of(answer) for answer in answers_of({**row, "status": "truncated", "resps": ["Yes it"]})]
+    assert [form and form.name for form in older] == ["truncated"]
 
 
 def test_a_yes_bias_and_answers_no_better_than_chance(cli, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def asked(folder, marks, function, tasks="G"):
         words = ["--tasks", tasks, "--include_path", str(folder), "--model", "replay", "--no_report"]
         words += ["--model_args", f"path={folder / name}.answers", "--output_path", str(folder / name)]
         assert main(words) == 0
-        runs.append(RecordedRun.read(folder / name))
+        runs.append(RecordedRun.read(folder / name, include_path=str(folder)))
     return runs
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.cli import main
+from mm_eval import cli
 from mm_eval.engine.model import Model, register_model
 from mm_eval.request import RunRequest
 from mm_eval.runs.command_line import as_command
 from mm_eval.runs.protocols.why import chosen_docs, docs_for
 from mm_eval.types import Answer
+from tests.conftest import named_code
 from tests.runs.test_protocols import PROTOCOL, own, write_answers  # noqa: F401 - a fixture
 
 ASKED: list[tuple[int, int | None]] = []
@@ -34,6 +35,10 @@ class Obeys(Model):
 def nothing_asked() -> Iterator[None]:
     ASKED.clear()
     yield
+
+
+def main(words: list[str]) -> int:
+    return cli.main([*words, *named_code(words)])
 
 
 def run(own: Path, *more: str) -> Path:  # noqa: F811

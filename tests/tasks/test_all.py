@@ -62,7 +62,7 @@ OLDER = {"lmms-lab/MME", "lmms-lab/SEED-Bench", "cais/mmlu", "allenai/ai2_arc", 
 PARTLY_RIGHT: dict[str, str] = {
     "ifeval": "a text without meaning follows instructions such as those that forbid a word",
     "mathvista_testmini": "its rule takes the most similar option for any text",
-    "mathvista_testmini_script": "its rule takes the most similar option for any text",
+    "mathvista_testmini_digits": "its rule takes the most similar option for any text",
     "vqav2_val": "some of the ten people gave the opposite answer",
     "vqav2_val_lmms": "some of the ten people gave the opposite answer",
 }

@@ -11,12 +11,19 @@ HARD = [  # subtask's right answer, what is said of it, score
     ("(B)", "We look at both. So the answer is (B).", 1),
     ("(B)", "So the answer is (B).\nMore words.", 1),
     ("(B)", "So the answer is (A). No, the answer is (B).", 0),
-    ("(B)", "So the answer is B.", 0),
-    ("(B)", "So the answer is (B)", 0),
-    ("(B)", "So the answer is (b).", 0),
-    ("(B)", "The answer is: (B).", 0),
-    ("(B)", "So the answer is **(B)**.", 0),
-    ("(B)", "(B)", 0),
+    ("(B)", "So the answer is B.", 1),
+    ("(B)", "So the answer is (B)", 1),
+    ("(B)", "So the answer is (b).", 1),
+    ("(B)", "The answer is: (B).", 1),
+    ("(B)", "So the answer is **(B)**.", 1),
+    ("(B)", "**Answer:** (B)", 1),
+    ("(B)", "The final answer is $\\boxed{B}$.", 1),
+    ("(B)", "So the answer is (B) The plug is loose.", 1),
+    ("(B)", "So the answer is (A) or (B).", 0),
+    ("(B)", "So the answer is (B) or (A).", 0),
+    ("(B)", "So the answer is both.", 0),
+    ("(B)", "(B)", 1),
+    ("(B)", "I think of B.", 0),
     ("(B)", "", 0),
     ("(B)", "I can't answer this.", 0),
     ("(B)", "\u7b54\u6848\u662f(B).", 0),
@@ -26,7 +33,9 @@ HARD = [  # subtask's right answer, what is said of it, score
     ("-10", "So the answer is -10.", 1),
     ("-10", "So the answer is 10.", 0),
     ("valid", "So the answer is invalid.", 0),
+    ("valid", "The answer is valid", 1),
     ("ant bee", "So the answer is ant bee.", 1),
+    ("ant bee", "ant bee", 1),
     ("ant bee", "So the answer is ant, bee.", 0),
 ]
 
@@ -54,7 +63,7 @@ def test_the_two_means(cli, tmp_path: Path) -> None:
 
     names = list(TaskManager().load(["bbh"]).tasks)
     assert len(names) == 27
-    said = {name: ["no", "no"] for name in names}
+    said = {name: ["no\nno", "no\nno"] for name in names}
     said["bbh_navigate"] = ["So the answer is Yes.", "So the answer is No."]
     said["bbh_logical_deduction_seven_objects"] = ["So the answer is (G).", "So the answer is (D)."]
     ran = answered(cli, tmp_path, "bbh", said)

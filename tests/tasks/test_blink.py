@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from mm_eval.tasks.blink.utils import lmms_process_results, process_results
+from mm_eval.tasks.blink.utils import lmms_process_results, process_results, process_results_official
 
 from tests.tasks.answers import answered, prompt
 
@@ -28,30 +28,31 @@ PROMPTS = {
     "internvl": "".join(f"Image-{n}: <image>\n" for n in (1, 2, 3, 4)) + f"{QUESTION}\n{OPTIONS}\n{LETTER}",
 }
 HARD = [
-    # answer, the benchmark's reading, lmms-eval's
-    ("B", "B", "B"),
-    ("(B)", "B", "B"),
-    (" (B)\n", "B", "B"),
-    ("(B) 2", "B", "B"),
-    ("B. cat", None, "B"),
-    ("b", None, "B"),
-    ("(b)", None, "B"),
-    ("The answer is (B).", None, "T"),
-    ("The answer is (B)", "B", "T"),
-    ("Answer: B because A is wrong", None, "A"),
-    ("**(B)**", None, None),
-    ("\\boxed{B}", None, None),
-    ("Between (A) and (B), I choose (B) now", None, "B"),
-    ("(A) and (B) are close.\n\nSo it is (B) here", "B", "A"),
-    ("(A) it is.\n\nI am sure.", "A", "A"),
-    ("It is (A) because\n\nneither (B) nor (C) fits", None, "I"),
-    ("(E)", "E", "E"),
-    ("so (E) then", None, "S"),
-    ("I'm sorry, I can't help with that.", None, "I"),
-    ("答案是B", None, None),
-    ("答案是 (B)", "B", None),
-    ("Both (A) and (C) are plausible", None, "B"),
-    ("", None, None),
+    # answer, what the benchmark's rule reads, what blink reads, lmms-eval's reading
+    ("B", "B", "B", "B"),
+    ("(B)", "B", "B", "B"),
+    (" (B)\n", "B", "B", "B"),
+    ("(B) 2", "B", "B", "B"),
+    ("B. cat", None, "B", "B"),
+    ("b", None, "B", "B"),
+    ("(b)", None, "B", "B"),
+    ("The answer is (B).", None, "B", "T"),
+    ("The answer is (B)", "B", "B", "T"),
+    ("Answer: B because A is wrong", None, "B", "A"),
+    ("**(B)**", None, "B", None),
+    ("\\boxed{B}", None, "B", None),
+    ("Between (A) and (B), I choose (B) now", None, "B", "B"),
+    ("(A) and (B) are close.\n\nSo it is (B) here", "B", "B", "A"),
+    ("(A) it is.\n\nI am sure.", "A", "A", "A"),
+    ("It is (A) because\n\nneither (B) nor (C) fits", None, "A", "I"),
+    ("(E)", "E", "E", "E"),
+    ("so (E) then", None, None, "S"),
+    ("I'm sorry, I can't help with that.", None, None, "I"),
+    ("答案是B", None, "B", None),
+    ("答案是 (B)", "B", "B", None),
+    ("Both (A) and (C) are plausible", None, None, "B"),
+    ("", None, None, None),
+    ("A) the second image", None, "A", "A"),
 ]
 
 
@@ -72,12 +73,14 @@ def test_lmms_evals_prompt_names_the_letters(cli) -> None:
     assert prompt(cli, "blink_forensic_detection_lmms") == note + OWN
 
 
-@pytest.mark.parametrize(("answer", "own", "lmms"), HARD)
-def test_hard_answers(answer: str, own: str | None, lmms: str | None) -> None:
+@pytest.mark.parametrize(("answer", "official", "own", "lmms"), HARD)
+def test_hard_answers(answer: str, official: str | None, own: str | None, lmms: str | None) -> None:
     for letter in "ABCDEIST":
         doc = {"choices": ["1", "2", "3", "4"], "answer": f"({letter})"}
         found, first = process_results(doc, [answer]), lmms_process_results(doc, [answer])
-        assert found == {"acc": float(own == letter), "__rule__": "choice" if own else "unparsed"}
+        assert found["acc"] == float(own == letter) and (found["__rule__"] == "unparsed") == (own is None)
+        expected = {"acc": float(official == letter), "__rule__": "choice" if official else "unparsed"}
+        assert process_results_official(doc, [answer]) == expected
         assert first == {"blink_acc": float(lmms == letter), "__rule__": "first_letter" if lmms else "unparsed"}
 
 
@@ -92,8 +95,8 @@ def test_the_score_is_the_mean_over_the_tasks_and_unparsed_answers_are_counted(c
     ran = answered(cli, tmp_path, "blink", {name: [answer] for name, answer in tasks.items()})
     assert ran.results["groups"]["blink"]["acc,none"] == 1.0
     said = {name: [answer] for name, answer in tasks.items()}
-    said["blink_counting"], said["blink_jigsaw"] = ["The answer is (C)."], ["<think>(A)"]
+    said["blink_counting"], said["blink_jigsaw"] = ["I can't see it."], ["<think>(A)"]
     ran = answered(cli, tmp_path, "blink", said)
     assert ran.results["groups"]["blink"]["acc,none"] == pytest.approx(12 / 14)
     rows = ran.results["results"]
-    assert rows["blink_counting"]["unparsed"] == rows["blink_jigsaw"]["unparsed"] == 1
+    assert rows["blink_counting"]["unparsed"] == rows["blink_jigsaw"]["truncated"] == 1

@@ -1,6 +1,7 @@
 """GSM8K's two rules on hard answers to the sample's first question, whose answer is 20."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,8 +12,14 @@ ANSWERS = [  # answer, strict, flexible: what each rule reads
     ("#### 20", "20", "20"),
     ("#### 20.", "20.", "20."),
     ("#### 2,0", "2,0", "2,0"),
-    ("####20", None, "20"),
-    ("#### $20", None, "$20"),
+    ("####20", "20", "20"),
+    ("#### $20", "$20", "$20"),
+    ("#### 20.00", "20.00", "20.00"),
+    ("#### 9 500", "9 500", "9 500"),
+    ("He pays 9 500.50", None, "9 500.50"),
+    ("12, 500 and 20", None, "20"),
+    ("not 12, 500", None, "500"),  # two numbers
+    ("1234 500", None, "500"),
     ("#### -20", "-20", "-20"),
     ("#### 20 stickers, not 27", "20", "27"),
     ("#### 7\n#### 20", "7", "20"),
@@ -28,8 +35,26 @@ ANSWERS = [  # answer, strict, flexible: what each rule reads
     ("<think>12 + 15 = 27, and #### 20", None, None),  # thinking that never ends is no answer
     ("<think>#### 27</think>#### 20", "20", "20"),
 ]
-RIGHT = {"20", "20.", "2,0", "$20"}
-"""What equals 20 once commas, dollars and a last full stop are gone; $20.00 is another text, in the paper's rule too."""
+RIGHT = {"20", "20.", "2,0", "$20", "20.00", "$20.00."}
+"""What equals 20 once commas, dollars, a last full stop and zeros behind the point are gone."""
+
+
+def test_a_number_with_spaces_between_thousands() -> None:
+    """The texts after the pattern are compared without the spaces."""
+    from mm_eval.catalog.manager import TaskManager
+
+    metric = TaskManager().load(["gsm8k"]).tasks["gsm8k"].metric_list[0]
+    ignored = [re.compile(pattern) for pattern in metric["regexes_to_ignore"]]
+    for text, number in [
+        ("9 500", "9500"),
+        ("1 234 567.00", "1234567"),
+        ("9\u202f500", "9500"),
+        ("5.00", "5"),
+        ("500", "500"),
+    ]:
+        for pattern in ignored:
+            text = pattern.sub("", text)
+        assert text == number
 
 
 def test_hard_answers(cli: Callable[..., Ran], tmp_path: Path) -> None:
@@ -41,7 +66,7 @@ def test_hard_answers(cli: Callable[..., Ran], tmp_path: Path) -> None:
         assert ran.code == 0, ran.err
         [row] = ran.samples("gsm8k")
         read = [row["filtered_resps"][name][0] for name in ("strict-match", "flexible-extract")]
-        assert read == [each or "[invalid]" for each in wanted], text
+        assert [each or "[invalid]" for each in read] == [each or "[invalid]" for each in wanted], text
         unread = ran.results["results"]["gsm8k"]
         assert unread["unparsed"] + unread["truncated"] == (wanted == [None, None]), text
         scores = [row["scores"][f"exact_match,{name}"] for name in ("strict-match", "flexible-extract")]

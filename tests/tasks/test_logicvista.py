@@ -99,7 +99,12 @@ def test_all_letters_must_be_the_right_ones_and_unclosed_thinking_is_unparsed(cl
     ran = cli("--tasks", "logicvista", "--model", "replay", "--model_args", f"path={answers}", "--sample", "--limit", 5)
     assert [row["target"] for row in ran.samples("logicvista")] == ["B", "B", "A", "A, B", "B"]
     found = ran.results["results"]["logicvista"]
-    assert (found["acc_rules,none"], found["unparsed_share,none"], found["unparsed"]) == (0.4, 0.2, 1)
+    assert (found["acc_rules,none"], found["unparsed_share,none"], found["unparsed"], found["truncated"]) == (
+        0.4,
+        0.2,
+        0,
+        1,
+    )
     skills = ran.results["categories"]["logicvista"]["skill"]
     assert {name: each["acc_rules,none"] for name, each in skills.items()} == {
         "inductive": 1, "deductive": 0, "numerical": 0, "spatial": 1, "mechanical": 0

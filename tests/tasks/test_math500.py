@@ -39,7 +39,7 @@ HARD = [  # answer, gold, score, rule
     ("First I add 2 and 3.\nThen I get 5.", "5", 0, "unparsed"),  # no number is picked from the text
     ("I cannot answer this question, because the picture it speaks of is missing.", "3", 0, "unparsed"),
     ("答案是 3。", "3", 1, "answer_is"),
-    ("<think>It is \\boxed{3}, I think", "3", 0, "unparsed"),
+    ("<think>It is \\boxed{3}, I think", "3", 0, "truncated"),
     ("<think>\\boxed{4}</think>\\boxed{3}", "3", 1, "boxed"),
 ]
 

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from mm_eval.tasks.mathvista.utils import process_results, process_results_script
+from mm_eval.tasks.mathvista.utils import process_results, process_results_digits
 
 from tests.tasks.math_prompts import prompt_of, replay
 
@@ -53,7 +53,7 @@ HARD = [
     (COUNT, "3 + 5 = 8. The answer is 8.", 1, "phrase"),
     (COUNT, "The answer is 3 + 5 = 8", 1, "phrase"),
     (COUNT, "The total is \\boxed{8}.", 1, "boxed"),
-    (COUNT, "8.7", 0, "unparsed"),
+    (COUNT, "8.7", 1, "whole_answer"),
     (COUNT, "8 cm", 0, "unparsed"),
     (COUNT, "25%", 0, "unparsed"),
     (COUNT, "There are 3 red and 5 blue objects in this picture, as far as I can tell.", 0, "unparsed"),
@@ -79,7 +79,7 @@ def test_the_prompt_of_a_question_with_a_unit(cli) -> None:
     assert prompt_of(cli, "mathvista_testmini", 6) == f"Hint: Please answer the question requiring {hint}\n{asked}"
 
 
-@pytest.mark.parametrize("task", ["mathvista_testmini", "mathvista_testmini_script"])
+@pytest.mark.parametrize("task", ["mathvista_testmini", "mathvista_testmini_digits"])
 def test_gold_answers_get_full_marks(cli, task: str) -> None:
     assert cli("validate", task, "--sample").code == 0
 
@@ -93,8 +93,8 @@ def test_hard_answers(row, answer: str, score: int, rule: str) -> None:
     ("answer", "paper", "script"), [("8.0", 0, 1), ("8.7", 0, 1), ("8", 1, 1), ("1e400", 0, 0), ("nan", 0, 0)]
 )
 def test_integers_by_the_runs_of_the_paper_and_by_the_script(answer: str, paper: int, script: int) -> None:
-    assert process_results(COUNT, [answer])["acc"] == paper
-    assert process_results_script(COUNT, [answer])["acc"] == script
+    assert process_results_digits(COUNT, [answer])["acc"] == paper
+    assert process_results(COUNT, [answer])["acc"] == script
 
 
 def test_the_nearest_choice_is_the_first_of_equals_and_twins_are_the_same() -> None:

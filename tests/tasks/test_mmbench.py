@@ -98,19 +98,18 @@ def test_abilities_are_scored_by_question(cli, tmp_path: Path) -> None:
         assert levels["category"]["ocr"]["vanilla_all,none"] == 2 / 3
 
 
-def test_a_question_that_a_limit_cuts_does_not_count(cli, tmp_path: Path) -> None:
+def test_a_limit_takes_whole_questions_and_a_part_of_one_has_no_number(cli, tmp_path: Path) -> None:
     ran = replay(cli, tmp_path, "mmbench_en_dev", ["A"] * 17)
     gold = [row["target"] for row in ran.samples("mmbench_en_dev")]
-    cut = replay(cli, tmp_path, "mmbench_en_dev", gold, "--limit", 5, "--output_path", tmp_path / "cut")
-    assert (
-        cut.results["results"]["mmbench_en_dev"]["circular_acc,none"] == 1.0
-    )  # of one question; the second has half its rows
     wrong = ["B" if gold[0] == "A" else "A", *gold[1:]]
-    cut = replay(cli, tmp_path, "mmbench_en_dev", wrong, "--limit", 5, "--output_path", tmp_path / "cut2")
-    assert cut.results["results"]["mmbench_en_dev"]["circular_acc,none"] == 0.0
-    none = replay(cli, tmp_path, "mmbench_en_dev", gold, "--limit", 3, "--output_path", tmp_path / "none")
-    assert none.code == 3 and none.results["results"]["mmbench_en_dev"]["circular_acc,none"] is None
-    assert "no question has all of its rotations" in none.out + none.err
+    for answers, found in ((gold, 1.0), (wrong, 0.0)):
+        one = replay(cli, tmp_path, "mmbench_en_dev", answers, "--limit", 1, "--output_path", tmp_path / f"one{found}")
+        assert one.code == 0 and one.results["results"]["mmbench_en_dev"]["circular_acc,none"] == found
+        assert len(one.samples("mmbench_en_dev")) == 4
+    chosen = ("--samples", '{"mmbench_en_dev": [0, 1, 2]}', "--output_path", tmp_path / "part")
+    part = replay(cli, tmp_path, "mmbench_en_dev", gold, *chosen)
+    assert part.code == 0 and part.results["results"]["mmbench_en_dev"]["circular_acc,none"] is None
+    assert "no question has all of its rotations" in part.out + part.err
 
 
 HARD = [  # on the options A. a beach, B. a forest, C. a city, D. a farm in some rotation; L: the gold letter, W: a wrong one

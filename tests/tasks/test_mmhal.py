@@ -27,6 +27,10 @@ READ = [
     ),
 ]
 UNREAD = ["", "4", "It is 4.", "Rating 4", "Rating: 3 or Rating: 2", "Rating: 7", "Rating: 10", "Rating: 3.5", "Rating: -1",
+          "Rating: 3-4",
+          "Rating: 0 or 1", "Rating: 3 – 4", "Rating: 3 to 4", "Rating: 3/6", "Rating: 3 out of 6", "Rating: 3, or maybe 4",
+          "Rating: **3** or **4**",
+          "Rating: 3 or four", "Rating: 3?", "Rating: 3~4", "Rating: 3,5", "Rating: 50%", "Rating: 3+", "Rating: 2 and a half",
           "Rating: four", "Rating:", "no hallucination", "Rating: 4/6 Rating: 5", "x rating: 60", "rating:" * 50_000]  # fmt: skip
 
 

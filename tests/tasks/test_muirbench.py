@@ -77,7 +77,7 @@ def test_the_letter_of_an_answer(cli: Any, tmp_path: Path, answer: str, letter: 
     unread = row["rules"]["none"][0] in ("unparsed", "truncated")
     assert (None if unread else row["filtered_resps"]["none"][0]) == letter
     assert of_lmms["scores"]["muirbench_score_overall,none"] == (lmms == "C")
-    assert (of_lmms["rules"]["none"] == ["unparsed"]) is (lmms is None)
+    assert (of_lmms["rules"]["none"][0] in ("unparsed", "truncated")) is (lmms is None)
 
 
 def test_tasks_and_relations_are_categories_and_twins_are_one_cluster(cli: Any, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_only_no_has_no_precision_and_no_f1(cli, tmp_path: Path) -> None:
 def test_an_answer_that_is_still_thinking_is_neither_yes_nor_no(cli, tmp_path: Path) -> None:
     row = answered(cli, tmp_path, "pope", ["<think>yes"] * 18).results["results"]["pope"]
     assert [row[f"{name},none"] for name in ("acc", "precision", "recall", "f1", "yes_rate")] == [0] * 5
-    assert row["unparsed"] == 18
+    assert (row["unparsed"], row["truncated"]) == (0, 18)
 
 
 def test_lmms_eval_counts_only_whole_answers_and_the_gold_yes(cli, tmp_path: Path) -> None:

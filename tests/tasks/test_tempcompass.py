@@ -45,7 +45,7 @@ def test_the_judge_decides_what_the_rule_cannot_read(cli: Any, tmp_path: Path) -
     gold = ["C. purple", "D", "A. no", "the second one", "", "x", "y", "z"]
     plain = answered(cli, tmp_path, "tempcompass_multi_choice", gold)
     by_rule = plain.results["results"]["tempcompass_multi_choice"]
-    replies = [None, None, None, "Correct", None, "Incorrect", "It is Incorrect, not Correct.", "Correct."]
+    replies = [None, None, None, "Correct", None, "Incorrect", "It is Incorrect.", "Correct."]
     row = judged(cli, tmp_path, "tempcompass_multi_choice_judged", gold, replies).results["results"][
         "tempcompass_multi_choice_judged"
     ]
@@ -55,9 +55,20 @@ def test_the_judge_decides_what_the_rule_cannot_read(cli: Any, tmp_path: Path) -
 def test_replies_of_the_judge() -> None:
     said = {
         "Correct": 1,
-        "Correct, since Incorrect ones differ": 1,
+        "Correct, since Incorrect ones differ": None,
         "This is Correct": 1,
-        "Not Correct but Incorrect": 0,
+        "Not Correct but Incorrect": None,
+        "Incorrect.": 0,
+        "The model prediction is Incorrect.": 0,
+        "Not Correct": None,
+        "Partially Correct": None,
+        "Correct, if the bird flies": None,
+        'The QA model prediction is correct. She buys bread. So the response is "Correct".': 1,
+        'It is incorrect. The correct answer is "B. left", not A. Therefore, the correct response is "Incorrect."': 0,
+        "It is incorrect. The model prediction is correct. It is incorrect.": None,
+        "It is correct. It is not what was asked. It is incorrect.": None,
+        "It is correct, not incorrect. The bird flies. It is correct.": None,
+        "It is incorrect. The correct answer is B.": None,
         "yes": None,
     }
     assert {reply: judge.correct(reply) for reply in said} == said

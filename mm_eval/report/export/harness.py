@@ -19,6 +19,8 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.sample_rows import sample_name
 
+LONGEST_NAME = 200
+"""Bytes of a folder's name; file systems allow 255."""
 KEYS = ("results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples")
 """The parts of results.json that both tools have."""
 
@@ -45,7 +47,7 @@ def _results(run: RecordedRun) -> dict[str, Any]:
     rows = {name: _row(row) for name, row in run.results["results"].items()}
     found = {**{key: run.results.get(key, {}) for key in KEYS}, "results": rows}
     found["groups"] = {name: rows[name] for name in run.results["groups"] if name in rows}
-    args = ",".join(f"{name}={value}" for name, value in request.get("model_args", {}).items())
+    args = ",".join(f"{name}={value}" for name, value in (request.get("model_args") or {}).items())
     seeds = dict.fromkeys(("random_seed", "numpy_seed", "torch_seed", "fewshot_seed"), about["seed"])
     config = {
         "model": about["model_name"],
@@ -114,5 +116,6 @@ def _hash(text: str) -> str:
 
 
 def _sanitized(name: str) -> str:
-    """The model's name as a folder, as both tools write it."""
-    return "".join("_" if character in '"<>:/|\\?*[] ' else character for character in name)
+    """The model's name as a folder, as both tools write it. A long one, or one of dots alone, ends in its digest."""
+    safe = "".join("_" if character in '"<>:/|\\?*[] \0' else character for character in name)
+    return safe if safe.strip(".") and len(safe.encode(errors="replace")) <= LONGEST_NAME else sample_name(name)

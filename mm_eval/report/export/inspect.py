@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from mm_eval.engine.folder import RunFolder
 from mm_eval.report.media import Media
@@ -76,7 +75,7 @@ def _eval(run: RecordedRun, task: str) -> dict[str, Any]:
             "shuffled": False,
         },
         "model": run.model,
-        "model_args": {name: str(value) for name, value in run.request.get("model_args", {}).items()},
+        "model_args": {name: str(value) for name, value in (run.request.get("model_args") or {}).items()},
         "config": {"epochs": max(1, int(config.get("repeats") or 1))},
         "packages": {"mm_eval": str(about.get("mm_eval"))},
         "metadata": {"prompt": about["prompts"].get(task), "sample_data": about.get("sample") or []},
@@ -159,11 +158,8 @@ def _messages(row: Mapping[str, Any], media: Media) -> list[dict[str, Any]]:
 
 def _thumbnail(media: Media, digest: str | None) -> str | None:
     """A thumbnail as a data address; None where there is none."""
-    address = media.address(digest, Path("/")) if digest else None
-    if address is None or address.startswith("data:"):
-        return address
-    content = base64.b64encode(Path("/", unquote(address)).read_bytes()).decode()
-    return f"data:image/jpeg;base64,{content}"
+    content = media.content(digest) if digest else None
+    return None if content is None else f"data:image/jpeg;base64,{base64.b64encode(content).decode()}"
 
 
 def _value(value: Any) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -25,6 +25,7 @@ from mm_eval.report.page import asset
 from mm_eval.report.safe import html
 from mm_eval.report.site.parts import PAGE
 from mm_eval.report.site.runs import Shown, ShownRun
+from mm_eval.run_files import UNREADABLE, odd_content
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -47,13 +48,13 @@ def app_of(shown: Shown, token: str, hosts: Sequence[str]) -> ASGIApp:
     routes = {
         "/": pages.index,
         f"/{{run}}/{PAGE}": pages.run_page,
-        "/{run}/rows/{number:int}.js": pages.rows,
+        "/{run}/rows/{number}.js": pages.rows,
         "/{run}/live.js": pages.live,
         "/{run}/thumbnails/{start}/{digest}.jpg": pages.thumbnail,
         "/{run}/pictures/{start}/{digest}": pages.full_size,
     }
     app = Starlette(
-        routes=[Route(path, page, methods=["GET"]) for path, page in routes.items()],
+        routes=[Route(path, said(page), methods=["GET"]) for path, page in routes.items()],
         exception_handlers={MMEvalError: _failed},
     )
     return Guard(app, token, hosts)
@@ -77,7 +78,10 @@ class _Pages:
         return HTMLResponse("".join(f"{piece}\n" for piece in pieces))
 
     def rows(self, request: Request) -> Response:
-        content = self._shown.part(self._run(request), request.path_params["number"])
+        number = str(request.path_params["number"])
+        if not re.fullmatch(r"[0-9]{1,9}", number):
+            raise HTTPException(404)
+        content = self._shown.part(self._run(request), int(number))
         return _script(content) if content is not None else Response(status_code=404)
 
     def live(self, request: Request) -> Response:
@@ -118,6 +122,18 @@ def _picture(mime: str, content: bytes | None) -> Response:
 
 def _failed(request: Request, error: Exception) -> Response:
     return HTMLResponse(notice(str(error)), status_code=500)
+
+
+def said(page: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """A page that says so where a run folder is not what a run writes."""
+
+    def answer(request: Request) -> Response:
+        try:
+            return page(request)
+        except (OSError, *UNREADABLE) as error:
+            return _failed(request, odd_content(error, str(request.path_params.get("run", ""))))
+
+    return answer
 
 
 class Guard:

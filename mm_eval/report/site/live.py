@@ -7,12 +7,11 @@ live.rows(0)         # the docs of it, for the page
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -22,21 +21,19 @@ from typing import Any
 from mm_eval.engine.folder import is_alive
 from mm_eval.engine.records import answer_of, decode
 from mm_eval.errors import MMEvalError
-from mm_eval.files import read_regular
 from mm_eval.report.page import prompt_text
 from mm_eval.report.site.parts import RunPictures
+from mm_eval.run_files import UNREADABLE, journal_files, open_regular, read_bytes
+from mm_eval.runs.recorded import read_run
 from mm_eval.types import Answer, Slot, judge_of_slot
 
 WINDOW = 60.0
 """Seconds over which the rate is measured."""
+AT_ONCE = 256 * 2**20
+"""Bytes of a journal file that are read at a time."""
 MOST = 500
 """Docs of a part."""
 Doc = tuple[str, int]
-
-
-def inside(folder: Path, path: Path) -> bool:
-    """Whether a path lies in a run folder, also when links are followed."""
-    return path.resolve().is_relative_to(folder.resolve())
 
 
 def is_live(folder: Path) -> bool:
@@ -46,7 +43,8 @@ def is_live(folder: Path) -> bool:
     machine only the journal tells: it grew in the last two minutes.
     """
     try:
-        holder, started = read_regular(folder / "lock").decode(errors="replace"), (folder / "lock").stat().st_mtime
+        holder = read_bytes(folder, folder / "lock", 4096).decode(errors="replace")
+        started = (folder / "lock").stat().st_mtime
     except OSError:
         return False
     with suppress(OSError):
@@ -56,8 +54,11 @@ def is_live(folder: Path) -> bool:
     if found is None:
         return False
     if found[2] == socket.gethostname():
-        return is_alive(int(found[1]))
-    grown = [path.stat().st_mtime for path in (folder / "journal").glob("*.jsonl")]
+        return len(found[1]) < 10 and is_alive(int(found[1]))
+    try:
+        grown = [path.stat().st_mtime for path in journal_files(folder)]
+    except (OSError, MMEvalError):
+        return False
     return bool(grown) and time.time() - max(grown) < 2 * WINDOW
 
 
@@ -69,7 +70,7 @@ class LiveRun:
 
     def __init__(self, folder: Path, pictures: RunPictures) -> None:
         self.folder, self.pictures = folder, pictures
-        run = json.loads(read_regular(folder / "run.json"))
+        run = read_run(folder)
         self.spec, self.request = run["spec"], run["request"]
         self.docs: dict[Doc, dict[tuple[int, int], Answer]] = {}
         self.found_in: dict[str, Doc] = {}
@@ -84,22 +85,22 @@ class LiveRun:
     def read(self) -> None:
         """Takes in what the journal got since the last call. Damaged lines are ignored: the run counts and mends them."""
         with self._lock:
-            for path in sorted((self.folder / "journal").glob("*.jsonl")):
+            for path in journal_files(self.folder):
                 for line in self._new_lines(path):
-                    with suppress(ValueError, KeyError, TypeError, AttributeError):
+                    with suppress(*UNREADABLE):
                         self._add(decode(line.strip()))
 
     def _new_lines(self, path: Path) -> list[bytes]:
-        """The whole lines behind those that were read; none of a link to outside of the folder."""
-        if not inside(self.folder, path):
-            return []
+        """The whole lines behind those that were read, at most `AT_ONCE` bytes; none of what is no file of the folder."""
         try:
-            with path.open("rb") as file:
+            with open_regular(self.folder, path) as file:
                 file.seek(self._ends.get(path, 0))
-                content = file.read()
+                content = file.read(AT_ONCE)
         except OSError:
             return []
         end = content.rfind(b"\n") + 1
+        if not end and len(content) == AT_ONCE:
+            end = AT_ONCE  # a line that no run writes
         self._ends[path] = self._ends.get(path, 0) + end
         return content[:end].splitlines()
 
@@ -143,7 +144,7 @@ class LiveRun:
         row: dict[str, Any] = {
             "t": name,
             "d": doc_id,
-            "s": "failed" if failed else "truncated" if any(a.truncated for a in answers.values()) else "answered",
+            "s": "failed" if failed else _status(answers.values()),
             "a": outputs,
             "x": {},
             "r": {},
@@ -211,8 +212,14 @@ class LiveRun:
 def why_unreadable(folder: Path) -> str:
     """Why a folder is not a run that can be shown; empty where it is one."""
     try:
-        run = json.loads(read_regular(folder / "run.json"))
-        fits = isinstance(run["spec"]["tasks"], dict) and isinstance(run["request"], dict)
-        return "" if fits else "run.json does not name the tasks of the run"
-    except (OSError, ValueError, KeyError, TypeError, MMEvalError) as error:
-        return f"run.json can't be read ({error})"
+        read_run(folder)
+        return ""
+    except MMEvalError as error:
+        return f"run.json can't be read ({error.what})"
+
+
+def _status(answers: Iterable[Answer]) -> str:
+    """The status of an answered doc's row, as samples/ will have it."""
+    endings = {answer.ended for answer in answers}
+    kinds = (("filtered", "filtered"), ("refused", "refused"), ("length", "truncated"))
+    return next((status for ended, status in kinds if ended in endings), "answered")

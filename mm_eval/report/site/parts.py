@@ -10,7 +10,6 @@ Beside them: the pictures of a run in full size, by the digest of what its promp
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -24,7 +23,7 @@ from mm_eval.report.html import about_run, title_of
 from mm_eval.report.page import SampleRows, page
 from mm_eval.report.safe import in_script
 from mm_eval.runs.diagnose import Diagnosis
-from mm_eval.runs.recorded import RecordedRun
+from mm_eval.runs.recorded import RecordedRun, read_run
 from mm_eval.task.media import encoded, picture_digest
 from mm_eval.task.video.frames import Frames
 
@@ -102,27 +101,32 @@ class RunPictures:
     problem: why they can't be opened; empty otherwise.
     """
 
-    def __init__(self, request: dict[str, Any], spec: dict[str, Any]) -> None:
-        self._request, self._spec = request, spec
+    def __init__(self, request: dict[str, Any], spec: dict[str, Any], include_path: str | None = None) -> None:
+        self._request, self._spec, self._include_path = request, spec, include_path
         self._opened: OpenedTasks | None = None
         self._lock = RLock()
         self.problem = ""
 
     @classmethod
-    def of_folder(cls, folder: Path) -> RunPictures:
-        """Of the run whose run.json is in a folder. Raises OSError, ValueError or KeyError if it can't be read."""
-        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        return cls(run["request"], run["spec"])
+    def of_folder(cls, folder: Path, include_path: str | None = None) -> RunPictures:
+        """Of the run whose run.json is in a folder. Raises ConfigError or StoreError if it can't be read."""
+        run = read_run(folder)
+        return cls(run["request"], run["spec"], include_path)
 
     def tasks(self) -> OpenedTasks | None:
-        """The run's tasks with their data; None if either has changed since the run."""
+        """The run's tasks with their data; None if either has changed since the run.
+
+        Task code comes from the installation and from `include_path`. Data comes from this machine, and no judge is made.
+        """
+        from mm_eval.foreign import trusted_request
         from mm_eval.prepare import prepare_from_spec
-        from mm_eval.request import RunRequest
 
         with self._lock:
             if self._opened is None and not self.problem:
                 try:
-                    self._opened = prepare_from_spec(RunRequest.from_json(self._request), self._spec)
+                    given = {**self._request, "judge": [], "judge_args": [], "allow_url_media": False, "offline": True}
+                    request = trusted_request(given, self._include_path, Path("."))
+                    self._opened = prepare_from_spec(request, self._spec)
                 except MMEvalError as error:
                     self.problem = str(error)
                 except Exception as error:  # a task's own file

@@ -13,15 +13,15 @@ from typing import Any
 
 from mm_eval.arguments import column_name
 from mm_eval.errors import MMEvalError, StoreError
-from mm_eval.files import read_regular
 from mm_eval.report.media import Media
 from mm_eval.report.page import page
 from mm_eval.report.release_page import release_page
 from mm_eval.report.safe import in_script
 from mm_eval.report.site.bundle import beside, names_of
-from mm_eval.report.site.live import LiveRun, inside, is_live
+from mm_eval.report.site.live import LiveRun, is_live
 from mm_eval.report.site.parts import PAGE, RunPictures, part, write_run_page
 from mm_eval.report.thumbnails import thumbnail
+from mm_eval.run_files import UNREADABLE, odd_content, read_bytes
 from mm_eval.runs.recorded import RecordedRun
 from mm_eval.runs.release import release_table
 from mm_eval.words import counted, of_all
@@ -36,12 +36,12 @@ State = tuple[tuple[str, int], ...]
 
 
 class ShownRun:
-    """One run folder. pages: where its page and parts are written."""
+    """One run folder. pages: where its page and parts are written. include_path: a folder with task code that is trusted."""
 
-    def __init__(self, folder: Path, name: str, pages: Path) -> None:
-        self.folder, self.name, self.pages = folder, name, pages
-        self.pictures = RunPictures.of_folder(folder)
-        self.problem, self.done = "", 0
+    def __init__(self, folder: Path, name: str, pages: Path, include_path: str | None = None) -> None:
+        self.folder, self.name, self.pages, self._include_path = folder, name, pages, include_path
+        self.pictures = RunPictures.of_folder(folder, include_path)
+        self.problem, self.done, self._stopped = "", 0, False
         self._written: State = ()
         self._found_in: dict[str, tuple[str, int]] = {}
         self._live: LiveRun | None = None
@@ -57,7 +57,7 @@ class ShownRun:
             return 0
 
     def recorded(self) -> RecordedRun:
-        """The finished run with its samples. Raises StoreError for a link to outside of its folder, and as `RecordedRun.read`."""
+        """The finished run with its samples. Raises as `RecordedRun.read`, and StoreError for a folder of another form."""
         with self._reading:
             now = self.results_time
             if self._recorded is None or self._recorded[0] != now:
@@ -69,16 +69,12 @@ class ShownRun:
     def _read(self) -> RecordedRun | MMEvalError:
         """The run, or why it can't be read: found here, so that it is missing from the other runs' pages and breaks none."""
         try:
-            for path in (*self.folder.glob("*.json"), *self.folder.glob("samples/*")):
-                if not inside(self.folder, path):
-                    what = "it is a link to outside of the run folder, which is not followed."
-                    raise StoreError(what, where=str(path))
-            run = RecordedRun.read(self.folder)
+            run = RecordedRun.read(self.folder, include_path=self._include_path)
             run.tasks  # noqa: B018 - reads the samples
         except MMEvalError as error:
             return error
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            return StoreError(f"it can't be read: {type(error).__name__}: {error}.", where=str(self.folder))
+        except (OSError, *UNREADABLE) as error:
+            return odd_content(error, self.folder)
         return run
 
     def live(self) -> LiveRun:
@@ -91,12 +87,14 @@ class ShownRun:
     def write(self, state: State, others: Mapping[str, RecordedRun]) -> None:
         """Writes the page and its parts unless they are of this state."""
         with self._lock:
-            if self._written == state:
+            if self._written == state or self._stopped:
                 return
             self.problem, self.done, self._live = "", 0, None
             found: dict[str, tuple[str, int]] = {}
 
             def look(row: Mapping[str, Any]) -> dict[str, str]:
+                if self._stopped:
+                    raise StoreError("the server has ended.")
                 for digest in row.get("images", ()):
                     found.setdefault(digest, (row["t"], row["d"]))
                 return {}
@@ -113,16 +111,21 @@ class ShownRun:
                 self.problem = f"{type(error).__name__}: {error}"
             self._written = state
 
+    def stop(self, patience: float) -> None:
+        """Ends the writing of the page; waits for so many seconds until nothing is written any more."""
+        self._stopped = True
+        if self._lock.acquire(timeout=patience):
+            self._lock.release()
+
     def is_written(self, state: State) -> bool:
         """Whether the page is that of a state."""
         return self._written == state
 
     def thumbnail(self, digest: str) -> bytes | None:
         """A small JPEG of a picture: that of the run's pages, else one made now."""
-        if inside(self.folder, self.folder / "media" / "thumbnails.jsonl"):
-            with self._lock, Media(self.folder) as media:
-                if (content := media.content(digest)) is not None:
-                    return content
+        with self._lock, Media(self.folder) as media:
+            if (content := media.content(digest)) is not None:
+                return content
         found = self.full_size(digest)
         return None if found is None else thumbnail(found[1])
 
@@ -136,20 +139,27 @@ class ShownRun:
 class Shown:
     """All runs by their names in an address."""
 
-    def __init__(self, folders: Sequence[Path], pages: Path) -> None:
-        names = names_of(folders)
-        self.runs = {name: ShownRun(f, name, pages / name) for name, f in zip(names, folders, strict=True)}
+    def __init__(self, folders: Sequence[Path], pages: Path, include_path: str | None = None) -> None:
+        named = zip(names_of(folders), folders, strict=True)
+        self.runs = {name: ShownRun(folder, name, pages / name, include_path) for name, folder in named}
         self._index: tuple[Any, str] | None = None
+        self._stopped = Event()
 
     def prepare(self) -> None:
-        """Writes the pages of all finished runs in the background, in their order."""
+        """Writes the pages of all finished runs in the background, in their order, until `stop`."""
 
         def write() -> None:
             for run in self.runs.values():
-                if run.results_time:
+                if run.results_time and not self._stopped.is_set():
                     self._write(run, Event())
 
         Thread(target=write, daemon=True).start()
+
+    def stop(self) -> None:
+        """Ends the writing of pages, so that their folder can be removed."""
+        self._stopped.set()
+        for run in self.runs.values():
+            run.stop(PATIENCE)
 
     def state(self) -> State:
         """Which runs are finished, and since when."""
@@ -196,8 +206,8 @@ class Shown:
     def part(self, run: ShownRun, number: int) -> bytes | None:
         """A part of a finished run's samples."""
         try:
-            return read_regular(run.pages / "rows" / f"{number}.js")
-        except OSError:
+            return read_bytes(run.pages, run.pages / "rows" / f"{number}.js")
+        except OSError:  # also of a number with more digits than a file name has characters
             return None
 
     def live_part(self, run: ShownRun, since: int) -> str:
@@ -212,13 +222,8 @@ class Shown:
 
     def index(self) -> str:
         """The release page of the finished runs, above it the runs that go on. Its links are to the pages of the runs."""
-        state, going = self.state(), []
-        for name, run in self.runs.items():
-            if not run.results_time:
-                now = run.live().progress()
-                said = f"{of_all(now['docs'], now['total'], 'doc')}, {now['failed']:,} failed"
-                model = model_of(run.live().request)
-                going.append({"name": f"{model} ({name})", "link": f"{name}/{PAGE}", "said": said})
+        state = self.state()
+        going = [_going(name, run) for name, run in self.runs.items() if not run.results_time]
         key = state, going
         if self._index is None or self._index[0] != key:
             runs, holes = [], dict[str, str]()
@@ -228,11 +233,43 @@ class Shown:
                 except (MMEvalError, OSError) as error:
                     holes[name] = str(error)
             pages = {self.runs[name].folder: f"{name}/{PAGE}" for name, _ in state}
-            self._index = (
-                key,
-                "".join(f"{text}\n" for text in release_page(release_table(runs, (), holes), Path(), pages, going)),
-            )
+            try:
+                text = _index_page(runs, holes, pages, going)
+            except UNREADABLE:  # one run's values are odd: it must not take the others from the page
+                runs = [run for run in runs if _is_shown(run, holes)]
+                text = _index_page(runs, holes, pages, going)
+            self._index = key, text
         return self._index[1]
+
+
+def _index_page(
+    runs: Sequence[RecordedRun], holes: Mapping[str, str], pages: Mapping[Path, str], going: Sequence[Mapping[str, str]]
+) -> str:
+    return "".join(f"{text}\n" for text in release_page(release_table(runs, (), holes), Path(), pages, going))
+
+
+def _is_shown(run: RecordedRun, holes: dict[str, str]) -> bool:
+    """Whether a run can stand on the index; the reason is added to `holes` if not."""
+    try:
+        _index_page([run], {}, {}, [])
+    except UNREADABLE as error:
+        holes[run.folder.name] = str(odd_content(error, run.folder))
+        return False
+    return True
+
+
+def _going(name: str, run: ShownRun) -> dict[str, str]:
+    """The line of the index about a run that goes on."""
+    model = name
+    try:
+        live = run.live()
+        now, model = live.progress(), f"{model_of(live.request)} ({name})"
+        said = f"{of_all(now['docs'], now['total'], 'doc')}, {now['failed']:,} failed"
+    except (MMEvalError, OSError) as error:
+        said = str(error)
+    except UNREADABLE as error:
+        said = str(odd_content(error, run.folder))
+    return {"name": model, "link": f"{name}/{PAGE}", "said": said}
 
 
 def model_of(request: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from mm_eval.report.site.runs import Shown
 HOST = "127.0.0.1"
 
 
-def serve(folders: Sequence[Path], port: int, said: Callable[[str], None]) -> None:
+def serve(folders: Sequence[Path], port: int, said: Callable[[str], None], include_path: str | None = None) -> None:
     """Serves run folders until it is interrupted (KeyboardInterrupt). port: 0 for a free one. said: gets the address.
 
     Errors: ConfigError without starlette and uvicorn, and for a port that is taken.
@@ -38,7 +38,7 @@ def serve(folders: Sequence[Path], port: int, said: Callable[[str], None]) -> No
             raise ConfigError(f"port {port} can't be used: {error.strerror}.", hint=hint) from error
         listening.listen(128)  # before the address is printed: a request may come at once
         with tempfile.TemporaryDirectory(prefix="mm-eval-view-", ignore_cleanup_errors=True) as pages:
-            shown, token = Shown(folders, Path(pages)), secrets.token_urlsafe(24)
+            shown, token = Shown(folders, Path(pages), include_path), secrets.token_urlsafe(24)
             port = listening.getsockname()[1]
             settings = uvicorn.Config(
                 app_of(shown, token, (f"{HOST}:{port}", f"localhost:{port}")),
@@ -49,6 +49,9 @@ def serve(folders: Sequence[Path], port: int, said: Callable[[str], None]) -> No
                 lifespan="off",
                 timeout_graceful_shutdown=1,
             )
-            shown.prepare()
-            said(f"http://{HOST}:{port}/{token}/")
-            uvicorn.Server(settings).run(sockets=[listening])
+            try:
+                shown.prepare()
+                said(f"http://{HOST}:{port}/{token}/")
+                uvicorn.Server(settings).run(sockets=[listening])
+            finally:
+                shown.stop()

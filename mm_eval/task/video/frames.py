@@ -7,6 +7,7 @@ import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -124,9 +125,16 @@ def _chosen(path: str, stamp: tuple[int, ...], start: float | None, end: float |
             f"{os.path.basename(path)!r} has no frame from {start} to {end} s; its last one is at {length}."
         )
     total = last - first
-    span = index.seconds(last - 1) - index.seconds(first)
-    seconds = span * total / (total - 1) if total > 1 else 0.0  # the last frame is shown as long as the mean one
-    numbers = [first + place for place in rule.places(total, seconds)]
+    rate = index.rate
+    if rate is not None:
+        seconds = total / rate
+    else:  # the last frame is shown as long as the mean one
+        span = (index.ticks[last - 1] - index.ticks[first]) * index.tick
+        seconds = span * total / (total - 1) if total > 1 else Fraction(0)
+        rate = total / seconds if seconds else None
+    # what processors compute in floats is computed from the rate as they are told it
+    shown: float | Fraction = total / float(rate) if rate is not None and rule.in_floats else seconds
+    numbers = [first + place for place in rule.places(total, shown, None if rate is None else float(rate))]
     ticks = [index.ticks[number] for number in numbers]
     width, height = _smaller(index.width, index.height, rule.size)
     return Frames(

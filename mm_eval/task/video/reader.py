@@ -10,7 +10,7 @@ import os
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from mm_eval.errors import ConfigError, DataError, MMEvalError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg"
+CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg,gif,apng"
 """FFmpeg's names of the formats that are opened."""
 
 STATE_THEIR_LENGTH = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "avi", "flv")
@@ -55,6 +55,27 @@ class FrameIndex:
         return (len(self.ticks) - 1) / last if last else 0.0
 
     @property
+    def rate(self) -> Fraction | None:
+        """The nominal number of frames a second: the plainest one from which no time differs by more than a tick.
+
+        Containers round the times (Matroska to milliseconds), so the mean of 240 frames at 24 a second may be 24.0008. None for
+        a rate that varies, and for a single frame.
+        """
+        span, last = self.ticks[-1] - self.ticks[0], len(self.ticks) - 1
+        if span <= 0:
+            return None
+        mean = Fraction(last, span) / self.tick
+        drop = Fraction(1000, 1001)
+        for rate in (Fraction(round(mean)), round(mean / drop) * drop, mean.limit_denominator(100), mean):
+            if rate and self._runs_at(rate):
+                return rate
+        return None
+
+    def _runs_at(self, rate: Fraction) -> bool:
+        many, each = rate.denominator * self.tick.denominator, rate.numerator * self.tick.numerator
+        return all(abs((tick - self.ticks[0]) * each - number * many) <= each for number, tick in enumerate(self.ticks))
+
+    @property
     def duration(self) -> float:
         """The length in seconds: the last frame is shown as long as the mean one. 0 for a single frame."""
         return len(self.ticks) / self.fps if self.fps else 0.0
@@ -73,6 +94,10 @@ def index_of(path: str) -> FrameIndex:
             for packet in file.demux(stream)
             if packet.size
         ]
+        whole = [number for number, (_, is_key, *_) in enumerate(seen) if is_key][:1]
+        if file.format.name == "mpegts" and whole:  # it may begin in the middle of a group: what `_decoded` leaves out
+            seen, key = seen[whole[0] :], seen[whole[0]][0]
+            seen = [each for each in seen if each[0] is None or key is None or each[0] >= key]
         if any(corrupt for *_, corrupt in seen):
             raise DataError(f"the video {_name(path)} is damaged or cut off.")
         if any(pts is None for pts, *_ in seen):
@@ -138,11 +163,16 @@ def _decoder_from(file: Any, stream: Any, key: int, tick: int, first: bool) -> t
 
 
 def _decoded(file: Any, stream: Any) -> Iterator[Any]:
-    """The frames from the next key frame on. What stands before it can't be decoded."""
-    begun = False
+    """The frames from the next key frame on. What stands before it can't be decoded.
+
+    Nor can its leading frames, which come after it and are shown before it: in an open group of pictures they refer to the
+    group before. No later frame refers to them, and whoever wants one begins at the key frame before it.
+    """
+    key: Any = None
     for packet in file.demux(stream):
-        begun = begun or packet.is_keyframe
-        if begun:
+        if key is None and packet.is_keyframe:
+            key = packet
+        if key is not None and not (packet.pts is not None and key.pts is not None and packet.pts < key.pts):
             yield from packet.decode()
 
 
@@ -164,6 +194,7 @@ def _is_cut_off(file: Any, stream: Any, ticks: Sequence[int]) -> bool:
 def _opened(path: str) -> Iterator[tuple[Any, Any]]:
     """(the open file, its first video stream). What FFmpeg raises inside becomes a DataError."""
     av = _av()
+    _refuse_webp(path)
     try:
         with av.open(os.path.abspath(path), options={"format_whitelist": CONTAINERS}) as file:
             covers = av.stream.Disposition.attached_pic
@@ -179,6 +210,15 @@ def _opened(path: str) -> Iterator[tuple[Any, Any]]:
     except (av.error.FFmpegError, OSError, ValueError, RuntimeError, MemoryError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise DataError(f"the video {_name(path)} can't be read: {reason}.") from error
+
+
+def _refuse_webp(path: str) -> None:
+    """Raises DataError for a WebP: FFmpeg's library does not decode animated ones."""
+    with suppress(OSError), open(path, "rb") as file:
+        head = file.read(12)
+        if head[:4] == b"RIFF" and head[8:] == b"WEBP":
+            hint = "Convert it to GIF or MP4."
+            raise DataError(f"the video {_name(path)} is an animated WebP, which is not supported.", hint=hint)
 
 
 def _name(path: str) -> str:

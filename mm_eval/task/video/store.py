@@ -32,7 +32,7 @@ DEFAULT_GB = 20.0
 BLOCK = 2**20
 LEFT_OVER = 3600
 """A temporary file that was not written to for so many seconds was left by a killed process."""
-FORMAT = 1
+FORMAT = 2
 
 _given: dict[str, Callable[[], object]] = {}
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from mm_eval.reasoning.tokens import TokenReader
 from mm_eval.types import Instance
 
 from ..prompts.prompt import Prompt
@@ -40,13 +41,17 @@ class Ending:
 
 @dataclass(frozen=True)
 class GenerationRow:
-    """A prompt to answer with at most `cap` tokens. seed: for sampling. ending: of a greedy answer."""
+    """A prompt to answer with at most `cap` tokens.
+
+    seed: for sampling. ending: of a greedy answer. opened: the opening mark of a reasoning that the prompt ends with.
+    """
 
     instance: Instance
     prompt: Prompt
     cap: int
     seed: int
     ending: Ending | None = None
+    opened: str = ""
 
     @property
     def length(self) -> int:
@@ -198,7 +203,7 @@ def choose(rows: Sequence[Row], logits: Any) -> list[int]:
     stopped = {
         place
         for places in by_ending.values()
-        for place, stop in zip(places, rows[places[0]].ending.stops([rows[n].tokens for n in places]), strict=True)
+        for place, stop in zip(places, _stopped([rows[n] for n in places]), strict=True)
         if stop
     }
     return [
@@ -206,6 +211,11 @@ def choose(rows: Sequence[Row], logits: Any) -> list[int]:
         for place, row in enumerate(rows)
         if row.broken or place in stopped or row.tokens[-1] in row.ending.tokens or len(row.tokens) >= row.question.cap
     ]
+
+
+def _stopped(rows: Sequence[Row]) -> list[bool]:
+    """Which rows with one ending a stop string ends."""
+    return rows[0].ending.stops([row.tokens for row in rows], [row.question for row in rows])
 
 
 def decoded(runtime: Runtime, questions: Sequence[GenerationRow]) -> list[list[int] | None]:
@@ -325,17 +335,23 @@ def likeliest(logits: Any) -> Any:
 
 
 class StopText:
-    """Which rows of new tokens contain one of the stop strings in their text.
+    """Which rows of new tokens contain one of the stop strings in their answer.
 
-    Only a tail of tokens is decoded: a stop string of n bytes can't span more than n tokens.
+    Only a tail of tokens is decoded: a stop string of n bytes can't span more than n tokens. Where the tail has one, the reader
+    tells whether it stands in the answer, or in the reasoning or the white space before it.
     """
 
-    def __init__(self, tokenizer: Any, stops: Sequence[str]) -> None:
-        self.tokenizer, self.stops = tokenizer, tuple(stops)
+    def __init__(self, reader: TokenReader, stops: Sequence[str]) -> None:
+        self.reader, self.stops = reader, tuple(stops)
         self.window = max((len(stop.encode()) for stop in stops), default=0) + 4
 
-    def __call__(self, rows: Sequence[Sequence[int]]) -> list[bool]:
+    def __call__(self, rows: Sequence[Sequence[int]], questions: Sequence[GenerationRow]) -> list[bool]:
         if not self.stops or not rows:
             return [False] * len(rows)
-        texts = self.tokenizer.batch_decode([list(row[-self.window :]) for row in rows], skip_special_tokens=True)
-        return [any(stop in text for stop in self.stops) for text in texts]
+        tails = [list(row[-self.window :]) for row in rows]
+        texts = self.reader.tokenizer.batch_decode(tails, skip_special_tokens=True)
+        return [
+            any(stop in text for stop in self.stops)
+            and self.reader.stops(row, question.opened, self.stops, chat=question.prompt.chat)
+            for text, row, question in zip(texts, rows, questions, strict=True)
+        ]

@@ -62,7 +62,7 @@ def generate(
     stop_tokens, stops = _stop_tokens(runtime, options.until)
     with torch.inference_mode():
         rows = _by_transformers(runtime, questions, options, _generation_config(runtime, options, stop_tokens), stops)
-    ended = Ending(tuple(stop_tokens), StopText(runtime.tokenizer, stops))
+    ended = Ending(tuple(stop_tokens), StopText(runtime.reader, stops))
     return [answer_of(runtime, replace(row, ending=ended), tokens) for row, tokens in zip(questions, rows, strict=True)]
 
 
@@ -78,7 +78,7 @@ def ending_of(runtime: Runtime, options: GenerationOptions) -> Ending | None:
     config = _generation_config(runtime, options, stop_tokens)
     if not (runtime.prefix_cache and _is_greedy(config)):
         return None
-    return Ending(tuple(stop_tokens), StopText(runtime.tokenizer, stops), config.min_new_tokens or 0)
+    return Ending(tuple(stop_tokens), StopText(runtime.reader, stops), config.min_new_tokens or 0)
 
 
 def check_options(options: GenerationOptions) -> GenerationOptions:
@@ -148,7 +148,7 @@ def _run(
     batch["input_ids"] = torch.where(batch["attention_mask"].bool(), ids, ids[:, -1:])
     length = ids.shape[1]
     finite = Finite()
-    criteria = [StopStrings(runtime.tokenizer, stops, length)] if stops else []
+    criteria = [StopStrings(StopText(runtime.reader, stops), questions, length)] if stops else []
     if config.num_beams == 1:
         criteria.append(Broken(finite))
     seed = questions[0].seed if options.do_sample else None
@@ -162,13 +162,15 @@ def _run(
 
 
 class StopStrings(StoppingCriteria):  # type: ignore[misc]
-    """Ends a row as soon as its new text contains one of the stop strings."""
+    """Ends a row as soon as its answer contains one of the stop strings. A question has as many rows as it has beams."""
 
-    def __init__(self, tokenizer: Any, stops: Sequence[str], prompt_length: int) -> None:
-        self.ended, self.prompt_length = StopText(tokenizer, stops), prompt_length
+    def __init__(self, ended: StopText, questions: Sequence[GenerationRow], prompt_length: int) -> None:
+        self.ended, self.questions, self.prompt_length = ended, questions, prompt_length
 
     def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
-        found = self.ended([row[self.prompt_length :] for row in input_ids.tolist()])
+        rows = [row[self.prompt_length :] for row in input_ids.tolist()]
+        beams = len(rows) // len(self.questions)
+        found = self.ended(rows, [question for question in self.questions for _ in range(beams)])
         return torch.tensor(found, dtype=torch.bool, device=input_ids.device)
 
 
@@ -236,7 +238,7 @@ def _stop_tokens(runtime: Runtime, until: Sequence[str]) -> tuple[list[int], lis
 
 
 def answer_of(runtime: Runtime, question: GenerationRow, tokens: list[int] | None) -> Answer | ModelError:
-    """The answer: the text before the first stop string, with leading space as the tokenizer decodes it.
+    """The answer: the text after the reasoning and before the first stop string, else with leading space as it is decoded.
 
     tokens: None if logits were not finite.
     """
@@ -246,17 +248,18 @@ def answer_of(runtime: Runtime, question: GenerationRow, tokens: list[int] | Non
     ends, stops = question.ending.tokens, question.ending.stops.stops
     row = tokens[: question.cap]
     length = next((i for i, token in enumerate(row) if token in ends), len(row))
-    text = runtime.tokenizer.decode(row[:length], skip_special_tokens=True)
-    cuts = [text.find(stop) for stop in stops if stop in text]
+    # A row below its cap without an end token was ended by a stop string.
+    capped = length == len(row) and not (stops and len(row) < question.cap)
+    said = runtime.reader.read(row[:length], question.opened, stops, chat=question.prompt.chat, capped=capped)
     usage = {
         "prompt_tokens": len(question.prompt.ids),
         "completion_tokens": min(length + 1, len(row)),
         "image_tokens": question.prompt.image_tokens,
     }
-    ended = bool(cuts) or length < len(row)
     return Answer(
-        text[: min(cuts)] if cuts else text,
-        truncated=not ended and len(row) >= question.cap,
+        said.answer,
+        ended="stop" if said.stopped or not capped else "length",
+        reasoning=said.reasoning,
         usage=usage,
         cut=question.prompt.dropped > 0,
     )

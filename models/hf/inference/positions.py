@@ -8,12 +8,14 @@ from typing import Any
 import torch
 
 
-def text_after(get_rope_index: Callable[..., Any]) -> Callable[..., Any]:
+def text_after(get_rope_index: Callable[..., Any], check: Callable[[], None] = lambda: None) -> Callable[..., Any]:
     """A model's `get_rope_index` with the text after a video behind all of its positions, as in training.
 
     transformers 5.23 begins that text after the video's height and width. It then stands at positions of later frames, and
     generated text stands elsewhere than the same text in a prompt. Qwen2-VL and Qwen2.5-VL are affected, where a video has more
     temporal positions than rows and columns; pictures are not, nor is Qwen3-VL, which numbers each two frames on their own.
+
+    check: called before the positions of a video are returned; raises if this version of transformers has others.
     """
 
     def positions_of(input_ids: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
@@ -23,6 +25,8 @@ def text_after(get_rope_index: Callable[..., Any]) -> Callable[..., Any]:
             real = torch.ones_like(input_ids[row]).bool() if mask is None else mask[row].bool()
             own, kind = positions[:, row, real], kinds[row][real]
             ends = ((kind[:-1] == 2) & (kind[1:] != 2)).nonzero()[:, 0].tolist()
+            if ends:
+                check()
             for end in ends:
                 behind = own[:, : end + 1].max() + 1 - own[0, end + 1]
                 own[:, end + 1 :] += behind.clamp(min=0)

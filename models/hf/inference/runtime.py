@@ -10,8 +10,10 @@ from typing import Any, Protocol, TypeVar
 import torch
 
 from mm_eval.errors import MMEvalError, ModelError
+from mm_eval.reasoning.tokens import TokenReader
 
 from ..families import Family
+from ..prompts.length import own_length
 from ..prompts.preprocessing import Picture, joined
 from ..prompts.prompt import Prompt
 from .features import FeatureCache, on_device, side_by_side, supported
@@ -44,6 +46,7 @@ _OWN_SAMPLING = (
 class Runtime:
     """A model that runs batches of prompts.
 
+    reader: reads the texts of generated tokens.
     batched: whether prompts of different lengths may share a batch.
     prefix_cache: whether continuations may run on the cache of their prompt.
     in_place: whether rows run on `cache.Rows`, which `cache.runtime_of` tries; else on transformers' own cache.
@@ -57,16 +60,16 @@ class Runtime:
 
     def __init__(self, model: Any, family: Family, tokenizer: Any, batch_size: int | str) -> None:
         self.model, self.family, self.tokenizer = model, family, tokenizer
+        self.reader = TokenReader(tokenizer)
         _without_own_sampling(model.generation_config)
         self.device, self.dtype = model.device, model.dtype
         if family.mrope and family.video and not hasattr(model.model.get_rope_index, "text_after"):
-            model.model.get_rope_index = text_after(model.model.get_rope_index)
+            model.model.get_rope_index = text_after(model.model.get_rope_index, family.video.check_positions)
         self._takes = takes = inspect.signature(model.forward).parameters
-        recurrent = bool(getattr(model, "_is_stateful", False))
         self.keeps_logits = "logits_to_keep" in takes
-        self.batched = family.batched and not recurrent
+        self.batched = family.batched
         cacheable = {"past_key_values", "position_ids", "logits_to_keep"} <= set(takes)
-        self.prefix_cache = family.prefix_cache and cacheable and not recurrent
+        self.prefix_cache = family.prefix_cache and cacheable
         self.holes = self.prefix_cache and family.holes and _full_attention(model.config)
         self.features = FeatureCache(model) if family.features and supported(model) else None
         self.kept: tuple[Prompt, Any] | None = None
@@ -92,12 +95,7 @@ class Runtime:
     @property
     def max_length(self) -> int:
         """The checkpoint's own limit on prompt and answer together, in tokens."""
-        text = self.model.config.get_text_config()
-        for name in ("max_position_embeddings", "n_positions", "max_sequence_length", "n_ctx"):
-            if isinstance(getattr(text, name, None), int):
-                return int(getattr(text, name))
-        longest = int(self.tokenizer.model_max_length)
-        return longest if longest < 10**9 else 2048
+        return own_length(self.model.config, self.tokenizer)
 
     def is_full(self, prompts: int, longest: int) -> bool:
         """Whether a batch of so many prompts is full. longest: tokens of the longest row."""

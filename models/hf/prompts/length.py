@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from mm_eval.errors import ModelError
 
 from .prompt import Prompt
+
+
+def own_length(config: Any, tokenizer: Any) -> int:
+    """A checkpoint's own limit on prompt and answer together, in tokens."""
+    text = config.get_text_config()
+    for name in ("max_position_embeddings", "n_positions", "max_sequence_length", "n_ctx"):
+        if isinstance(getattr(text, name, None), int):
+            return int(getattr(text, name))
+    longest = int(tokenizer.model_max_length)
+    return longest if longest < 10**9 else 2048
 
 
 def fitted(prompt: Prompt, cap: int, max_length: int) -> tuple[Prompt, int]:

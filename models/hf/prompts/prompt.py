@@ -17,9 +17,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from mm_eval.errors import ConfigError, DataError, ModelError
+from mm_eval.reasoning.families import NO_MARKS, Marks
+from mm_eval.reasoning.tokens import TokenReader
 from mm_eval.task.decode import IN_FLIGHT
 from mm_eval.types import Instance
 from mm_eval.words import counted
@@ -93,6 +96,7 @@ class PromptWriter:
     processor: None for a model of text.
     template: Jinja source, or None for the checkpoint's own. template_name: which of those, where there are several.
     image_token_id: the token that the model replaces by a picture's features; None: the processor's.
+    marks: those that the user states around the reasoning (`--reasoning_tags`).
     """
 
     def __init__(
@@ -106,12 +110,14 @@ class PromptWriter:
         template: str | None = None,
         template_name: str | None = None,
         image_token_id: int | None = None,
+        marks: Marks = NO_MARKS,
     ) -> None:
         self.name, self.family, self.tokenizer, self.processor = name, family, tokenizer, processor
         self._preprocessor = Preprocessor(processor, family.pictures)
         self.add_bos, self.variables = arguments.add_bos_token, dict(arguments.chat_template_kwargs or {})
         own = getattr(processor, "chat_template", None) or tokenizer.chat_template
         known = own if isinstance(own, dict) else {"default": own} if own else {}
+        self._marks, self._think_end = marks, arguments.think_end_token
         self._given, self._known, self._name = template, known, template_name or "default"
         self.data_text = DataText(tokenizer, processor, template or "".join(map(str, known.values())))
         self.image_token = str(getattr(processor, "image_token", "") or "")
@@ -199,6 +205,12 @@ class PromptWriter:
     def encode_text(self, text: str) -> list[int]:
         """Token ids of a text without special tokens."""
         return self._tokens(text, special=False)
+
+    @cached_property
+    def reader(self) -> TokenReader:
+        """Reads the token ids that the model writes: its answers without its reasoning."""
+        template = self._given or "".join(map(str, self._known.values()))
+        return TokenReader(self.tokenizer, template, self._marks, self._think_end)
 
     def split(self, prompt: Prompt, continuation: str) -> tuple[Prompt, list[int]]:
         """The prompt up to the boundary, and the token ids to score after it."""

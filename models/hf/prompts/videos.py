@@ -11,6 +11,7 @@ from torchvision by one step of 8 bits in places. With torchvision the checkpoin
 
 from __future__ import annotations
 
+import importlib.metadata
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,6 +46,7 @@ class VideoInput:
     pair: the template may write a pair of tokens around the video that the training did not see (`Videos`).
     splits: with text between its frames (subtitles), what stands together is a video of its own, as in the family's own
         evaluation; otherwise the frames are pictures then.
+    proven: the first version of transformers in which the positions of its videos equal those of the training; empty: any.
     """
 
     rule: str
@@ -55,6 +57,24 @@ class VideoInput:
     rate: bool = False
     pair: bool = False
     splits: bool = False
+    proven: str = ""
+
+    def check_positions(self) -> None:
+        """Raises ConfigError if the installed transformers is older than `proven`: it would give other positions silently."""
+        if not self.proven:
+            return
+        import transformers
+        from packaging.version import Version
+
+        # of a checkout and an installed package on one path, the older one decides
+        found = min(transformers.__version__, importlib.metadata.version("transformers"), key=Version)
+        if Version(found) < Version(self.proven):
+            raise ConfigError(
+                f"transformers {found} gives wrong positions to the videos of Qwen2-VL and Qwen2.5-VL, which"
+                f" need {self.proven} or newer.",
+                where=WHERE,
+                hint=f"Run: pip install -U 'transformers>={self.proven}'; or show the frames as pictures with video=pictures.",
+            )
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,9 @@ In the order of reading:
     http       one question: attempts, waits, deadlines
     servers    which server each attempt goes to, and outages
     flight     many questions at once, and the limit on attempts
+    endpoint   fields that the endpoint refuses: dropped, renamed, recorded
     transport  connections, and replies of bounded size
+    streams    replies that come as a stream of events
     statuses   what the status of a reply means
     errors     those that are retried, that concern one question, and that end the run
     replies    the text and the token counts of a reply

@@ -34,6 +34,24 @@ class Fatal(ModelError):
     """Every further question would fail in the same way."""
 
 
+class Filtered(ModelError):
+    """The vendor's filter refused the question or withheld the answer. A generated answer is recorded as filtered."""
+
+
+class Refused(ModelError):
+    """The server refuses the request: status and text say why. Another question, or other settings, may do better."""
+
+    status: int = 0
+    said: str = ""
+
+    @classmethod
+    def by(cls, status: int, said: str, what: str) -> Refused:
+        """A refusal. said: the reply's text as it came, never shown. what: our message, redacted."""
+        error = cls(what)
+        error.status, error.said = status, said
+        return error
+
+
 class TooLong(ModelError):
     """The prompt does not fit into the model's length, or not with the token cap."""
 

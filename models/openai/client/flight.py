@@ -17,43 +17,56 @@ from .errors import Closed
 
 @dataclass
 class Gate:
-    """Limits the attempts in flight.
+    """Limits the attempts in flight, and holds the one schedule of an endpoint whose quota is used up.
 
-    A 429 halves the limit, at most once for the attempts that were sent before. A round of successes raises it by one.
+    A 429 halves the limit, at most once for the attempts that were sent before. A round of successes raises it by one. It also
+    closes the gate for all: when the wait is over a single attempt goes out, and the others follow once it succeeds. Until then
+    each refusal of such an attempt makes the next wait longer, if the server states none.
+
+    paused: seconds for which the gate was closed. refused_since: when it was closed; None while it is open.
     """
 
     most: int
     allowed: float = field(init=False)
     active: int = 0
     closed: bool = False
+    paused: float = 0.0
+    refused_since: float | None = None
+    rounds: int = 0
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
     _resume_at: float = 0.0
     _cut_at: float = float("-inf")
+    _probing: bool = False
     _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
         self.allowed = float(self.most)
 
-    async def enter(self) -> float:
-        """Waits for a free place and returns the time. Raises Closed when the run ends."""
+    async def enter(self, first: bool = False) -> bool:
+        """Waits for a free place. Returns whether it is that of the single attempt after a 429. Raises Closed when the run ends.
+
+        first: before those that wait.
+        """
         loop = asyncio.get_running_loop()
         while True:
             if self.closed:
                 raise Closed
-            if (pause := self._resume_at - loop.time()) > 0:
-                await self.rest(pause)
-            elif self.active < int(self.allowed):
+            single = self.refused_since is not None
+            free = loop.time() >= self._resume_at and not self._probing if single else self.active < int(self.allowed)
+            if free:
                 self.active += 1
-                return loop.time()
-            else:
-                place: asyncio.Future[None] = loop.create_future()
-                self._waiting.append(place)
-                await place
+                self._probing = self._probing or single
+                return single
+            place: asyncio.Future[None] = loop.create_future()
+            (self._waiting.appendleft if first else self._waiting.append)(place)
+            await place
 
-    def leave(self) -> None:
-        """Frees the place."""
+    def leave(self, single: bool) -> None:
+        """Frees the place. single: what `enter` returned."""
         self.active -= 1
-        wake(self._waiting, 1)
+        if single:
+            self._probing = False
+        self._let_in(1)
 
     def close(self) -> None:
         """Ends the run: nothing enters any more, and all waits end with Closed."""
@@ -70,18 +83,41 @@ class Gate:
             return
         raise Closed
 
-    def succeeded(self) -> None:
-        """Records an answer and raises the limit a little."""
+    def succeeded(self, single: bool) -> None:
+        """Records an answer and raises the limit a little. Only the single attempt's opens the gate after a 429."""
+        if single and self.refused_since is not None:
+            self.paused += asyncio.get_running_loop().time() - self.refused_since
+            self.refused_since, self.rounds = None, 0
+            self._let_in(int(self.allowed))
+            return
         before = int(self.allowed)
         self.allowed = min(float(self.most), self.allowed + 1 / self.allowed)
-        wake(self._waiting, int(self.allowed) - before)
+        self._let_in(int(self.allowed) - before)
 
-    def throttled(self, sent_at: float, wait: float) -> None:
-        """Records a 429: halves the limit and lets nothing in for `wait` seconds."""
-        now = asyncio.get_running_loop().time()
+    def throttled(self, sent_at: float, wait: Callable[[int], float]) -> None:
+        """Records a 429: halves the limit and lets nothing in for `wait(how often in a row)` seconds."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
         if sent_at > self._cut_at:
             self.allowed, self._cut_at = max(1.0, self.allowed / 2), now
-        self._resume_at = max(self._resume_at, now + wait)
+            self.rounds += 1
+        if self.refused_since is None:
+            self.refused_since = now
+        until = now + wait(self.rounds)
+        if until > self._resume_at:
+            self._resume_at = until
+            loop.call_at(until, self._let_in, 1)
+
+    def refused_for(self) -> float:
+        """Seconds since the gate was closed, the wait that has just been stated included."""
+        return 0.0 if self.refused_since is None else self._resume_at - self.refused_since
+
+    def _let_in(self, count: int) -> None:
+        """Wakes as many of those that wait as may enter."""
+        if self.refused_since is not None:
+            now = asyncio.get_running_loop().time()
+            count = 1 if now >= self._resume_at and not self._probing else 0
+        wake(self._waiting, count)
 
 
 Unit = TypeVar("Unit")
@@ -95,9 +131,15 @@ class Flight:
     """Runs at most `window` units of work at a time on an event loop. A signal handler may call `stop_soon`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, window: int) -> None:
-        self._loop, self._window = loop, window
+        self._loop, self.window = loop, window
         self._running: set[asyncio.Task[None]] = set()
         self._pending = asyncio.Event()
+
+    def widen(self, window: int) -> None:
+        """Lets more units run, at once."""
+        if window > self.window:
+            self.window = window
+            self._pending.set()
 
     def stop_soon(self) -> None:
         """Cancels what is in flight after a few seconds."""
@@ -130,7 +172,7 @@ class Flight:
 
         source, more = iter(units), True
         while more or self._running or done:
-            while more and not failures and not over() and len(self._running) < self._window:
+            while more and not failures and not over() and len(self._running) < self.window:
                 unit = next(source, None)
                 if unit is None:
                     more = False
@@ -144,7 +186,7 @@ class Flight:
             more = more and not failures and not over()
             while done:
                 yield done.popleft()
-            if self._running and (not more or len(self._running) >= self._window):
+            if self._running and (not more or len(self._running) >= self.window):
                 self._loop.run_until_complete(self._pending.wait())
                 self._pending.clear()
         if failures:

@@ -9,31 +9,40 @@ import asyncio
 import json
 import random
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import httpx
 
+from mm_eval.engine.endings import FILTER_STATUSES, says_filtered
 from mm_eval.errors import ModelError
 
-from .errors import TOO_LONG, Fatal, Passing, TooLong, Unreachable
+from .endpoint import Endpoint
+from .errors import TOO_LONG, Fatal, Filtered, Passing, Refused, TooLong, Unreachable
 from .flight import Gate
 from .redaction import Redactor
 from .replies import as_text, shortened
 from .servers import Server, Servers
 from .statuses import (
+    ALIKE,
     FATAL,
     LOADING,
+    NEVER,
+    NO_PICTURES,
     PASSING,
     QUOTA,
     SYSTEMATIC,
     SYSTEMATIC_STATUSES,
+    THROTTLED,
     Refusals,
+    reason_of,
     retry_after,
     stated_status,
+    stated_wait,
 )
+from .streams import streamed
 from .transport import MEGABYTE, too_large
 
 MAY_BE_TOO_LONG = (200, 400, 413, 422, 500)
@@ -59,10 +68,25 @@ class Limits:
     max_reply_mb: float = 32.0
 
 
-Body = Callable[[], Awaitable[bytes]]
+class Body(Protocol):
+    """What makes the body of a question, each time as the endpoint takes it now.
+
+    sent: the fields of the body that was made last, without its prompt.
+    """
+
+    @property
+    def sent(self) -> Mapping[str, Any]: ...
+
+    async def __call__(self, without: frozenset[str] = frozenset()) -> bytes:
+        """The body. without: fields that are left out on trial."""
+        ...
+
+
 Smaller = Callable[[bytes], Awaitable[bytes | None]]
 """The body of a question that was refused as too long, with a smaller token cap; None where that can't help."""
 Value = TypeVar("Value")
+MOST_ADAPTED = 32
+"""How often one question is sent in another way after a refusal."""
 LOOK = 10.0
 """Seconds for a request that is not a question."""
 MISREAD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
@@ -73,20 +97,22 @@ MISREAD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, 
 class Tries:
     """Failed attempts of one question and its 429s. Attempts during an outage are not counted.
 
-    cut: whether the server has refused the token cap. started: time of the first attempt. paused: seconds of outages before it.
+    cut: whether the server has refused the token cap. adapted: how often it has refused a field.
+    started: time of the first attempt. paused: seconds of outages and of waits for a quota before it.
     sent_at: time of the last attempt.
     """
 
     failures: int = 0
     throttles: int = 0
     cut: bool = False
+    adapted: int = 0
     started: float | None = None
     paused: float = 0.0
     sent_at: float = 0.0
 
     @property
     def attempts(self) -> int:
-        return self.failures + self.throttles + self.cut
+        return self.failures + self.throttles + self.cut + self.adapted
 
     def begin(self, now: float, paused: float) -> None:
         """Records that an attempt is sent now."""
@@ -96,11 +122,36 @@ class Tries:
 
 
 @dataclass
+class _Trial:
+    """What one question is sent without, while the endpoint refuses it.
+
+    without: fields that are left out, in case that they are what the server does not know. first: the refusal that began it.
+    """
+
+    endpoint: Endpoint
+    without: frozenset[str] = frozenset()
+    first: Refused | None = None
+    _left: Iterator[frozenset[str]] | None = None
+
+    def goes_on(self, refusal: Refused, sent: Mapping[str, Any]) -> bool:
+        """Whether the question is to be sent again in another way."""
+        if self.endpoint.learns(refusal.status, refusal.said, sent):
+            return True
+        if self._left is None:
+            self._left = self.endpoint.trials(refusal.status, refusal.said, sent)
+        self.without = next(self._left, frozenset())
+        if self.without:
+            self.first = self.first or refusal
+        return bool(self.without)
+
+
+@dataclass
 class Client:
     """Sends questions to servers and interprets their replies.
 
     secrets: removed from every error, and from answers if they are long.
-    fatal: the error that ended the run, or None.
+    endpoint: what is known of the fields that the servers take.
+    fatal: the error that ended the run, or None. failed_once: called when an attempt fails in a way that passes.
     """
 
     transport: httpx.AsyncBaseTransport
@@ -109,7 +160,9 @@ class Client:
     headers: Mapping[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
     draw: random.Random = field(default_factory=random.Random)
+    endpoint: Endpoint = field(default_factory=Endpoint)
     fatal: Fatal | None = None
+    failed_once: Callable[[], None] = lambda: None
     _targets: dict[tuple[str, str], httpx.URL] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -120,55 +173,117 @@ class Client:
         self._looks_at = list(self.urls)
 
     async def ask(
-        self, path: str, body: Body, read: Callable[[dict[str, Any]], Value], smaller: Smaller | None = None
+        self,
+        path: str,
+        body: Body,
+        read: Callable[[dict[str, Any]], Value],
+        smaller: Smaller | None = None,
+        *,
+        tentative: bool = False,
     ) -> tuple[Value, int]:
         """Returns (the result of `read`, attempts). Raises ModelError (with its attempts), Fatal or Closed.
 
-        smaller: used once, if the server refuses the question as too long.
+        smaller: used once, if the server refuses the question as too long. tentative: a refusal is not
+        counted, since there is another way.
         """
         self.servers.asking += 1
         try:
-            return await self._ask(path, body, read, smaller)
+            return await self._ask(path, body, read, smaller, tentative)
         finally:
             self.servers.asking -= 1
 
     async def _ask(
-        self, path: str, body: Body, read: Callable[[dict[str, Any]], Value], smaller: Smaller | None
+        self,
+        path: str,
+        body: Body,
+        read: Callable[[dict[str, Any]], Value],
+        smaller: Smaller | None,
+        tentative: bool,
     ) -> tuple[Value, int]:
-        content, tries = b"", Tries()
+        content, tries, trial = b"", Tries(), _Trial(self.endpoint)
         while True:
-            await self.gate.enter()
+            single = await self.gate.enter(first=tries.throttles == 1)
             try:
-                content = content or await body()
+                if not content:
+                    content = await body(trial.without)
+                    content = (await smaller(content) or content) if smaller and tries.cut else content
                 value = await self._attempt(path, content, read, tries)
-                self.gate.succeeded()
+                self.gate.succeeded(single)
+                self.endpoint.took(body.sent, trial.without)
                 self._refusals.answered()
                 return value, tries.attempts + 1
             except Passing as error:
                 error.forget_reply()
+                self.failed_once()
                 if error.free:
                     continue
-                tries.throttles += error.throttled
-                tries.failures += not error.throttled
                 what = self._message(error)
-                wait = self._jitter(tries.attempts) if error.wait is None else error.wait
                 if error.throttled:
-                    self.gate.throttled(tries.sent_at, wait)
+                    tries.throttles += 1
+                    self._throttled(tries, error.wait, what)
+                    continue
+                tries.failures += 1
+                wait = self._jitter(tries.attempts) if error.wait is None else error.wait
+            except Refused as error:
+                if tries.adapted < MOST_ADAPTED and trial.goes_on(error, body.sent):
+                    content, tries.adapted = b"", tries.adapted + 1
+                    continue
+                error = trial.first or error  # what the server says to the whole question
+                error.attempts = tries.attempts + 1
+                raise error if tentative else self._counted(error) from None
             except ModelError as error:
                 if isinstance(error, TooLong) and smaller and not tries.cut and (cut := await smaller(content)):
                     content, tries.cut = cut, True
                     continue
+                error.what = self.redactor.error(error.what)
                 error.attempts = tries.attempts + 1
                 if isinstance(error, Fatal):
                     self._end(error)
                 raise
             finally:
-                self.gate.leave()
+                self.gate.leave(single)
             if tries.failures > self.limits.max_retries:
                 raise _gave_up(f"{what} ({tries.attempts} attempts)", tries.attempts)
             if asyncio.get_running_loop().time() + wait > self._until(tries):
                 raise _gave_up(f"{what} (the deadline of {self.limits.deadline:g} s is over)", tries.attempts)
             await self.gate.rest(wait)
+
+    def _throttled(self, tries: Tries, stated: float | None, what: str) -> None:
+        """Closes the gate for all questions after a 429. Raises Fatal once nothing has been answered for a whole deadline."""
+
+        def wait(rounds: int) -> float:
+            longest = min(self.limits.max_wait, self.limits.base_wait * 2.0 ** min(rounds, 60))
+            return self.draw.uniform(longest / 2, longest) if stated is None else stated
+
+        self.gate.throttled(tries.sent_at, wait)
+        if self.gate.refused_for() > self.limits.deadline:
+            fatal = Fatal(
+                f"the quota is used up, for {self.gate.refused_for() / 60:.0f} minutes and of every request: {what}.",
+                hint="The answers are kept. Run the same command later to continue, or raise deadline=.",
+            )
+            fatal.attempts = tries.attempts
+            self._end(fatal)
+            raise fatal
+
+    def _counted(self, error: Refused) -> ModelError:
+        """The refusal; Fatal, which ends the run, if every further question would be refused as well."""
+        status = error.status
+        known = next(
+            (each for each in SYSTEMATIC if status in SYSTEMATIC_STATUSES and each[0].search(error.said)), None
+        )
+        if known:
+            error.what = f"{known[1]}: {error.what}"
+        count = self._refusals.ends_run(status, error.said, self.endpoint.answered, known is not None)
+        if not count:
+            return error
+        hint = known[2] if known else FATAL.get(status, "")
+        if count >= ALIKE and not known:
+            reason, hint = reason_of(status, error.said)
+            error.what = f"the server refused {count} questions in a row in the same way: {reason} ({error.what})."
+        fatal = Fatal(error.what, hint=hint)
+        fatal.attempts = error.attempts
+        self._end(fatal)
+        return fatal
 
     async def look(self, path: str, content: bytes | None = None) -> dict[str, Any]:
         """A server's reply to a request that is not a question; {} where it has no answer.
@@ -183,8 +298,11 @@ class Client:
         raise Unreachable
 
     async def _look_at(self, url: str, path: str, content: bytes | None) -> dict[str, Any]:
-        base, method = (url, "GET") if content is None else (url.removesuffix("/v1"), "POST")
-        request = httpx.Request(method, httpx.URL(base + path), headers=self.headers, content=content)
+        base, mark, query = url.partition("?")
+        base, method = (base, "GET") if content is None else (base.removesuffix("/v1"), "POST")
+        request = httpx.Request(
+            method, httpx.URL(joined(base + mark + query, path)), headers=self.headers, content=content
+        )
         try:
             async with asyncio.timeout(min(LOOK, self.limits.timeout)):
                 reply = await self.transport.handle_async_request(request)
@@ -204,9 +322,14 @@ class Client:
         self.servers.close()
 
     def _until(self, tries: Tries) -> float:
-        """The time at which a question's deadline ends. Outages do not count."""
+        """The time at which a question's deadline ends. Outages and waits for a quota do not count."""
         begun = asyncio.get_running_loop().time() if tries.started is None else tries.started
-        return begun + self.limits.deadline + self.servers.paused - tries.paused
+        return begun + self.limits.deadline + self._paused() - tries.paused
+
+    def _paused(self) -> float:
+        """Seconds for which no question could be sent: outages, and waits for a quota."""
+        since, now = self.gate.refused_since, asyncio.get_running_loop().time()
+        return self.servers.paused + self.gate.paused + (0.0 if since is None else now - since)
 
     def _jitter(self, tries: int) -> float:
         """Full jitter: a random wait up to the capped exponential, so that clients do not retry all at once."""
@@ -214,7 +337,7 @@ class Client:
 
     async def _attempt(self, path: str, content: bytes, read: Callable[[dict[str, Any]], Value], tries: Tries) -> Value:
         server, probe = await self.servers.choose()
-        tries.begin(asyncio.get_running_loop().time(), self.servers.paused)
+        tries.begin(asyncio.get_running_loop().time(), self._paused())
         try:
             reply = await self._send(server, path, content, tries, probe)
         finally:
@@ -237,13 +360,17 @@ class Client:
             raise Passing(f"no reply within {min(self.limits.timeout, self.limits.deadline):g} s") from error
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             raise self._unreachable(server, error, probe) from error
+        except Fatal:
+            raise
         except Exception as error:  # transports are third-party code; this is the only call
             passing = Passing(type(error).__name__, said=str(error))
             if isinstance(error, httpx.TransportError) and not _spoke(error):
+                self.failed_once()
                 raise self._absent(server, passing, tries, probe, alive=False) from error
             self.servers.heard(server)
             raise passing from error
         if reply.status_code in LOADING:
+            self.failed_once()
             loading = Passing(f"HTTP {reply.status_code}", retry_after(reply.headers), said=_text(reply))
             raise self._absent(server, loading, tries, probe, alive=True)
         self.servers.heard(server)
@@ -267,7 +394,7 @@ class Client:
 
     def _target(self, server: Server, path: str) -> httpx.URL:
         known = self._targets.get((server.url, path))
-        return known or self._targets.setdefault((server.url, path), httpx.URL(server.url + path))
+        return known or self._targets.setdefault((server.url, path), httpx.URL(joined(server.url, path)))
 
     def _content(self, reply: httpx.Response) -> dict[str, Any]:
         if reply.status_code != 200:
@@ -277,13 +404,20 @@ class Client:
         try:
             content = json.loads(reply.content)
         except (ValueError, RecursionError) as error:
-            raise Passing("the reply is not JSON", said=_text(reply)) from error
+            try:
+                content = streamed(reply.content.decode("utf-8", "replace"))
+            except MISREAD as broken:
+                raise Passing("the reply is a stream that can't be read", said=str(broken)) from broken
+            if content is None:
+                raise Passing("the reply is not JSON", said=_text(reply)) from error
         if not isinstance(content, dict):
             raise Passing("the reply is an error", said=_text(reply))
         if content.get("error") or content.get("object") == "error":
             if TOO_LONG.search(_text(reply)):
                 raise self._too_long(200, reply)
             status = stated_status(content)
+            if status is None and says_filtered(content):
+                raise Filtered(self._message(Passing("the server's content filter", said=_text(reply))))
             raise self._refusal(status, reply) if status else Passing("the reply is an error", said=_text(reply))
         return content
 
@@ -291,18 +425,20 @@ class Client:
         text = _text(reply)
         if status in MAY_BE_TOO_LONG and TOO_LONG.search(text):
             return self._too_long(status, reply)
-        passing = Passing(f"HTTP {status}", retry_after(reply.headers), status == 429, said=text)
+        passing = Passing(f"HTTP {status}", stated_wait(reply.headers, text), status in THROTTLED, said=text)
         said = self._message(passing)
+        if status in FILTER_STATUSES and says_filtered(_json(reply)):
+            return Filtered(f"the server's content filter: {said}")
+        if status == 429 and NEVER.search(text):
+            return Refused.by(status, text, said)
         if status == 429 and QUOTA in text:
             return Fatal(said, hint=FATAL[402])
         if status == 429 and (passing.wait or 0) > self.limits.deadline:
             hint = "The wait is longer than deadline=. Run the same command later to continue."
             return Fatal(f"{said} (requests a wait of {passing.wait:.0f} s)", hint=hint)
-        if status == 429 or status in PASSING:
+        if status in THROTTLED or status in PASSING and not NO_PICTURES.search(text):
             return passing
-        known = next((each for each in SYSTEMATIC if status in SYSTEMATIC_STATUSES and each[0].search(text)), None)
-        said, hint = (f"{known[1]}: {said}", known[2]) if known else (said, FATAL.get(status, ""))
-        return Fatal(said, hint=hint) if self._refusals.ends_run(status, known is not None) else ModelError(said)
+        return Refused.by(status, text, said)
 
     def _too_long(self, status: int, reply: httpx.Response) -> TooLong:
         said = self._message(Passing(f"HTTP {status}", said=_text(reply)))
@@ -316,6 +452,16 @@ class Client:
         if passing.said is None:
             return passing.what
         return f"{passing.what}: {shortened(self.redactor.error(as_text(passing.said)))}"
+
+
+def joined(url: str, path: str) -> str:
+    """The address of a path below a base address, whose query is kept.
+
+    >>> joined("https://host/deployments/gpt?api-version=2024-10-21", "/chat/completions")
+    'https://host/deployments/gpt/chat/completions?api-version=2024-10-21'
+    """
+    base, mark, query = url.partition("?")
+    return f"{base}{path}{mark}{query}"
 
 
 def _spoke(error: Exception) -> bool:
@@ -335,6 +481,14 @@ def certificate_fault(error: BaseException | None) -> bool:
 def _text(reply: httpx.Response) -> str:
     """The beginning of a reply's text, decoded as JSON would be. The charset that the server names is ignored."""
     return reply.content[:4096].decode(json.detect_encoding(reply.content), "replace")
+
+
+def _json(reply: httpx.Response) -> object:
+    """A reply's JSON; its text where it is none."""
+    try:
+        return json.loads(reply.content)
+    except (ValueError, RecursionError):
+        return _text(reply)
 
 
 def _gave_up(what: str, attempts: int) -> ModelError:

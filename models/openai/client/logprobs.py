@@ -12,7 +12,8 @@ from typing import Any
 from mm_eval.errors import ModelError
 
 from .errors import Passing
-from .replies import choice_of, shortened, usage_of
+from .replies import choice_of, shortened
+from .usage import usage_of
 
 TOLERANCE = 1e-3
 """A log-probability is at most 0, barring rounding."""
@@ -195,3 +196,11 @@ def _text(token: Token) -> str:
 
 def _letters(text: str) -> str:
     return "".join(text.split())
+
+
+LONGEST_OPTION = 12
+
+
+def maybe_one_token(option: str) -> bool:
+    """Whether a continuation may be a single token: a letter, a number, a short word."""
+    return len(option.strip()) <= LONGEST_OPTION and " " not in option.strip()

@@ -1,34 +1,26 @@
 """What a reply of an OpenAI-compatible server says: its text, its token counts, or why there is no answer.
 
-A reply is read as an empty answer only if the server says that the model ended it there. Every field may be missing, null or of
-another type. A required field that is missing or invalid raises Passing, and the request is retried.
+A reply is an answer only if it ended in a way that `engine/endings.py` knows. Every field may be missing, null or of another
+type. A required field that is missing or invalid raises Passing, and the request is retried.
 """
 
 from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from mm_eval.engine.generation import token_counts
-from mm_eval.errors import ModelError
+from mm_eval.engine.endings import Ending, ending_of, says_filtered
+from mm_eval.reasoning.families import NO_MARKS, Marks
+from mm_eval.reasoning.split import cut_at, split
 from mm_eval.types import Answer
 
 from .errors import Passing
+from .usage import usage_of
 
-COUNTS = ("prompt_tokens", "completion_tokens", "video_tokens")
 LONGEST_NAME = 200
 """Characters of a model's name that are recorded."""
-
-
-def usage_of(reply: Mapping[str, Any]) -> dict[str, int]:
-    """The valid token counts of a reply; those of videos where the server gives them (vLLM)."""
-    usage: Any = reply.get("usage")
-    match usage:
-        case {"prompt_tokens_details": {"multimodal_tokens": {"video": count}}}:
-            usage = {**usage, "video_tokens": count}
-    counts = token_counts(usage)
-    return {name: counts[name] for name in COUNTS if name in counts}
 
 
 def choice_of(reply: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,38 +33,90 @@ def choice_of(reply: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_text(
-    reply: Mapping[str, Any], until: Sequence[str], clean: Callable[[str], str] = lambda text: text
+    reply: Mapping[str, Any],
+    until: Sequence[str],
+    clean: Callable[[str], str] = lambda text: text,
+    *,
+    tools: bool = False,
+    marks: Marks = NO_MARKS,
+    chat: bool = True,
+    thinks: bool = False,
 ) -> Answer:
-    """The generated text without secrets, cut before the first stop string.
+    """The generated text after its reasoning, without secrets, cut before the first stop string, and how it ended.
 
-    Reasoning that the server gives apart from the answer is written before it in think tags, as a model that runs here writes it.
+    A reasoning that never closed stays in the text, with its opening mark.
+    tools: the request offered tools. marks: those that the user states. chat: white space before the answer is no answer yet.
+    thinks: the model is known to reason, so that a text without marks that the token cap ended may be reasoning.
 
-    Raises Passing for null content without a reason, and ModelError if a retry would not help: a content filter, a token cap
-    that left no text, a tool call.
+    Raises Passing where a retry may help (null content without a reason, an error or an abort in the choice), and ModelError
+    for an ending that leaves no answer (a tool call, an unknown reason).
     """
     choice, model = choice_of(reply), clean(model_of(reply))
-    finish = choice.get("finish_reason")
     message = choice.get("message")
-    text = message.get("content") if isinstance(message, dict) else choice.get("text")
-    if finish == "content_filter":
-        raise ModelError("the server's content filter withheld the answer.")
-    if text is None and isinstance(message, dict):
-        text = message.get("refusal")  # a refusal is the model's answer
-    thought = reasoning_of(message)
-    if thought and not text and finish in ("stop", "length"):
-        said = clean(f"<think>{thought}" + "</think>" * (finish == "stop"))
-        return Answer(said, finish == "length", usage_of(reply), model=model)
-    if (text is None or text == "") and finish == "length":
-        raise ModelError("the token cap ended the answer before any text.", hint="Raise max_gen_toks.")
-    if text is None and finish == "tool_calls":
-        raise ModelError("the model called a tool instead of answering.")
-    if not isinstance(text, str) or (not text and finish != "stop"):
-        raise Passing("the content is not text", said=f"{as_text(text)} with finish_reason {brief(finish)}")
-    text = clean(text)
-    cuts = [place for stop in until if stop and (place := text.find(stop)) >= 0]
-    text = text[: min(cuts)] if cuts else text
-    text = clean(f"<think>{thought}</think>") + text if thought else text
-    return Answer(text, finish == "length" and not cuts, usage_of(reply), model=model)
+    text, refusal = message_text(message) if isinstance(message, dict) else (choice.get("text"), "")
+    ending = ending_in(choice, tools)
+    if ending.ended == "failed":
+        raise Passing(ending.fault, said=choice.get("error") or None) if ending.retried else ending.error
+    if refusal and ending.ended in ("stop", "length"):
+        ending = replace(ending, ended="refused")
+    thought = clean(reasoning_of(message))
+    closed = ending.ended not in ("length", "filtered")
+    if ending.ended in ("filtered", "refused", "length", "tool"):
+        text = text if isinstance(text, str) else refusal
+    elif thought and not text:
+        text = ""
+    if not isinstance(text, str):
+        raise Passing("the content is not text", said=f"{as_text(text)} with finish_reason {brief(ending.reason)}")
+    text, ended = clean(text), ending.ended
+    known: dict[str, Any] = {"usage": usage_of(reply), "model": model}
+    if thought and not text.strip() and not closed:
+        return Answer(f"<think>{thought}", ended=ended, **known)
+    found = split(text, marks, capped=ended == "length")
+    if not found.closed:
+        return Answer(f"<think>{thought}\n{text}" if thought else text, ended=ended, **known)
+    reasoning = thought + found.reasoning
+    answer, stopped = cut_at(found.answer, until, skips_lead=chat or bool(reasoning))
+    if stopped and ended == "length" and (reasoning or not thinks):
+        ended = "stop"
+    return Answer(answer, ended=ended, reasoning=reasoning or None, **known)
+
+
+def ending_in(choice: Mapping[str, Any], tools: bool = False) -> Ending:
+    """How a choice ended: by its reason, by an error beside it, or by a call of a tool that the reason does not mention."""
+    if error := choice.get("error"):
+        return Ending("filtered" if says_filtered(error) else "failed", not says_filtered(error), "error")
+    ending, message = ending_of(choice.get("finish_reason"), tools=tools), choice.get("message")
+    calls = isinstance(message, dict) and (message.get("tool_calls") or message.get("function_call"))
+    return ending_of("tool_calls", tools=tools) if calls and ending.ended == "stop" else ending
+
+
+def check_ending(reply: Mapping[str, Any]) -> None:
+    """Raises Passing for a reply of log-probabilities whose choice broke off. Of its text nothing is read, so any end will do."""
+    choice = choice_of(reply)
+    ending = ending_in(choice)
+    if ending.retried and ending.reason:
+        raise Passing(ending.fault, said=choice.get("error") or None)
+
+
+def message_text(message: Mapping[str, Any]) -> tuple[Any, str]:
+    """(the content, the refusal) of a message. A refusal has a field of its own, or is a part of the content.
+
+    Content may be a list of parts, as that of Mistral: its texts are joined, and `reasoning_of` reads the others.
+    """
+    content, refusal = message.get("content"), message.get("refusal")
+    if not isinstance(refusal, str):
+        refusal = ""
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, dict)]
+        refusal = refusal or "".join(str(part.get("refusal") or "") for part in parts if part.get("type") == "refusal")
+        texts = [
+            part["text"]
+            for part in parts
+            if part.get("type") in ("text", "output_text") and isinstance(part.get("text"), str)
+        ]
+        only_thought = bool(parts) and all(part.get("type") in ("thinking", "reasoning") for part in parts)
+        content = "".join(texts) if texts else None if refusal else "" if only_thought else content
+    return content, refusal
 
 
 def model_of(reply: Mapping[str, Any]) -> str:
@@ -84,8 +128,19 @@ def model_of(reply: Mapping[str, Any]) -> str:
 
 
 def reasoning_of(message: Any) -> str:
-    """What a thinking model wrote before its answer, where the server gives it apart; empty where it does not."""
-    found = [message.get(name) for name in ("reasoning_content", "reasoning")] if isinstance(message, dict) else []
+    """What a thinking model wrote before its answer, where the server gives it apart; empty where it does not.
+
+    It has a field of its own, or is a part of the content: {"type": "thinking", "thinking": a text, or a list of text parts}.
+    """
+    if not isinstance(message, dict):
+        return ""
+    found = [message.get(name) for name in ("reasoning_content", "reasoning", "thinking")]
+    parts = message.get("content")
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, dict) and part.get("type") in ("thinking", "reasoning"):
+            said = part.get("thinking", part.get("text"))
+            pieces = said if isinstance(said, list) else [{"text": said}]
+            found.append("".join(str(piece.get("text") or "") for piece in pieces if isinstance(piece, dict)))
     return next((text for text in found if isinstance(text, str) and text), "")
 
 

@@ -18,12 +18,14 @@ from mm_eval.types import Answer, Instance
 
 from .errors import Closed, Fatal, Passing
 from .http import Body, Client
-from .logprobs import continuation_score, echoed_score, first_token, prompt_tokens
-from .replies import usage_of
+from .logprobs import continuation_score, echoed_score, first_token, maybe_one_token, prompt_tokens
+from .replies import check_ending
+from .usage import usage_of
 
 LIKELIEST = 20
 """Alternatives per token: the maximum of OpenAI, and vLLM's default maximum."""
-LONGEST_OPTION = 12
+SPACES = " \u2581\u0120"
+"""A space at the beginning of a token, as servers write it."""
 ENOUGH = 3
 """Replies without numbers after which a server that never gave one counts as unable to."""
 REFUSAL = "the server gives no log-probabilities of the prompt."
@@ -50,12 +52,16 @@ class Scores:
         self._way, self._max_tokens_name, self._body = way, max_tokens_name, body
         self._by_token = self._from_prompt = False  # whether this way has given a number
         self._token_failures = self._prompt_failures = 0
+        self._prompts: bool | None = None  # whether chats are scored; None before a letter without a space was met
 
     async def of_group(self, client: Client, group: Sequence[Instance]) -> list[tuple[Instance, Answer | MMEvalError]]:
         """The scores of all continuations of one context. If the run ends meanwhile, those that are finished."""
         found: dict[int, Answer | MMEvalError] = {}
-        if self._may_use_first_token() and all(_maybe_one_token(instance) for instance in group):
-            found = await self._by_first_token(client, group)
+        letters: dict[int, Answer | MMEvalError] = {}
+        if self._may_use_first_token() and all(maybe_one_token(str(instance.continuation)) for instance in group):
+            found, letters = await self._by_first_token(client, group)
+        if len(found) < len(group) and letters and not await self._scores_prompts(client, group[0]):
+            return [(instance, letters[place]) for place, instance in enumerate(group)]
         rest = [place for place in range(len(group)) if place not in found]
         tasks = {place: asyncio.ensure_future(self._by_prompt(client, group[place])) for place in rest}
         failure: BaseException | None = None
@@ -75,8 +81,21 @@ class Scores:
     def _may_use_first_token(self) -> bool:
         return self._way == "token" or (self._way == "auto" and (self._by_token or self._token_failures < ENOUGH))
 
-    async def _by_first_token(self, client: Client, group: Sequence[Instance]) -> dict[int, Answer | MMEvalError]:
-        """Scores of the options that are among the likeliest first tokens. temperature is 1: some servers divide by it."""
+    async def _scores_prompts(self, client: Client, instance: Instance) -> bool:
+        """Whether the server scores prompts in a chat, found out with one question."""
+        if self._prompts is None:
+            if isinstance(instance.context, str) or self._from_prompt:
+                return True
+            self._prompts = not isinstance(await self._by_prompt(client, instance, tentative=True), MMEvalError)
+        return self._prompts
+
+    async def _by_first_token(
+        self, client: Client, group: Sequence[Instance]
+    ) -> tuple[dict[int, Answer | MMEvalError], dict[int, Answer | MMEvalError]]:
+        """Scores of the options that are among the likeliest first tokens, and those of all options as tokens without spaces.
+
+        The second is empty unless each option has such a token. temperature is 1: some servers divide by it.
+        """
         first = group[0]
         fields: dict[str, Any] = {self._max_tokens_name: 1, "temperature": 1.0}
         plain = isinstance(first.context, str)
@@ -84,6 +103,7 @@ class Scores:
         path, body = self._body(first, fields)
 
         def read(reply: dict[str, Any]) -> tuple[dict[str, float], dict[str, int]]:
+            check_ending(reply)
             top = first_token(reply)
             if not top and self._by_token:
                 raise Passing("the reply has no top_logprobs")
@@ -96,27 +116,40 @@ class Scores:
         except ModelError as error:
             self._token_failures += 1
             if self._by_token or self._way == "token":
-                return dict.fromkeys(range(len(group)), error)
-            return {}  # a server without `logprobs` may still score prompts
+                return dict.fromkeys(range(len(group)), error), {}
+            return {}, {}  # a server without `logprobs` may still score prompts
         self._by_token = self._by_token or bool(top)
         self._token_failures += not top
-        best = next(iter(top), None)
-        found: dict[int, Answer | MMEvalError] = {}
-        for place, instance in enumerate(group):
-            option = str(instance.continuation)
-            if option in top:
-                found[place] = Answer(
-                    (top[option], option == best), usage=usage if not found else {}, attempts=attempts
-                )
-            elif self._way == "token":
-                found[place] = ModelError(
-                    f"the option {option!r} is not among the {len(top)} likeliest tokens of the server.",
-                    hint=HINT,
-                )
-        return found
+        options = [str(instance.continuation) for instance in group]
+        used = usage
 
-    async def _by_prompt(self, client: Client, instance: Instance) -> Answer | MMEvalError:
-        """The log-likelihood of a continuation at the end of the prompt."""
+        def scored(tokens: dict[str, float], names: Sequence[str]) -> dict[int, Answer | MMEvalError]:
+            best = next(iter(tokens), None)
+            return {
+                place: Answer((tokens[name], name == best), usage=used if place == 0 else {}, attempts=attempts)
+                for place, name in enumerate(names)
+                if name in tokens
+            }
+
+        found = scored(top, options)
+        bare_tokens: dict[str, float] = {}
+        for token, number in top.items():  # likeliest first
+            bare_tokens.setdefault(token.strip(SPACES), number)
+        bare = [option.strip() for option in options]
+        letters = (
+            scored(bare_tokens, bare) if not isinstance(first.context, str) and len(set(bare)) == len(bare) else {}
+        )
+        letters = letters if len(letters) == len(group) else {}
+        if self._way == "token" and len(found) < len(group):
+            found, letters = letters, {}
+        if self._way == "token":
+            for place, option in enumerate(options):
+                what = f"the option {option!r} is not among the {len(top)} likeliest tokens of the server."
+                found.setdefault(place, ModelError(what, hint=HINT))
+        return found, letters
+
+    async def _by_prompt(self, client: Client, instance: Instance, tentative: bool = False) -> Answer | MMEvalError:
+        """The log-likelihood of a continuation at the end of the prompt. tentative: to find out whether the server gives it."""
         if self._refusal() and not isinstance(instance.context, str):
             return ModelError(self._refusal(), hint="Use --apply_chat_template false, --model vllm, or NAME@generate.")
         if self._by_token and not self._from_prompt and self._prompt_failures >= ENOUGH:
@@ -128,18 +161,19 @@ class Scores:
         path, body = self._body(instance, fields, prefill=continuation)
 
         def read(reply: dict[str, Any]) -> Answer:
+            check_ending(reply)
             tokens = prompt_tokens(reply)  # vLLM has them beside an echo too, without the echo's trouble with BOS
             if tokens is not None:
                 score: tuple[float, bool] | None = continuation_score(tokens, continuation)
             else:
                 score = echoed_score(reply, str(instance.context), continuation) if plain else None
             if score is None:
-                raise self._no_numbers()
+                raise ModelError(REFUSAL, hint=HINT) if tentative else self._no_numbers()
             self._from_prompt = True
             return Answer(score, usage=usage_of(reply))
 
         try:
-            answer, attempts = await client.ask(path, body, read)
+            answer, attempts = await client.ask(path, body, read, tentative=tentative)
         except Fatal:
             raise
         except ModelError as error:
@@ -151,9 +185,3 @@ class Scores:
         if self._by_token or self._from_prompt or self._prompt_failures < ENOUGH:
             return Passing(REFUSAL)
         return Fatal(REFUSAL, where="--model openai", hint=HINT)
-
-
-def _maybe_one_token(instance: Instance) -> bool:
-    """Whether the continuation may be a single token: a letter, a number, a short word."""
-    text = str(instance.continuation)
-    return len(text.strip()) <= LONGEST_OPTION and " " not in text.strip()

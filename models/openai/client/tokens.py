@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from mm_eval.errors import ModelError
 from mm_eval.types import Answer
 
+from .endpoint import CAPS
 from .errors import Unreachable
 
 PROBE = "a"
@@ -130,15 +131,16 @@ class Room:
         if self._length is None:
             return None
         body = json.loads(content)
+        name = next((each for each in CAPS if each in body), self._name)
         if "prompt" not in body:
-            self._left_out = body.pop(self._name, None) is not None
+            self._left_out = body.pop(name, None) is not None
             return json.dumps(body).encode() if self._left_out else None
         asked, count = json.dumps({"model": self._model, "prompt": body["prompt"]}).encode(), None
         with suppress(Unreachable):
             count = (await self._look("/tokenize", asked)).get("count")
-        if type(count) is not int or not 0 < self._length - count < body.get(self._name, 0):
+        if type(count) is not int or not 0 < self._length - count < body.get(name, 0):
             return None
-        return json.dumps({**body, self._name: self._length - count}).encode()
+        return json.dumps({**body, name: self._length - count}).encode()
 
     def checked(self, answer: Answer) -> Answer:
         """The answer. Raises ModelError if a default of the server ended it before the model's length."""

@@ -13,9 +13,10 @@ import pytest
 
 from tests.models.questions import instance, outputs, picture
 from tests.models.tiny_more import MORE
+from tests.models.tiny_recent import RECENT
 
 Adapter = Callable[..., Any]
-QUICK = ("gemma3", "glm4v", "internvl", "qwen3_5", "mllama", "blip2", "kosmos2")
+QUICK = ("gemma3", "glm4v", "internvl", "qwen3_5", "mllama", "blip2", "kosmos2", *RECENT)
 SINGLE = ("blip2", "instructblip", "kosmos2")
 """Types that take one picture in each prompt and have no chat template."""
 ALL = (*MORE, "idefics3", "paligemma")
@@ -37,7 +38,8 @@ def _inputs(model: Any, row: Any, continuation: str = "") -> Any:
     """What the processor makes of prompt and continuation."""
     written, pictures = model.writer.write(row).text, row.images() if row.images else []
     images = {"images": [pictures]} if pictures else {}
-    return model.writer.processor(text=[written + continuation], return_tensors="pt", **images)
+    inputs = model.writer.processor(text=[written + continuation], return_tensors="pt", **images)
+    return inputs.to(model.runtime.dtype)  # llama4's processor makes bfloat16 pixels
 
 
 def _by_hand(model: Any, row: Any) -> tuple[float, bool]:
@@ -76,8 +78,8 @@ def test_together_is_alone_is_a_whole_forward(adapter: Adapter, kind: str) -> No
             assert isinstance(answer, tuple), f"{key}: {answer}"
             assert answer[0] < 0 and answer[0] == pytest.approx(expected[key][0], abs=1e-4), key
             assert answer[1] == expected[key][1]
-    pictures = {doc_id: found[doc_id, 0][0] for doc_id in (0, 3)}
-    assert abs(pictures[0] - pictures[3]) > 1e-2, "the same question on another picture"
+    moved = [abs(found[0, choice][0] - found[3, choice][0]) for choice in range(len(CHOICES))]
+    assert max(moved) > 1e-2, "the same question on another picture"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -94,6 +96,7 @@ def test_generation_is_that_of_transformers(adapter: Adapter, kind: str) -> None
             new = alone.runtime.model.generate(**inputs, **STEPS, do_sample=False)[0, inputs["input_ids"].shape[1] :]
         assert len(new) == STEPS["max_new_tokens"]
         expected[row.doc_id, 0] = alone.writer.tokenizer.decode(new, skip_special_tokens=True)
+    assert len(set(expected.values())) >= 3, "a checkpoint that says the same to everything lets every fault pass"
     separate: dict[Any, Any] = {}
     for row in generating:
         separate |= outputs(alone.generate([row]))
@@ -134,4 +137,4 @@ def test_sliding_windows_and_recurrent_layers_have_no_holes(adapter: Adapter, ki
     runtime = adapter(kind).runtime
     assert runtime.prefix_cache and not runtime.holes
     runtime = adapter("qwen3_5", batch_size=8).runtime
-    assert not runtime.prefix_cache and runtime.limit == 1
+    assert runtime.prefix_cache and not runtime.holes and runtime.limit == 8

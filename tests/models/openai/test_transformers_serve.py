@@ -19,6 +19,7 @@ from mm_eval.engine.model import ModelSettings
 from mm_eval.errors import ModelError
 from mm_eval.request import RunRequest
 from mm_eval.run import evaluate
+from mm_eval.runs.answered_by import oddities
 from mm_eval.types import Answer
 from tests.models.openai.test_openai import CHAT, question, scored
 
@@ -81,6 +82,7 @@ def test_answers_are_those_of_hf(address: str, tmp_path: Path, task: str, docs: 
     )
     evaluate(RunRequest(model="tiny-llava", output_path=str(tmp_path / "plain"), **options))
     assert served.exit_code == 0 and served.results["results"][task]["failed"] == 0
+    assert not list(oddities(served.results))  # it states its model as NAME@main
     expected = recorded(tmp_path / "plain")
     assert len(expected) == docs and recorded(tmp_path / "served") == expected
 

@@ -23,13 +23,75 @@ MODELS_FOLDER = Path(__file__).parents[3] / "assets" / "models"
 
 @pytest.fixture(scope="module", params=["tiny-llava", "tiny-qwen2-vl"])
 def both(request: pytest.FixtureRequest) -> Iterator[tuple[Any, Any]]:
-    """(the checkpoint on vLLM, the same on transformers), in float32."""
+    """(the checkpoint on vLLM, the same on transformers), in float32 and at the checkpoint's own length, 2,048 tokens."""
     folder = {"pretrained": str(MODELS_FOLDER / request.param)}
     settings = ModelSettings(device="cpu")
-    model = MODELS.get("vllm").create({**folder, "enforce_eager": True, "max_length": 1024}, ModelSettings())
+    model = MODELS.get("vllm").create({**folder, "enforce_eager": True}, ModelSettings())
     model.prepare()
-    yield model, MODELS.get("hf").create({**folder, "max_length": 1024}, settings)
+    yield model, MODELS.get("hf").create(folder, settings)
     model.close()
+
+
+LENGTH = 2048
+WORDS = ("the", "cat", "and", "a", "dog", "saw", "red", "car", "under", "yellow", "bus", "with", "person", "at", "noon")
+
+
+def _long(model: Any, tokens: int) -> str:
+    """A plain text of exactly so many tokens, none like the one before it."""
+    text, number = "", 0
+    while len(model.writer.encode_text(text)) < tokens:
+        text += f" {WORDS[number % len(WORDS)]} {number}"
+        number += 1
+    ids = model.writer.encode_text(text)
+    for cut in range(len(text), 0, -1):
+        if len(model.writer.encode_text(text[:cut])) == tokens:
+            return text[:cut]
+    raise AssertionError(f"no text of {tokens} tokens, only of {len(ids)}")
+
+
+def test_log_likelihoods_agree_around_the_models_length(both: tuple[Any, Any]) -> None:
+    """Plain prompts that with their options have from 3 tokens below the length to 60 above it; the last are cut, alike."""
+    options = (" yes", " a red circle under a blue square")
+    longest = max(len(both[1].writer.encode_text(text)) for text in options)
+    lengths = [*range(LENGTH - longest - 1, LENGTH - longest + 3), *range(LENGTH - 2, LENGTH + 3), LENGTH + 60]
+    rows = [
+        instance(_long(both[1], length), chat=False, doc_id=length, choice=n, continuation=text)
+        for length in lengths
+        for n, text in enumerate(options)
+    ]
+    same(both[0].loglikelihood(rows), both[1].loglikelihood(rows))
+    found = [
+        {(i.doc_id, i.choice): (a.cut, a.usage["prompt_tokens"], a.usage["completion_tokens"]) for i, a in answers}
+        for answers in (model.loglikelihood(rows) for model in both)
+    ]
+    assert found[0] == found[1] and {cut for cut, _, _ in found[0].values()} == {False, True}
+    assert max(prompt + option - 1 for _, prompt, option in found[0].values()) == LENGTH, (
+        "all but the last token are fed"
+    )
+
+
+def test_a_chosen_continuation_is_scored_up_to_the_models_length_beside_pictures(both: tuple[Any, Any]) -> None:
+    shown = [picture(90, 60, 1)]
+    fixed = next(iter(both[1].generate([instance("x", shown, generation_kwargs={"max_new_tokens": 1})])))[1].usage
+    room = LENGTH - fixed["prompt_tokens"]
+    rows = [
+        instance(_long(both[1], room + more), shown, doc_id=100 + more, continuation=" a red circle")
+        for more in range(-12, 4)
+    ]
+    mine, theirs = (outputs(model.loglikelihood(rows)) for model in both)
+    failed = [{key for key, answer in found.items() if isinstance(answer, ModelError)} for found in (mine, theirs)]
+    assert failed[0] == failed[1] and 0 < len(failed[0]) < len(rows)
+    for key in mine.keys() - failed[0]:
+        assert mine[key][0] == pytest.approx(theirs[key][0], abs=1e-4, rel=1e-5) and mine[key][1] == theirs[key][1]
+
+
+def test_answers_to_cut_prompts_are_equal(both: tuple[Any, Any]) -> None:
+    kwargs = {"max_new_tokens": 16, "min_new_tokens": 4}
+    rows = [
+        instance(_long(both[1], length), chat=False, doc_id=length, generation_kwargs=kwargs)
+        for length in (*range(LENGTH - 18, LENGTH + 2, 3), 3 * LENGTH)
+    ]
+    same(both[0].generate(rows), both[1].generate(rows))
 
 
 def same(one: Any, other: Any) -> None:
@@ -65,10 +127,10 @@ def test_log_likelihoods_agree_with_and_without_pictures(both: tuple[Any, Any]) 
 
 
 def test_rolling_log_likelihoods_agree_over_several_windows(both: tuple[Any, Any]) -> None:
-    text = "The red circle is left of the blue square. Is there a star? " * 120
+    text = "The red circle is left of the blue square. Is there a star? " * 240
     rows = [
         instance("", chat=False, continuation=text[:length], request_type="loglikelihood_rolling", doc_id=n)
-        for n, length in enumerate([40, 2000, len(text)])
+        for n, length in enumerate([40, 4000, len(text)])
     ]
     same(both[0].loglikelihood_rolling(rows), both[1].loglikelihood_rolling(rows))
 
@@ -82,14 +144,16 @@ def test_a_sampled_answer_depends_on_its_question_and_seed_alone(both: tuple[Any
 
 
 def test_a_prompt_that_is_too_long_fails_alone(both: tuple[Any, Any]) -> None:
-    long = instance("What is shown? " * 900, [picture(90, 60)], doc_id=7, generation_kwargs={"max_new_tokens": 4})
+    long = instance("What is shown? " * 1800, [picture(90, 60)], doc_id=7, generation_kwargs={"max_new_tokens": 4})
     found = outputs(both[0].generate([*mixed(generation_kwargs={"max_new_tokens": 4}), long]))
     failed = {key: answer for key, answer in found.items() if isinstance(answer, ModelError)}
     assert list(failed) == [(7, 0)] and "tokens" in str(failed[7, 0]), failed
 
 
 def test_a_dead_engine_ends_the_run_and_a_second_launch_completes_it(tmp_path: Path) -> None:
-    """SIGKILL to every process of the engine after the first answers: nothing that was answered is requested again."""
+    """SIGKILL to every process of the engine after the first answers: nothing that was answered is requested again.
+
+    There are more questions than are in flight at once, so that some are left when it dies."""
     from mm_eval.models.vllm.engine import Engine
 
     request = RunRequest(
@@ -97,7 +161,7 @@ def test_a_dead_engine_ends_the_run_and_a_second_launch_completes_it(tmp_path: P
         model="vllm",
         model_args={"pretrained": str(MODELS_FOLDER / "tiny-llava"), "enforce_eager": True},
         sample=True,
-        limit=48,
+        limit=240,
         output_path=str(tmp_path / "run"),
     )
     whole, answered = Engine.run, 0
@@ -119,7 +183,7 @@ def test_a_dead_engine_ends_the_run_and_a_second_launch_completes_it(tmp_path: P
         line for path in (tmp_path / "run" / "journal").glob("*.jsonl") for line in path.read_text().splitlines()
     ]
     kept = sum(json.loads(line)["kind"] == "answer" for line in journal)
-    assert 0 < kept < 48
+    assert 0 < kept < 240
     second = evaluate(request)
     assert second.exit_code == 0 and second.results["results"]["mme"]["failed"] == 0
 

@@ -15,6 +15,7 @@ import pytest
 from mm_eval.engine.model import MODELS, ModelSettings, request_key
 from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.run import evaluate
+from mm_eval.types import Answer
 from tests.models.questions import instance, outputs, picture
 from tests.models.vllm.recorded import ROOT, RecordedEngine, request
 
@@ -70,7 +71,7 @@ def test_options_that_share_a_context_run_it_once(monkeypatch: pytest.MonkeyPatc
             ids = prompt["prompt_token_ids"]
             entry = [{token: SimpleNamespace(logprob=-1.0, rank=1)} for token in ids]
             firsts = {token: SimpleNamespace(logprob=-1.0, rank=1) for token in sampling.get("logprob_token_ids", ())}
-            made = SimpleNamespace(token_ids=[next(iter(firsts), 0)], logprobs=[firsts])
+            made = SimpleNamespace(token_ids=[next(iter(firsts), 0)], logprobs=[firsts], finish_reason="length")
             return SimpleNamespace(prompt_token_ids=ids, num_cached_tokens=0, prompt_logprobs=entry, outputs=[made])
 
     monkeypatch.setattr("mm_eval.models.vllm.engine.Engine", Counting)
@@ -122,8 +123,9 @@ def test_an_option_whose_tokens_were_cached_is_asked_again_without_the_cache(mon
             skips = sampling["skip_reading_prefix_cache"]
             asked.append(skips)
             entry = [{token: SimpleNamespace(logprob=-1.0 if skips else float("nan"), rank=1)} for token in ids]
+            cached, made = 0 if skips else len(ids) - 1, SimpleNamespace(finish_reason="length")
             return SimpleNamespace(
-                prompt_token_ids=ids, num_cached_tokens=0 if skips else len(ids) - 1, prompt_logprobs=entry
+                prompt_token_ids=ids, num_cached_tokens=cached, prompt_logprobs=entry, outputs=[made]
             )
 
     monkeypatch.setattr("mm_eval.models.vllm.engine.Engine", Caching)
@@ -186,7 +188,7 @@ def test_what_decides_an_answer_is_in_the_identity(monkeypatch: pytest.MonkeyPat
 def test_a_stated_length_leaves_room_for_what_vllm_needs_beside_it(recorded: type[RecordedEngine]) -> None:
     model = vllm(max_length=64)
     model.prepare()
-    assert model._asking_vllm.engine.options["max_model_len"] == 66 and model._asking_vllm.max_length == 64
+    assert model._asking_vllm.engine.options["max_model_len"] == 65 and model._asking_vllm.max_length == 64
     assert model._asking_vllm.engine.options["generation_config"] == "vllm"
     model.close()
     model.close()
@@ -219,4 +221,35 @@ def test_answers_come_as_they_are_ready_and_an_interrupt_waits_only_seconds(
     model.stop_soon()
     began = time.monotonic()
     assert list(answers) == [] and time.monotonic() - began < 2 and futures[0].cancelled()
+    model.close()
+
+
+@pytest.mark.parametrize(
+    ("reasons", "outcome"),
+    [
+        (["abort", "stop"], ("stop", 2)),
+        (["error"] * 3, "broke off (error)"),
+        (["a new word"], "known way (a new word)"),
+    ],
+)
+def test_how_the_engine_ended_an_answer(
+    monkeypatch: pytest.MonkeyPatch, reasons: list[str], outcome: tuple[str, int] | str
+) -> None:
+    from types import SimpleNamespace
+
+    left = list(reasons)
+
+    class Ending(RecordedEngine):
+        async def run(self, prompt: Any, **sampling: Any) -> Any:
+            made = SimpleNamespace(text="No", token_ids=[1], finish_reason=left.pop(0))
+            return SimpleNamespace(prompt_token_ids=prompt["prompt_token_ids"], outputs=[made])
+
+    monkeypatch.setattr("mm_eval.models.vllm.engine.Engine", Ending)
+    model = vllm()
+    [(_, answer)] = model.generate([instance("A question")])
+    assert not left
+    if isinstance(outcome, str):
+        assert isinstance(answer, ModelError) and outcome in str(answer)
+    else:
+        assert isinstance(answer, Answer) and (answer.ended, answer.attempts) == outcome
     model.close()

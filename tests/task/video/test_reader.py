@@ -1,10 +1,13 @@
 """Frames of real files are the ones that were asked for, or there is an error. The pictures carry their number."""
 
+from fractions import Fraction
 from itertools import accumulate
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import av
+import numpy
 import pytest
 
 from mm_eval import Video
@@ -12,6 +15,7 @@ from mm_eval.errors import DataError
 from mm_eval.task.media import Places
 from mm_eval.task.video import reader
 from mm_eval.task.video.frames import Frames, frames_of
+from mm_eval.task.video.reader import frames_at, index_of
 from mm_eval.task.video.rule import read_rule
 from tests.task.video.movies import HEIGHT, WIDTH, read, turned, without_first, write
 
@@ -167,3 +171,33 @@ def test_without_pyav_the_error_says_how_to_install_it(tmp_path: Path, monkeypat
     monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(Exception, match=r"pip install 'mm-eval\[video\]'"):
         chosen(path, "frames=7")
+
+
+@pytest.mark.parametrize("suffix", ["mp4", "mkv", "ts"])
+def test_each_frame_of_open_groups_of_pictures_is_fetched_alone(suffix: str, tmp_path: Path) -> None:
+    """Frames that are shown before a key frame and come after it refer to the group before, and only they do."""
+    draw = numpy.random.default_rng(3)
+    path = tmp_path / f"open.{suffix}"
+    with av.open(str(path), "w") as file:
+        options = {"x264-params": "open-gop=1:keyint=24:bframes=3:scenecut=0:b-adapt=0"}
+        stream: Any = file.add_stream("libx264", rate=25, options=options)
+        stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
+        for number in range(100):
+            pixels = draw.integers(0, 60, (64, 64, 3), numpy.uint8) + numpy.uint8(number)
+            frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
+            frame.pts, frame.time_base = number, Fraction(1, 25)
+            for packet in stream.encode(frame):
+                file.mux(packet)
+        for packet in stream.encode():
+            file.mux(packet)
+    with av.open(str(path)) as file:
+        whole = {frame.pts: numpy.asarray(frame.to_image()) for frame in file.decode(video=0)}
+    index = index_of(str(path))
+    assert list(index.ticks) == sorted(whole) and len(whole) == 100 and len(index.keys) == 5
+    chosen = [[tick] for tick in index.ticks]
+    chosen += [sorted(draw.choice(index.ticks, 9, replace=False).tolist()) for _ in range(12)]
+    for ticks in chosen:
+        for tick, picture in zip(
+            ticks, frames_at(str(path), ticks, [index.key_of(tick) for tick in ticks]), strict=True
+        ):
+            assert numpy.array_equal(numpy.asarray(picture), whole[tick])

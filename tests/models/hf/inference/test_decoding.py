@@ -47,7 +47,8 @@ def test_logits_are_those_of_transformers_cache(adapter: Adapter, kind: str) -> 
     model = adapter(kind, batch_size=8)
     runtime = model.runtime
     if not runtime.in_place:
-        assert not runtime.prefix_cache, "a family that shares prefixes at all is decoded in place"
+        recurrent = kind == "qwen3_5"  # it shares prefixes on transformers' own cache
+        assert recurrent or not runtime.prefix_cache, "a family that shares prefixes at all is decoded in place"
         return
     prompts = _prompts(model)
     with torch.inference_mode():

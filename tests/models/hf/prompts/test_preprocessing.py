@@ -91,7 +91,7 @@ def test_each_prompt_is_the_processors_own(adapter: Adapter, kind: str) -> None:
 
 REPEATED = {
     "llava", "llava_next", "llava_onevision", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "vipllava", "qwen3_vl_moe", "qwen3_5",
-    "glm4v", "video_llama_3", "llava_next_video",
+    "glm4v", "video_llama_3", "llava_next_video", "exaone4_5", "glm46v", "glm4v_moe", "qwen3_5_moe",
 }  # fmt: skip
 """Types whose processors write a picture as its image token repeated and nothing else."""
 

@@ -109,3 +109,46 @@ def test_options_that_need_prompt_scores_end_the_run_with_what_to_do() -> None:
     with pytest.raises(ModelError, match="field of the requests.*prompt_logprobs.*NAME@generate"):
         list(server.model().loglikelihood(scored(CHAT, " red house", " blue house")))
     assert len(server.requests) <= 2
+
+
+ALIKE = [
+    (422, "Failed to deserialize the JSON body: messages[0]: unknown variant `image_url`, expected `text`", "no pictures"),
+    (400, "qwen3-8b is not a multimodal model None", "takes no pictures"),
+    (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj", "takes no pictures"),
+    (400, "At most 1 image(s) may be provided in one prompt.", "fewer pictures"),
+    (413, "<html>413 Request Entity Too Large</html>", "larger than it takes"),
+    (400, "We could not process the request 8f3a99c1d2.", "HTTP 400|takes none"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("concurrency", [1, 16])
+@pytest.mark.parametrize(("status", "said", "reason"), ALIKE)
+def test_eight_refusals_that_are_alike_end_a_run_without_answers(
+    status: int, said: str, reason: str, concurrency: int
+) -> None:
+    server = Server(lambda body, nth: httpx.Response(status, text=f"{said} (request {len(server.requests)})"))
+    with pytest.raises(ModelError, match=f"refused 8 questions in a row in the same way: .*({reason})"):
+        list(server.model(num_concurrent=concurrency).generate([question([], f"q{n}") for n in range(200)]))
+    assert len(server.requests) == 8
+
+
+@pytest.mark.parametrize(("status", "said", "reason"), ALIKE)
+def test_after_an_answer_it_takes_twenty_in_a_row_and_answers_are_kept(status: int, said: str, reason: str) -> None:
+    def handle(body: dict[str, Any], nth: int) -> httpx.Response:
+        number = int(body["messages"][0]["content"][1:])
+        return httpx.Response(status, text=said) if 3 <= number < 22 or number >= 30 else echo(body)
+
+    server, found = Server(handle), []
+    with pytest.raises(ModelError, match=f"refused 20 questions in a row in the same way: .*({reason})"):
+        for _, each in server.model(num_concurrent=1).generate([question([], f"q{n}") for n in range(200)]):
+            found.append(each)
+    assert sum(isinstance(each, Answer) for each in found) == 11 and len(server.requests) == 50
+
+
+def test_questions_that_are_too_long_or_refused_for_different_reasons_end_no_run() -> None:
+    long = "This model's maximum context length is 4096 tokens, and the prompt has 9000."
+    server = Server(lambda body, nth: httpx.Response(400, json={"error": {"message": long}}))
+    assert len(list(server.model().generate([question([], f"q{n}") for n in range(60)]))) == 60
+    words = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
+    server = Server(lambda body, nth: httpx.Response(400, text=f"odd question {words[len(server.requests) - 1]}"))
+    assert len(list(server.model().generate([question([], f"q{n}") for n in range(12)]))) == 12

@@ -141,21 +141,21 @@ def thinking(text: str | None, reasoning: str | None, finish: str = "stop", name
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
 @pytest.mark.parametrize(
-    ("text", "finish", "output", "truncated"),
+    ("text", "finish", "output", "reasoning"),
     [
-        ("B", "stop", "<think>Is it A?</think>B", False),
-        ("", "stop", "<think>Is it A?</think>", False),
-        (None, "stop", "<think>Is it A?</think>", False),
-        (None, "length", "<think>Is it A?", True),
-        ("B because", "length", "<think>Is it A?</think>B because", True),
+        ("B", "stop", "B", "Is it A?"),
+        ("", "stop", "", "Is it A?"),
+        (None, "stop", "", "Is it A?"),
+        (None, "length", "<think>Is it A?", None),
+        ("B because", "length", "B because", "Is it A?"),
     ],
 )
-def test_reasoning_is_recorded_before_the_answer_and_is_never_no_content(
-    name: str, text: str | None, finish: str, output: str, truncated: bool
+def test_reasoning_is_recorded_beside_the_answer_and_is_never_no_content(
+    name: str, text: str | None, finish: str, output: str, reasoning: str | None
 ) -> None:
     server = Server(lambda body, nth: thinking(text, "Is it A?", finish, name))
     [(_, found)] = server.model().generate([question([], "q")])
-    assert isinstance(found, Answer) and (found.output, found.truncated) == (output, truncated)
+    assert isinstance(found, Answer) and (found.output, found.reasoning, found.ended) == (output, reasoning, finish)
     assert len(server.requests) == 1
 
 
@@ -164,7 +164,7 @@ def test_a_stop_string_inside_the_reasoning_cuts_nothing() -> None:
     asked.generation_kwargs = {"until": ["?"]}
     server = Server(lambda body, nth: thinking("B? yes", "Is it A?"))
     [(_, found)] = server.model().generate([asked])
-    assert isinstance(found, Answer) and found.output == "<think>Is it A?</think>B"
+    assert isinstance(found, Answer) and (found.output, found.reasoning) == ("B", "Is it A?")
 
 
 def test_template_values_are_sent_and_decide_the_request_key() -> None:

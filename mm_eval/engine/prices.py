@@ -1,0 +1,139 @@
+"""What tokens cost: prices by model from one file that is shipped, and from the user's own (`--prices FILE`).
+
+Both are CSV files with a header. Prices are dollars per million tokens; each has its date and its source:
+
+    model,input_price,output_price,cached_price,cache_write_price,date,source
+    anthropic/claude-sonnet-4-5,3,15,0.3,3.75,2026-11-22,https://platform.claude.com/docs/en/about-claude/pricing
+
+`assets/prices.csv` is written by `assets/make/prices.py`.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from mm_eval.errors import ConfigError, did_you_mean
+
+REQUIRED = ("model", "input_price", "output_price", "date", "source")
+OPTIONAL = ("cached_price", "cache_write_price")
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Price:
+    """Dollars per million tokens of one model.
+
+    cached, cache_write: of prompt tokens that were read from the vendor's cache, and written to it; None: as other prompt tokens.
+    model: the row's name. date: when the price was read. source: where.
+    """
+
+    input: float
+    output: float
+    cached: float | None = None
+    cache_write: float | None = None
+    model: str = ""
+    date: str = ""
+    source: str = ""
+
+    def dollars(self, usage: Mapping[str, int]) -> float:
+        """The price of token counts. Reasoning is part of the completion's tokens, pictures of the prompt's.
+
+        >>> Price(3, 15, cached=0.3).dollars({"prompt_tokens": 1_000_000, "cached_tokens": 500_000, "completion_tokens": 100_000})
+        3.15
+        """
+        prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+        cached = min(usage.get("cached_tokens", 0), prompt)
+        written = min(usage.get("cache_write_tokens", 0), prompt - cached)
+        parts = (
+            ((prompt - cached - written), self.input),
+            (cached, self.input if self.cached is None else self.cached),
+            (written, self.input if self.cache_write is None else self.cache_write),
+            (completion, self.output),
+        )
+        return sum(count * price for count, price in parts) / MILLION
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value not in (None, "")}
+
+    @classmethod
+    def of_json(cls, value: Any) -> Price | None:
+        """What `to_json` gave; None for anything else."""
+        if not isinstance(value, Mapping) or not value.keys() <= cls.__dataclass_fields__.keys():
+            return None
+        numbers = [value.get(name) for name in ("input", "output", "cached", "cache_write") if name in value]
+        known = "input" in value and "output" in value and all(type(each) in (int, float) for each in numbers)
+        return cls(**value) if known else None
+
+    def __str__(self) -> str:
+        return f"prices of {self.date} ({self.source})" if self.date else "the given prices"
+
+
+def price_of(names: Sequence[str], listed: str, path: str | None) -> Price | None:
+    """The price of a model; None if it is unknown.
+
+    names: under which the user's file may have it. listed: its name in the shipped file, "PROVIDER/NAME"; empty for none.
+    Raises ConfigError for a file that can't be read.
+    """
+    own = read_prices(path) if path else {}
+    return next((own[name] for name in names if name in own), shipped().get(listed))
+
+
+@lru_cache(maxsize=1)
+def shipped() -> dict[str, Price]:
+    """The prices of `assets/prices.csv`."""
+    return read_prices(str(files("mm_eval.assets") / "prices.csv"))
+
+
+def read_prices(path: str) -> dict[str, Price]:
+    """{model: price} of a file. Raises ConfigError with file and line."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            header = reader.fieldnames or []
+            if missing := [name for name in REQUIRED if name not in header]:
+                hint = f"The header is {','.join((*REQUIRED[:3], *OPTIONAL, *REQUIRED[3:]))}."
+                raise ConfigError(f"the column {missing[0]!r} is missing.", where=f"{path}:1", hint=hint)
+            if unknown := [name for name in header if name not in (*REQUIRED, *OPTIONAL)]:
+                hint = did_you_mean(unknown[0], (*REQUIRED, *OPTIONAL))
+                raise ConfigError(f"the column {unknown[0]!r} is unknown.", where=f"{path}:1", hint=hint)
+            found: dict[str, Price] = {}
+            for row in reader:
+                price = _price(row, f"{path}:{reader.line_num}")
+                if price.model in found:
+                    raise ConfigError(f"{price.model!r} has a price already.", where=f"{path}:{reader.line_num}")
+                found[price.model] = price
+            return found
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(f"the prices can't be read: {said}.", where=f"--prices {path}") from error
+
+
+def _price(row: Mapping[str | None, Any], where: str) -> Price:
+    if None in row or any(value is None for value in row.values()):
+        raise ConfigError("the row has another number of fields than the header.", where=where)
+    texts = {str(name): str(value).strip() for name, value in row.items()}
+    for name in ("model", "source"):
+        if not texts[name]:
+            raise ConfigError(f"{name} is empty.", where=where, hint="Each price has its date and its source.")
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", texts["date"]):
+        raise ConfigError(f"date is {texts['date']!r}.", where=where, hint="Write the day of the price as YYYY-MM-DD.")
+
+    def dollars(name: str) -> float:
+        try:
+            value = float(texts[name])
+        except ValueError:
+            value = -1.0
+        if not 0 <= value < MILLION:
+            raise ConfigError(f"{name} is {texts[name]!r}; dollars per million tokens are needed.", where=where)
+        return value
+
+    cached, written = (dollars(name) if texts.get(name) else None for name in OPTIONAL)
+    return Price(
+        dollars("input_price"), dollars("output_price"), cached, written, texts["model"], texts["date"], texts["source"]
+    )

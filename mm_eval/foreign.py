@@ -1,0 +1,108 @@
+"""What a recorded run may load when it is opened again: task code of the installation, and of folders that this command names.
+
+    request = trusted_request(RunRequest.from_json(run["request"]), include_path=None, folder=Path("runs/llava"))
+
+run.json may name any file: people exchange run folders. So its `include_path`, and task files that it names, count only where
+the command that opens the folder names them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mm_eval.catalog import schema
+from mm_eval.catalog.config import TaskConfig
+from mm_eval.catalog.functions import FunctionRef
+from mm_eval.catalog.group import GroupConfig
+from mm_eval.catalog.index import default_folders, entry_point_folders
+from mm_eval.catalog.manager import Loaded, TaskManager
+from mm_eval.errors import ConfigError
+from mm_eval.prepare import load_configs
+from mm_eval.request import RunRequest
+from mm_eval.run_files import UNREADABLE, odd_content
+
+
+class UntrustedCode(ConfigError):
+    """A recorded run needs task code that neither came with the installation nor was named by this command.
+
+    path: the folder to name, if this code is to be trusted.
+    """
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "", path: str = "") -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.path = path
+
+
+def trusted_request(stored: Any, include_path: str | None, folder: Path) -> RunRequest:
+    """The request of run.json, with task code from the installation and from `include_path` alone. Imports nothing.
+
+    Errors: UntrustedCode where that is not enough; ConfigError for tasks that there are not; StoreError for what is no request.
+    """
+    where = str(folder / "run.json")
+    request = recorded_request(stored, where)
+    if request.include_path and not include_path:
+        raise _untrusted(f"the run was made with --include_path {request.include_path}", request.include_path, where)
+    path = str(Path(include_path).resolve()) if include_path else None
+    request = replace(request, include_path=path, output_path=str(folder))
+    check_code(load_configs(request), request.include_path, where)
+    return request
+
+
+def recorded_request(stored: Any, where: str) -> RunRequest:
+    """The request of run.json, without what only a run needs (workers). StoreError for what is no request."""
+    try:
+        return RunRequest.from_json(stored).without_workers()
+    except UNREADABLE as error:
+        raise odd_content(error, where) from error
+
+
+def check_code(loaded: Loaded, include_path: str | None, where: str) -> None:
+    """Raises UntrustedCode if a config names a function outside of the installation and of `include_path`."""
+    configs: list[TaskConfig | GroupConfig] = [*loaded.tasks.values(), *loaded.groups.values()]
+    for config in configs:
+        for reference in _functions(config):
+            if not _is_trusted(reference, include_path):
+                what = f"the task {config.name!r} has code of its own in {reference.file.parent}"
+                raise _untrusted(what, str(reference.file.parent), where)
+
+
+def installed_config(path: str, include_path: str | None = None) -> TaskConfig | None:
+    """The config of a recorded task as it is installed, or lies in a folder of this command; None where there is none.
+
+    Imports nothing.
+    """
+    loaded = _installed(path, include_path)
+    return next((config for config in loaded.tasks.values() if config.path == path), None) if loaded else None
+
+
+def installed_group(name: str, include_path: str | None = None) -> GroupConfig | None:
+    """The same of a recorded group."""
+    loaded = _installed(name, include_path)
+    return loaded.groups.get(name) if loaded else None
+
+
+def _installed(name: str, include_path: str | None) -> Loaded | None:
+    try:
+        loaded = TaskManager(include_path=include_path).load([str(name)])
+        check_code(loaded, include_path, "")
+    except ConfigError:
+        return None
+    return loaded
+
+
+def _functions(config: TaskConfig | GroupConfig) -> Iterable[FunctionRef]:
+    return schema.functions_in(config.source)
+
+
+def _is_trusted(reference: FunctionRef, include_path: str | None) -> bool:
+    folders = [*default_folders(), *entry_point_folders(), *([Path(include_path)] if include_path else [])]
+    file = reference.file.resolve()
+    return any(file.is_relative_to(folder.resolve()) for folder in folders)
+
+
+def _untrusted(what: str, path: str, where: str) -> UntrustedCode:
+    hint = f"If you trust what is there, name it: --include_path {path}"
+    return UntrustedCode(f"{what}, and a run folder is not trusted to name code.", where=where, hint=hint, path=path)

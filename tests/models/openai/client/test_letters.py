@@ -1,0 +1,71 @@
+"""Letters over APIs: a task asks for " A", and a chat that lists "A" among its likeliest tokens answers it too."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from mm_eval.errors import MMEvalError
+from mm_eval.types import Answer, Instance
+from tests.faults.server import Server
+from tests.models.openai.test_openai import CHAT, prompt_scores, scored
+
+
+def tops(*pairs: tuple[str, float]) -> httpx.Response:
+    top = [{"token": token, "logprob": ll} for token, ll in pairs]
+    choice = {
+        "message": {"content": pairs[0][0]},
+        "finish_reason": "length",
+        "logprobs": {"content": [{"top_logprobs": top}]},
+    }
+    return httpx.Response(200, json={"choices": [choice], "usage": {"prompt_tokens": 3, "completion_tokens": 1}})
+
+
+def docs(count: int) -> list[Instance]:
+    found = []
+    for n in range(count):
+        chat = [{"role": "user", "content": [{"type": "text", "text": f"Which letter? {n}"}]}]
+        for each in scored(chat, " A", " B", " C"):
+            each.doc_id = n
+            found.append(each)
+    return found
+
+
+LETTERS = (("B", -0.1), ("A", -2.5), ("The", -4.0), (" A", -5.0), ("C", -7.0))
+NO = {"error": {"message": "Unrecognized request argument supplied: prompt_logprobs"}}
+
+
+@pytest.mark.parametrize("refusal", [httpx.Response(400, json=NO), None])
+def test_letters_without_a_space_are_read_where_prompts_are_not_scored(refusal: httpx.Response | None) -> None:
+    """The endpoint refuses `prompt_logprobs`, or ignores it."""
+    server = Server(lambda body, nth: refusal if refusal and "prompt_logprobs" in body else tops(*LETTERS))
+    found = {instance.slot: each for instance, each in server.model().loglikelihood(docs(6))}
+    assert len(found) == 18 and all(isinstance(each, Answer) for each in found.values())
+    assert [found[slot].output for slot in sorted(found)] == [(-2.5, False), (-0.1, True), (-7.0, False)] * 6
+    assert len(server.requests) == 7, "one a doc, and one to find out"
+
+
+def test_a_server_that_scores_prompts_scores_the_option_as_the_task_writes_it() -> None:
+    server = Server(lambda body, nth: prompt_scores(body) if "prompt_logprobs" in body else tops(*LETTERS))
+    found = [each.output for _, each in server.model().loglikelihood(scored(CHAT, " A", " B", " C"))]
+    assert found == [(-5.0, False), (-0.25, True), (-0.25, True)]
+
+
+def test_a_letter_that_is_not_listed_is_no_number() -> None:
+    server = Server(lambda body, nth: tops(("B", -0.1), ("A", -2.5)))
+    found = [each for _, each in server.model(loglikelihood="token").loglikelihood(docs(1))]
+    assert all(isinstance(each, MMEvalError) for each in found)
+
+
+def test_an_endpoint_with_fewer_alternatives_is_asked_for_as_many() -> None:
+    says = "Invalid value for 'top_logprobs': must be less than or equal to 5."
+
+    def handle(body: dict[str, Any], nth: int) -> httpx.Response:
+        if "prompt_logprobs" in body:
+            return httpx.Response(400, json=NO)
+        return httpx.Response(400, json={"error": {"message": says}}) if body["top_logprobs"] > 5 else tops(*LETTERS)
+
+    server = Server(handle)
+    model = server.model()
+    assert all(isinstance(each, Answer) for _, each in model.loglikelihood(docs(3)))
+    assert model.findings()["top_logprobs_at_most"] == 5 and len(server.requests) == 5
