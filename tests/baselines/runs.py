@@ -54,8 +54,13 @@ def judged(folder: Path) -> dict[str, str]:
 
     The server is the proxy of its address, so that the address is the same in each run.
     """
-    words = ("--tasks", "base_graded", "--include_path", TASKS, "--model", "replay", "--judge_preflight", "false")
-    words += ("--model_args", f"path={TASKS / 'graded_answers.jsonl'}", "--judge", "openai")
+    return with_judge(folder, "base_graded", TASKS / "graded_answers.jsonl")
+
+
+def with_judge(folder: Path, task: str, answers: Path) -> dict[str, str]:
+    """A run of recorded answers with a judge on the scripted server, which gives no readable verdict on one of them."""
+    words = ("--tasks", task, "--include_path", TASKS, "--model", "replay", "--model_args", f"path={answers}")
+    words += ("--judge", "openai", "--judge_preflight", "false")
     args = "base_url=http://judge.example/v1,model=judge-1,max_retries=0,max_outage=0.5"
     with serving() as server, patch.dict(os.environ):
         for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
@@ -99,6 +104,8 @@ RUNS: dict[str, Callable[[Path], dict[str, str]]] = {
     "overrides": of("--tasks", "base_overrides", "--include_path", TASKS, "--limit", 6),
     "judged": judged,
     "judged_from_a_file": replayed,
+    "foreign": lambda folder: run(folder, "--tasks", "base_foreign", "--include_path", TASKS, "--model", "dummy"),
+    "foreign_judged": lambda folder: with_judge(folder, "base_foreign_judged", TASKS / "foreign_judged_answers.jsonl"),
     "resumed": resumed,
     "ray": on_workers,
 }
