@@ -48,6 +48,7 @@ from .client.endpoint import DECIDING, PICTURES, Endpoint
 from .messages import (
     SHOWN_AS,
     Videos,
+    beginning_of,
     chat_messages,
     picture_forms,
     preview_messages,
@@ -182,8 +183,23 @@ class OpenAI(Model):
     def check_requests(self, request_type: str, instances: Sequence[Instance]) -> None:
         super().check_requests(request_type, instances)
         if request_type == "loglikelihood":
-            chat = bool(instances) and not isinstance(instances[0].context, str)
-            check_scores(self.urls, self.model, [str(each.continuation) for each in instances], chat)
+            options = [str(each.continuation) for each in instances]
+            check_scores(self.urls, self.model, options, self._scores_no_prompts)
+
+    def _scores_no_prompts(self) -> bool:
+        """Whether the server, by what it says of itself, scores no prompts; False where it is not reached. Sends no question."""
+        from .client.errors import Unreachable
+        from .client.tokens import writing_of
+
+        if self.writing is None:
+            loop, client = self.new_loop(), self._client()
+            try:
+                with quiet_libraries(), suppress(Unreachable):
+                    self.writing = loop.run_until_complete(writing_of(client.look, self.model))
+            finally:
+                loop.run_until_complete(client.transport.aclose())
+                loop.close()
+        return self.writing is not None and self.writing.generated_only
 
     def price(self) -> Price | None:
         if "input_price" in self.args or "output_price" in self.args:
@@ -226,8 +242,9 @@ class OpenAI(Model):
 
     def loglikelihood(self, instances: Iterable[Instance]) -> Answers:
         from .client.scores import Scores
+        from .client.tokens import Writing
 
-        scores = Scores(self.way, self.max_tokens_name, self.body, lambda: self.writing.refusal if self.writing else "")
+        scores = Scores(self.way, self.max_tokens_name, self.body, lambda: self.writing or Writing())
         groups = (
             list(group) for _, group in groupby(instances, key=lambda i: (str(i.context), i.image_digests, i.doc_id))
         )
@@ -239,16 +256,10 @@ class OpenAI(Model):
         """Requests groups of instances, many at a time. Fatal is raised when all requests in flight have ended."""
         from .client.errors import Fatal, Refused, TooLong, Unreachable
         from .client.flight import Flight
-        from .client.http import Client
         from .client.tokens import Writing, writing_of
 
-        limits = limits_of(self.args, self.urls)
-        loop = self.new_loop()
-        transport = self.new_transport()
-        headers = sent_headers(self.args, self.urls)
-        draw = random.Random(self.settings.seed)
-        client = Client(transport, self.urls, limits, headers, self.secrets(), draw, self.endpoint)
-        window = max(2, limits.num_concurrent + limits.num_concurrent // 2)
+        loop, client = self.new_loop(), self._client()
+        window = max(2, client.limits.num_concurrent + client.limits.num_concurrent // 2)
         flight = Flight(loop, window if self.endpoint.answered else 1)  # the first question is sent alone
         self._stop_soon = flight.stop_soon
 
@@ -297,8 +308,15 @@ class OpenAI(Model):
         finally:
             self._stop_soon = lambda: None
             flight.close()
-            loop.run_until_complete(transport.aclose())
+            loop.run_until_complete(client.transport.aclose())
             loop.close()
+
+    def _client(self) -> Client:
+        from .client.http import Client
+
+        limits, headers = limits_of(self.args, self.urls), sent_headers(self.args, self.urls)
+        draw = random.Random(self.settings.seed)
+        return Client(self.new_transport(), self.urls, limits, headers, self.secrets(), draw, self.endpoint)
 
     def new_loop(self) -> asyncio.AbstractEventLoop:
         """The event loop of the requests; tests replace it with one that has its own clock."""
@@ -324,10 +342,14 @@ class OpenAI(Model):
         fields = self._sampling(instance, options)
         tools = any(fields.get(name) for fields in (options.extra, self.extra_body) for name in ("tools", "functions"))
         clean = client.redactor.answer
+        begun = beginning_of(instance.context) if self.writing and self.writing.repeats_beginning else ""
 
         def read(reply: dict[str, Any]) -> Answer:
             chat = not isinstance(instance.context, str)
-            text = read_text(reply, options.until, clean, tools=tools, marks=self.marks, chat=chat, thinks=self.thinks)
+            marks, thinks = self.marks, self.thinks
+            text = read_text(
+                reply, options.until, clean, tools=tools, marks=marks, chat=chat, thinks=thinks, begun=begun
+            )
             return room.checked(text)
 
         try:
@@ -361,6 +383,7 @@ class OpenAI(Model):
         drawn = drawn_from(options, self.writing.software if self.writing else "")
         if options.do_sample:
             unstated = [name for name in ("top_p", "top_k") if getattr(options, name) is None]
+            unstated += ["min_p"] if "min_p" in drawn and "min_p" not in options.extra else []
             self._unstated |= {name: drawn.get(name) for name in unstated}
         return {**fields, **drawn}
 

@@ -332,10 +332,10 @@ ONLY_GENERATED = (
 """Endpoints that give log-probabilities of generated tokens at most, and none of a prompt."""
 
 
-def check_scores(urls: Sequence[str], name: str, options: Sequence[str], chat: bool) -> None:
+def check_scores(urls: Sequence[str], name: str, options: Sequence[str], scores_no_prompts: Callable[[], bool]) -> None:
     """ConfigError for continuations that an endpoint is known to be unable to score.
 
-    chat: whether they follow a chat. options: the continuations of a doc.
+    options: the continuations of a doc. scores_no_prompts: finds out whether the server is known not to score a prompt's tokens.
     """
     hosts = [urlsplit(url).hostname or "" for url in urls]
     hint = (
@@ -347,21 +347,29 @@ def check_scores(urls: Sequence[str], name: str, options: Sequence[str], chat: b
     if generated_only and cap_name(name) == CAPS[1]:
         raise ConfigError("the model gives no log-probabilities, which this task needs.", hint=hint)
     longer = [option for option in options if not maybe_one_token(option)]
-    if generated_only and longer:
+    if longer and (generated_only or scores_no_prompts()):
         what = f"the endpoint can't score {longer[0][:60]!r}: it gives log-probabilities of generated tokens only."
         raise ConfigError(what, hint=hint)
 
 
-WITHOUT_TOP_K = ("vllm", "sglang")
-"""Servers, by `owned_by` in their list of models, where a top_k of -1 means none. Others do not know the field."""
+WHOLE: dict[str, dict[str, Any]] = {
+    "vllm": {"top_k": -1},
+    "sglang": {"top_k": -1},
+    "llamacpp": {"top_k": 0, "min_p": 0.0},
+}
+"""Servers, by `owned_by` in their list of models, and the values of their own with which nothing is cut off the distribution."""
+TEMPERATURE_FIRST = ["penalties", "temperature", "top_k", "top_p", "min_p"]
+"""llama.cpp's `samplers` in the order of the other engines. Its own order cuts at top_p and min_p first, and applies the
+temperature to what is left: of 60 answers at temperature 20 all were the same."""
 
 
 def drawn_from(options: GenerationOptions, software: str) -> dict[str, Any]:
-    """top_p and top_k: the task's, else for a sampled answer the whole distribution. software: `Writing.software`."""
-    stated = {"top_p": options.top_p, "top_k": options.top_k}
+    """top_p, top_k and min_p: the task's, else for a sampled answer the whole distribution. software: `Writing.software`."""
+    stated = {"top_p": options.top_p, "top_k": options.top_k, "min_p": options.extra.get("min_p")}
     if options.do_sample:
-        whole = {"top_p": 1.0, "top_k": -1 if software in WITHOUT_TOP_K else None}
-        stated = {name: whole[name] if value is None else value for name, value in stated.items()}
+        whole = {"top_p": 1.0, **WHOLE.get(software, {})}
+        stated = {name: whole.get(name) if value is None else value for name, value in stated.items()}
+        stated |= {"samplers": TEMPERATURE_FIRST} if software == "llamacpp" and "samplers" not in options.extra else {}
     return {name: value for name, value in stated.items() if value is not None}
 
 

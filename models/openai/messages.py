@@ -108,6 +108,12 @@ def text_of(message: Message) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
+def beginning_of(context: Any) -> str:
+    """The beginning of the answer, where the context of a chat ends in one; else empty."""
+    last = context[-1] if isinstance(context, list) and context else {}
+    return text_of(last) if last.get("role") == "assistant" else ""
+
+
 def _timed(instance: Instance, videos: Videos, pictures: Iterable[dict[str, Any]]) -> Iterator[Parts]:
     """The parts in the place of each picture: the picture, and around a video's frames the family's time text."""
     before: dict[int, str] = {}

@@ -68,7 +68,7 @@ _STREAM = re.compile(
 _FORMAT = re.compile(
     r"(?:unsupported|invalid|unknown|not a valid) (?:image|media|mime)[ _-]?(?:format|type|media)?"
     r"|image[^.]{0,40}(?:format|type|mime)[^.]{0,60}(?:not|un)[- ]?(?:support|allow|valid)"
-    r"|image/(?:webp|gif|bmp|tiff)|unsupported image|following formats",
+    r"|image/(?:webp|gif|bmp|tiff)|unsupported image|following formats|[Ff]ailed to (?:load|decode) (?:the )?image",
     re.IGNORECASE,
 )
 _FLAT = re.compile(

@@ -41,12 +41,14 @@ def read_text(
     marks: Marks = NO_MARKS,
     chat: bool = True,
     thinks: bool = False,
+    begun: str = "",
 ) -> Answer:
     """The generated text after its reasoning, without secrets, cut before the first stop string, and how it ended.
 
     A reasoning that never closed stays in the text, with its opening mark.
     tools: the request offered tools. marks: those that the user states. chat: white space before the answer is no answer yet.
     thinks: the model is known to reason, so that a text without marks that the token cap ended may be reasoning.
+    begun: the beginning of the answer that the prompt ends in, where the server repeats it.
 
     Raises Passing where a retry may help (null content without a reason, an error or an abort in the choice), and ModelError
     for an ending that leaves no answer (a tool call, an unknown reason).
@@ -67,7 +69,7 @@ def read_text(
         text = ""
     if not isinstance(text, str):
         raise Passing("the content is not text", said=f"{as_text(text)} with finish_reason {brief(ending.reason)}")
-    text, ended = clean(text), ending.ended
+    text, ended = clean(text.removeprefix(begun)), ending.ended
     known: dict[str, Any] = {"usage": usage_of(reply), "model": model}
     if thought and not text.strip() and not closed:
         return Answer(f"<think>{thought}", ended=ended, **known)

@@ -20,10 +20,9 @@ from .errors import Closed, Fatal, Passing
 from .http import Body, Client
 from .logprobs import continuation_score, echoed_score, first_token, maybe_one_token, prompt_tokens
 from .replies import check_ending
+from .tokens import Writing
 from .usage import usage_of
 
-LIKELIEST = 20
-"""Alternatives per token: the maximum of OpenAI, and vLLM's default maximum."""
 SPACES = " \u2581\u0120"
 """A space at the beginning of a token, as servers write it."""
 ENOUGH = 3
@@ -39,16 +38,16 @@ class Scores:
     """Requests log-likelihoods of continuations that share a context, and keeps track of what the server supports.
 
     way: "auto", "prompt" or "token". max_tokens_name: the field for the token cap. body: `OpenAI.body`.
-    refusal: why options can't be scored in a chat; empty where they can, or before the server was looked at.
+    writing: what the server says of its prompts and of itself.
 
     A server that has never given a number ends the run after a few replies without one: every question would fail. Once it
     has given one, a reply without numbers fails only its own question.
     """
 
     def __init__(
-        self, way: str, max_tokens_name: str, body: Callable[..., tuple[str, Body]], refusal: Callable[[], str]
+        self, way: str, max_tokens_name: str, body: Callable[..., tuple[str, Body]], writing: Callable[[], Writing]
     ) -> None:
-        self._refusal = refusal
+        self._writing = writing
         self._way, self._max_tokens_name, self._body = way, max_tokens_name, body
         self._by_token = self._from_prompt = False  # whether this way has given a number
         self._token_failures = self._prompt_failures = 0
@@ -83,6 +82,8 @@ class Scores:
 
     async def _scores_prompts(self, client: Client, instance: Instance) -> bool:
         """Whether the server scores prompts in a chat, found out with one question."""
+        if self._writing().generated_only:
+            return False
         if self._prompts is None:
             if isinstance(instance.context, str) or self._from_prompt:
                 return True
@@ -98,8 +99,8 @@ class Scores:
         """
         first = group[0]
         fields: dict[str, Any] = {self._max_tokens_name: 1, "temperature": 1.0}
-        plain = isinstance(first.context, str)
-        fields |= {"logprobs": LIKELIEST} if plain else {"logprobs": True, "top_logprobs": LIKELIEST}
+        plain, most = isinstance(first.context, str), self._writing().likeliest
+        fields |= {"logprobs": most} if plain else {"logprobs": True, "top_logprobs": most}
         path, body = self._body(first, fields)
 
         def read(reply: dict[str, Any]) -> tuple[dict[str, float], dict[str, int]]:
@@ -150,8 +151,12 @@ class Scores:
 
     async def _by_prompt(self, client: Client, instance: Instance, tentative: bool = False) -> Answer | MMEvalError:
         """The log-likelihood of a continuation at the end of the prompt. tentative: to find out whether the server gives it."""
-        if self._refusal() and not isinstance(instance.context, str):
-            return ModelError(self._refusal(), hint="Use --apply_chat_template false, --model vllm, or NAME@generate.")
+        writing = self._writing()
+        if writing.generated_only:
+            what = f"{str(instance.continuation)!r} is none of the server's {writing.likeliest} likeliest first tokens."
+            return ModelError(f"the server scores no prompts, and {what}", hint=HINT)
+        if writing.refusal and not isinstance(instance.context, str):
+            return ModelError(writing.refusal, hint="Use --apply_chat_template false, --model vllm, or NAME@generate.")
         if self._by_token and not self._from_prompt and self._prompt_failures >= ENOUGH:
             return ModelError(REFUSAL, hint=HINT)
         continuation = str(instance.continuation)

@@ -53,6 +53,21 @@ class Writing:
     software: str = field(default="", compare=False)
 
     @property
+    def generated_only(self) -> bool:
+        """Whether the server gives log-probabilities of generated tokens, and none of a prompt's."""
+        return self.software == "llamacpp"
+
+    @property
+    def repeats_beginning(self) -> bool:
+        """Whether an answer whose beginning was given in the prompt comes with that beginning."""
+        return self.software == "llamacpp"
+
+    @property
+    def likeliest(self) -> int:
+        """How many alternatives of a token can be requested: 20 at OpenAI and by vLLM's default, any number at llama.cpp."""
+        return 1000 if self.software == "llamacpp" else 20
+
+    @property
     def notes(self) -> str:
         """What a reader of the results should know; empty for nothing."""
         return "the server's chats lack BOS, which is requested with add_special_tokens" if self.adds_bos else ""
@@ -70,11 +85,13 @@ async def writing_of(look: Look, model: str) -> Writing:
     length = own.get("max_model_len") or named.get(str(own.get("parent")), {}).get(
         "max_model_len"
     )  # an adapter's parent
-    software = own.get("owned_by")
+    owners = {str(each.get("owned_by") or "") for each in [own] if each} or {
+        str(each.get("owned_by") or "") for each in entries
+    }  # llama.cpp answers to any name
     return replace(
         found,
         length=length if type(length) is int and length > 0 else None,
-        software=software if isinstance(software, str) else "",
+        software=owners.pop() if len(owners) == 1 else "",
     )
 
 
