@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from mm_eval.metrics import F1, MCC, Bleu, CorpusMetric, bootstrap_stderr, smooth, standard_error, whole_groups
+from mm_eval.scoring.metrics import F1, MCC, Bleu, CorpusMetric, bootstrap_stderr, smooth, standard_error, whole_groups
 
 WORDS = [
     a + b

@@ -19,11 +19,11 @@ from typing import Any
 
 from mm_eval.tasks.mme.utils import mme_aggregate_results
 
-from mm_eval.errors import ScoringError
-from mm_eval.metrics import mean
-from mm_eval.metrics.agreement import agreement, corrected_interval, noise_share
-from mm_eval.metrics.intervals import share_interval
-from mm_eval.metrics.paired import Estimate, estimate, paired_difference
+from mm_eval.features.judge.agreement import agreement, corrected_interval, noise_share
+from mm_eval.scoring.metrics import mean
+from mm_eval.scoring.metrics.intervals import share_interval
+from mm_eval.scoring.metrics.paired import Estimate, estimate, paired_difference
+from mm_eval.values.errors import ScoringError
 
 CATEGORIES = ("existence", "count", "position", "color", "OCR")
 Simulation = tuple[Callable[[random.Random], Estimate], float]

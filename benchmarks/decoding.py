@@ -17,11 +17,11 @@ from multiprocessing.connection import Connection
 from data import seed_shaped
 from measure import shown
 
+from mm_eval.data import decode
 from mm_eval.prepare import prepare
+from mm_eval.prompt.task import PromptStyle, Task
+from mm_eval.prompt.visuals import PictureCache
 from mm_eval.request import RunRequest
-from mm_eval.task import decode
-from mm_eval.task.task import PromptStyle, Task
-from mm_eval.task.visuals import PictureCache
 
 
 def opened(docs: int) -> tuple[Task, PromptStyle]:

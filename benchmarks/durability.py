@@ -21,7 +21,7 @@ from pathlib import Path
 from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import ModelSettings
 from mm_eval.engine.records import answer_record, encode
-from mm_eval.types import Answer, Instance, Slot
+from mm_eval.values.types import Answer, Instance, Slot
 
 ROOT = Path(__file__).parent.parent
 FAULTS = ROOT / "tests" / "faults"

@@ -41,7 +41,7 @@ from measure import shown
 from workloads import instances, ours, plain
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.types import Instance
+from mm_eval.values.types import Instance
 
 PEAK_FLOPS = {"H100": 989e12, "H200": 989e12, "A100": 312e12}
 """Dense bfloat16, from the makers' data sheets."""

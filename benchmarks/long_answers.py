@@ -24,7 +24,7 @@ from reference_model import build
 from workloads import instances
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.types import Instance
+from mm_eval.values.types import Instance
 
 SHORTEST, LONGEST = 10, 512
 STEPS = 40

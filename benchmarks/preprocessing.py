@@ -33,7 +33,7 @@ from reference_model import build
 from workloads import ASKED, read
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.types import Instance
+from mm_eval.values.types import Instance
 
 PICTURES = 25
 HEAD_START = 8

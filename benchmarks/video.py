@@ -54,8 +54,8 @@ def write_long(path: Path, minutes: float, width: int, height: int) -> None:
 def measure(path: str, frames: int, in_order: float) -> dict[str, float]:
     import av  # noqa: F401  (its import is not the file's cost)
 
-    from mm_eval.task.video.reader import frames_at, index_of
-    from mm_eval.task.video.rule import read_rule
+    from mm_eval.features.video.reader import frames_at, index_of
+    from mm_eval.features.video.rule import read_rule
 
     began = time.process_time()
     index = index_of(path)

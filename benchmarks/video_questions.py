@@ -20,7 +20,7 @@ from reference_model import TEMPLATE, tokenizer
 from workloads import ANSWER_TOKENS, ASKED, jpeg, read, same
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.types import FRAME_MARK, Clip, Instance
+from mm_eval.values.types import FRAME_MARK, Clip, Instance
 
 FRAMES, SIDE = 8, 224
 STEPS = {"max_new_tokens": ANSWER_TOKENS, "min_new_tokens": ANSWER_TOKENS}

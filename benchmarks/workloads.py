@@ -23,7 +23,7 @@ from PIL import Image
 from reference_model import build
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.types import Instance
+from mm_eval.values.types import Instance
 
 CHOICES = (" A", " the red car", " a dog on the left side", " yellow bus")
 ASKED = (

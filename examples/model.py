@@ -7,7 +7,7 @@ import sys
 
 from mm_eval.cli import main
 from mm_eval.engine.model import Model, register_model
-from mm_eval.types import Answer
+from mm_eval.values.types import Answer
 
 
 @register_model("average_colour")

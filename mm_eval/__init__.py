@@ -15,12 +15,12 @@ __path__.extend(str(folder) for folder in FOLDERS[1:])
 
 if TYPE_CHECKING:
     from mm_eval.api import Results, evaluate
-    from mm_eval.catalog.manager import TaskManager
+    from mm_eval.config.manager import TaskManager
     from mm_eval.engine.model import Model, register_model
-    from mm_eval.filters import register_filter
-    from mm_eval.metrics import metric as register_metric
     from mm_eval.scorers import register_scorer
-    from mm_eval.types import Answer, Instance, Response, Video
+    from mm_eval.scoring.filters import register_filter
+    from mm_eval.scoring.metrics import metric as register_metric
+    from mm_eval.values.types import Answer, Instance, Response, Video
 
 __all__ = [
     "Answer",
@@ -39,16 +39,16 @@ __all__ = [
 ]
 
 _PUBLIC = {
-    "Answer": ("mm_eval.types", "Answer"),
-    "Instance": ("mm_eval.types", "Instance"),
+    "Answer": ("mm_eval.values.types", "Answer"),
+    "Instance": ("mm_eval.values.types", "Instance"),
     "Model": ("mm_eval.engine.model", "Model"),
-    "Response": ("mm_eval.types", "Response"),
+    "Response": ("mm_eval.values.types", "Response"),
     "Results": ("mm_eval.api", "Results"),
-    "TaskManager": ("mm_eval.catalog.manager", "TaskManager"),
-    "Video": ("mm_eval.types", "Video"),
+    "TaskManager": ("mm_eval.config.manager", "TaskManager"),
+    "Video": ("mm_eval.values.types", "Video"),
     "evaluate": ("mm_eval.api", "evaluate"),
-    "register_filter": ("mm_eval.filters", "register_filter"),
-    "register_metric": ("mm_eval.metrics", "metric"),
+    "register_filter": ("mm_eval.scoring.filters", "register_filter"),
+    "register_metric": ("mm_eval.scoring.metrics", "metric"),
     "register_model": ("mm_eval.engine.model", "register_model"),
     "register_scorer": ("mm_eval.scorers", "register_scorer"),
 }

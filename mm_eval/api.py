@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.errors import did_you_mean
-from mm_eval.types import Number
+from mm_eval.values.errors import did_you_mean
+from mm_eval.values.types import Number
 
 if TYPE_CHECKING:
     from mm_eval.run import Report
@@ -100,14 +100,14 @@ class Results:
 
     def samples(self, task: str) -> Iterator[dict[str, Any]]:
         """The rows of samples/<task>.jsonl: prompt, answer, extracted answer, rule, score."""
-        from mm_eval.runs.recorded import RecordedRun
+        from mm_eval.results.recorded import RecordedRun
 
         self[task]
         return RecordedRun.read(self.folder).rows(task)
 
     def table(self, categories: bool = False) -> str:
         """The table that the command prints. categories: with every category, however many there are."""
-        from mm_eval.report.run_table import render
+        from mm_eval.results.run_table import render
 
         return render(replace(self.report, categories=True) if categories else self.report)
 
@@ -132,9 +132,9 @@ class Results:
 
     def _repr_html_(self) -> str:
         """The table as a notebook shows it."""
-        from mm_eval.report.run_table import number_text
-        from mm_eval.report.safe import html
-        from mm_eval.runs.results import warnings_of
+        from mm_eval.results.rows import warnings_of
+        from mm_eval.results.run_table import number_text
+        from mm_eval.values.safe import html
 
         columns = ("task", "metric", "value", "stderr", "n", "failed", "unparsed")
         head = "".join(f"<th>{column}</th>" for column in columns)
@@ -149,7 +149,7 @@ class Results:
 
 
 def _task_result(name: str, row: Mapping[str, Any], better: Mapping[str, bool]) -> TaskResult:
-    from mm_eval.runs.results import numbers_of
+    from mm_eval.results.rows import numbers_of
 
     return TaskResult(
         name,
@@ -182,7 +182,7 @@ def evaluate(
     progress: shows bars on the error stream.
     Errors: ConfigError when nothing was requested; what fails later is in the results.
     """
-    from mm_eval.report.progress import ProgressBar
+    from mm_eval.cli.progress import ProgressBar
     from mm_eval.request import RunRequest, by_field, check_options, model_arguments, task_names
     from mm_eval.run import evaluate as run
 

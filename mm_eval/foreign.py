@@ -13,16 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.catalog import schema
-from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.functions import FunctionRef
-from mm_eval.catalog.group import GroupConfig
-from mm_eval.catalog.index import default_folders, entry_point_folders
-from mm_eval.catalog.manager import Loaded, TaskManager
-from mm_eval.errors import ConfigError
+from mm_eval.config import schema
+from mm_eval.config.functions import FunctionRef
+from mm_eval.config.group import GroupConfig
+from mm_eval.config.index import default_folders, entry_point_folders
+from mm_eval.config.manager import Loaded, TaskManager
+from mm_eval.config.task_config import TaskConfig
 from mm_eval.prepare import load_configs
 from mm_eval.request import RunRequest
-from mm_eval.run_files import UNREADABLE, odd_content
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.run_files import UNREADABLE, odd_content
 
 
 class UntrustedCode(ConfigError):

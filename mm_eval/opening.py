@@ -8,24 +8,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.manager import Loaded
+from mm_eval.config.manager import Loaded
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.data.dataset import lacks_sample
+from mm_eval.data.docs import FileState
+from mm_eval.data.source import DataId, DataSource
 from mm_eval.engine.model import Model
-from mm_eval.errors import ConfigError, NotHereError, did_you_mean, raise_all
-from mm_eval.judging.judges import Judge
-from mm_eval.metrics.traits import traits_of
+from mm_eval.features.judge.judges import Judge
+from mm_eval.features.protocols.run_under import applied_protocol, protocol_block, protocol_video
 from mm_eval.preflight import check_first_doc, check_scoring, group_faults
+from mm_eval.prompt.blocks import PromptBlock, choose_block
+from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import RunRequest
-from mm_eval.runs.submission import check_files
-from mm_eval.scorers import Scorer
-from mm_eval.scorers.of_task import scorers_of
-from mm_eval.task.blocks import PromptBlock, choose_block
-from mm_eval.task.dataset import lacks_sample
-from mm_eval.task.docs import FileState
-from mm_eval.task.source import DataId, DataSource
-from mm_eval.task.task import PromptStyle, Task
-from mm_eval.under_protocol import applied_protocol, protocol_block, protocol_video
-from mm_eval.words import counted
+from mm_eval.results.submission import check_files
+from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.metrics.traits import traits_of
+from mm_eval.scoring.of_task import scorers_of
+from mm_eval.values.errors import ConfigError, NotHereError, did_you_mean, raise_all
+from mm_eval.values.words import counted
 
 
 @dataclass(kw_only=True)

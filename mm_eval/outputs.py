@@ -12,24 +12,24 @@ from mm_eval.engine.outcome import Outcome
 from mm_eval.engine.prices import Price
 from mm_eval.engine.progress import Progress
 from mm_eval.engine.ranks import Processes
-from mm_eval.errors import MMEvalError
-from mm_eval.files import encoder
-from mm_eval.judging.code import verdicts_of
-from mm_eval.judging.judges import identity_of
+from mm_eval.features.judge.code import verdicts_of
+from mm_eval.features.judge.judges import identity_of
+from mm_eval.features.report.media import Media
+from mm_eval.features.report.run_page import write_report
+from mm_eval.features.report.thumbnails import pictures_of, thumbnails_of_requests, write_thumbnails
 from mm_eval.opening import OpenedTasks
 from mm_eval.prepare import Prepared
-from mm_eval.report.html import write_report
-from mm_eval.report.media import Media
-from mm_eval.report.thumbnails import pictures_of, thumbnails_of_requests, write_thumbnails
-from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.sample_rows import sample_name
-from mm_eval.runs.submission import Submission
-from mm_eval.scorers.of_task import with_judges
-from mm_eval.scorers.score_task import TaskScoring
-from mm_eval.scorers.task_scores import TaskScores
-from mm_eval.task.blind import WITHOUT
-from mm_eval.types import plain
-from mm_eval.words import counted, listed, of_all
+from mm_eval.prompt.blind import WITHOUT
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.sample_rows import sample_name
+from mm_eval.results.submission import Submission
+from mm_eval.scoring.of_task import with_judges
+from mm_eval.scoring.score_task import TaskScoring
+from mm_eval.scoring.task_scores import TaskScores
+from mm_eval.values.errors import MMEvalError
+from mm_eval.values.files import encoder
+from mm_eval.values.types import plain
+from mm_eval.values.words import counted, listed, of_all
 
 NOT_JUDGED = "not judged: the numbers that a judge gives are left out (--no_judge)."
 

@@ -7,20 +7,21 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.group import GroupConfig, GroupMetric
-from mm_eval.catalog.manager import Loaded
-from mm_eval.errors import ConfigError, DataError, DocError, did_you_mean
-from mm_eval.lmms_eval.judges import no_judge
-from mm_eval.metrics import METRICS
-from mm_eval.metrics.metric import aggregation_named
-from mm_eval.runs.submission import record_of
-from mm_eval.scorers import ProcessResultsScorer, Scorer
-from mm_eval.scorers.of_task import scorers_of
-from mm_eval.task.blind import WITHOUT
-from mm_eval.task.blocks import check_prompt_keys
-from mm_eval.task.task import PromptStyle, Task
-from mm_eval.types import MetricKey
+from mm_eval.config.group import GroupConfig, GroupMetric
+from mm_eval.config.manager import Loaded
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.features.suites.judges import no_judge
+from mm_eval.prompt.blind import WITHOUT
+from mm_eval.prompt.blocks import check_prompt_keys
+from mm_eval.prompt.task import PromptStyle, Task
+from mm_eval.results.submission import record_of
+from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.metrics import METRICS
+from mm_eval.scoring.metrics.metric import aggregation_named
+from mm_eval.scoring.of_task import scorers_of
+from mm_eval.scoring.process_results import ProcessResultsScorer
+from mm_eval.values.errors import ConfigError, DataError, DocError, did_you_mean
+from mm_eval.values.types import MetricKey
 
 
 def check_first_doc(task: Task, style: PromptStyle, doc_ids: Sequence[int]) -> None:

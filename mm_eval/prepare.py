@@ -11,21 +11,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mm_eval.adapters import make_model, model_class_of
-from mm_eval.catalog.config import ASKS_NOTHING, TaskConfig
-from mm_eval.catalog.manager import Loaded, TaskManager
+from mm_eval.config.manager import Loaded, TaskManager
+from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
+from mm_eval.engine.adapters import make_model, model_class_of
 from mm_eval.engine.budget import unknown_price
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model
-from mm_eval.errors import ConfigError, NotHereError, collected, did_you_mean, raise_all
-from mm_eval.judging.judges import check_stated, judged_configs, make_judges
+from mm_eval.features.judge.judges import check_stated, judged_configs, make_judges
+from mm_eval.features.protocols.run_under import applied_protocol, completed, task_overrides
+from mm_eval.features.protocols.verdicts import differing_notes
 from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks
 from mm_eval.preflight import docs_digest, requests_digest
+from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits
+from mm_eval.prompt.task import PromptStyle
 from mm_eval.request import DEFAULT_MODEL, RunRequest
-from mm_eval.runs.protocols.verdicts import differing_notes
-from mm_eval.task.blocks import PromptBlock, check_pixel_limits
-from mm_eval.task.task import PromptStyle
-from mm_eval.under_protocol import applied_protocol, completed, task_overrides
+from mm_eval.values.errors import ConfigError, NotHereError, collected, did_you_mean, raise_all
 
 FIRST_DOCS = 20
 """Docs of each task that are looked at for videos before the first request, where the model may not be shown any."""

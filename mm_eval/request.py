@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.arguments import (
+from mm_eval.config.arguments import (
     COUNT_FROM_0,
     COUNT_FROM_1,
     PATH,
@@ -26,9 +26,9 @@ from mm_eval.arguments import (
     switch,
     whole_number,
 )
-from mm_eval.errors import ConfigError, raise_all
-from mm_eval.task.blind import BLIND
-from mm_eval.task.video.rule import NEEDED, is_rule
+from mm_eval.features.video.rule import NEEDED, is_rule
+from mm_eval.prompt.blind import BLIND
+from mm_eval.values.errors import ConfigError, raise_all
 
 DEFAULT_MODEL = "tiny-llava"
 EXECUTOR = ("executor", "workers", "worker_gpus", "worker_cpus", "worker_timeout", "ray_address")

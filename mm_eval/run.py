@@ -25,24 +25,24 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
+from mm_eval.engine.pending import find_pending
 from mm_eval.engine.progress import Progress, Silent, answering, tell_price
 from mm_eval.engine.ranks import Launch, launched, processes
-from mm_eval.errors import ConfigError, StoreError
+from mm_eval.features.judge.asking import ask_judges
+from mm_eval.features.judge.judges import check_stated, for_scoring, joined_judges, record_judges
+from mm_eval.features.judge.preflight import Tried, try_judges
+from mm_eval.features.protocols.run_under import compared_with
+from mm_eval.features.protocols.verdicts import protocol_results
 from mm_eval.foreign import trusted_request
-from mm_eval.judging.asking import ask_judges
-from mm_eval.judging.judges import check_stated, for_scoring, joined_judges, record_judges
-from mm_eval.judging.preflight import Tried, try_judges
 from mm_eval.opening import OpenedTasks
 from mm_eval.outputs import cost_of_run, notes_of, problems_of, score_tasks, spent, thumbnails, write_page
-from mm_eval.pending import find_pending
 from mm_eval.prepare import Prepared, prepare, prepare_from_spec
-from mm_eval.reasoning.families import marks_of
-from mm_eval.reasoning.recorded import Reading
 from mm_eval.request import DEFAULT_MODEL, RunRequest
-from mm_eval.runs.assemble import assemble, environment
-from mm_eval.runs.protocols.verdicts import protocol_results
-from mm_eval.runs.recorded import read_run
-from mm_eval.under_protocol import compared_with
+from mm_eval.results.assemble import assemble, environment
+from mm_eval.results.recorded import read_run
+from mm_eval.values.errors import ConfigError, StoreError
+from mm_eval.values.reasoning.families import marks_of
+from mm_eval.values.reasoning.recorded import Reading
 
 __all__ = ["Progress", "Report", "RunRequest", "Silent", "evaluate", "run", "score"]
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from mm_eval.engine.model import register_model
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 
 from .hf.adapter import Llava, QwenVL
 from .hf.arguments import WHERE, Arguments

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mm_eval.engine.model import Answers, Model, question, register_model
-from mm_eval.types import Answer, Instance
+from mm_eval.values.types import Answer, Instance
 
 ANSWERS = ("Yes", "No", "A", "B", "C", "D", "42", "I can't tell.")
 

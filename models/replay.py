@@ -22,10 +22,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mm_eval.arguments import PATH, read_arguments
+from mm_eval.config.arguments import PATH, read_arguments
 from mm_eval.engine.model import Answers, Model, ModelSettings, register_model
-from mm_eval.errors import ConfigError, ModelError
-from mm_eval.types import ENDINGS, Answer, Ended, Instance
+from mm_eval.values.errors import ConfigError, ModelError
+from mm_eval.values.types import ENDINGS, Answer, Ended, Instance
 
 FAILED = "an answer that failed"
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.adapters import make_model
-from mm_eval.engine.fleet import Fleet
+from mm_eval.engine.adapters import make_model
 from mm_eval.engine.model import ModelSettings
-from mm_eval.errors import ConfigError
-from mm_eval.judging.judges import Judge, make_judges
+from mm_eval.features.diagnose.command_line import as_command
+from mm_eval.features.judge.judges import Judge, make_judges
+from mm_eval.features.ray.fleet import Fleet
 from mm_eval.request import RunRequest
-from mm_eval.runs.command_line import as_command
-from mm_eval.types import Instance
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import Instance
 from tests.folders import edited
 
 RAY = RunRequest(("mme",), model="dummy", executor="ray", workers=3)

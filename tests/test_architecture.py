@@ -1,19 +1,34 @@
 """The house's walls: who may import whom, never in a circle; what listing may import; what no file may use."""
 
 import ast
+import importlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import mm_eval.errors
+import mm_eval.values.errors
 
 ROOT = Path(__file__).parent.parent
-ORDER = ["catalog", "task", "engine", "filters", "metrics", "scorers", "runs", "report", "cli"]
-LEAVES = {"types", "errors", "registry", "arguments", "files", "run_files", "words", "package", "reasoning"}
+CORE = ["package", "values", "config", "data", "prompt", "engine", "scoring", "results"]
+"""The folders of the core: each imports only those before it."""
+PUBLIC = {"types", "errors", "registry", "filters", "metrics", "scorers"}
+"""Thin modules with public names."""
+TOP = ["request", "preflight", "opening", "prepare", "outputs", "foreign", "run", "cli", "api", "__main__"]
+"""What uses the folders of the core, in this order. `cli` finds the features by name."""
+DEBTS = {
+    *(f"core > {name}" for name in ("judge", "protocols", "ray", "report", "suites", "validate", "video")),
+    "engine > prepare", "engine > request", "results > foreign", "results > opening", "results > run",
+    "exports > judge", "exports > report", "exports > study", "judge > suites", "protocols > validate", "protocols > video",
+    "report > diagnose", "report > exports", "report > judge", "report > protocols", "report > ray", "report > study",
+    "report > video", "show > judge", "show > protocols", "show > report", "show > study", "show > video", "study > judge",
+    "study > protocols", "study > report", "study > video", "validate > judge",
+}  # fmt: skip
+"""Arrows that are still against the order. The list only shrinks."""
 HEAVY = {"torch", "transformers", "datasets", "numpy", "PIL", "jinja2", "yaml", "tqdm", "sacrebleu", "pandas"}
 UNSAFE = {"pickle", "dill", "marshal", "shelve"}
-ERRORS = {name for name, value in vars(mm_eval.errors).items() if isinstance(value, type)}
+ERRORS = {name for name, value in vars(mm_eval.values.errors).items() if isinstance(value, type)}
 FILES = [path for folder in ("mm_eval", "models", "tasks") for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
@@ -25,10 +40,51 @@ def imports(tree: ast.AST) -> Iterator[tuple[str, ast.stmt]]:
             yield node.module, node
 
 
-def place(path: Path) -> str:
-    """The part of the core that a file belongs to: a folder, or the file's own name at the top."""
-    parts = path.relative_to(ROOT / "mm_eval").with_suffix("").parts
-    return parts[0]
+def place(name: str) -> str:
+    """The part of the core that a module belongs to: a folder, or a file at the top. A feature is "features.judge"."""
+    parts = name.split(".")[1:3]
+    return ".".join(parts[: 2 if parts[:1] == ["features"] else 1])
+
+
+def arrow(importing: str, imported: str) -> str:
+    """The arrow between two modules of mm_eval if it is against the order, else ""."""
+    mine, target = place(importing), place(imported)
+    order = [*CORE, *TOP]
+    if not mine or mine == target or not target or target == "features":
+        return ""
+    if mine in PUBLIC:
+        return "" if target in CORE else f"{mine} > {target}"
+    if target in PUBLIC:
+        return f"{mine} > {target}"
+    if mine.startswith("features."):
+        return f"{mine[9:]} > {target[9:]}" if target.startswith("features.") else ""
+    if target.startswith("features."):
+        return f"core > {target[9:]}"
+    return "" if order.index(target) < order.index(mine) else f"{mine} > {target}"
+
+
+def test_every_part_of_the_core_has_its_place_in_the_order() -> None:
+    parts = {place(module) for module in MODULES if module.startswith("mm_eval.")} - {""}
+    core = {part for part in parts if part.split(".")[0] not in ("features", "models", "assets")}
+    assert core == {*CORE, *TOP, *PUBLIC}
+
+
+def test_each_part_imports_those_before_it_and_no_feature() -> None:
+    """Values, config, data, prompt, engine, scoring, results; features import these, and never each other."""
+    against = {
+        arrow(importing, module_name(file))
+        for importing, path in MODULES.items()
+        if path.is_relative_to(ROOT / "mm_eval")
+        for file in imported_files(path, MODULES)
+        if file.is_relative_to(ROOT / "mm_eval")
+    } - {""}
+    assert against == DEBTS
+
+
+@pytest.mark.parametrize("name", [*sorted(PUBLIC), "engine.model", "api", "config.manager"])
+def test_public_paths_stay(name: str) -> None:
+    module = importlib.import_module(f"mm_eval.{name}")
+    assert [each for each in vars(module) if each[0] != "_"], "public names"
 
 
 def test_import_arrows() -> None:
@@ -46,29 +102,24 @@ def check_import_arrows(path: Path) -> None:
         assert head not in UNSAFE, line
         target = rest.split(".")[0]
         if area == "mm_eval":
-            mine = place(path)
+            mine = path.relative_to(ROOT / "mm_eval").with_suffix("").parts[0]
             assert target not in ("models", "tasks") or head != "mm_eval", line
-            if mine in LEAVES and head == "mm_eval" and rest:
-                assert target in LEAVES, line
-            if mine in ORDER and target in ORDER and head == "mm_eval":
-                assert ORDER.index(target) <= ORDER.index(mine), line
-            assert not (mine == "scorers" and name.startswith("mm_eval.engine")), line
-            if mine in ("catalog", "cli", *LEAVES) and id(node) in top:
-                lazy = (
-                    path.name == "yaml.py"
-                )  # the one catalog file that parses YAML; imported only for files that changed
-                assert lazy or head not in HEAVY, f"{line}: this would make --help and ls slow"
+            if mine in ("values", "config", "cli") and id(node) in top:
+                # yaml.py is the one file of config that parses YAML; it is imported only for files that changed
+                assert path.name == "yaml.py" or head not in HEAVY, f"{line}: this would make --help and ls slow"
             assert not (id(node) in top and head in {"torch", "transformers", "datasets"}), line
+            if mine == "values" and id(node) in top:
+                assert head == "mm_eval" or head in sys.stdlib_module_names, (
+                    f"{line}: values need the standard library only"
+                )
         elif head == "mm_eval" and rest:
             allowed = {
-                "models": {"types", "errors", "arguments", "files", "words", "engine", "task", "reasoning", "models"},
-                "tasks": {"metrics", "filters", "scorers", "types"},
+                "models": {"values", "config", "engine", "data", "prompt", "features", "models"},
+                "tasks": {"values", "scoring", "features", *PUBLIC},
             }[area]
             assert target in allowed, line
-            if (
-                area == "tasks" and target == "types" and isinstance(node, ast.ImportFrom)
-            ):  # the one error that tasks raise
-                assert not {alias.name for alias in node.names} & ERRORS - {"DocError"}, line
+            if area == "tasks" and name == "mm_eval.values.errors" and isinstance(node, ast.ImportFrom):
+                assert {alias.name for alias in node.names} == {"DocError"}, f"{line}: the one error that tasks raise"
 
 
 def module_name(path: Path) -> str:
@@ -123,8 +174,8 @@ def test_no_import_circles() -> None:
     ("importing", "imported"),
     [
         ("mm_eval/__init__.py", "mm_eval/api.py"),  # for types only
-        ("mm_eval/catalog/functions.py", "mm_eval/lmms_eval/server.py"),  # inside a function
-        ("mm_eval/lmms_eval/origin.py", "mm_eval/lmms_eval/__init__.py"),  # a name of a package
+        ("mm_eval/config/functions.py", "mm_eval/features/suites/server.py"),  # inside a function
+        ("mm_eval/features/suites/origin.py", "mm_eval/features/suites/__init__.py"),  # a name of a package
         ("models/hf/asking.py", "models/hf/prompts/length.py"),  # relative
     ],
 )

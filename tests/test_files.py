@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.files import digest_of, encoder, replacing, write_atomic
+from mm_eval.values.files import digest_of, encoder, replacing, write_atomic
 
 
 @pytest.mark.parametrize("durable", [True, False])

@@ -8,7 +8,7 @@ import pytest
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.outcome import Outcome
 from mm_eval.outputs import notes_of, problems_of
-from mm_eval.scorers.task_scores import TaskScores
+from mm_eval.scoring.task_scores import TaskScores
 
 
 def notes(outcome: Outcome, damaged: int = 0, in_part: dict[str, list[int]] | None = None) -> list[str]:

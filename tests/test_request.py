@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.errors import ConfigError
 from mm_eval.request import RunRequest
+from mm_eval.values.errors import ConfigError
 
 
 def test_a_request_comes_back_from_run_json_with_its_folders_made_absolute(tmp_path, monkeypatch):

@@ -1,11 +1,11 @@
-"""What tasks' functions take from `mm_eval.types`."""
+"""What tasks' functions take from `mm_eval.values.types`."""
 
 import base64
 import io
 
 from PIL import Image
 
-from mm_eval.types import stored_picture
+from mm_eval.values.types import stored_picture
 
 
 def test_a_picture_is_read_from_the_forms_in_which_columns_hold_it() -> None:

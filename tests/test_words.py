@@ -2,12 +2,12 @@
 
 import doctest
 
-import mm_eval.words
-from mm_eval.words import counted, listed, of_all
+import mm_eval.values.words
+from mm_eval.values.words import counted, listed, of_all
 
 
 def test_the_examples_in_the_docstrings_hold() -> None:
-    failed, tried = doctest.testmod(mm_eval.words)
+    failed, tried = doctest.testmod(mm_eval.values.words)
     assert tried and not failed
 
 

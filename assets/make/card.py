@@ -94,7 +94,7 @@ def measure(folder: Path, scratch: Path) -> Figures:
 
 def _run(folder: Path, scratch: Path, tasks: list[str], prompt: str | None, **more: Any) -> Any:
     from mm_eval import evaluate
-    from mm_eval.runs.recorded import RecordedRun
+    from mm_eval.results.recorded import RecordedRun
 
     adapter = "llava" if folder.name == "tiny-llava" else "qwen_vl"
     model: dict[str, Any] = {"model": adapter, "model_args": {"pretrained": str(folder)}, "prompt_key": prompt}
@@ -143,7 +143,7 @@ def _of_videos(run: Any) -> dict[str, Figure]:
 
 
 def _share(hits: list[float], clusters: list[str]) -> Figure:
-    from mm_eval.metrics.paired import estimate
+    from mm_eval.scoring.metrics.paired import estimate
 
     return _figure(estimate(lambda values: sum(values) / len(values), hits, clusters), PERCENT, scale=PERCENT)
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.group import GroupConfig
-from mm_eval.catalog.index import Entry
-from mm_eval.catalog.manager import TaskManager
-from mm_eval.catalog.schema import texts
-from mm_eval.catalog.yaml import load_file
-from mm_eval.report.safe import markdown
+from mm_eval.config.group import GroupConfig
+from mm_eval.config.index import Entry
+from mm_eval.config.manager import TaskManager
+from mm_eval.config.schema import texts
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.config.yaml import load_file
+from mm_eval.values.safe import markdown
 
 PAGE = Path(__file__).parent.parent / "reference" / "tasks.md"
 TASKS = Path(__file__).parent.parent.parent / "tasks"

@@ -1,6 +1,6 @@
 """The functions of colours.yaml: data, pictures, prompt and a metric."""
 
-from mm_eval.metrics import metric
+from mm_eval.scoring.metrics import metric
 
 COLOURS = {"red": (220, 30, 30), "green": (30, 180, 60), "blue": (30, 30, 220)}
 

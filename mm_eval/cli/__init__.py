@@ -1,6 +1,6 @@
 """The command line: one file a verb. `mm-eval --tasks mme` is short for `mm-eval run --tasks mme`.
 
-Nothing heavy is imported on the way to `--help`: a verb's file is imported when it is the verb.
+A verb stands here or in the folder of its feature. Its file is imported when it is the verb, so that `--help` stays quick.
 """
 
 from __future__ import annotations
@@ -18,30 +18,25 @@ from collections.abc import Sequence
 from mm_eval.cli import say as output
 from mm_eval.cli.options import option
 from mm_eval.cli.say import SafeFormatter, complain, complain_briefly, guard_streams, say, say_lines
-from mm_eval.errors import ConfigError, MMEvalError, did_you_mean
+from mm_eval.cli.streams import OutputError, discard_output, finish_line, output_was_lost, usable_streams
+from mm_eval.features import features
 from mm_eval.package import __version__
-from mm_eval.report.streams import OutputError, discard_output, finish_line, output_was_lost, usable_streams
-from mm_eval.run_files import UNREADABLE, odd_content
+from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean
+from mm_eval.values.run_files import UNREADABLE, odd_content
 
 log = logging.getLogger(__name__)
 
 VERBS = {
-    "run": "evaluate a model on tasks (the default)",
-    "ls": "list and search tasks, groups, tags, models, metrics, filters, scorers, formats",
-    "show": "the prompt of a doc as a model gets it, without loading weights",
-    "validate": "check task configs completely; the gold answers must score full marks",
-    "prompts": "which prompt suits a model: the same model under several prompt blocks, compared doc by doc",
-    "compare": "two runs or more, paired by doc: differences with intervals, and which docs flipped",
-    "judge": "how good the judge of a run is: known answers, both orders of a pair, two judges, people's labels",
-    "report": "report.html of a run, or a release table of several",
-    "view": "serve run folders on this machine: tables, samples, pictures in full size, runs that go on",
-    "bundle": "copy the data sets of tasks to a data root, for a machine without network",
-    "score": "score a run again from its journal, without the model",
-    "protocols": "named protocols of reports: settings with their provenance, and reported numbers; check them",
-    "blind": "what seeing gives: a run again without its pictures, and with those of other docs",
-    "why": "which setting explains the difference between a run and the number of a report",
-    "diagnose": "what went wrong in a run, with counts, examples and the command that mends it",
+    "run": ("mm_eval.cli.run", "evaluate a model on tasks (the default)"),
+    "ls": ("mm_eval.cli.ls", "list and search tasks, groups, tags, models, metrics, filters, scorers, formats"),
+    "score": ("mm_eval.cli.score", "score a run again from its journal, without the model"),
+    **{
+        verb: (f"{feature.__name__}.{file}", meaning)
+        for feature in features()
+        for verb, (file, meaning) in getattr(feature, "VERBS", {}).items()
+    },
 }
+"""The file of each command, and a line of help."""
 
 GARBAGE_AFTER = 50_000
 """Objects made before Python searches for cycles. A run makes millions that are in no cycle: at Python's default of 700 it
@@ -122,7 +117,7 @@ def _dispatch(words: list[str]) -> int:
     verb, rest = (words[0], words[1:]) if words[0] in VERBS else ("run", words)
     output.output_may_be_lost = verb in WRITES_RESULTS
     _wait_without_spinning()
-    module = importlib.import_module(f"mm_eval.cli.{verb}")
+    module = importlib.import_module(VERBS[verb][0])
     parser = Parser(
         prog=f"mm-eval {verb}",
         description=module.__doc__,
@@ -166,7 +161,7 @@ def _dispatch(words: list[str]) -> int:
 
 def _meant(words: Sequence[str]) -> str:
     """What a word that is no command may mean: a command of nearly that name, or tasks."""
-    from mm_eval.catalog.manager import TaskManager
+    from mm_eval.config.manager import TaskManager
 
     near = did_you_mean(words[0], VERBS)
     names = words[0].partition("@")[0].split(",")
@@ -193,7 +188,7 @@ def _with_underscores(word: str) -> str:
 
 
 def _overview() -> str:
-    verbs = "\n".join(f"  {verb:<10}{meaning}" for verb, meaning in VERBS.items())
+    verbs = "\n".join(f"  {verb:<10}{meaning}" for verb, (_, meaning) in VERBS.items())
     return (
         "usage: mm-eval [VERB] [OPTIONS]\n\n"
         "Evaluates vision-language and text models: numbers with error bars, and no answer is ever lost.\n\n"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mm_eval.cli.options import add_option
-from mm_eval.run_files import is_inside
+from mm_eval.values.run_files import is_inside
 
 RUN_FILE = "run.json"
 

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say
-from mm_eval.errors import ConfigError, did_you_mean
-from mm_eval.registry import Registry
-from mm_eval.report.safe import in_line
+from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.registry import Registry
+from mm_eval.values.safe import in_line
 
 if TYPE_CHECKING:
-    from mm_eval.catalog.listing import Line
+    from mm_eval.config.listing import Line
 
 HEADINGS = ("task", "metric", "docs", "modality", "data set", "sample", "published row that a test reproduces")
 REGISTRIES = {
     "models": "mm_eval.engine.model:MODELS",
-    "metrics": "mm_eval.metrics:METRICS",
-    "filters": "mm_eval.filters:FILTERS",
-    "scorers": "mm_eval.scorers:SCORERS",
-    "formats": "mm_eval.catalog.formats:FORMATS",
+    "metrics": "mm_eval.scoring.metrics:METRICS",
+    "filters": "mm_eval.scoring.filters:FILTERS",
+    "scorers": "mm_eval.scoring:SCORERS",
+    "formats": "mm_eval.config.formats:FORMATS",
 }
 LEAST = {6: 24, 4: 16, 1: 14}
 """The columns that a narrow terminal cuts, in this order, and how many characters of each it keeps: rows, data sets, metrics."""
@@ -45,7 +45,7 @@ def main(args: argparse.Namespace) -> int:
     if args.what == "tasks":
         return _tasks(args)
     if args.what in CATALOG:
-        from mm_eval.catalog.manager import TaskManager
+        from mm_eval.config.manager import TaskManager
 
         manager = TaskManager(include_path=args.include_path)
         names = {"groups": manager.all_groups, "tags": manager.all_tags}[args.what]
@@ -67,8 +67,8 @@ def main(args: argparse.Namespace) -> int:
 
 def _tasks(args: argparse.Namespace) -> int:
     """Prints the tasks below their groups; with a word those that it names, without groups."""
-    from mm_eval.catalog.listing import flat, outline
-    from mm_eval.catalog.manager import TaskManager
+    from mm_eval.config.listing import flat, outline
+    from mm_eval.config.manager import TaskManager
 
     entries, word = TaskManager(include_path=args.include_path).entries, args.search.lower()
     rows = [(line, _cells(line)) for line in (flat(entries) if word else outline(entries))]
@@ -135,6 +135,6 @@ def _cells(line: Line) -> list[str]:
 @lru_cache(maxsize=4096)
 def _has_sample(ids: tuple[str, ...]) -> bool:
     """Whether there is bundled sample data under one of these ids."""
-    from mm_eval.task.source import hub_ids, sample_root
+    from mm_eval.data.source import hub_ids, sample_root
 
     return any((sample_root() / name).is_dir() for one in ids for name in hub_ids(one))

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.arguments import Rule, invalid, is_json, read_json, shortly
-from mm_eval.errors import ConfigError
+from mm_eval.config.arguments import Rule, invalid, is_json, read_json, shortly
 from mm_eval.request import COMMAND_NAMES, EXECUTOR, RULES, read_option
+from mm_eval.values.errors import ConfigError
 
 if TYPE_CHECKING:
     from mm_eval.request import RunRequest

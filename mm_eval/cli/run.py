@@ -26,10 +26,10 @@ from mm_eval.cli.options import (
     read_request,
 )
 from mm_eval.cli.say import say, say_lines
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 
 if TYPE_CHECKING:
-    from mm_eval.release.outcomes import Ended, Outcomes
+    from mm_eval.features.report.release.outcomes import Ended, Outcomes
     from mm_eval.request import RunRequest
 
 
@@ -71,8 +71,8 @@ def main(args: argparse.Namespace) -> int:
     if not args.tasks and (args.tasks is not None or not args.protocol):
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     request = _request(args)
-    from mm_eval.report.progress import ProgressBar
-    from mm_eval.report.run_table import render
+    from mm_eval.cli.progress import ProgressBar
+    from mm_eval.results.run_table import render
     from mm_eval.run import evaluate
 
     report = evaluate(request, progress=ProgressBar())
@@ -85,11 +85,11 @@ def _release(args: argparse.Namespace) -> int:
     """Runs the models of a release file and prints one table; a model that fails leaves its column empty."""
     from dataclasses import replace
 
-    from mm_eval.release.outcomes import Outcomes
-    from mm_eval.release.plan import INTERRUPTED, at_a_time, check_models, read_release
-    from mm_eval.report.release import as_markdown
-    from mm_eval.report.release_page import write_release_page
-    from mm_eval.runs.release import release_table
+    from mm_eval.features.report.release.numbers import release_table
+    from mm_eval.features.report.release.outcomes import Outcomes
+    from mm_eval.features.report.release.page import write_release_page
+    from mm_eval.features.report.release.plan import INTERRUPTED, at_a_time, check_models, read_release
+    from mm_eval.features.report.release.text import as_markdown
 
     named = bool(args.tasks)
     args.tasks = args.tasks or "none"
@@ -124,9 +124,9 @@ def _release(args: argparse.Namespace) -> int:
 
 def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes) -> None:
     """Runs the models one after another in this process."""
-    from mm_eval.release.outcomes import drive
-    from mm_eval.release.plan import INTERRUPTED
-    from mm_eval.report.progress import ProgressBar
+    from mm_eval.cli.progress import ProgressBar
+    from mm_eval.features.report.release.outcomes import drive
+    from mm_eval.features.report.release.plan import INTERRUPTED
 
     for name, request in requests.items():
         say(f"{name}: {request.output_path}")
@@ -140,9 +140,9 @@ def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes)
 
 def _side_by_side(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes) -> None:
     """Runs the models in processes of their own, `parallel` at a time."""
-    from mm_eval.release.drivers import Drivers
-    from mm_eval.release.plan import INTERRUPTED, on_one_cluster
-    from mm_eval.report.release_progress import ReleaseProgress
+    from mm_eval.features.report.release.drivers import Drivers
+    from mm_eval.features.report.release.plan import INTERRUPTED, on_one_cluster
+    from mm_eval.features.report.release.progress import ReleaseProgress
 
     progress = ReleaseProgress(list(requests))
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from mm_eval.errors import MMEvalError, all_faults
-from mm_eval.report import streams
-from mm_eval.report.safe import in_line, terminal_safe
+from mm_eval.cli import streams
+from mm_eval.values.errors import MMEvalError, all_faults
+from mm_eval.values.safe import in_line, terminal_safe
 
 if TYPE_CHECKING:
-    from mm_eval.runs.check import TaskCheck
+    from mm_eval.features.validate.check import TaskCheck
 
 LONGEST = 4000
 """Characters of an error; one that quotes a long value is cut in the middle."""

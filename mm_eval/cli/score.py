@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    from mm_eval.report.progress import ProgressBar
-    from mm_eval.report.run_table import render
+    from mm_eval.cli.progress import ProgressBar
+    from mm_eval.results.run_table import render
     from mm_eval.run import score
 
     judging, path = read_judges(args), args.include_path

@@ -18,8 +18,8 @@ from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import Answers, Model, request_key
 from mm_eval.engine.outcome import Outcome, StopSignal, model_boundary
 from mm_eval.engine.records import answer_record, slots_record
-from mm_eval.errors import MMEvalError, ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import MMEvalError, ModelError
+from mm_eval.values.types import Answer, Instance
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mm_eval.errors import ConfigError, MMEvalError, ModelError
+from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 
 NO_PRICE = "Add input_price=...,output_price=... (dollars per million tokens) to {args}, or name a file of prices with --prices."
 

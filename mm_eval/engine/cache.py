@@ -12,8 +12,8 @@ from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
 from mm_eval.engine.model import Model
 from mm_eval.engine.records import answer_record
-from mm_eval.errors import ConfigError, StoreError
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import ConfigError, StoreError
+from mm_eval.values.types import Answer, Instance
 
 log = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mm_eval.errors import ModelError
-from mm_eval.types import ENDINGS, Ended
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import ENDINGS, Ended
 
 _TABLE = """
 stop      stop                                              # OpenAI, vLLM, SGLang, llama.cpp, Gemini (STOP)

@@ -17,15 +17,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mm_eval.catalog.config import TaskConfig
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.data.docs import FileState
 from mm_eval.engine.journal import mend_torn_tails
 from mm_eval.engine.same_run import changed_tasks, differences, requests_of_spec, scored_by
-from mm_eval.errors import ConfigError, MMEvalError, StoreError
-from mm_eval.files import make_folder, write_all, write_atomic
-from mm_eval.run_files import UNREADABLE, journal_files, lines_of, odd_content, read_json, refuse_links_out
-from mm_eval.task.docs import FileState
-from mm_eval.types import FRAME_MARK
-from mm_eval.words import counted, listed
+from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
+from mm_eval.values.files import make_folder, write_all, write_atomic
+from mm_eval.values.run_files import UNREADABLE, journal_files, lines_of, odd_content, read_json, refuse_links_out
+from mm_eval.values.types import FRAME_MARK
+from mm_eval.values.words import counted, listed
 
 RUN_VERSION = 1
 FRAME = re.compile(rf'"{FRAME_MARK}[0-9a-f]+"'.encode())

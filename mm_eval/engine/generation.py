@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, TypeVar
 
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 
 TRANSPORT_OPTIONS = frozenset({"timeout", "max_retries", "retries", "num_concurrent", "concurrency", "api_key"})
 """Options that can't change an answer. They are left out of the request key and of `GenerationOptions.extra`."""

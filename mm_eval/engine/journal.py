@@ -34,11 +34,11 @@ from typing import Any
 
 from mm_eval.engine.generation import token_counts
 from mm_eval.engine.records import NO_USAGE, VERSION, answer_of, decode, encode, error_fields, error_of
-from mm_eval.errors import StoreError
-from mm_eval.files import make_folder, sync, sync_folder, write_all
-from mm_eval.reasoning.recorded import Reading
-from mm_eval.run_files import UNREADABLE, journal_files, lines_of, refuse_links_out
-from mm_eval.types import Answer, Slot, judge_of_slot
+from mm_eval.values.errors import StoreError
+from mm_eval.values.files import make_folder, sync, sync_folder, write_all
+from mm_eval.values.reasoning.recorded import Reading
+from mm_eval.values.run_files import UNREADABLE, journal_files, lines_of, refuse_links_out
+from mm_eval.values.types import Answer, Slot, judge_of_slot
 
 log = logging.getLogger(__name__)
 

@@ -20,10 +20,10 @@ from typing import Any, ClassVar, TypeAlias
 
 from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions
 from mm_eval.engine.prices import Price
-from mm_eval.errors import ConfigError, MMEvalError
-from mm_eval.files import digest_of
-from mm_eval.registry import Registry
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import ConfigError, MMEvalError
+from mm_eval.values.files import digest_of
+from mm_eval.values.registry import Registry
+from mm_eval.values.types import Answer, Instance
 
 Answers: TypeAlias = Iterator[tuple[Instance, Answer | MMEvalError]]
 
@@ -43,7 +43,8 @@ class ModelSettings:
     offline: no network connection may be opened.
     on_long_prompt: what happens to a prompt that does not fit into the model's length: "cut" (from the left) or "fail".
     prices: the user's file of prices, before the shipped one.
-    reasoning_tags: the marks around the model's reasoning, as `mm_eval.reasoning.marks_of` reads them; None for the known ones.
+    reasoning_tags: the marks around the model's reasoning, as `marks_of` of mm_eval.values.reasoning
+        reads them; None for the known ones.
     """
 
     batch_size: int | str = "auto"

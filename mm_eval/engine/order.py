@@ -17,7 +17,7 @@ from itertools import takewhile
 from typing import TypeAlias
 
 from mm_eval.engine.model import flatten
-from mm_eval.types import Instance
+from mm_eval.values.types import Instance
 
 FIRST_WINDOW, WINDOW = 64, 512
 """Instances that are sorted together: in the first window, and at most. The instances of a doc stay in one window."""

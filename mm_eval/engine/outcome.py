@@ -12,8 +12,8 @@ from fractions import Fraction
 from math import ceil
 from types import FrameType
 
-from mm_eval.errors import MMEvalError, ModelError
-from mm_eval.words import counted
+from mm_eval.values.errors import MMEvalError, ModelError
+from mm_eval.values.words import counted
 
 log = logging.getLogger(__name__)
 

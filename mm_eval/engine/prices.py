@@ -18,7 +18,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.values.errors import ConfigError, did_you_mean
 
 REQUIRED = ("model", "input_price", "output_price", "date", "source")
 OPTIONAL = ("cached_price", "cache_write_price")

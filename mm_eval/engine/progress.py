@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from mm_eval.run_files import MOST_LINE, UNREADABLE, journal_files, json_value, open_regular
+from mm_eval.values.run_files import MOST_LINE, UNREADABLE, journal_files, json_value, open_regular
 
 
 class Progress(Protocol):
-    """Shows how far a run is. `ProgressBar` in report/progress.py does so on a terminal.
+    """Shows how far a run is. `ProgressBar` in cli/progress.py does so on a terminal.
 
     One that shows costs also has `priced(dollars)`, which gets a function that gives the price so far, None if it is unknown.
     """

@@ -21,7 +21,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from mm_eval.engine.folder import RunFolder, folder_error
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 
 START = timedelta(minutes=5)
 """How long a rank tries to connect to the launcher's store."""

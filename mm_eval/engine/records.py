@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mm_eval.engine.generation import token_counts
-from mm_eval.errors import ERRORS_BY_OWNER, MMEvalError
-from mm_eval.files import encoder
-from mm_eval.run_files import json_value
-from mm_eval.task.video.frames import clip_of, clip_record
-from mm_eval.types import Answer, Ended, LLOutput, Slot, judge_of_slot
+from mm_eval.features.video.frames import clip_of, clip_record
+from mm_eval.values.errors import ERRORS_BY_OWNER, MMEvalError
+from mm_eval.values.files import encoder
+from mm_eval.values.run_files import json_value
+from mm_eval.values.types import Answer, Ended, LLOutput, Slot, judge_of_slot
 
 VERSION = 1
 _CRC_LENGTH = len(',"crc":"00000000"}')

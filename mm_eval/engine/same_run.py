@@ -12,8 +12,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mm_eval.catalog.config import ASKS_NOTHING, DISPLAY_KEYS, TaskConfig
-from mm_eval.catalog.schema import SCORING_KEYS, functions_in
+from mm_eval.config.schema import SCORING_KEYS, functions_in
+from mm_eval.config.task_config import ASKS_NOTHING, DISPLAY_KEYS, TaskConfig
 
 UNSTATED = {"on_long_prompt": "cut", "blind": None}
 """The values of options that an older spec does not state."""

@@ -26,9 +26,9 @@ from mm_eval.engine.model import (
     register_model,
     request_key,
 )
-from mm_eval.errors import ConfigError
-from mm_eval.reasoning.families import marks_of
-from mm_eval.types import Instance
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.reasoning.families import marks_of
+from mm_eval.values.types import Instance
 
 from .arguments import WHERE, Arguments
 from .checkpoint import Checkpoint, parameter_count

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from mm_eval.arguments import COUNT_FROM_1, JSON_OBJECT, PATH, TEXT, Rule, is_count, is_text, read_arguments
-from mm_eval.errors import ConfigError
+from mm_eval.config.arguments import COUNT_FROM_1, JSON_OBJECT, PATH, TEXT, Rule, is_count, is_text, read_arguments
+from mm_eval.values.errors import ConfigError
 
 WHERE = "--model_args"
 DTYPES = ("auto", "float32", "bfloat16", "float16")

@@ -11,8 +11,8 @@ from itertools import groupby
 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers
-from mm_eval.errors import DataError, MMEvalError, ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import DataError, MMEvalError, ModelError
+from mm_eval.values.types import Answer, Instance
 
 from .inference.decoding import Continuous, Ending, GenerationRow
 from .inference.generate import answer_of, check_options, ending_of, generate, greedy

@@ -16,8 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mm_eval.errors import ConfigError, NotHereError
-from mm_eval.files import write_atomic
+from mm_eval.values.errors import ConfigError, NotHereError
+from mm_eval.values.files import write_atomic
 
 from .arguments import WHERE, looks_like_a_path
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 
 from .arguments import WHERE, Arguments
 

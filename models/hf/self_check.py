@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mm_eval.engine.model import Answers
-from mm_eval.errors import MMEvalError
-from mm_eval.types import Instance, Message
+from mm_eval.values.errors import MMEvalError
+from mm_eval.values.types import Instance, Message
 
 from .families import TEXT, TEXT_FAMILIES, UNKNOWN, Family
 

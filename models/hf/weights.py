@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 
 from .arguments import WHERE, Arguments
 from .checkpoint import check_whole, joint_digest

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.engine.model import Answers, ModelSettings, register_model
-from mm_eval.errors import ConfigError
-from mm_eval.types import Instance
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import Instance
 
 from ..openai.adapter import OpenAI
 from ..openai.arguments import WHERE, key_of

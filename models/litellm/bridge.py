@@ -21,7 +21,7 @@ from typing import Any
 
 import httpx
 
-from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.values.errors import ConfigError, did_you_mean
 
 from ..openai.client.errors import Fatal
 from .endings import counts_reasoning, counts_tokens, stated_ending

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
+from mm_eval.data.decode import IN_FLIGHT, decoding
 from mm_eval.engine.generation import TOKEN_CAPS, GenerationOptions
 from mm_eval.engine.model import Answers, Model, ModelSettings, Preview, question, register_model
 from mm_eval.engine.prices import Price, price_of
-from mm_eval.errors import ConfigError, MMEvalError, ModelError, did_you_mean
-from mm_eval.reasoning.families import Marks, marks_of, may_think
-from mm_eval.reasoning.split import split
-from mm_eval.task.decode import IN_FLIGHT, decoding
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import ConfigError, MMEvalError, ModelError, did_you_mean
+from mm_eval.values.reasoning.families import Marks, marks_of, may_think
+from mm_eval.values.reasoning.split import split
+from mm_eval.values.types import Answer, Instance
 
 from .arguments import (
     cap_name,

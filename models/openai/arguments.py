@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies
 
-from mm_eval.arguments import JSON_OBJECT, Rule, is_count, is_number, is_text, read_arguments, switch
-from mm_eval.arguments import number as read_number
+from mm_eval.config.arguments import JSON_OBJECT, Rule, is_count, is_number, is_text, read_arguments, switch
+from mm_eval.config.arguments import number as read_number
 from mm_eval.engine.generation import GenerationOptions
-from mm_eval.errors import ConfigError, did_you_mean
+from mm_eval.values.errors import ConfigError, did_you_mean
 
 from ..hf.families import FAMILIES
 from .client.endpoint import CAPS, DROPPABLE

@@ -18,12 +18,12 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.errors import DataError, ModelError
-from mm_eval.task.media import encoded
-from mm_eval.task.video import store
-from mm_eval.task.video.frames import videos_of
-from mm_eval.task.video.rule import FrameRule, read_rule
-from mm_eval.types import FRAME_MARK, Clip, Instance, Message
+from mm_eval.data import video_store as store
+from mm_eval.data.media import encoded
+from mm_eval.features.video.frames import videos_of
+from mm_eval.features.video.rule import FrameRule, read_rule
+from mm_eval.values.errors import DataError, ModelError
+from mm_eval.values.types import FRAME_MARK, Clip, Instance, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -12,11 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mm_eval.arguments import COUNT_FROM_1, PATH, TEXT, Rule, is_number, number
+from mm_eval.config.arguments import COUNT_FROM_1, PATH, TEXT, Rule, is_number, number
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers, register_model, request_key
-from mm_eval.errors import ConfigError
-from mm_eval.types import Instance
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import Instance
 
 from ..hf.adapter import HuggingFace
 from ..hf.arguments import FLAG, RULES, WHERE, Arguments

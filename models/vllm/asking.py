@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mm_eval.engine.endings import Ending, ending_of
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers
-from mm_eval.errors import ConfigError, DataError, MMEvalError, ModelError, did_you_mean
-from mm_eval.reasoning.tokens import Reply
-from mm_eval.types import Answer, Instance, LLOutput
+from mm_eval.values.errors import ConfigError, DataError, MMEvalError, ModelError, did_you_mean
+from mm_eval.values.reasoning.tokens import Reply
+from mm_eval.values.types import Answer, Instance, LLOutput
 
 from ..hf.prompts.ahead import located, prompt_parts, shown, written_ahead
 from ..hf.prompts.length import boundary, check_whole, fitted, windows

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mm_eval.errors import ConfigError, ModelError
+from mm_eval.values.errors import ConfigError, ModelError
 
 from ..hf.arguments import WHERE
 

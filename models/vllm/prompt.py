@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.errors import ModelError
-from mm_eval.task.decode import IN_FLIGHT
-from mm_eval.types import Clip, Instance
+from mm_eval.data.decode import IN_FLIGHT
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Clip, Instance
 
 from ..hf.prompts.clips import span
 from ..hf.prompts.prompt import Prompt, PromptWriter

@@ -8,7 +8,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters.options import question_with_options
+from mm_eval.scoring.filters.options import question_with_options
 
 LETTER_AND_STOP = re.compile(r"\s*([A-Z])\.")
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)

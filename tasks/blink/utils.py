@@ -9,8 +9,8 @@ from typing import Any
 
 from PIL.Image import Image
 
-from mm_eval.filters.letters import McqLetterFilter
-from mm_eval.filters.options import texts_of
+from mm_eval.scoring.filters.letters import McqLetterFilter
+from mm_eval.scoring.filters.options import texts_of
 
 from .judge_prompt import PROMPT
 

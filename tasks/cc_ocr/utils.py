@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.metrics import smooth, stratified_by
-from mm_eval.types import found_in, stored_picture
+from mm_eval.scoring.metrics import smooth, stratified_by
+from mm_eval.values.types import found_in, stored_picture
 
 from .rules import PARSING, fields_of, tokens
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters.base import UNPARSED
-from mm_eval.types import Video
+from mm_eval.scoring.filters.base import UNPARSED
+from mm_eval.values.types import Video
 
 OVERLAPS = (0.3, 0.5, 0.7)
 NAMED = ("start", "end", "happen")

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from mm_eval.metrics.generation import edit_distance
-from mm_eval.types import stored_picture
+from mm_eval.scoring.metrics.generation import edit_distance
+from mm_eval.values.types import stored_picture
 
 from .prompts import prompt
 

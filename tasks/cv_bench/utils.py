@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters.options import texts_of
-from mm_eval.metrics import mean, smooth, stratified_by
+from mm_eval.scoring.filters.options import texts_of
+from mm_eval.scoring.metrics import mean, smooth, stratified_by
 
 LETTERS = "ABCDEFGHIJ"
 SPACE = "Omni3D"

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.metrics import smooth, stratified_by
+from mm_eval.scoring.metrics import smooth, stratified_by
 
 TOLERANCE = 0.001
 UNPARSED = "unparsed"

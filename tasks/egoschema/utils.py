@@ -6,7 +6,7 @@ Source: Mangalam et al. 2023, arXiv:2308.09126; the data's columns as in lmms-ev
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.types import Video
+from mm_eval.values.types import Video
 
 LETTERS = "ABCDE"
 

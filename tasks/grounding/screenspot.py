@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from mm_eval.types import DocError
+from mm_eval.values.errors import DocError
 
 from .utils import with_places
 

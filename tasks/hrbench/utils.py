@@ -7,8 +7,8 @@ those that it and lmms-eval read; the card was not read.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters.options import question_with_options
-from mm_eval.types import stored_picture
+from mm_eval.scoring.filters.options import question_with_options
+from mm_eval.values.types import stored_picture
 
 LETTERS = "ABCD"
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.metrics import mean, smooth
-from mm_eval.metrics.traits import declare
+from mm_eval.scoring.metrics import mean, smooth
+from mm_eval.scoring.metrics.traits import declare
 
 SYSTEM = "You are a helpful and precise assistant for checking the quality of the answer."
 RULE = (

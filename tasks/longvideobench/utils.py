@@ -6,7 +6,7 @@ Source: Wu et al. 2024, arXiv:2407.15754; longvideobench/LongVideoBench, longvid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.types import IMAGE_MARK, Clip, Video, found_in
+from mm_eval.values.types import IMAGE_MARK, Clip, Video, found_in
 
 LETTERS = "ABCDE"
 SHORTEST = 1.0

@@ -6,7 +6,7 @@ Source: Jiang et al. 2024, arXiv:2405.01483, and TIGER-AI-Lab/Mantis (mantis/ben
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.types import IMAGE_MARK, found_in
+from mm_eval.values.types import IMAGE_MARK, found_in
 
 PHRASES = ("final answer:", "the answer is", "answer:")
 """What stands before the answer; the first of them that occurs counts, where it occurs first."""

@@ -6,7 +6,7 @@ Source: Zhou et al. 2024, arXiv:2406.04264, and JUNJIE99/MLVU, videochat2/choice
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.types import Video
+from mm_eval.values.types import Video
 
 
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:

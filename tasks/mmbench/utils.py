@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters.options import is_missing, question_with_options
+from mm_eval.scoring.filters.options import is_missing, question_with_options
 
 from .judge_prompts import CHINESE, ENGLISH
 

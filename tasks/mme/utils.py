@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.metrics import smooth, stratified_by
-from mm_eval.types import reads_columns
+from mm_eval.scoring.metrics import smooth, stratified_by
+from mm_eval.values.types import reads_columns
 
 PERCEPTION = (
     "existence", "count", "position", "color", "posters", "celebrity", "scene", "landmark", "artwork", "OCR",

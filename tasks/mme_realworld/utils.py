@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.types import stored_picture
+from mm_eval.values.types import stored_picture
 
 PHRASES = (
     "The best answer is", "The correct answer is", "The answer is", "The answer",

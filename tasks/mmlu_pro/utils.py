@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from mm_eval.filters.base import EachAnswer, found_by
-from mm_eval.filters.extraction import is_searched, rule_for, unread
+from mm_eval.scoring.filters.base import EachAnswer, found_by
+from mm_eval.scoring.filters.extraction import is_searched, rule_for, unread
 
 LETTERS = "ABCDEFGHIJ"
 

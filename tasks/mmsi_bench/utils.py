@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters import UNPARSED
+from mm_eval.scoring.filters import UNPARSED
 
 _QUOTED = (re.compile(r"``([^`]*)``"), re.compile(r"`([^`]*)`"), re.compile(r"\{([^}]*)\}"))
 _LETTER = re.compile(r"\b[A-F]\b(?!\s[a-zA-Z])", re.IGNORECASE)

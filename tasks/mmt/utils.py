@@ -6,7 +6,7 @@ Source: Ying et al. 2024, arXiv:2404.16006, and OpenGVLab/MMT-Bench (vlmeval/eva
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters.options import question_with_options
+from mm_eval.scoring.filters.options import question_with_options
 
 LETTERS = "ABCDEFGHI"
 

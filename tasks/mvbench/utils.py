@@ -6,7 +6,8 @@ Source: Li et al. 2023, arXiv:2311.17005, and OpenGVLab/Ask-Anything, video_chat
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.types import DocError, Video
+from mm_eval.values.errors import DocError
+from mm_eval.values.types import Video
 
 LETTERS = "ABCDEFGH"
 

@@ -6,7 +6,7 @@ Source: Xiao et al. 2021, arXiv:2105.08276, and doc-doc/NExT-QA, eval_mc.py.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.types import Video
+from mm_eval.values.types import Video
 
 LETTERS = "ABCDE"
 TYPES = {"CW": "why", "CH": "how", "TN": "before and after", "TP": "before and after", "TC": "when",

@@ -6,7 +6,7 @@ Source: Liu et al. 2023, arXiv:2305.07895; OCRBench/example.py of the benchmark'
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.metrics import smooth
+from mm_eval.scoring.metrics import smooth
 
 FORMULAS = "HME100k"
 """The dataset of handwritten formulas, the only one that is compared with case and without blanks."""

@@ -7,10 +7,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.metrics import smooth
-from mm_eval.metrics.matching import matched
-from mm_eval.metrics.tables import teds
-from mm_eval.types import stored_picture
+from mm_eval.scoring.metrics import smooth
+from mm_eval.scoring.metrics.matching import matched
+from mm_eval.scoring.metrics.tables import teds
+from mm_eval.values.types import stored_picture
 
 from .pages import annotated, pair_distance, plain_formula, plain_text, written
 from .prompt import PROMPT

@@ -6,8 +6,8 @@ Source: Patraucean et al. 2023, arXiv:2305.13786, and google-deepmind/perception
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters.options import question_with_options
-from mm_eval.types import Video
+from mm_eval.scoring.filters.options import question_with_options
+from mm_eval.values.types import Video
 
 LETTERS = "ABC"
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters import UNPARSED
+from mm_eval.scoring.filters import UNPARSED
 
 _DIGITS = re.compile(r"[0-9]+")
 

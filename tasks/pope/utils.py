@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mm_eval.metrics import SumStatistics
-from mm_eval.metrics.traits import declare
+from mm_eval.scoring.metrics import SumStatistics
+from mm_eval.scoring.metrics.traits import declare
 
 Sums = Any  # arrays of shape (draws,)
 

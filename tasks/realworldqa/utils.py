@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters.base import is_unread, rule_of
-from mm_eval.filters.letters import McqLetterFilter
+from mm_eval.scoring.filters.base import is_unread, rule_of
+from mm_eval.scoring.filters.letters import McqLetterFilter
 
 LETTERS = "ABCDEF"
 OPTION = re.compile(r"^[A-F]\.\s+(.*)$", re.MULTILINE)

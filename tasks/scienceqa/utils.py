@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters.options import is_missing, question_with_options, texts_of
+from mm_eval.scoring.filters.options import is_missing, question_with_options, texts_of
 
 LETTERS = "ABCDE"
 SENTENCE = re.compile(r"The answer is ([A-Z]).")  # the last dot is any character

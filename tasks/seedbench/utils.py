@@ -6,7 +6,7 @@ Source: Li et al. 2023, arXiv:2307.16125.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.types import found_in
+from mm_eval.values.types import found_in
 
 LETTERS = "ABCD"
 

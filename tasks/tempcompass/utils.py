@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters.base import UNPARSED
-from mm_eval.types import Video
+from mm_eval.scoring.filters.base import UNPARSED
+from mm_eval.values.types import Video
 
 LETTERS = "ABCD"
 LABEL = re.compile("Sentence |Option |Caption ")

@@ -6,7 +6,7 @@ Source: Fu et al. 2024, arXiv:2405.21075, and BradyFU/Video-MME, evaluation/eval
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.types import Clip, Video
+from mm_eval.values.types import Clip, Video
 
 PLAIN = "Select the best answer to the following multiple-choice question based on the video."
 BOTH = "Select the best answer to the following multiple-choice question based on the video and the subtitles."

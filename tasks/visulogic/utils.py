@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters import UNPARSED
+from mm_eval.scoring.filters import UNPARSED
 
 LETTERS = "ABCD"
 _BOX = re.compile(r"\\boxed\{((?:[^{}]|\{[^{}]*\}){0,200})\}")

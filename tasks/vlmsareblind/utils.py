@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters import UNPARSED
+from mm_eval.scoring.filters import UNPARSED
 
 Doc = Mapping[str, Any]
 _NUMBER, _LETTER = re.compile(r"\d+"), re.compile(r"[a-z]")

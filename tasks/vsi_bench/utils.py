@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mm_eval.filters.base import UNPARSED
-from mm_eval.metrics import mean, smooth, stratified_by
-from mm_eval.types import Video
+from mm_eval.scoring.filters.base import UNPARSED
+from mm_eval.scoring.metrics import mean, smooth, stratified_by
+from mm_eval.values.types import Video
 
 NUMBERS = ("object_abs_distance", "object_counting", "object_size_estimation", "room_size_estimation")
 TASKS = {

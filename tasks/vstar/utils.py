@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.filters.base import rule_of
-from mm_eval.filters.letters import McqLetterFilter
-from mm_eval.filters.options import lettered
+from mm_eval.scoring.filters.base import rule_of
+from mm_eval.scoring.filters.letters import McqLetterFilter
+from mm_eval.scoring.filters.options import lettered
 
 LETTERS = "ABCD"
 _OPTION = re.compile(r"\s*\(([A-D])\)\s*")

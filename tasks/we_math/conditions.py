@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.metrics.traits import declare
+from mm_eval.scoring.metrics.traits import declare
 
 Item = Mapping[str, Any]
 """The score of a question: {"ID", "key", "score"}."""

@@ -6,7 +6,7 @@ Source: Trinh and Le 2018, arXiv:1806.02847, section 4.1.
 from collections.abc import Mapping
 from typing import Any
 
-from mm_eval.types import found_in
+from mm_eval.values.types import found_in
 
 
 def right_option(doc: Mapping[str, Any]) -> int:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.report.release_page import write_release_page
-from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release import Reported, release_table
+from mm_eval.features.report.release.numbers import Reported, release_table
+from mm_eval.features.report.release.page import write_release_page
+from mm_eval.results.recorded import RecordedRun
 
 ODD = "</script><script>window.attacked=1</script>|7B"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.catalog.manager import TaskManager
+from mm_eval.config.manager import TaskManager
 
 TASK = """
 dataset_path: org/data

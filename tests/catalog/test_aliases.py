@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.catalog.manager import TaskManager
-from mm_eval.errors import ConfigError
+from mm_eval.config.manager import TaskManager
+from mm_eval.values.errors import ConfigError
 
 Write = Callable[..., Path]
 Manager = Callable[[], TaskManager]
@@ -64,7 +64,7 @@ def test_a_name_in_the_users_folder_replaces_an_alias(
 ) -> None:
     write("own/b.yaml", task="two")
     write("shipped/a.yaml", "aliases: [two]", task="one")
-    monkeypatch.setattr("mm_eval.catalog.index.default_folders", lambda: [tmp_path / "shipped"])
+    monkeypatch.setattr("mm_eval.config.index.default_folders", lambda: [tmp_path / "shipped"])
     manager = TaskManager(include_path=tmp_path / "own")
     assert list(manager.load("two").tasks) == ["two"] and list(manager.load("one").tasks) == ["one"]
     assert "'two' of" in caplog.text and "replaces the alias of one" in caplog.text

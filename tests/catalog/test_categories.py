@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.catalog.categories import levels_of
-from mm_eval.catalog.manager import TaskManager
-from mm_eval.errors import ConfigError, DataError
+from mm_eval.config.categories import levels_of
+from mm_eval.config.manager import TaskManager
+from mm_eval.values.errors import ConfigError, DataError
 
 LONG = """
 categories:

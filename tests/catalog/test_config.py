@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.functions import FunctionRef
-from mm_eval.catalog.manager import TaskManager
-from mm_eval.catalog.yaml import load_config
-from mm_eval.errors import ConfigError
+from mm_eval.config.functions import FunctionRef
+from mm_eval.config.manager import TaskManager
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.config.yaml import load_config
+from mm_eval.values.errors import ConfigError
 
 Write = Callable[..., Path]
 

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import pytest
 
-from mm_eval.catalog.formats import FORMATS, Evaluate, Format, FormatField, build_format, register_format
-from mm_eval.catalog.manager import TaskManager
-from mm_eval.errors import ConfigError, DataError
-from mm_eval.task.blocks import PromptBlock
-from mm_eval.task.question import choices_of, evaluate_field
+from mm_eval.config.formats import FORMATS, Evaluate, Format, FormatField, build_format, register_format
+from mm_eval.config.manager import TaskManager
+from mm_eval.prompt.blocks import PromptBlock
+from mm_eval.prompt.question import choices_of, evaluate_field
+from mm_eval.values.errors import ConfigError, DataError
 
 Write = Callable[..., Path]
 Manager = Callable[[], TaskManager]

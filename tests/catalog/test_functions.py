@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.catalog.functions import FunctionRef
-from mm_eval.errors import ConfigError
+from mm_eval.config.functions import FunctionRef
+from mm_eval.values.errors import ConfigError
 
 Write = Callable[..., Path]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mm_eval.catalog.group import leaves_of
-from mm_eval.catalog.manager import Loaded, TaskManager
-from mm_eval.catalog.schema import split_format
-from mm_eval.errors import ConfigError
+from mm_eval.config.group import leaves_of
+from mm_eval.config.manager import Loaded, TaskManager
+from mm_eval.config.schema import split_format
+from mm_eval.values.errors import ConfigError
 
 Write = Callable[..., Path]
 Manager = Callable[[], TaskManager]

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.catalog import index
-from mm_eval.catalog.manager import TaskManager
-from mm_eval.errors import ConfigError
+from mm_eval.config import index
+from mm_eval.config.manager import TaskManager
+from mm_eval.values.errors import ConfigError
 
 Write = Callable[..., Path]
 Manager = Callable[[], TaskManager]
@@ -23,7 +23,7 @@ import sys, time
 ran = []
 sys.addaudithook(lambda event, args: ran.append(args[0].co_filename) if event == "exec" else None)
 start = time.process_time()
-from mm_eval.catalog.manager import TaskManager
+from mm_eval.config.manager import TaskManager
 manager = TaskManager(include_path=sys.argv[1])
 names = manager.all_tasks
 [manager.summary(name) for name in names]
@@ -85,7 +85,7 @@ def test_unchanged_files_are_not_read_again(manager: Manager, write: Write, monk
     assert manager().all_tasks == ["a", "b"]
     write("b.yaml", "num_fewshot: 1\n", task="b2")
     read: list[str] = []
-    from mm_eval.catalog import yaml as reader
+    from mm_eval.config import yaml as reader
 
     real = reader.load_config
     monkeypatch.setattr(reader, "load_config", lambda path: read.append(path.name) or real(path))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.catalog.functions import FunctionRef
-from mm_eval.catalog.manager import TaskManager
-from mm_eval.catalog.yaml import load_config, load_file, load_text
-from mm_eval.errors import ConfigError
+from mm_eval.config.functions import FunctionRef
+from mm_eval.config.manager import TaskManager
+from mm_eval.config.yaml import load_config, load_file, load_text
+from mm_eval.values.errors import ConfigError
 
 Write = Callable[..., Path]
 

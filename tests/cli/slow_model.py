@@ -6,7 +6,7 @@ import time
 
 from mm_eval.cli import main
 from mm_eval.engine.model import Model, register_model
-from mm_eval.types import Answer
+from mm_eval.values.types import Answer
 
 log = open(sys.argv[1], "a")  # noqa: SIM115 - it lives as long as the process
 

@@ -11,7 +11,7 @@ import pytest
 from mm_eval.models.openai.adapter import OpenAI
 
 from mm_eval.engine.model import ModelSettings
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 from tests.conftest import Ran
 
 WRONG = [

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mm_eval.arguments import read_json, shortly
 from mm_eval.cli import main
 from mm_eval.cli.run import add_arguments
-from mm_eval.errors import ConfigError
+from mm_eval.config.arguments import read_json, shortly
 from mm_eval.request import MOST_DRAWS, RULES, RunRequest, by_field, check_options, read_option
+from mm_eval.values.errors import ConfigError
 
 NO_NUMBERS = ["", "  ", "²", "٣", "５", "१", "½", "Ⅳ", "nan", "inf", "-inf", "Infinity", "1e400", "-1e400", "0.5.5", "1__0",
               "_1", "1_", "0x10", "1,0", "5,6", "a", "true", "None", "null", "[1]", "{}", "()", "3\n4", "\x1b[31m", "\udcff",
@@ -172,7 +172,7 @@ def test_a_release_file_takes_every_option_of_the_command_by_its_own_name(elsewh
     """Of the command's options only `--config` itself and `--only` can't stand in the file."""
     import argparse
 
-    from mm_eval.release.plan import read_release
+    from mm_eval.features.report.release.plan import read_release
 
     parser = argparse.ArgumentParser()
     add_arguments(parser)

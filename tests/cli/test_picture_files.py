@@ -8,8 +8,8 @@ import datasets
 import pytest
 from PIL import Image
 
-from mm_eval.task.docs import Docs, picture_files
-from mm_eval.task.media import Places
+from mm_eval.data.docs import Docs, picture_files
+from mm_eval.data.media import Places
 
 YAML = """task: pic
 dataset_path: json

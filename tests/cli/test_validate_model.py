@@ -8,9 +8,9 @@ import pytest
 
 from mm_eval.cli import main
 from mm_eval.engine.model import Answers, Model, register_model
-from mm_eval.errors import ModelError
-from mm_eval.runs.check import compare_batching
-from mm_eval.types import Answer, Instance, Slot
+from mm_eval.features.validate.check import compare_batching
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Answer, Instance, Slot
 
 
 @register_model("test-depends-on-batch")

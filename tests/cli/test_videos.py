@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mm_eval.task.video import frames, reader
+from mm_eval.features.video import frames, reader
 from tests.folders import edited
 from tests.task.video.movies import write
 

@@ -17,12 +17,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from mm_eval.catalog.formats import build_format
-from mm_eval.filters import build_filter_ensemble
-from mm_eval.metrics import LLResults, Metric, bootstrap_stderr, mean_stderr, pop_stddev, sample_stddev
-from mm_eval.metrics.metric import aggregation_named, reduction_named
+from mm_eval.config.formats import build_format
 from mm_eval.scorers import Member, MetricKey, aggregate_group, build_scorer
-from mm_eval.types import Instance
+from mm_eval.scoring.filters import build_filter_ensemble
+from mm_eval.scoring.metrics import LLResults, Metric, bootstrap_stderr, mean_stderr, pop_stddev, sample_stddev
+from mm_eval.scoring.metrics.metric import aggregation_named, reduction_named
+from mm_eval.values.types import Instance
 
 Case = dict[str, Any]
 

@@ -7,7 +7,7 @@ from mm_eval.engine.ask import Asker
 from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import Model
 from mm_eval.engine.outcome import Outcome
-from mm_eval.types import Instance
+from mm_eval.values.types import Instance
 
 
 def questions(count: int, task: str = "t", **options: object) -> list[Instance]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mm_eval.engine.fleet import Fleet
 from mm_eval.engine.model import Model, ModelSettings
-from mm_eval.engine.worker import Event, Worker
-from mm_eval.types import Answer, Instance
+from mm_eval.features.ray.fleet import Fleet
+from mm_eval.features.ray.worker import Event, Worker
+from mm_eval.values.types import Answer, Instance
 
 
 class Died(BaseException):

@@ -8,8 +8,8 @@ import pytest
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
 from mm_eval.engine.outcome import StopSignal
-from mm_eval.errors import DataError, ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import DataError, ModelError
+from mm_eval.values.types import Answer, Instance
 from tests.engine.asking import ask, questions
 
 

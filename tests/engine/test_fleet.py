@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from mm_eval.engine import blocks, fleet
-from mm_eval.engine.blocks import Block, blocks_of
 from mm_eval.engine.model import Model
-from mm_eval.engine.worker import differences
-from mm_eval.errors import ConfigError, MMEvalError, ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.features.ray import blocks, fleet
+from mm_eval.features.ray.blocks import Block, blocks_of
+from mm_eval.features.ray.worker import differences
+from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
+from mm_eval.values.types import Answer, Instance
 from tests.engine.fakes import Died, Echo, a_fleet, requests
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.same_run import differences
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 
 HOLDER = """
 import sys, time

@@ -3,7 +3,7 @@
 import pytest
 
 from mm_eval.engine.generation import GenerationOptions
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 
 read = GenerationOptions.from_kwargs
 

@@ -13,8 +13,8 @@ import pytest
 from mm_eval.engine import journal as module
 from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
 from mm_eval.engine.records import answer_record, decode, encode, slots_record
-from mm_eval.errors import ModelError, StoreError
-from mm_eval.types import Answer, Slot
+from mm_eval.values.errors import ModelError, StoreError
+from mm_eval.values.types import Answer, Slot
 
 
 def record(doc_id: int, text: str = "yes") -> dict:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from mm_eval.engine.order import WINDOW, by_cost, in_cheapest_order, in_windows
-from mm_eval.types import Instance
+from mm_eval.values.types import Instance
 
 
 def question(doc_id: int, context: str, picture: str = "", **fields: object) -> Instance:

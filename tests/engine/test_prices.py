@@ -10,7 +10,7 @@ import pytest
 from mm_eval.models.openai.client.usage import usage_of
 
 from mm_eval.engine.prices import Price, price_of, read_prices, shipped
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 from tests.judges import server as scripted
 
 HEADER = "model,input_price,output_price,cached_price,cache_write_price,date,source\n"

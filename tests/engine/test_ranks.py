@@ -10,7 +10,7 @@ import pytest
 from mm_eval.engine import ranks
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.ranks import Launch, Processes, launched, processes
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 
 
 class Store:

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from mm_eval.engine import fleet_ray, ray_process
-from mm_eval.engine.ray_process import LOOPBACK, OWN_CLUSTER, RayProcess, authentication, look_for
-from mm_eval.errors import ConfigError, ModelError
+from mm_eval.features.ray import actors as fleet_ray
+from mm_eval.features.ray import process as ray_process
+from mm_eval.features.ray.process import LOOPBACK, OWN_CLUSTER, RayProcess, authentication, look_for
+from mm_eval.values.errors import ConfigError, ModelError
 
 RAY = """
 import os, signal, sys, time
@@ -87,7 +88,7 @@ def test_the_process_ends_with_the_command_though_ray_hangs(ray: Any, tmp_path: 
     """The command is killed while Ray starts."""
     ray(f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(1000)")
     code = (
-        f"import sys; sys.path[:] = {sys.path!r}; from mm_eval.engine.ray_process import RayProcess; RayProcess(None)"
+        f"import sys; sys.path[:] = {sys.path!r}; from mm_eval.features.ray.process import RayProcess; RayProcess(None)"
     )
     with subprocess.Popen([sys.executable, "-c", code]) as child:
         end = time.monotonic() + 60

@@ -9,7 +9,7 @@ from pathlib import Path
 from dying import die, die_before_files, die_while_samples_are_written
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.scorers.score_task import TaskScoring
+from mm_eval.scoring.score_task import TaskScoring
 
 point = sys.argv.pop(1)
 if point == "answers":

@@ -5,7 +5,7 @@ import signal
 from collections.abc import Collection
 from pathlib import Path
 
-from mm_eval.scorers.score_task import TaskScoring
+from mm_eval.scoring.score_task import TaskScoring
 
 
 def die(*_: object, **__: object) -> None:

@@ -15,7 +15,7 @@ from mm_eval.engine.ask import Asker
 from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
 from mm_eval.engine.model import Model, ModelSettings
 from mm_eval.engine.outcome import StopSignal
-from mm_eval.types import Answer, Instance
+from mm_eval.values.types import Answer, Instance
 
 parser = argparse.ArgumentParser()
 parser.add_argument("folder", type=Path)

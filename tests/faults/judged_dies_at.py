@@ -11,7 +11,7 @@ from dying import die, die_before_files, die_while_samples_are_written
 
 from mm_eval.cli import main
 from mm_eval.engine.ask import Asker
-from mm_eval.scorers.score_task import TaskScoring
+from mm_eval.scoring.score_task import TaskScoring
 
 point = sys.argv.pop(1)
 run = importlib.import_module("mm_eval.run")

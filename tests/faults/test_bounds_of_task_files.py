@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.catalog.manager import TaskManager
-from mm_eval.errors import ConfigError, DataError
-from mm_eval.task import template_cost as bounds
-from mm_eval.task.template import render
+from mm_eval.config.manager import TaskManager
+from mm_eval.prompt import template_cost as bounds
+from mm_eval.prompt.template import render
+from mm_eval.values.errors import ConfigError, DataError
 from tests.conftest import Ran
 
 BIG = "x y " * 100_000

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.catalog.manager import TaskManager
-from mm_eval.errors import ConfigError, DataError
-from mm_eval.task.question import render
+from mm_eval.config.manager import TaskManager
+from mm_eval.prompt.question import render
+from mm_eval.values.errors import ConfigError, DataError
 
 LISTING = """
 import sys

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.engine.journal import read_journal
-from mm_eval.types import Slot
+from mm_eval.values.types import Slot
 from tests.folders import results_of
 
 HERE = Path(__file__).parent

@@ -15,8 +15,8 @@ from mm_eval.engine.cache import AnswerCache
 from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
 from mm_eval.engine.records import answer_record, decode, encode
-from mm_eval.errors import ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Answer, Instance
 from tests.conftest import Ran
 from tests.faults.server import Server, echo
 from tests.folders import edited

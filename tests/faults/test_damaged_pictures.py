@@ -18,12 +18,12 @@ import datasets
 import pytest
 from PIL import EpsImagePlugin, Image, ImageFile
 
-from mm_eval.errors import DataError
-from mm_eval.task import decode
-from mm_eval.task.decode import FORMATS, PixelBudget, decoding, open_picture
-from mm_eval.task.docs import Docs
-from mm_eval.task.media import Places, picture_digest, to_pictures
-from mm_eval.types import Instance
+from mm_eval.data import decode
+from mm_eval.data.decode import FORMATS, PixelBudget, decoding, open_picture
+from mm_eval.data.docs import Docs
+from mm_eval.data.media import Places, picture_digest, to_pictures
+from mm_eval.values.errors import DataError
+from mm_eval.values.types import Instance
 from tests.cli.test_bad_input import data_root, picture
 
 EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n%%EOF\n"
@@ -341,8 +341,8 @@ def test_a_budget_of_pixels_is_kept_and_one_beyond_it_is_asked_alone() -> None:
 
 MEMORY = """import io, resource, sys, threading
 from PIL import Image
-from mm_eval.task.decode import IN_FLIGHT, open_picture
-from mm_eval.task.media import encoded, picture_digest, to_pictures
+from mm_eval.data.decode import IN_FLIGHT, open_picture
+from mm_eval.data.media import encoded, picture_digest, to_pictures
 side = int(sys.argv[1])
 files = []
 for n in range(4):

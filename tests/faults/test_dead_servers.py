@@ -18,8 +18,8 @@ from mm_eval.models.openai.client.statuses import retry_after
 
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import ModelSettings
-from mm_eval.errors import ConfigError, ModelError
-from mm_eval.types import Answer
+from mm_eval.values.errors import ConfigError, ModelError
+from mm_eval.values.types import Answer
 from tests.faults.raw_server import Exchange, http, raw_server, said
 from tests.faults.server import Server, echo, fault
 from tests.faults.test_network_17_to_27 import answers, ask

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval import files as files_module
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import Model
-from mm_eval.errors import ConfigError
+from mm_eval.values import files as files_module
+from mm_eval.values.errors import ConfigError
 
 TASKS = ("--tasks", "mme", "--model", "dummy", "--sample", "--limit", "60")
 SLOW_MODEL = Path(__file__).parent.parent / "cli" / "slow_model.py"
@@ -243,7 +243,7 @@ def test_thumbnails_have_a_progress_of_their_own(cli, monkeypatch) -> None:
 
         def stop(self) -> None: ...
 
-    monkeypatch.setattr("mm_eval.report.progress.ProgressBar", Told)
+    monkeypatch.setattr("mm_eval.cli.progress.ProgressBar", Told)
     assert cli(*TASKS, "--limit", "8").code == 0
     assert started["thumbnails"] == 8 == ticks.count("thumbnails")
 
@@ -251,7 +251,7 @@ def test_thumbnails_have_a_progress_of_their_own(cli, monkeypatch) -> None:
 def test_an_interrupt_does_not_wait_for_pictures_of_questions_that_nobody_asks() -> None:
     """The thread that prepares the order stops in the middle of a window."""
     from mm_eval.engine.order import in_cheapest_order
-    from mm_eval.types import Instance
+    from mm_eval.values.types import Instance
 
     made: list[int] = []
 

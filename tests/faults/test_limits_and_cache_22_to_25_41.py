@@ -14,8 +14,8 @@ from mm_eval.engine.cache import AnswerCache
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
 from mm_eval.engine.outcome import failure_limit
-from mm_eval.errors import ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Answer, Instance
 from tests.conftest import Ran
 from tests.engine.asking import ask, questions
 
@@ -242,7 +242,7 @@ def test_41_what_cannot_change_an_answer_does_not_change_its_key() -> None:
 def test_41_one_pixel_changes_the_picture(tmp_path: Path) -> None:
     from PIL import Image
 
-    from mm_eval.task.media import picture_digest
+    from mm_eval.data.media import picture_digest
 
     one = Image.new("RGB", (9, 7), (1, 2, 3))
     other = one.copy()

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from mm_eval.filters import FILTERS, build_filter_ensemble
-from mm_eval.metrics import Metric
+from mm_eval.scoring.filters import FILTERS, build_filter_ensemble
+from mm_eval.scoring.metrics import Metric
 
 LENGTH = 200_000
 SECONDS = 3.0

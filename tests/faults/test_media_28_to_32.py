@@ -20,11 +20,11 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from mm_eval.errors import DataError
-from mm_eval.task import url_media
-from mm_eval.task.media import Places, open_picture
-from mm_eval.task.video.frames import frames_of
-from mm_eval.task.video.rule import read_rule
+from mm_eval.data import url_media
+from mm_eval.data.media import Places, open_picture
+from mm_eval.features.video.frames import frames_of
+from mm_eval.features.video.rule import read_rule
+from mm_eval.values.errors import DataError
 from tests.cli.test_bad_input import data_root, picture
 from tests.task.video.movies import write
 
@@ -116,7 +116,7 @@ def test_29_a_bomb_is_refused_from_its_header_in_no_time_and_no_memory(tmp_path:
     script = (
         "import resource, sys, time\n"
         "from PIL import Image\n"
-        "from mm_eval.task.media import open_picture\n"
+        "from mm_eval.data.media import open_picture\n"
         "open_picture(open(sys.argv[2], 'rb').read())\n"
         "content = open(sys.argv[1], 'rb').read()\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.report.safe import csv_cell, href, html, in_line, in_script, json_safe, latex, markdown, terminal_safe
+from mm_eval.values.safe import csv_cell, href, html, in_line, in_script, json_safe, latex, markdown, terminal_safe
 
 ROOT = Path(__file__).parent.parent.parent
 STEERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
@@ -216,9 +216,9 @@ def test_a_folder_is_no_address_of_its_own() -> None:
 
 def test_nothing_but_one_file_prints() -> None:
     """A text that is printed elsewhere would pass by `report.safe`; progress prints no text of anybody's."""
-    allowed = {ROOT / "mm_eval/report/streams.py", ROOT / "mm_eval/cli/say.py", ROOT / "mm_eval/report/progress.py"}
-    allowed.add(ROOT / "mm_eval/report/release_progress.py")  # by `in_line`
-    allowed.add(ROOT / "mm_eval/filters/pattern_search.py")  # a child's answers to its parent
+    allowed = {ROOT / "mm_eval/cli/streams.py", ROOT / "mm_eval/cli/say.py", ROOT / "mm_eval/cli/progress.py"}
+    allowed.add(ROOT / "mm_eval/features/report/release/progress.py")  # by `in_line`
+    allowed.add(ROOT / "mm_eval/scoring/filters/pattern_search.py")  # a child's answers to its parent
     allowed.add(ROOT / "tasks/mmlongbench_doc/draw.py")  # a script that people run; it prints counts
     for path in [path for folder in ("mm_eval", "models", "tasks") for path in (ROOT / folder).rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -12,8 +12,8 @@ import pytest
 
 from mm_eval.engine.model import ModelSettings
 from mm_eval.engine.outcome import Outcome
-from mm_eval.errors import MMEvalError, ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import MMEvalError, ModelError
+from mm_eval.values.types import Answer, Instance
 from tests.engine import asking
 from tests.faults.server import Server, echo, fault, reply, unreliable
 

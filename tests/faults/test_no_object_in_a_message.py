@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.errors import ConfigError, without_objects
+from mm_eval.values.errors import ConfigError, without_objects
 from tests.cli.test_bad_input import data_root, picture
 
 UTILS = """

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.errors import ModelError
-from mm_eval.types import Instance
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Instance
 from tests.conftest import Ran
 from tests.models.conftest import adapter, checkpoint  # noqa: F401 (fixtures)
 from tests.models.questions import instance, outputs

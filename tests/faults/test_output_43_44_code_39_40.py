@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.errors import DataError
-from mm_eval.report.safe import terminal_safe
+from mm_eval.values.errors import DataError
+from mm_eval.values.safe import terminal_safe
 from tests.faults.server import Server, echo
 
 HERE = Path(__file__).parent
@@ -128,8 +128,8 @@ def test_39_no_file_uses_what_can_run_code_on_loading() -> None:
 def test_40_remote_code_is_off_unless_named_and_then_on_record(cli, tmp_path: Path) -> None:
     from mm_eval.models.hf.arguments import Arguments
 
-    from mm_eval.task.dataset import load_docs
-    from mm_eval.task.source import DataSource
+    from mm_eval.data.dataset import load_docs
+    from mm_eval.data.source import DataSource
 
     assert Arguments.read({"pretrained": "x"}).trust_remote_code is False
     assert Arguments.read({"pretrained": "x", "trust_remote_code": "true"}).trust_remote_code is True
@@ -154,4 +154,4 @@ def test_33_nothing_here_unpacks_an_archive() -> None:
     }
     texts = {name: path.read_text(encoding="utf-8") for name, path in files.items()}
     assert [name for name, text in texts.items() if unpacking.search(text)] == []
-    assert [name for name, text in texts.items() if opening.search(text)] == ["mm_eval/task/video/archives.py"]
+    assert [name for name, text in texts.items() if opening.search(text)] == ["mm_eval/data/archives.py"]

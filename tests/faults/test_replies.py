@@ -20,8 +20,8 @@ from mm_eval.engine.ask import Asker
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import ModelSettings
 from mm_eval.engine.records import answer_record, encode
-from mm_eval.errors import MMEvalError, ModelError
-from mm_eval.types import Answer, Instance, Slot
+from mm_eval.values.errors import MMEvalError, ModelError
+from mm_eval.values.types import Answer, Instance, Slot
 from tests.faults.server import Server
 from tests.faults.test_network_17_to_27 import ask, questions
 

@@ -14,8 +14,8 @@ from mm_eval.models.openai.adapter import OpenAI
 from mm_eval.models.openai.client.transport import LARGE, LARGE_AT_ONCE, Bodies
 
 from mm_eval.engine.model import ModelSettings
-from mm_eval.errors import ConfigError, ModelError
-from mm_eval.types import Answer
+from mm_eval.values.errors import ConfigError, ModelError
+from mm_eval.values.types import Answer
 from tests.faults.raw_server import Exchange, http, raw_server
 from tests.faults.test_network_17_to_27 import questions
 

@@ -20,9 +20,9 @@ import pytest
 from mm_eval.cli import main
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.records import encode
-from mm_eval.files import make_folder
-from mm_eval.report.media import Media
-from mm_eval.run_files import DEPTH, json_value, lines_of, open_regular, read_bytes
+from mm_eval.features.report.media import Media
+from mm_eval.values.files import make_folder
+from mm_eval.values.run_files import DEPTH, json_value, lines_of, open_regular, read_bytes
 from tests.conftest import Ran
 
 READING: dict[str, list[str]] = {
@@ -122,7 +122,7 @@ def _in_child(words: list[str]) -> int:
     if not pid:
         code = 99
         try:
-            from mm_eval.catalog import functions
+            from mm_eval.config import functions
 
             functions._LOADED.clear()
             code = main(words)
@@ -428,8 +428,8 @@ def shown(folders: list[Path], tmp_path: Path) -> Callable[[str], tuple[int, str
     """Asks the pages of `mm-eval view` without a server."""
     from starlette.testclient import TestClient
 
-    from mm_eval.report.site.app import app_of
-    from mm_eval.report.site.runs import Shown
+    from mm_eval.features.report.site.app import app_of
+    from mm_eval.features.report.site.runs import Shown
 
     client = TestClient(
         app_of(Shown(folders, tmp_path / "pages"), "token", ("testserver",)), raise_server_exceptions=True
@@ -486,7 +486,10 @@ def test_a_server_that_is_ended_leaves_no_pages(number: str, recorded: Path, tmp
             assert reply.status == 200
         assert list(tmp_path.glob("mm-eval-view-*/*")), "the pages were there"
         server.send_signal(getattr(signal, f"SIG{number}"))
-        assert server.wait(30) == 0
+        try:
+            assert server.wait(60) == 0
+        finally:
+            server.kill()
     assert not list(tmp_path.glob("mm-eval-view-*"))
 
 
@@ -495,7 +498,7 @@ def test_a_server_that_is_ended_leaves_no_pages(number: str, recorded: Path, tmp
 
 def test_new_folders_are_synced_in_their_parents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
-    monkeypatch.setattr("mm_eval.files.sync_folder", synced.append)
+    monkeypatch.setattr("mm_eval.values.files.sync_folder", synced.append)
     make_folder(tmp_path / "deep" / "er" / "run")
     assert synced == [tmp_path, tmp_path / "deep", tmp_path / "deep" / "er"]
     make_folder(tmp_path / "deep" / "er" / "run")

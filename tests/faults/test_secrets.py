@@ -13,7 +13,7 @@ from mm_eval.models.openai.adapter import OpenAI
 from mm_eval.models.openai.client.redaction import Redactor
 
 from mm_eval.engine.model import ModelSettings
-from mm_eval.errors import ConfigError, ModelError
+from mm_eval.values.errors import ConfigError, ModelError
 from tests.faults.raw_server import Exchange, http, raw_server
 from tests.faults.server import Server, reply
 from tests.faults.test_network_17_to_27 import answers, questions

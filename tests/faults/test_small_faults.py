@@ -40,7 +40,7 @@ def test_cold_evaluations_in_threads(tmp_path: Path) -> None:
 def test_a_thread_that_comes_while_names_are_read_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     import threading
 
-    from mm_eval import registry
+    from mm_eval.values import registry
 
     reading, go_on = threading.Event(), threading.Event()
 

@@ -10,13 +10,13 @@ import datasets
 import pytest
 from PIL import Image
 
-from mm_eval.errors import DataError
-from mm_eval.task import data_files
-from mm_eval.task.data_files import file_digest
-from mm_eval.task.dataset import docs_of, load_docs
-from mm_eval.task.docs import Docs, picture_files
-from mm_eval.task.media import Places
-from mm_eval.task.source import DataSource
+from mm_eval.data import data_files
+from mm_eval.data.data_files import file_digest
+from mm_eval.data.dataset import docs_of, load_docs
+from mm_eval.data.docs import Docs, picture_files
+from mm_eval.data.media import Places
+from mm_eval.data.source import DataSource
+from mm_eval.values.errors import DataError
 
 YAML = """task: stale
 dataset_path: {path}

@@ -19,7 +19,7 @@ from mm_eval.engine import journal as journal_module
 from mm_eval.engine.journal import mend_torn_tails, read_journal
 from mm_eval.engine.model import Model, ModelSettings
 from mm_eval.engine.outcome import Outcome
-from mm_eval.types import Answer, Slot
+from mm_eval.values.types import Answer, Slot
 from tests.engine import asking
 from tests.engine.asking import questions
 
@@ -172,7 +172,7 @@ def test_11_a_failing_fsync_acknowledges_nothing_stops_the_run_and_names_the_fil
 
     monkeypatch.setattr(journal_module.os, "fdatasync", refuse)
     ticks: list[int] = []
-    monkeypatch.setattr("mm_eval.report.progress.ProgressBar.tick", lambda self, done, failed: ticks.append(done))
+    monkeypatch.setattr("mm_eval.cli.progress.ProgressBar.tick", lambda self, done, failed: ticks.append(done))
     failed = cli("--tasks", "mme", "--model", "dummy", "--sample", "--limit", "8")
     assert failed.code == 3 and not ticks
     assert "Input/output error" in failed.err and str(journal_file(failed.folder)) in failed.err

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
+from mm_eval.cli.progress import ProgressBar
 from mm_eval.engine import journal as journal_module
 from mm_eval.engine.cache import AnswerCache
 from mm_eval.engine.journal import Journal, read_journal
 from mm_eval.engine.model import Model, ModelSettings
 from mm_eval.engine.records import answer_record
-from mm_eval.errors import StoreError
-from mm_eval.report.progress import ProgressBar
-from mm_eval.types import Answer, Instance, Slot
+from mm_eval.values.errors import StoreError
+from mm_eval.values.types import Answer, Instance, Slot
 
 HERE = Path(__file__).parent
 TASKS = ("--tasks", "mme", "--sample", "--limit", "40")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mm_eval.errors import ConfigError
-from mm_eval.filters import FILTERS, Completion, LLOutput, build_filter_ensemble, rule_of
-from mm_eval.types import Instance
+from mm_eval.scoring.filters import FILTERS, Completion, LLOutput, build_filter_ensemble, rule_of
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import Instance
 
 NAMES = [
     "custom", "first_character", "format_span", "lowercase", "majority_vote", "map", "mcq_letter", "multi_choice_regex", "noop",

@@ -4,9 +4,16 @@ from functools import partial
 
 import pytest
 
-from mm_eval.errors import ScoringError
-from mm_eval.filters import Filter, FilterEnsemble, build_filter_ensemble, extraction, register_filter, transformation
-from mm_eval.types import Instance
+from mm_eval.scoring.filters import (
+    Filter,
+    FilterEnsemble,
+    build_filter_ensemble,
+    extraction,
+    register_filter,
+    transformation,
+)
+from mm_eval.values.errors import ScoringError
+from mm_eval.values.types import Instance
 
 
 def asked(doc_id, answers, **kwargs):

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from mm_eval.filters import build_filter_ensemble, rule_of
-from mm_eval.filters.math_answer import MathAnswerFilter
+from mm_eval.scoring.filters import build_filter_ensemble, rule_of
+from mm_eval.scoring.filters.math_answer import MathAnswerFilter
 
 READ = [
     ("So we get \\boxed{\\frac{1}{2}}.", "\\frac{1}{2}", "boxed"),

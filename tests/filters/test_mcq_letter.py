@@ -2,9 +2,9 @@
 
 import pytest
 
-from mm_eval.errors import ConfigError, DataError
-from mm_eval.filters import Extracted, build_filter_ensemble, rule_of
-from mm_eval.filters.letters import McqLetterFilter
+from mm_eval.scoring.filters import Extracted, build_filter_ensemble, rule_of
+from mm_eval.scoring.filters.letters import McqLetterFilter
+from mm_eval.values.errors import ConfigError, DataError
 
 READ = [
     ("A", "A", "letter"), ("b", "B", "letter"), ("(A)", "A", "letter"), ("A.", "A", "letter"), ("(c).", "C", "letter"),

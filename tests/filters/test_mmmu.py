@@ -5,10 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from mm_eval.errors import ConfigError, DataError
-from mm_eval.filters import FILTERS, TRUNCATED, UNPARSED, found_by
-from mm_eval.filters.base import rule_of
-from mm_eval.filters.mmmu import (
+from mm_eval.scoring.filters import FILTERS, TRUNCATED, UNPARSED, found_by
+from mm_eval.scoring.filters.base import rule_of
+from mm_eval.scoring.filters.mmmu import (
     MMMULetterFilter,
     listed_options,
     mmmu_letter,
@@ -16,6 +15,7 @@ from mm_eval.filters.mmmu import (
     open_answer_is_right,
     open_answers,
 )
+from mm_eval.values.errors import ConfigError, DataError
 
 OPTIONS = ["cat", "dog", "bird", "fish"]
 ANSWERS = [  # answer, MMMU, MMMU-Pro, lmms-eval; None: drawn at random

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from mm_eval.errors import DataError
-from mm_eval.filters.options import by_letter, is_missing, lettered, options_of, question_with_options
+from mm_eval.scoring.filters.options import by_letter, is_missing, lettered, options_of, question_with_options
+from mm_eval.values.errors import DataError
 
 
 def test_options_that_are_null_blank_or_nan_do_not_exist() -> None:

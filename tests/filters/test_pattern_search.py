@@ -6,10 +6,10 @@ import string
 
 import pytest
 
-from mm_eval.errors import ScoringError
-from mm_eval.filters import pattern_search
-from mm_eval.filters.base import build_filter_ensemble
-from mm_eval.filters.pattern_search import search, steps
+from mm_eval.scoring.filters import pattern_search
+from mm_eval.scoring.filters.base import build_filter_ensemble
+from mm_eval.scoring.filters.pattern_search import search, steps
+from mm_eval.values.errors import ScoringError
 
 USUAL = [
     r"#### (\-?[0-9\.\,]+)",

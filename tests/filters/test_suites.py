@@ -2,8 +2,8 @@
 
 import pytest
 
-from mm_eval.filters import UNPARSED, build_filter_ensemble, rule_of
-from mm_eval.filters.suites import LetterRule, LmmsEvalLetterFilter, VlmEvalKitLetterFilter
+from mm_eval.scoring.filters import UNPARSED, build_filter_ensemble, rule_of
+from mm_eval.scoring.filters.suites import LetterRule, LmmsEvalLetterFilter, VlmEvalKitLetterFilter
 
 DOC = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}
 TABLE = [  # answer, VLMEvalKit, lmms-eval; read by both suites' code (VLMEvalKit e8e78f05, lmms-eval 75571cfe)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from mm_eval.filters import build_filter_ensemble, rule_of
+from mm_eval.scoring.filters import build_filter_ensemble, rule_of
 
 READ = [
     ("Yes", "yes", "word"), ("no.", "no", "word"), ("YES!", "yes", "word"), ("**Yes**", "yes", "word"), ("y", "yes", "word"),

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mm_eval.filters import FilterEnsemble, rule_of
-from mm_eval.filters.transformation import StripThinkingFilter
-from mm_eval.filters.yes_no import PopeYesNoFilter, YesNoWordsFilter, without_punctuation
+from mm_eval.scoring.filters import FilterEnsemble, rule_of
+from mm_eval.scoring.filters.transformation import StripThinkingFilter
+from mm_eval.scoring.filters.yes_no import PopeYesNoFilter, YesNoWordsFilter, without_punctuation
 
 HARD = [
     # answer, POPE's reading and whether it counts as unparsed, VLMEvalKit's reading

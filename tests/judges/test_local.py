@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import pytest
 
-from mm_eval.catalog.manager import TaskManager
+from mm_eval.config.manager import TaskManager
+from mm_eval.data.source import DataSource
 from mm_eval.engine.model import MODELS, Model, ModelSettings, register_model
-from mm_eval.errors import ConfigError
-from mm_eval.judging.prompts import judge_instance
-from mm_eval.task.source import DataSource
-from mm_eval.task.task import Task
-from mm_eval.types import Answer
+from mm_eval.features.judge.prompts import judge_instance
+from mm_eval.prompt.task import Task
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import Answer
 from tests.judges.conftest import JUDGE, TASK, UTILS
 
 SEEING = """task: seen
@@ -140,7 +140,7 @@ def test_a_judges_adapter_opens_connections_while_the_tasks_code_may_not(
     judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_: [])
-    monkeypatch.setattr("mm_eval.judging.asking.AT_ONCE", 20)
+    monkeypatch.setattr("mm_eval.features.judge.asking.AT_ONCE", 20)
     head = "def judge_prompt(doc, answer):\n"
     utils = "import time\n" + UTILS.replace(head, f"{head}    time.sleep(0.002)\n")
     judged.write([{"q": str(n), "a": "1"} for n in range(200)], ["1"] * 200, utils=utils)

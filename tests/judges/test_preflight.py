@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import pytest
 
 from mm_eval.engine.model import Answers, Model, register_model
-from mm_eval.judging.preflight import DOCS, EMPTY, OTHERS, _Trial, chance_of_passing, family_of
-from mm_eval.types import Answer
+from mm_eval.features.judge.preflight import DOCS, EMPTY, OTHERS, _Trial, chance_of_passing, family_of
+from mm_eval.values.types import Answer
 from tests.judges import server as scripted
 from tests.judges.conftest import JUDGE, NO_WAIT, TASK
 
@@ -295,7 +295,7 @@ def test_a_run_stops_when_its_budget_is_spent_and_goes_on_with_a_higher_one(
     judged, server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The estimate counts on 512 tokens a reply; this server's replies have 3, and 10 in the prompt."""
-    monkeypatch.setattr("mm_eval.judging.preflight._check_budget", lambda *args: None)
+    monkeypatch.setattr("mm_eval.features.judge.preflight._check_budget", lambda *args: None)
     args, folder = "max_retries=0,num_concurrent=1,input_price=1000,output_price=1000", tmp_path / "run"
     ran = judged.with_server(server, "--judge_budget", "0.03", "--output_path", folder, args=args)
     assert ran.code == 3 and "--judge_budget is $0.03" in ran.out + ran.err

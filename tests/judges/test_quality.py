@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from mm_eval.judging.injections import STYLES
+from mm_eval.features.judge.injections import STYLES
 from tests.judges.conftest import JUDGE, NO_WAIT, TASK, UTILS
 
 PAIR_UTILS = (

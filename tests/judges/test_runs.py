@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from mm_eval import evaluate
-from mm_eval.errors import ConfigError
+from mm_eval.features.diagnose.command_line import as_command
 from mm_eval.request import RunRequest
-from mm_eval.runs.command_line import as_command
+from mm_eval.values.errors import ConfigError
 from tests.judges.conftest import JUDGE, NO_WAIT, TASK, UTILS
 from tests.judges.server import serving
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.errors import ScoringError
-from mm_eval.lmms_eval.habits import as_called_once
-from mm_eval.lmms_eval.judges import no_judge
+from mm_eval.features.suites.habits import as_called_once
+from mm_eval.features.suites.judges import no_judge
+from mm_eval.values.errors import ScoringError
 
 SCORES = """
 import sys
-from mm_eval.catalog.manager import TaskManager
-from mm_eval.scorers.of_task import scorers_of
+from mm_eval.config.manager import TaskManager
+from mm_eval.scoring.of_task import scorers_of
 for task in TaskManager(include_path=sys.argv[1], include_defaults=False).load(sys.argv[2]).tasks.values():
     scorers_of(task.resolved())
-print("mm_eval.lmms_eval.habits" in sys.modules)
+print("mm_eval.features.suites.habits" in sys.modules)
 """
 TEXT = "dataset_path: d\ntest_split: test\ndoc_to_text: q\ndoc_to_target: a\nmetric_list: [{metric: exact_match}]\n"
 

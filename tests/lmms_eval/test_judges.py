@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from mm_eval.catalog.functions import FunctionRef
-from mm_eval.errors import ConfigError, ModelError, ScoringError
-from mm_eval.lmms_eval.askers import _roots, asks_judge
-from mm_eval.lmms_eval.judges import RETRIES, Asked, no_judge
-from mm_eval.lmms_eval.prompts import binary_of, object_of, pair_of
-from mm_eval.lmms_eval.server import run_judged
-from mm_eval.types import Answer
+from mm_eval.config.functions import FunctionRef
+from mm_eval.features.suites.askers import _roots, asks_judge
+from mm_eval.features.suites.judges import RETRIES, Asked, no_judge
+from mm_eval.features.suites.prompts import binary_of, object_of, pair_of
+from mm_eval.features.suites.server import run_judged
+from mm_eval.values.errors import ConfigError, ModelError, ScoringError
+from mm_eval.values.types import Answer
 
 GRADED = """import time
 from lmms_eval.llm_judge import Request, ServerConfig, get_server
@@ -227,7 +227,7 @@ def test_a_judge_in_an_aggregation_is_refused(load: Load) -> None:
     function = load("from lmms_eval.llm_judge import *\ndef f(doc, results):\n    return 0\n", "f")
     assert asked(function).value == 0
     total = load(COMPARED + "\ndef total(results):\n    return compared(results[0], ['x'])\n", "total")
-    from mm_eval.lmms_eval.habits import as_called_once
+    from mm_eval.features.suites.habits import as_called_once
 
     with pytest.raises(ScoringError, match=r"calls lmms_eval\.llm_judge by itself"):
         as_called_once(total)([DOC])

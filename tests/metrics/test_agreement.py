@@ -7,8 +7,7 @@ import time
 import pytest
 
 from benchmarks.coverage import CORRECTED_CASES, JUDGED_CASES, covered
-from mm_eval.errors import ScoringError
-from mm_eval.metrics.agreement import (
+from mm_eval.features.judge.agreement import (
     agreement,
     corrected,
     corrected_interval,
@@ -19,6 +18,7 @@ from mm_eval.metrics.agreement import (
     noise_share,
     spearman,
 )
+from mm_eval.values.errors import ScoringError
 
 
 def test_kappa_and_spearman_have_their_known_values():

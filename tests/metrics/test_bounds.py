@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mm_eval.metrics import METRICS, Metric, bounds, generation
-from mm_eval.metrics.generation import anls, edit_distance
-from mm_eval.metrics.ll_results import LLResults
-from mm_eval.metrics.matching import Texts, normalised_distance
-from mm_eval.metrics.traits import CorpusMetric
+from mm_eval.scoring.metrics import METRICS, Metric, bounds, generation
+from mm_eval.scoring.metrics.generation import anls, edit_distance
+from mm_eval.scoring.metrics.ll_results import LLResults
+from mm_eval.scoring.metrics.matching import Texts, normalised_distance
+from mm_eval.scoring.metrics.traits import CorpusMetric
 from tests.conftest import Ran
 
 SIZES = [1, 10, 1000, 100_000]

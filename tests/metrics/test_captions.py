@@ -2,8 +2,8 @@
 
 import pytest
 
-from mm_eval.metrics import Metric, caption_tokens, standard_error
-from mm_eval.metrics.captions.scores import cider_scores
+from mm_eval.scoring.metrics import Metric, caption_tokens, standard_error
+from mm_eval.scoring.metrics.captions.scores import cider_scores
 
 TOKENS = {  # as CoreNLP 3.4.1 writes them (`PTBTokenizer -preserveLines -lowerCase`), without those that are dropped
     "A man's dog, isn't it?": "a man 's dog is n't it",

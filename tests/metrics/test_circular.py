@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from mm_eval.errors import ScoringError
-from mm_eval.metrics import AGGREGATIONS, circular_accuracy, mean_stderr, standard_error
+from mm_eval.scoring.metrics import AGGREGATIONS, circular_accuracy, mean_stderr, standard_error
+from mm_eval.values.errors import ScoringError
 
 
 def test_a_group_is_right_only_with_every_row() -> None:

@@ -6,8 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from mm_eval.errors import ConfigError, ScoringError
-from mm_eval.metrics import (
+from mm_eval.scoring.metrics import (
     F1,
     MCC,
     BitsPerByte,
@@ -22,6 +21,7 @@ from mm_eval.metrics import (
     Ter,
     WordPerplexity,
 )
+from mm_eval.values.errors import ConfigError, ScoringError
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "quickly", ".", ","]
 

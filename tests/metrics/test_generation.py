@@ -2,8 +2,8 @@
 
 import pytest
 
-from mm_eval.metrics import anls, exact_match_fn, relaxed_accuracy, vqa_accuracy
-from mm_eval.metrics.generation import edit_distance
+from mm_eval.scoring.metrics import anls, exact_match_fn, relaxed_accuracy, vqa_accuracy
+from mm_eval.scoring.metrics.generation import edit_distance
 
 
 def match(reference, prediction, **kwargs):

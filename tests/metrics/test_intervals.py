@@ -5,9 +5,17 @@ import math
 import pytest
 from mm_eval.tasks.mme.utils import mme_aggregate_results
 
-from mm_eval.metrics import Bleu, mean, mean_of_means, median
-from mm_eval.metrics.intervals import combined, exact_share, holm, share_interval, sign_test, t_quantile, t_two_sided
-from mm_eval.metrics.paired import estimate, paired_difference, with_stderr
+from mm_eval.scoring.metrics import Bleu, mean, mean_of_means, median
+from mm_eval.scoring.metrics.intervals import (
+    combined,
+    exact_share,
+    holm,
+    share_interval,
+    sign_test,
+    t_quantile,
+    t_two_sided,
+)
+from mm_eval.scoring.metrics.paired import estimate, paired_difference, with_stderr
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from mm_eval.errors import ConfigError, ScoringError
-from mm_eval.metrics import (
+from mm_eval.scoring.metrics import (
     LLResults,
     Metric,
     acc,
@@ -22,7 +21,8 @@ from mm_eval.metrics import (
     exact_match_mc,
     logprob_fn,
 )
-from mm_eval.types import Instance
+from mm_eval.values.errors import ConfigError, ScoringError
+from mm_eval.values.types import Instance
 
 
 def results(lls, choices=None, greedy=None, targets=0, bare=None):

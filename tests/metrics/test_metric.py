@@ -5,9 +5,7 @@ import math
 
 import pytest
 
-from mm_eval import registry
-from mm_eval.errors import ConfigError
-from mm_eval.metrics import (
+from mm_eval.scoring.metrics import (
     AGGREGATIONS,
     DEFAULT_METRICS,
     METRIC_KEYS,
@@ -36,6 +34,8 @@ from mm_eval.metrics import (
     weighted_mean,
     weighted_perplexity,
 )
+from mm_eval.values import registry
+from mm_eval.values.errors import ConfigError
 
 METRIC_NAMES = [
     "acc",
@@ -304,7 +304,7 @@ def test_pass_at_5_is_a_name():
 
 def test_a_metric_of_another_package_is_found_by_its_entry_point(tmp_path, monkeypatch):
     (tmp_path / "their_metrics.py").write_text(
-        "from mm_eval.metrics import metric\n"
+        "from mm_eval.scoring.metrics import metric\n"
         "@metric('their_score', higher_is_better=False)\n"
         "def score(references, predictions):\n"
         "    '''Their score.'''\n"
@@ -315,10 +315,10 @@ def test_a_metric_of_another_package_is_found_by_its_entry_point(tmp_path, monke
     )
     monkeypatch.syspath_prepend(tmp_path)
     points = [
-        importlib.metadata.EntryPoint("their_score", "their_metrics:score", "mm_eval.metrics"),
-        importlib.metadata.EntryPoint("their_plain", "their_metrics:plain", "mm_eval.metrics"),
+        importlib.metadata.EntryPoint("their_score", "their_metrics:score", "mm_eval.scoring.metrics"),
+        importlib.metadata.EntryPoint("their_plain", "their_metrics:plain", "mm_eval.scoring.metrics"),
     ]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "mm_eval.metrics" else [])
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "mm_eval.scoring.metrics" else [])
     monkeypatch.setattr(METRICS, "_scanned", False)
     monkeypatch.setattr(METRICS, "_objects", dict(METRICS._objects))
     made = Metric.from_dict({"metric": "their_score"}, "generate_until")
@@ -330,7 +330,7 @@ def test_the_files_of_installed_packages_are_read_once_for_all_groups(monkeypatc
     real, calls = importlib.metadata.entry_points, []
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **of: calls.append(of) or real(**of))
     registry._entry_points.cache_clear()
-    for group in ("mm_eval.models", "mm_eval.metrics", "console_scripts"):
+    for group in ("mm_eval.models", "mm_eval.scoring.metrics", "console_scripts"):
         assert {point.name for point in registry.entry_points(group)} == {point.name for point in real(group=group)}
     assert len(calls) == 1
 

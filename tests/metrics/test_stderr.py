@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mm_eval.tasks.mme.utils import mme_aggregate_results
 
-from mm_eval.metrics import (
+from mm_eval.scoring.metrics import (
     F1,
     MCC,
     Bleu,
@@ -31,7 +31,7 @@ from mm_eval.metrics import (
     stratified_by,
     weighted_mean,
 )
-from mm_eval.metrics.resampling import half_samples, jackknife
+from mm_eval.scoring.metrics.resampling import half_samples, jackknife
 
 
 def numbers(count, seed=0):

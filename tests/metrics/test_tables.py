@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from mm_eval.metrics import bounds, tables
-from mm_eval.metrics.generation import edit_distance
-from mm_eval.metrics.tables import Node, teds, tree_distance
+from mm_eval.scoring.metrics import bounds, tables
+from mm_eval.scoring.metrics.generation import edit_distance
+from mm_eval.scoring.metrics.tables import Node, teds, tree_distance
 
 
 def by_definition(ours: list[Node], theirs: list[Node], known: dict) -> float:

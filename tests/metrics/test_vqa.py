@@ -2,9 +2,9 @@
 
 import pytest
 
-from mm_eval.errors import ConfigError
-from mm_eval.metrics import agreed_answer, vqa_accuracy
-from mm_eval.metrics.vqa import textvqa_normalised, vqa_normalised
+from mm_eval.scoring.metrics import agreed_answer, vqa_accuracy
+from mm_eval.scoring.metrics.vqa import textvqa_normalised, vqa_normalised
+from mm_eval.values.errors import ConfigError
 
 
 @pytest.mark.parametrize(

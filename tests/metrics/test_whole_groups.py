@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from mm_eval.metrics import smooth, standard_error, whole_groups
-from mm_eval.metrics.traits import declare
+from mm_eval.scoring.metrics import smooth, standard_error, whole_groups
+from mm_eval.scoring.metrics.traits import declare
 
 KINDS = {"questions": (("q",), False), "figures": (("f",), False), "average": (("q", "f"), True)}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mm_eval.metrics.written_numbers import is_float, number_in_latex, number_in_words
+from mm_eval.scoring.metrics.written_numbers import is_float, number_in_latex, number_in_words
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from mm_eval.types import Answer, Instance
+from mm_eval.values.types import Answer, Instance
 
 
 def picture(width: int, height: int, seed: int = 0) -> Image.Image:

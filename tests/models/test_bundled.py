@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 from tests.models.questions import instance, outputs, picture
 
 NAMES = {"tiny-llava": ("llava",), "tiny-qwen2-vl": ("qwen2_vl", "qwen_vl")}

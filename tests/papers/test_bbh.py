@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mm_eval.catalog.manager import TaskManager
+from mm_eval.config.manager import TaskManager
 from tests.conftest import Ran
 from tests.papers.recordings import Recording, write_answers, write_table
 

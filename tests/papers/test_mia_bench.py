@@ -2,7 +2,7 @@
 
 from mm_eval.tasks.mia_bench.utils import ORDINALS, components_text, weights_text
 
-from mm_eval.catalog.manager import TaskManager
+from mm_eval.config.manager import TaskManager
 from tests.papers.recordings import Recording
 
 COMMIT = "5422852d98cb167390da9501200360860435efb1"

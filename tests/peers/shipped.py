@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mm_eval.catalog.manager import TaskManager
 from mm_eval.cli import main as mm_eval
-from mm_eval.errors import MMEvalError
+from mm_eval.config.manager import TaskManager
 from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
-from mm_eval.runs.gold import gold_texts, wrong_text
+from mm_eval.scoring.gold import gold_texts, wrong_text
+from mm_eval.values.errors import MMEvalError
 from tests.peers import given_answers, recorded, suites
 from tests.peers.given_answers import Gold
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mm_eval.filters import FILTERS, build_filter_ensemble
-from mm_eval.types import Instance
+from mm_eval.scoring.filters import FILTERS, build_filter_ensemble
+from mm_eval.values.types import Instance
 
 WORDS = ["A", "(B)", "yes", "No.", "the answer is", "C)", "选", "答案", "**D**", "not", "1.5", "-3", "\n"]
 WORDS += ["\\boxed{2}", "#### 7", "</think>"]

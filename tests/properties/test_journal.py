@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.records import answer_record, decode, encode
-from mm_eval.errors import ModelError
-from mm_eval.types import Answer, Slot
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Answer, Slot
 
 texts = st.text(alphabet=st.characters(), max_size=40)
 lls = st.tuples(st.floats(max_value=0, allow_nan=False), st.booleans())

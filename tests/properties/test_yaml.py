@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm_eval.catalog.yaml import load_text
-from mm_eval.errors import ConfigError
+from mm_eval.config.yaml import load_text
+from mm_eval.values.errors import ConfigError
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=12)
 values = st.recursive(

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.model import Answers, Model, question
-from mm_eval.engine.worker import Worker
-from mm_eval.errors import ConfigError, ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.features.ray.worker import Worker
+from mm_eval.values.errors import ConfigError, ModelError
+from mm_eval.values.types import Answer, Instance
 
 RECALLED = threading.Event()
 """Set in a worker's process when the asking process has called requests back."""
@@ -91,7 +91,7 @@ class Scripted(Model):
             if "recalled" in self.args and self.asked > 1:
                 assert RECALLED.wait(HANGS), "nothing was recalled"
             if "watch" in self.args and instance.images:
-                from mm_eval.task.media import picture_digest
+                from mm_eval.data.media import picture_digest
 
                 same = tuple(map(picture_digest, instance.images())) == instance.image_digests
                 self.note("pixels", "same" if same else "other")

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from mm_eval.engine.private_folder import PREFIX
-from mm_eval.engine.ray_process import LOOPBACK, outer_address
+from mm_eval.features.ray.private_folder import PREFIX
+from mm_eval.features.ray.process import LOOPBACK, outer_address
 from tests.ray.conftest import ENVIRONMENT
 from tests.ray.model import HANGS
 from tests.ray.test_losses import DOCS, MME, alive, counted, whole

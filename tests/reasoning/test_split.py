@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from mm_eval.errors import ConfigError
-from mm_eval.filters.base import rule_of
-from mm_eval.filters.transformation import StripThinkingFilter
-from mm_eval.reasoning import marks_of, split, unframed
-from mm_eval.reasoning.families import marks_in_template
-from mm_eval.reasoning.recorded import Reading, Recorded, parts_of
-from mm_eval.reasoning.split import cut_at
-from mm_eval.types import Answer
+from mm_eval.scoring.filters.base import rule_of
+from mm_eval.scoring.filters.transformation import StripThinkingFilter
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.reasoning import marks_of, split, unframed
+from mm_eval.values.reasoning.families import marks_in_template
+from mm_eval.values.reasoning.recorded import Reading, Recorded, parts_of
+from mm_eval.values.reasoning.split import cut_at
+from mm_eval.values.types import Answer
 
 from .formats import ANSWERED, CUT, FORMATS, QUOTED, USER_TAGS
 

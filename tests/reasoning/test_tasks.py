@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from mm_eval.prepare import prepare_without_model
-from mm_eval.reasoning import marks_of
-from mm_eval.reasoning.recorded import Reading
 from mm_eval.request import RunRequest
-from mm_eval.runs.gold import gold_texts
-from mm_eval.scorers.score_task import TaskScoring
-from mm_eval.types import Answer, Slot
+from mm_eval.scoring.gold import gold_texts
+from mm_eval.scoring.score_task import TaskScoring
+from mm_eval.values.reasoning import marks_of
+from mm_eval.values.reasoning.recorded import Reading
+from mm_eval.values.types import Answer, Slot
 
 from .formats import ANSWERED, CUT, FORMATS, USER_TAGS
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mm_eval.reasoning import marks_of
-from mm_eval.reasoning.recorded import Reading, parts_of
-from mm_eval.reasoning.tokens import TokenReader
-from mm_eval.types import Answer
+from mm_eval.values.reasoning import marks_of
+from mm_eval.values.reasoning.recorded import Reading, parts_of
+from mm_eval.values.reasoning.tokens import TokenReader
+from mm_eval.values.types import Answer
 from tests.models.tiny_random import tokenizer
 
 SPECIAL = {
@@ -47,8 +47,8 @@ def plainly(tokens: Any, text: str) -> list[int]:
 
 def scored(reply: Any) -> str | None:
     """What a scorer reads of a reply; None for a reasoning that never closed."""
-    from mm_eval.filters.base import rule_of
-    from mm_eval.filters.transformation import StripThinkingFilter
+    from mm_eval.scoring.filters.base import rule_of
+    from mm_eval.scoring.filters.transformation import StripThinkingFilter
 
     read = Reading().read(Answer(reply.answer, reasoning=reply.reasoning), [])
     found = StripThinkingFilter().one(read.output)

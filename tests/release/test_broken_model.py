@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.errors import ModelError, StoreError
+from mm_eval.values.errors import ModelError, StoreError
 
 evaluate_module = importlib.import_module("mm_eval.run")  # the package has a function of that name
 real_evaluate = evaluate_module.evaluate

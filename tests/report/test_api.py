@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import mm_eval
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 
 
 @pytest.fixture(scope="module")

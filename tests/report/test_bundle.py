@@ -17,15 +17,15 @@ import pytest
 from PIL import Image
 
 from mm_eval.cli import main
+from mm_eval.data.media import picture_digest
 from mm_eval.engine.journal import Journal
 from mm_eval.engine.records import answer_record
-from mm_eval.errors import ModelError
-from mm_eval.report.site.app import app_of
-from mm_eval.report.site.live import LiveRun, is_live
-from mm_eval.report.site.parts import RunPictures
-from mm_eval.report.site.runs import Shown
-from mm_eval.task.media import picture_digest
-from mm_eval.types import Answer, Slot
+from mm_eval.features.report.site.app import app_of
+from mm_eval.features.report.site.live import LiveRun, is_live
+from mm_eval.features.report.site.parts import RunPictures
+from mm_eval.features.report.site.runs import Shown
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Answer, Slot
 from tests.folders import edited
 
 TOKEN = "a-token"

@@ -7,12 +7,12 @@ import json
 import pytest
 
 import mm_eval
-from mm_eval.metrics.intervals import exact_share
-from mm_eval.report.release import as_csv, as_latex, as_markdown
-from mm_eval.report.run_table import hidden_categories, levels_shown, table
-from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release import release_table
-from mm_eval.runs.results import headline_of
+from mm_eval.features.report.release.numbers import release_table
+from mm_eval.features.report.release.text import as_csv, as_latex, as_markdown
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.rows import headline_of
+from mm_eval.results.run_table import hidden_categories, levels_shown, table
+from mm_eval.scoring.metrics.intervals import exact_share
 
 from .conftest import in_page
 

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from huggingface_hub import parse_eval_result_entries
 
-from mm_eval.report.export.hub import eval_results
-from mm_eval.runs.recorded import RecordedRun
+from mm_eval.features.exports.hub import eval_results
+from mm_eval.results.recorded import RecordedRun
 
 
 @pytest.fixture

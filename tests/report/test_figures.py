@@ -7,12 +7,12 @@ from xml.etree import ElementTree
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.report import pdf
-from mm_eval.report.figures import _ticks, heat_map, write_figures
-from mm_eval.runs.number_text import number
-from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release import Reported, release_table
-from mm_eval.runs.release_table import ReleaseNumber, ReleaseTable
+from mm_eval.features.report import pdf
+from mm_eval.features.report.figures import _ticks, heat_map, write_figures
+from mm_eval.features.report.release.numbers import Reported, release_table
+from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
+from mm_eval.results.number_text import number
+from mm_eval.results.recorded import RecordedRun
 
 ODD = "</svg><script>alert(1)</script> & \x00\x1b[31m \u202e 'model' 模型" + "x" * 60
 

@@ -11,12 +11,12 @@ import tracemalloc
 import pytest
 from PIL import Image
 
-from mm_eval.report.diagnosis import MOST_ON_PAGE, as_values
-from mm_eval.report.html import write_report
-from mm_eval.report.page import prompt_text
-from mm_eval.report.safe import in_script
-from mm_eval.runs.diagnose import Fault, FaultyDoc, diagnose
-from mm_eval.runs.recorded import RecordedRun
+from mm_eval.features.diagnose.findings import Fault, FaultyDoc, diagnose
+from mm_eval.features.diagnose.text import MOST_ON_PAGE, as_values
+from mm_eval.features.report.page import prompt_text
+from mm_eval.features.report.run_page import write_report
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.safe import in_script
 
 from .conftest import in_page, set_count
 
@@ -79,7 +79,7 @@ def test_no_report_and_what_cannot_be_written(cli, tmp_path, monkeypatch):
     def full(*arguments):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr("mm_eval.report.html.page", full)
+    monkeypatch.setattr("mm_eval.features.report.run_page.page", full)
     done = cli(*words, tmp_path / "b")
     assert done.code == 0 and "no report.html could be written: No space left" in done.out
     assert (tmp_path / "b/results.json").exists(), "what is derived costs no result"

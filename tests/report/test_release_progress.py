@@ -2,7 +2,7 @@
 
 import io
 
-from mm_eval.report.release_progress import ReleaseProgress, clock
+from mm_eval.features.report.release.progress import ReleaseProgress, clock
 
 
 class Terminal(io.StringIO):

@@ -1,6 +1,6 @@
 """The table on the terminal."""
 
-from mm_eval.report.run_table import _footer, table
+from mm_eval.results.run_table import _footer, table
 
 
 def test_a_fraction_keeps_its_places_beside_points_and_a_zero_goes_by_its_row() -> None:

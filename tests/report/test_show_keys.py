@@ -1,6 +1,6 @@
 """`show --keys`: prompts beside each other, with the differing characters marked."""
 
-from mm_eval.report.show import differing, shortened, side_by_side
+from mm_eval.features.show.text import differing, shortened, side_by_side
 
 
 def test_differing_characters_are_marked():

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from mm_eval.api import Results
-from mm_eval.report.release import as_markdown
-from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release import release_table
-from mm_eval.scorers.task_scores import LONGEST, SilentAnswers
+from mm_eval.features.report.release.numbers import release_table
+from mm_eval.features.report.release.text import as_markdown
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.scoring.task_scores import LONGEST, SilentAnswers
 
 LONG = "I\x1b[31m can't tell\n" + "what this is " * 1000
 

@@ -1,7 +1,6 @@
 """One table value, written in six formats."""
 
-from mm_eval.metrics.paired import Estimate
-from mm_eval.report.table import (
+from mm_eval.results.table import (
     Column,
     DocCount,
     Drawing,
@@ -15,6 +14,7 @@ from mm_eval.report.table import (
     to_page,
     to_text,
 )
+from mm_eval.scoring.metrics.paired import Estimate
 
 COLUMNS = [Column("model", "text"), Column("a_b", cell="score"), Column("lost")]
 ROWS = [

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from mm_eval.api import evaluate
-from mm_eval.errors import StoreError
-from mm_eval.runs.answered_by import answers_for, by_name, oddities, oddity, sentence
-from mm_eval.runs.recorded import RecordedRun
+from mm_eval.results.answered_by import answers_for, by_name, oddities, oddity, sentence
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.errors import StoreError
 from tests.folders import edited
 
 SAME = [

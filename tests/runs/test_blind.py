@@ -8,10 +8,10 @@ import pytest
 
 from mm_eval.cli import main
 from mm_eval.engine.model import Model, register_model
-from mm_eval.report.release import as_markdown
-from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release import release_table
-from mm_eval.types import Answer
+from mm_eval.features.report.release.numbers import release_table
+from mm_eval.features.report.release.text import as_markdown
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.types import Answer
 
 SEEN: dict[int, tuple[str, ...]] = {}
 ASKED: list[int] = []

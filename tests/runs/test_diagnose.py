@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.features.diagnose.answer_forms import Answered, answers_of, form_of, script
+from mm_eval.features.diagnose.command_line import as_command
+from mm_eval.features.diagnose.findings import SHOWN, diagnose
 from mm_eval.request import RunRequest
-from mm_eval.runs.answer_forms import Answered, answers_of, form_of, script
-from mm_eval.runs.command_line import as_command
-from mm_eval.runs.diagnose import SHOWN, diagnose
-from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.sample_rows import picked
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.sample_rows import picked
 
 ASKED = "Is there a red cross in this image? Please answer yes or no."
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mm_eval.models.dummy import Dummy
 
-from mm_eval.types import Answer
+from mm_eval.values.types import Answer
 from tests.cli.test_videos import made
 
 

@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from mm_eval.catalog.judge import JudgeConfig
-from mm_eval.errors import ConfigError
-from mm_eval.runs.judge_quality import judged_tasks, position, recorded_findings
-from mm_eval.runs.labels import read_labels
-from mm_eval.runs.recorded import RecordedRun
+from mm_eval.features.judge.config import JudgeConfig
+from mm_eval.features.judge.labels import read_labels
+from mm_eval.features.judge.recorded_quality import judged_tasks, position, recorded_findings
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.errors import ConfigError
 
 from .judged import judge, judged_run
 

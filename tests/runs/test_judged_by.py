@@ -2,13 +2,13 @@
 
 import pytest
 
-from mm_eval.errors import ConfigError
-from mm_eval.report.export.hub import model_index
-from mm_eval.report.release import as_csv, as_html, as_latex, as_markdown
-from mm_eval.runs.compare import compare
-from mm_eval.runs.judged_by import RecordedJudge, judge_of, judges_differ
-from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release import read_reference, release_table
+from mm_eval.features.exports.hub import model_index
+from mm_eval.features.judge.judged_by import RecordedJudge, judge_of, judges_differ
+from mm_eval.features.report.release.numbers import read_reference, release_table
+from mm_eval.features.report.release.text import as_csv, as_html, as_latex, as_markdown
+from mm_eval.features.study.compare import compare
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.errors import ConfigError
 from tests.folders import edited
 
 from .judged import OFFICIAL, judge, judged_run

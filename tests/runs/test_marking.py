@@ -2,7 +2,7 @@
 
 import pytest
 
-from mm_eval.runs.sample_rows import Marking
+from mm_eval.results.sample_rows import Marking
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from mm_eval.models.dummy import Dummy
 
-from mm_eval.report.prompts import render
-from mm_eval.runs.prompts import PromptComparison, best_of
+from mm_eval.features.study.prompts import PromptComparison, best_of
+from mm_eval.features.study.prompts_text import render
 
 from .conftest import answers_with, in_page, ran
 

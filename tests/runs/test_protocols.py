@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from mm_eval import evaluate
-from mm_eval.catalog.manager import TaskManager
-from mm_eval.catalog.protocol_file import find_protocol, protocol_names
-from mm_eval.catalog.protocols import KNOWN, UNVERIFIED
-from mm_eval.errors import ConfigError
+from mm_eval.config.manager import TaskManager
+from mm_eval.features.diagnose.command_line import as_command
+from mm_eval.features.protocols.protocol import KNOWN, UNVERIFIED
+from mm_eval.features.protocols.protocol_file import find_protocol, protocol_names
+from mm_eval.features.protocols.run_under import protocol_of
+from mm_eval.features.protocols.verdicts import differences
+from mm_eval.features.report.release.numbers import release_table
+from mm_eval.features.report.release.text import as_csv, as_markdown
 from mm_eval.prepare import prepare
-from mm_eval.report.release import as_csv, as_markdown
 from mm_eval.request import RunRequest
-from mm_eval.runs.command_line import as_command
-from mm_eval.runs.protocols.verdicts import differences
-from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release import release_table
-from mm_eval.under_protocol import protocol_of
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.errors import ConfigError
 from tests.conftest import ROOT, Ran
 
 TASK = """
@@ -283,8 +283,8 @@ def test_what_the_adapter_does_not_have_is_left_out_and_listed() -> None:
 
 def test_the_judge_of_the_protocol_is_asked_unless_an_option_names_another() -> None:
     def judged(*tasks: str, **more: Any) -> RunRequest:
+        from mm_eval.features.protocols.run_under import completed
         from mm_eval.prepare import load_configs
-        from mm_eval.under_protocol import completed
 
         request = RunRequest(tasks, model="dummy", protocol="llava-1.5", **more)
         return completed(request, load_configs(request), sample=False)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.report.release import as_markdown
-from mm_eval.runs.ranking import ranked_columns
-from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release import Reported, release_table
+from mm_eval.features.report.release.numbers import Reported, release_table
+from mm_eval.features.report.release.ranking import ranked_columns
+from mm_eval.features.report.release.text import as_markdown
+from mm_eval.results.recorded import RecordedRun
 from tests.runs.conftest import answers_with, ran
 
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from mm_eval.report.export.hub import model_index
-from mm_eval.report.release import as_csv, as_html, as_latex, as_markdown
-from mm_eval.report.safe import csv_cell
-from mm_eval.runs.recorded import RecordedRun
-from mm_eval.runs.release import read_reference, release_table
+from mm_eval.features.exports.hub import model_index
+from mm_eval.features.report.release.numbers import read_reference, release_table
+from mm_eval.features.report.release.text import as_csv, as_html, as_latex, as_markdown
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.safe import csv_cell
 from tests.folders import edited
 
 REFERENCE = """

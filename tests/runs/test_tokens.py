@@ -2,9 +2,9 @@
 
 import json
 
-from mm_eval.report.html import right_by_size
-from mm_eval.runs.recorded import RecordedTask
-from mm_eval.runs.sample_rows import answer_tokens
+from mm_eval.features.report.run_page import right_by_size
+from mm_eval.results.recorded import RecordedTask
+from mm_eval.results.sample_rows import answer_tokens
 
 
 def test_tokens_are_those_of_each_docs_first_answer(tmp_path):

@@ -9,10 +9,10 @@ import pytest
 
 from mm_eval import cli
 from mm_eval.engine.model import Model, register_model
+from mm_eval.features.diagnose.command_line import as_command
+from mm_eval.features.study.why import chosen_docs, docs_for
 from mm_eval.request import RunRequest
-from mm_eval.runs.command_line import as_command
-from mm_eval.runs.protocols.why import chosen_docs, docs_for
-from mm_eval.types import Answer
+from mm_eval.values.types import Answer
 from tests.conftest import named_code
 from tests.runs.test_protocols import PROTOCOL, own, write_answers  # noqa: F401 - a fixture
 

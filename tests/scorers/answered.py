@@ -1,7 +1,7 @@
 """What the scorer tests share: the instances of a doc as a model has answered them."""
 
 from mm_eval.scorers import build_scorer
-from mm_eval.types import Instance
+from mm_eval.values.types import Instance
 
 
 def generated(doc_id, answers, target, doc=None, **kwargs):

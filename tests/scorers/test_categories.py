@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from mm_eval.catalog.categories import levels_of
-from mm_eval.metrics import F1, mean_stderr
-from mm_eval.scorers.categories import MOST_CATEGORIES, CategoryDocs
-from mm_eval.scorers.judged import numbers_of
+from mm_eval.config.categories import levels_of
+from mm_eval.features.judge.scoring import numbers_of
+from mm_eval.scoring.categories import MOST_CATEGORIES, CategoryDocs
+from mm_eval.scoring.metrics import F1, mean_stderr
 
 DOCS = [  # answer, kind, skills, said
     ("yes", 10, ["count", "see"], "yes"),

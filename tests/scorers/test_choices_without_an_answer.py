@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from mm_eval.errors import DataError, ScoringError
-from mm_eval.scorers.of_task import build_scorer
-from mm_eval.types import Instance
+from mm_eval.scoring.of_task import build_scorer
+from mm_eval.values.errors import DataError, ScoringError
+from mm_eval.values.types import Instance
 
 GOOD = {"q": "Which?", "options": ["cat", "dog"], "label": 0}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.runs.sample_rows import sample_name
+from mm_eval.results.sample_rows import sample_name
 
 TASK = """
 task: %s
@@ -162,7 +162,7 @@ def test_samples_are_a_replay_file_whatever_the_tasks_are_called(cli, suite: Sui
 
 def test_the_parts_of_a_metric_have_its_direction(cli, suite: Suite) -> None:
     (suite.folder / "own.py").write_text(
-        "from mm_eval.metrics.metric import metric\n\n\n@metric('parts_of_it', higher_is_better=False)\n"
+        "from mm_eval.scoring.metrics.metric import metric\n\n\n@metric('parts_of_it', higher_is_better=False)\n"
         "def parts_of_it(references, predictions, **kwargs):\n    return {'p': 1.0, 'q': 0.5}\n"
     )
     suite.task("t", [True, False], "metric_list: [{metric: !function own.parts_of_it, higher_is_better: false}]")

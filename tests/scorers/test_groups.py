@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from mm_eval.errors import ConfigError
 from mm_eval.scorers import GroupMetric, GroupResult, Member, aggregate_group
+from mm_eval.values.errors import ConfigError
 
 
 def member(value, stderr, n, metric="acc", pipeline="none"):

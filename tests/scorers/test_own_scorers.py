@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from mm_eval.errors import ConfigError, ScoringError
 from mm_eval.scorers import (
     ChoiceMatchScorer,
     FirstTokenScorer,
@@ -12,7 +11,8 @@ from mm_eval.scorers import (
     RegexExtractionScorer,
     build_scorer,
 )
-from mm_eval.types import Instance
+from mm_eval.values.errors import ConfigError, ScoringError
+from mm_eval.values.types import Instance
 from tests.scorers.answered import choices, gen, generated
 
 

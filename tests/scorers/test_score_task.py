@@ -95,8 +95,8 @@ def test_repeats_of_which_one_differs_are_as_they_should_be(cli, tmp_path: Path)
 
 
 def test_a_scorer_that_replaces_the_public_methods_is_heard() -> None:
+    from mm_eval.features.judge.scoring import numbers_of
     from mm_eval.scorers import GenScorer
-    from mm_eval.scorers.judged import numbers_of
 
     class Own(GenScorer):
         def aggregate(self, *args, **kwargs):

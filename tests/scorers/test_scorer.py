@@ -6,9 +6,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-from mm_eval.errors import ConfigError, ModelError, ScoringError
-from mm_eval.metrics import mean, metric, not_smooth
-from mm_eval.metrics.stderr import standard_error
 from mm_eval.scorers import (
     SCORERS,
     GenScorer,
@@ -20,8 +17,11 @@ from mm_eval.scorers import (
     build_scorer,
     register_scorer,
 )
-from mm_eval.scorers.reducing import number_of
-from mm_eval.types import Instance
+from mm_eval.scoring.metrics import mean, metric, not_smooth
+from mm_eval.scoring.metrics.stderr import standard_error
+from mm_eval.scoring.reducing import number_of
+from mm_eval.values.errors import ConfigError, ModelError, ScoringError
+from mm_eval.values.types import Instance
 from tests.scorers.answered import choices, gen, generated
 
 KEY = MetricKey("acc", "none")

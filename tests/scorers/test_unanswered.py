@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from mm_eval.api import evaluate
-from mm_eval.filters.base import UNANSWERED
-from mm_eval.metrics.metric import METRICS, Metric
-from mm_eval.scorers.answered import AnsweredDoc, missing_of
-from mm_eval.scorers.builtin import GenScorer
-from mm_eval.scorers.process_results import ProcessResultsScorer
-from mm_eval.types import ENDINGS, Answer, Instance
+from mm_eval.scoring.answered import AnsweredDoc, missing_of
+from mm_eval.scoring.builtin import GenScorer
+from mm_eval.scoring.filters.base import UNANSWERED
+from mm_eval.scoring.metrics.metric import METRICS, Metric
+from mm_eval.scoring.process_results import ProcessResultsScorer
+from mm_eval.values.types import ENDINGS, Answer, Instance
 
 MISSING = [
     Answer("", ended="filtered"),

@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from mm_eval.task import arrow_files
-from mm_eval.task.arrow_files import read_rows
-from mm_eval.task.dataset import _read_all, load_docs
-from mm_eval.task.docs import Docs, fingerprint_of
-from mm_eval.task.rows import Rows
-from mm_eval.task.source import DataId, DataSource
-from mm_eval.task.splits import readme_header
+from mm_eval.data import arrow_files
+from mm_eval.data.arrow_files import read_rows
+from mm_eval.data.dataset import _read_all, load_docs
+from mm_eval.data.docs import Docs, fingerprint_of
+from mm_eval.data.rows import Rows
+from mm_eval.data.source import DataId, DataSource
+from mm_eval.data.splits import readme_header
 from tests.conftest import ROOT
 
 BUNDLED = ROOT / "assets" / "data"
@@ -263,7 +263,7 @@ def test_a_spoilt_cache_is_left_to_datasets(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_process_docs_gets_a_dataset_unless_it_says_that_it_only_reads_columns(tmp_path: Path) -> None:
-    from mm_eval.types import reads_columns
+    from mm_eval.values.types import reads_columns
 
     (tmp_path / "a" / "b").mkdir(parents=True)
     lines(tmp_path / "a" / "b")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.task.blind import SHUFFLED, WITHOUT, others, without_marks
-from mm_eval.task.task import PromptStyle
-from mm_eval.types import IMAGE_MARK
+from mm_eval.prompt.blind import SHUFFLED, WITHOUT, others, without_marks
+from mm_eval.prompt.task import PromptStyle
+from mm_eval.values.types import IMAGE_MARK
 from tests.task.test_task import load as shapes
 from tests.task.test_task import root as shapes_root  # noqa: F401 - a fixture
 from tests.task.test_visuals import interleaved
@@ -57,7 +57,7 @@ def test_a_shuffled_question_has_the_picture_of_a_doc_with_another_one(shapes_ro
     assert part[3] == other[3]  # whatever else is asked
     [instance] = task.instances([0], style)
     assert instance.images is not None
-    from mm_eval.task.media import picture_digest
+    from mm_eval.data.media import picture_digest
 
     assert tuple(map(picture_digest, instance.images())) == instance.image_digests
 

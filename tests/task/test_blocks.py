@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from mm_eval.errors import ConfigError
-from mm_eval.task.blocks import PromptBlock, call, check_prompt_keys, choose_block
-from mm_eval.task.question import evaluate_field
+from mm_eval.prompt.blocks import PromptBlock, call, check_prompt_keys, choose_block
+from mm_eval.prompt.question import evaluate_field
+from mm_eval.values.errors import ConfigError
 
 
 def chosen(blocks, model_keys, requested=None):

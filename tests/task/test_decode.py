@@ -8,10 +8,10 @@ import pytest
 from mm_eval.models.openai.messages import Videos, chat_messages
 from PIL import Image
 
-from mm_eval.errors import DataError
-from mm_eval.task.decode import decoding, open_picture
-from mm_eval.task.media import encoded, picture_digest, to_pictures
-from mm_eval.types import Instance
+from mm_eval.data.decode import decoding, open_picture
+from mm_eval.data.media import encoded, picture_digest, to_pictures
+from mm_eval.values.errors import DataError
+from mm_eval.values.types import Instance
 
 
 def saved(image: Image.Image, kind: str, **options: object) -> bytes:
@@ -160,7 +160,7 @@ def test_the_digest_of_a_large_picture_is_that_of_its_pixels(monkeypatch) -> Non
     """Read in strips: request keys are what they were."""
     import hashlib
 
-    from mm_eval.task import media
+    from mm_eval.data import media
 
     image = Image.effect_noise((37, 91), 80).convert("RGB")
     whole = hashlib.sha256(b"37x91" + image.tobytes()).hexdigest()

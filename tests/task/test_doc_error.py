@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.types import DocError, found_in
+from mm_eval.values.types import DocError, found_in
 
 TASK = """task: rows
 dataset_path: json
@@ -16,7 +16,7 @@ doc_to_target: !function utils.target
 process_results: !function utils.score
 metric_list: [{metric: hit, aggregation: mean}]
 """
-CODE = """from mm_eval.types import DocError, found_in
+CODE = """from mm_eval.values.types import DocError, found_in
 
 
 def check(doc, where):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mm_eval.task.dataset import load_docs
-from mm_eval.task.docs import Docs
-from mm_eval.task.media import picture_digest
-from mm_eval.task.source import DataSource
+from mm_eval.data.dataset import load_docs
+from mm_eval.data.docs import Docs
+from mm_eval.data.media import picture_digest
+from mm_eval.data.source import DataSource
 
 
 def picture(shade: int) -> Image.Image:

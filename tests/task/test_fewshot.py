@@ -2,8 +2,8 @@
 
 import pytest
 
-from mm_eval.errors import ConfigError
-from mm_eval.task.fewshot import ExamplePool
+from mm_eval.prompt.fewshot import ExamplePool
+from mm_eval.values.errors import ConfigError
 
 DOCS = [{"q": f"question {n}"} for n in range(20)]
 

@@ -3,9 +3,9 @@
 import datasets
 import pytest
 
-from mm_eval.lmms_eval.habits import load_dataset_from
-from mm_eval.task import source
-from mm_eval.task.source import DataSource
+from mm_eval.data import source
+from mm_eval.data.source import DataSource
+from mm_eval.features.suites.habits import load_dataset_from
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
         return name
 
     monkeypatch.setattr(datasets.load, "load_dataset_builder", builder)
-    monkeypatch.setattr("mm_eval.task.source.hub_answers", lambda: True)
+    monkeypatch.setattr("mm_eval.data.source.hub_answers", lambda: True)
     return found
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import datasets
 import pytest
 
-from mm_eval.errors import ConfigError, DataError, NotHereError
-from mm_eval.task.dataset import load_docs
-from mm_eval.task.source import DataSource
+from mm_eval.data.dataset import load_docs
+from mm_eval.data.source import DataSource
+from mm_eval.values.errors import ConfigError, DataError, NotHereError
 
 MIRRORS = [{"path": "second/data", "name": "All"}, {"path": "third/data", "name": ["x", "y"], "revision": "abc"}]
 

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mm_eval.catalog.config import TaskConfig
-from mm_eval.errors import ConfigError, DataError
-from mm_eval.task.blocks import PromptBlock, choose_block
-from mm_eval.task.question import choice_index, choices_of, evaluate_field, render
-from mm_eval.task.source import DataSource
-from mm_eval.task.task import PromptStyle, Task
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.data.source import DataSource
+from mm_eval.prompt.blocks import PromptBlock, choose_block
+from mm_eval.prompt.question import choice_index, choices_of, evaluate_field, render
+from mm_eval.prompt.task import PromptStyle, Task
+from mm_eval.values.errors import ConfigError, DataError
 
 DOCS = {
     "train": [{"q": f"shown {n}?", "word": "cat", "label": 0, "n": 10 + n, "lead": f"L{n}:"} for n in range(3)],

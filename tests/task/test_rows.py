@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mm_eval.task.rows import with_pictures_declared
+from mm_eval.data.rows import with_pictures_declared
 from tests.conftest import ROOT
 from tests.papers.recordings import write_answers
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.catalog.config import TaskConfig
-from mm_eval.catalog.manager import TaskManager
-from mm_eval.errors import ConfigError
-from mm_eval.task.blocks import PromptBlock
-from mm_eval.task.docs import Docs
-from mm_eval.task.source import DataSource
-from mm_eval.task.task import PromptStyle, Task
-from mm_eval.types import Slot
+from mm_eval.config.manager import TaskManager
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.data.docs import Docs
+from mm_eval.data.source import DataSource
+from mm_eval.prompt.blocks import PromptBlock
+from mm_eval.prompt.task import PromptStyle, Task
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import Slot
 
 CHAT = PromptStyle(chat=True)
 PLAIN = PromptStyle()

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from mm_eval.catalog.config import TaskConfig
-from mm_eval.errors import ConfigError, DataError
-from mm_eval.task.blocks import PromptBlock, check_prompt_keys
-from mm_eval.task.source import DataSource
-from mm_eval.task.task import PromptStyle, Task
-from mm_eval.task.visuals import visuals_of
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.data.source import DataSource
+from mm_eval.prompt.blocks import PromptBlock, check_prompt_keys
+from mm_eval.prompt.task import PromptStyle, Task
+from mm_eval.prompt.visuals import visuals_of
+from mm_eval.values.errors import ConfigError, DataError
 
 CHAT = PromptStyle(chat=True)
 TEXT = {"type": "text", "text": "t"}

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from mm_eval.catalog.manager import TaskManager
+from mm_eval.config.manager import TaskManager
+from mm_eval.features.validate.check import validate
 from mm_eval.request import RunRequest
-from mm_eval.runs.check import validate
 
 ROOT = Path(__file__).parents[2]
 TASKS, DATA, SAMPLES = ROOT / "tasks", ROOT / "assets" / "data", ROOT / "assets" / "make" / "samples"

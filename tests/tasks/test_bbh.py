@@ -59,7 +59,7 @@ def test_hard_answers(cli, tmp_path: Path) -> None:
 
 def test_the_two_means(cli, tmp_path: Path) -> None:
     """mean_of_23_tasks has 23 parts: three, five and seven objects are one."""
-    from mm_eval.catalog.manager import TaskManager
+    from mm_eval.config.manager import TaskManager
 
     names = list(TaskManager().load(["bbh"]).tasks)
     assert len(names) == 27

@@ -75,8 +75,8 @@ def test_thousands_of_questions_share_the_stored_pictures() -> None:
     import datasets
     from mm_eval.tasks.gqa.utils import with_pictures
 
-    from mm_eval.lmms_eval.habits import load_dataset_from
-    from mm_eval.task.source import DataSource
+    from mm_eval.data.source import DataSource
+    from mm_eval.features.suites.habits import load_dataset_from
 
     names = GQA.table(PICTURES)["id"].to_pylist()
     ids = [names[n * 7 % len(names)] for n in range(12578)]

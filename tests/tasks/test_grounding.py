@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from mm_eval.errors import ConfigError
-from mm_eval.filters.places import first_point
-from mm_eval.metrics.grounding import Units, box_iou, other_units, point_in_box
+from mm_eval.scoring.filters.places import first_point
+from mm_eval.scoring.metrics.grounding import Units, box_iou, other_units, point_in_box
+from mm_eval.values.errors import ConfigError
 from tests.papers.recordings import write_answers
 from tests.tasks.answers import answered
 from tests.tasks.made_up import MadeUp

@@ -41,7 +41,7 @@ RIGHT = {"20", "20.", "2,0", "$20", "20.00", "$20.00."}
 
 def test_a_number_with_spaces_between_thousands() -> None:
     """The texts after the pattern are compared without the spaces."""
-    from mm_eval.catalog.manager import TaskManager
+    from mm_eval.config.manager import TaskManager
 
     metric = TaskManager().load(["gsm8k"]).tasks["gsm8k"].metric_list[0]
     ignored = [re.compile(pattern) for pattern in metric["regexes_to_ignore"]]

@@ -14,8 +14,8 @@ import pytest
 
 from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
-from mm_eval.scorers.score_task import TaskScoring
-from mm_eval.types import Answer
+from mm_eval.scoring.score_task import TaskScoring
+from mm_eval.values.types import Answer
 from tests.tasks.test_all import BENCHMARKS, MANAGER
 
 MOST_SECONDS = 10.0

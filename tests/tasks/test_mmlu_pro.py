@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.catalog.manager import TaskManager
+from mm_eval.config.manager import TaskManager
 from tests.tasks.answers import answered
 from tests.tasks.made_up import MadeUp, prompt
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mm_eval.filters.options import lettered, texts_of
+from mm_eval.scoring.filters.options import lettered, texts_of
 from tests.conftest import ROOT
 from tests.papers.recordings import write_answers
 from tests.tasks.made_up import MadeUp

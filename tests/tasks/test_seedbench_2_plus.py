@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.filters.extraction import FirstCharacterFilter
-from mm_eval.filters.letters import McqLetterFilter
+from mm_eval.scoring.filters.extraction import FirstCharacterFilter
+from mm_eval.scoring.filters.letters import McqLetterFilter
 from tests.tasks.answers import answered, prompt
 
 GOLD = list("BCDAADCADBBD")

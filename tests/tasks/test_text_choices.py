@@ -147,7 +147,7 @@ def cli_targets(task: str) -> list[int]:
 
 
 def test_mmlu_has_57_subjects_in_four_areas() -> None:
-    from mm_eval.catalog.manager import TaskManager
+    from mm_eval.config.manager import TaskManager
 
     loaded = TaskManager().load(["mmlu"])
     assert len(loaded.tasks) == 57

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mm_eval.catalog.manager import TaskManager
-from mm_eval.filters import build_filter_ensemble
+from mm_eval.config.manager import TaskManager
+from mm_eval.scoring.filters import build_filter_ensemble
 from tests.tasks.answers import answered, prompt
 
 DIRECTLY = "Answer with the option's letter from the given choices directly."

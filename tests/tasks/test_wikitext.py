@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mm_eval.catalog.manager import TaskManager
+from mm_eval.config.manager import TaskManager
 from tests.conftest import ROOT, Ran
 
 MODEL = ROOT / "assets" / "models" / "tiny-llava"

@@ -17,8 +17,8 @@ from typing import Any
 
 import torch
 
-from mm_eval.reasoning.tokens import TokenReader
-from mm_eval.types import Instance
+from mm_eval.values.reasoning.tokens import TokenReader
+from mm_eval.values.types import Instance
 
 from ..prompts.prompt import Prompt
 from .beginnings import sharing

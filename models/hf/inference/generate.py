@@ -21,8 +21,8 @@ import torch
 from transformers import LogitsProcessor, StoppingCriteria
 
 from mm_eval.engine.generation import GenerationOptions
-from mm_eval.errors import ConfigError, ModelError, did_you_mean
-from mm_eval.types import Answer
+from mm_eval.values.errors import ConfigError, ModelError, did_you_mean
+from mm_eval.values.types import Answer
 
 from ..processor import quiet
 from .decoding import Ending, GenerationRow, StopText, decoded

@@ -9,8 +9,8 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 
-from mm_eval.errors import MMEvalError, ModelError
-from mm_eval.reasoning.tokens import TokenReader
+from mm_eval.values.errors import MMEvalError, ModelError
+from mm_eval.values.reasoning.tokens import TokenReader
 
 from ..families import Family
 from ..prompts.length import own_length

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from mm_eval.errors import ModelError
-from mm_eval.types import Instance, LLOutput
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Instance, LLOutput
 
 from ..prompts.prompt import Prompt
 from .cache import Rows, root_of

@@ -14,8 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import groupby, islice
 from typing import Any, TypeAlias, TypeVar
 
-from mm_eval.errors import DataError, MMEvalError, ModelError
-from mm_eval.types import Instance
+from mm_eval.values.errors import DataError, MMEvalError, ModelError
+from mm_eval.values.types import Instance
 
 Item = TypeVar("Item")
 Written = TypeVar("Written")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mm_eval.types import IMAGE_MARK, Clip, Instance, Message
+from mm_eval.values.types import IMAGE_MARK, Clip, Instance, Message
 
 
 def native_clips(instance: Instance, splits: bool = False) -> tuple[Clip, ...]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mm_eval.errors import ModelError
+from mm_eval.values.errors import ModelError
 
 MARK = "\U0010fffd"
 """Begins a mark. The next character is the number of the special token. This character in data is replaced by a mark too."""

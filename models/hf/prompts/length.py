@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mm_eval.errors import ModelError
+from mm_eval.values.errors import ModelError
 
 from .prompt import Prompt
 

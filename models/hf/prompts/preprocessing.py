@@ -20,16 +20,16 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
-from mm_eval.errors import ModelError
-from mm_eval.task.decode import IN_FLIGHT
-from mm_eval.types import Instance
+from mm_eval.data.decode import IN_FLIGHT
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Instance
 
 Value = TypeVar("Value")
 
 MOST_BYTES = 128 * 2**20
 """Bytes of preprocessed pictures that are kept: 95 pictures of LLaVA-1.5, or six of Qwen2-VL with 1,000 tokens each."""
-LOCKS = 64
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,8 @@ class Preprocessor:
     def __init__(self, processor: Any, depends: str, most_bytes: int = MOST_BYTES) -> None:
         self._processor, self._depends = processor, depends
         self._kept: LastValues[Known] = LastValues(most_bytes)
-        self._locks = [threading.Lock() for _ in range(LOCKS)]
+        self._locks = WeakValueDictionary[tuple[str, ...], threading.Lock]()
+        self._taking = threading.Lock()
 
     def knows(self, instance: Instance) -> bool:
         """Whether the pictures of an instance are identified by their digests alone."""
@@ -148,12 +149,17 @@ class Preprocessor:
         known = self._kept.get(key)
         if known is not None:
             return known
-        with IN_FLIGHT.held(pixels), self._locks[hash(key) % LOCKS]:
+        with IN_FLIGHT.held(pixels), self._lock(key):
             known = self._kept.get(key)
             if known is None:
                 known = make()
                 self._kept.put(key, known, _size(known.tensors))
             return known
+
+    def _lock(self, key: tuple[str, ...]) -> threading.Lock:
+        """The lock of one key, so that threads wait for each other only on the same pictures."""
+        with self._taking:
+            return self._locks.setdefault(key, threading.Lock())
 
     def _keys(self, instance: Instance) -> list[tuple[str, ...]]:
         digests = instance.image_digests
@@ -169,7 +175,7 @@ class Preprocessor:
         made = []
         with IN_FLIGHT.held(instance.pixels):  # before a lock is taken, so that nobody waits for pixels with one
             for place, key in enumerate(keys):
-                with self._locks[hash(key) % LOCKS]:
+                with self._lock(key):
                     value = found[place] or self._kept.get(key)
                     if value is None:
                         loaded = loaded or decoded(instance)

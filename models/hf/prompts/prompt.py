@@ -20,12 +20,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from mm_eval.errors import ConfigError, DataError, ModelError
-from mm_eval.reasoning.families import NO_MARKS, Marks
-from mm_eval.reasoning.tokens import TokenReader
-from mm_eval.task.decode import IN_FLIGHT
-from mm_eval.types import Instance
-from mm_eval.words import counted
+from mm_eval.data.decode import IN_FLIGHT
+from mm_eval.values.errors import ConfigError, DataError, ModelError
+from mm_eval.values.reasoning.families import NO_MARKS, Marks
+from mm_eval.values.reasoning.tokens import TokenReader
+from mm_eval.values.types import Instance
+from mm_eval.values.words import counted
 
 from ..arguments import WHERE, Arguments
 from ..families import Family

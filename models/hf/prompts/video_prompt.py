@@ -13,9 +13,9 @@ from itertools import groupby
 from types import SimpleNamespace
 from typing import Any
 
-from mm_eval.errors import ConfigError, ModelError
-from mm_eval.types import IMAGE_MARK, Clip, Instance
-from mm_eval.words import counted
+from mm_eval.values.errors import ConfigError, ModelError
+from mm_eval.values.types import IMAGE_MARK, Clip, Instance
+from mm_eval.values.words import counted
 
 from ..arguments import WHERE
 from .clips import is_blank, native_clips, parts_of, span, starts_and_rest

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from mm_eval.errors import ConfigError, DataError
+from mm_eval.values.errors import ConfigError, DataError
 
 from ..arguments import WHERE, Arguments
 from ..checkpoint import Checkpoint

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mm_eval.words import listed
+from mm_eval.values.words import listed
 
 log = logging.getLogger(__name__)
 

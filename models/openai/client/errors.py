@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mm_eval.errors import ModelError
+from mm_eval.values.errors import ModelError
 
 
 class Unreachable(Exception):

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 import httpx
 
 from mm_eval.engine.endings import FILTER_STATUSES, says_filtered
-from mm_eval.errors import ModelError
+from mm_eval.values.errors import ModelError
 
 from .endpoint import Endpoint
 from .errors import TOO_LONG, Fatal, Filtered, Passing, Refused, TooLong, Unreachable

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.errors import ModelError
+from mm_eval.values.errors import ModelError
 
 from .errors import Passing
 from .replies import choice_of, shortened

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from mm_eval.engine.endings import Ending, ending_of, says_filtered
-from mm_eval.reasoning.families import NO_MARKS, Marks
-from mm_eval.reasoning.split import cut_at, split
-from mm_eval.types import Answer
+from mm_eval.values.reasoning.families import NO_MARKS, Marks
+from mm_eval.values.reasoning.split import cut_at, split
+from mm_eval.values.types import Answer
 
 from .errors import Passing
 from .usage import usage_of

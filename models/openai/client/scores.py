@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mm_eval.errors import MMEvalError, ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import MMEvalError, ModelError
+from mm_eval.values.types import Answer, Instance
 
 from .errors import Closed, Fatal, Passing
 from .http import Body, Client

@@ -18,8 +18,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from mm_eval.errors import ModelError
-from mm_eval.types import Answer
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Answer
 
 from .endpoint import CAPS
 from .errors import Unreachable

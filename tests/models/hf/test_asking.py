@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mm_eval.errors import ModelError
+from mm_eval.values.errors import ModelError
 from tests.models.questions import instance, outputs, picture
 
 Adapter = Callable[..., Any]

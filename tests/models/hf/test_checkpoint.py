@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mm_eval.engine.model import MODELS, ModelSettings, request_key
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 from tests.models.questions import instance, mixed, outputs, picture
 
 Adapter = Callable[..., Any]
@@ -282,7 +282,7 @@ def test_two_models_in_one_process_do_not_mix(adapter: Adapter) -> None:
 def test_all_that_is_kept_between_runs_lies_in_one_cache_folder() -> None:
     from mm_eval.models.hf.checkpoint import DigestCache
 
-    from mm_eval.catalog.index import _cache_file
+    from mm_eval.config.index import _cache_file
 
     index = _cache_file(Path("/tasks"))
     assert index is not None and DigestCache().path.parent == index.parent

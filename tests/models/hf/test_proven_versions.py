@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 from tests.models.hf.prompts.test_videos import asked, tiny
 from tests.models.questions import instance, picture
 

@@ -13,7 +13,7 @@ import pytest
 from mm_eval.models.hf.families import TEXT_FAMILIES, UNKNOWN, family_of
 
 from mm_eval.engine.generation import GenerationOptions
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 from tests.models.questions import instance, outputs
 
 COMMON = {

@@ -14,7 +14,7 @@ import torch
 import transformers as tf
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.types import Answer
+from mm_eval.values.types import Answer
 from tests.models.questions import instance
 from tests.models.tiny_random import TEXT, TEXT_TEMPLATE, tokenizer
 

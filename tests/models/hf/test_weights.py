@@ -16,7 +16,7 @@ import pytest
 from mm_eval.models.hf.weights import quantisation
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 from tests.models.questions import mixed, outputs
 
 Adapter = Callable[..., Any]

@@ -19,10 +19,10 @@ import pytest
 from mm_eval.models.litellm.adapter import LiteLLM
 from PIL import Image
 
+from mm_eval.data.media import encoded, picture_digest
 from mm_eval.engine.model import ModelSettings, request_key
-from mm_eval.errors import ConfigError, MMEvalError
-from mm_eval.task.media import encoded, picture_digest
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import ConfigError, MMEvalError
+from mm_eval.values.types import Answer, Instance
 from tests.models.litellm import vendors
 from tests.models.litellm.vendors import KEY, Vendors, anthropic, azure, gemini
 

@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 from mm_eval.models.openai.adapter import OpenAI
 
+from mm_eval.data.media import encoded, picture_digest
 from mm_eval.engine.model import ModelSettings
-from mm_eval.task.media import encoded, picture_digest
-from mm_eval.types import Answer, Instance
+from mm_eval.values.types import Answer, Instance
 from tests.models.litellm import vendors
 from tests.models.litellm.test_litellm import instance
 from tests.models.litellm.vendors import KEY, Vendors, anthropic

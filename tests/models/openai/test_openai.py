@@ -11,10 +11,10 @@ from mm_eval.models.openai.adapter import OpenAI
 from mm_eval.models.openai.client.logprobs import continuation_score
 from PIL import Image
 
+from mm_eval.data.media import encoded, open_picture, picture_digest
 from mm_eval.engine.model import ModelSettings, request_key
-from mm_eval.errors import ConfigError, MMEvalError, ModelError
-from mm_eval.task.media import encoded, open_picture, picture_digest
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
+from mm_eval.values.types import Answer, Instance
 from tests.faults.server import Server, echo, pixels, reply
 
 

@@ -19,10 +19,10 @@ import pytest
 from mm_eval.models.openai.adapter import OpenAI
 
 from mm_eval.engine.model import ModelSettings
-from mm_eval.errors import ModelError
 from mm_eval.request import RunRequest
 from mm_eval.run import Silent, evaluate
-from mm_eval.types import Instance
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Instance
 
 pytest.importorskip("vllm")
 FOLDER = Path(__file__).parents[3] / "assets" / "models"

@@ -10,8 +10,8 @@ import pytest
 from mm_eval.models.openai.adapter import OpenAI
 
 from mm_eval.engine.model import ModelSettings
-from mm_eval.errors import ModelError
-from mm_eval.types import Answer
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Answer
 
 pytest.importorskip("vllm")
 pytest.importorskip("av")

@@ -16,11 +16,11 @@ import pytest
 from mm_eval.models.openai.adapter import OpenAI
 
 from mm_eval.engine.model import ModelSettings
-from mm_eval.errors import ModelError
 from mm_eval.request import RunRequest
+from mm_eval.results.answered_by import oddities
 from mm_eval.run import evaluate
-from mm_eval.runs.answered_by import oddities
-from mm_eval.types import Answer
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Answer
 from tests.models.openai.test_openai import CHAT, question, scored
 
 for needed in ("fastapi", "uvicorn", "openai"):

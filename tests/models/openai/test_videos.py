@@ -11,12 +11,12 @@ import pytest
 from mm_eval.models.openai.adapter import OpenAI
 from mm_eval.models.openai.messages import in_words
 
+from mm_eval.data.media import Places
 from mm_eval.engine.model import ModelSettings, request_key
-from mm_eval.errors import ConfigError, DataError, MMEvalError, ModelError
-from mm_eval.task.media import Places
-from mm_eval.task.video.frames import frames_of
-from mm_eval.task.video.rule import read_rule
-from mm_eval.types import Instance, Video
+from mm_eval.features.video.frames import frames_of
+from mm_eval.features.video.rule import read_rule
+from mm_eval.values.errors import ConfigError, DataError, MMEvalError, ModelError
+from mm_eval.values.types import Instance, Video
 from tests.cli.test_videos import command, made
 from tests.faults.server import Server, reply
 from tests.task.video.movies import write

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.errors import ModelError
-from mm_eval.types import Instance
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Instance
 from tests.models.questions import outputs
 
 pytest.importorskip("vllm")

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.errors import ModelError
 from mm_eval.request import RunRequest
 from mm_eval.run import evaluate
+from mm_eval.values.errors import ModelError
 from tests.models.questions import instance, mixed, outputs, picture
 
 pytest.importorskip("vllm")

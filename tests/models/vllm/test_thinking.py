@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.types import Answer
+from mm_eval.values.types import Answer
 from tests.models.questions import instance
 from tests.models.tiny_random import TEXT_TEMPLATE, tokenizer
 from tests.models.vllm.recorded import RecordedEngine

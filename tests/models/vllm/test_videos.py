@@ -12,7 +12,7 @@ import pytest
 from mm_eval.models.vllm.prompt import written
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.errors import ConfigError, ModelError
+from mm_eval.values.errors import ConfigError, ModelError
 from tests.models.hf.prompts.test_mixed import FILM, OTHER, SECOND, STILL, shows
 from tests.models.hf.prompts.test_videos import TIMES, asked
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from mm_eval.engine.model import MODELS, ModelSettings, request_key
-from mm_eval.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.run import evaluate
-from mm_eval.types import Answer
+from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
+from mm_eval.values.types import Answer
 from tests.models.questions import instance, outputs, picture
 from tests.models.vllm.recorded import ROOT, RecordedEngine, request
 

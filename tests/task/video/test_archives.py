@@ -14,14 +14,14 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from mm_eval.errors import ConfigError, DataError
-from mm_eval.task.media import Places
-from mm_eval.task.video import frames as frames_module
-from mm_eval.task.video import store
-from mm_eval.task.video.archives import members_of, opened
-from mm_eval.task.video.files import DataFiles
-from mm_eval.task.video.frames import Frames, frames_of
-from mm_eval.task.video.rule import read_rule
+from mm_eval.data import video_store as store
+from mm_eval.data.archives import members_of, opened
+from mm_eval.data.media import Places
+from mm_eval.data.places import DataFiles
+from mm_eval.features.video import frames as frames_module
+from mm_eval.features.video.frames import Frames, frames_of
+from mm_eval.features.video.rule import read_rule
+from mm_eval.values.errors import ConfigError, DataError
 from tests.task.video.movies import read, write
 
 
@@ -238,7 +238,7 @@ def test_several_processes_share_a_cache_that_is_too_small(
 def test_a_killed_copy_leaves_no_half_file(tmp_path: Path, movies: dict[str, bytes], cache: Path) -> None:
     path = zipped(tmp_path / "v.zip", {"a.mp4": movies["a"]})
     code = f"""import os, signal
-from mm_eval.task.video import store
+from mm_eval.data import video_store as store
 own = store._copy
 def half(source, target, size):
     target.write(source.read(size // 2)); target.flush(); os.kill(os.getpid(), signal.SIGKILL)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from mm_eval import Video
-from mm_eval.catalog.config import TaskConfig
-from mm_eval.task.blocks import PromptBlock, choose_block
-from mm_eval.task.source import DataSource
-from mm_eval.task.task import PromptStyle, Task
-from mm_eval.task.video.rule import read_rule, shown_as
-from mm_eval.types import Instance
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.data.source import DataSource
+from mm_eval.features.video.rule import read_rule, shown_as
+from mm_eval.prompt.blocks import PromptBlock, choose_block
+from mm_eval.prompt.task import PromptStyle, Task
+from mm_eval.values.types import Instance
 from tests.task.video.movies import write
 
 

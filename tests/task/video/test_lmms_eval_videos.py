@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mm_eval.errors import NotHereError
-from mm_eval.task.source import repository
-from mm_eval.task.video import files
+from mm_eval.data import places as files
+from mm_eval.data.source import repository
+from mm_eval.values.errors import NotHereError
 from tests.task.video.movies import write
 
 YAML = """dataset_path: org/clips

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from mm_eval.errors import DataError
-from mm_eval.task.video.reader import frames_at, index_of
+from mm_eval.features.video.reader import frames_at, index_of
+from mm_eval.values.errors import DataError
 
 if shutil.which("ffmpeg") is None:
     pytest.skip("ffmpeg makes these files and is compared with", allow_module_level=True)

@@ -11,12 +11,12 @@ import numpy
 import pytest
 
 from mm_eval import Video
-from mm_eval.errors import DataError
-from mm_eval.task.media import Places
-from mm_eval.task.video import reader
-from mm_eval.task.video.frames import Frames, frames_of
-from mm_eval.task.video.reader import frames_at, index_of
-from mm_eval.task.video.rule import read_rule
+from mm_eval.data.media import Places
+from mm_eval.features.video import reader
+from mm_eval.features.video.frames import Frames, frames_of
+from mm_eval.features.video.reader import frames_at, index_of
+from mm_eval.features.video.rule import read_rule
+from mm_eval.values.errors import DataError
 from tests.task.video.movies import HEIGHT, WIDTH, read, turned, without_first, write
 
 RANDOM = Random(7)

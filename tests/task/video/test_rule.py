@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy
 import pytest
 
-from mm_eval.errors import ConfigError
-from mm_eval.task.video.reader import FrameIndex
-from mm_eval.task.video.rule import DEFAULT, SPREADS, FrameRule, read_rule
+from mm_eval.features.video.reader import FrameIndex
+from mm_eval.features.video.rule import DEFAULT, SPREADS, FrameRule, read_rule
+from mm_eval.values.errors import ConfigError
 
 EIGHT_OF_900 = {
     "ends": [0, 128, 256, 385, 513, 642, 770, 899],  # lmms-eval's load_video

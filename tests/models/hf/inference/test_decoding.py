@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mm_eval.engine.outcome import StopSignal
-from mm_eval.types import Answer
+from mm_eval.values.types import Answer
 from tests.models.questions import instance, outputs, picture
 from tests.models.tiny_more import MORE
 from tests.models.tiny_random import FAMILIES

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mm_eval.errors import ConfigError, DataError, ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import ConfigError, DataError, ModelError
+from mm_eval.values.types import Answer, Instance
 from tests.models.questions import instance, mixed, outputs, picture
 
 Adapter = Callable[..., Any]

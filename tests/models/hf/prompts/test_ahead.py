@@ -9,7 +9,7 @@ from typing import Any
 
 from mm_eval.models.hf.prompts.ahead import written_ahead
 
-from mm_eval.errors import DataError
+from mm_eval.values.errors import DataError
 from tests.models.questions import instance, outputs, picture
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.errors import ConfigError
+from mm_eval.values.errors import ConfigError
 from tests.conftest import Ran
 from tests.models.questions import instance, picture
 

@@ -12,7 +12,7 @@ import transformers
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.types import Instance
+from mm_eval.values.types import Instance
 from tests.models.questions import instance, mixed, outputs, picture
 from tests.models.tiny_random import CORPUS, FAMILIES
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mm_eval.errors import ModelError
-from mm_eval.types import FRAME_MARK, Clip, Instance
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import FRAME_MARK, Clip, Instance
 from tests.models.hf.prompts.test_videos import STEPS, TIMES, _numbers_in_words, asked, by_hand, tiny
 from tests.models.questions import digest, instance, outputs, picture
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from mm_eval.models.hf.prompts import ahead, preprocessing
 
-from mm_eval.errors import DataError
-from mm_eval.task.decode import PixelBudget
+from mm_eval.data.decode import PixelBudget
+from mm_eval.values.errors import DataError
 from tests.models.hf.test_more_families import ALL, SINGLE
 from tests.models.questions import instance, outputs, picture
 from tests.models.tiny_random import FAMILIES

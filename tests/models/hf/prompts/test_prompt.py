@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mm_eval.errors import ConfigError, DataError, ModelError
+from mm_eval.values.errors import ConfigError, DataError, ModelError
 from tests.models.questions import instance, outputs, picture
 
 Adapter = Callable[..., Any]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mm_eval.errors import ConfigError
-from mm_eval.types import FRAME_MARK, Clip, Instance
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import FRAME_MARK, Clip, Instance
 from tests.models.questions import instance, outputs, picture
 
 Adapter = Callable[..., Any]

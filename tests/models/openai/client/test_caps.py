@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from mm_eval.errors import ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Answer, Instance
 from tests.faults.server import Server, reply
 from tests.models.openai.test_openai import question
 

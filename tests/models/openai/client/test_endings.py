@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from mm_eval.errors import ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Answer, Instance
 from tests.faults.server import Server, echo, reply
 from tests.faults.test_network_17_to_27 import questions
 

@@ -10,8 +10,8 @@ from mm_eval.models.openai.adapter import OpenAI
 from mm_eval.models.openai.client.endpoint import DROPPABLE, names_in, read_refusal
 
 from mm_eval.engine.model import request_key
-from mm_eval.errors import ConfigError, ModelError
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import ConfigError, ModelError
+from mm_eval.values.types import Answer, Instance
 from tests.faults.server import Server, echo, reply
 from tests.models.openai.test_openai import drawn, question
 
@@ -165,7 +165,7 @@ def test_a_cap_above_what_the_endpoint_takes_is_lowered() -> None:
 
 
 def test_pictures_are_sent_in_the_form_that_the_endpoint_takes() -> None:
-    from mm_eval.task.media import open_picture
+    from mm_eval.data.media import open_picture
 
     picture = open_picture(drawn("WEBP"))
 

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from mm_eval.errors import MMEvalError
-from mm_eval.types import Answer, Instance
+from mm_eval.values.errors import MMEvalError
+from mm_eval.values.types import Answer, Instance
 from tests.faults.server import Server
 from tests.models.openai.test_openai import CHAT, prompt_scores, scored
 

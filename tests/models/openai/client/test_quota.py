@@ -7,8 +7,8 @@ import httpx
 import pytest
 from mm_eval.models.openai.client.statuses import stated_wait
 
-from mm_eval.errors import ModelError
-from mm_eval.types import Answer
+from mm_eval.values.errors import ModelError
+from mm_eval.values.types import Answer
 from tests.faults.server import Server, echo
 from tests.faults.test_network_17_to_27 import questions
 
@@ -102,7 +102,7 @@ def test_a_dependency_or_a_capacity_that_fails_for_a_moment_is_retried(status: i
 
 def test_a_question_that_can_not_be_sent_does_not_hold_the_others_back() -> None:
     """The one that would find out whether the quota is back has a picture that can't be read."""
-    from mm_eval.errors import DataError
+    from mm_eval.values.errors import DataError
 
     asked = questions(6)
 

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from mm_eval.errors import MMEvalError, ModelError
-from mm_eval.types import Answer
+from mm_eval.values.errors import MMEvalError, ModelError
+from mm_eval.values.types import Answer
 from tests.faults.server import Server, echo
 from tests.models.openai.test_openai import CHAT, question, scored
 

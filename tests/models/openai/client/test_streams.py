@@ -7,7 +7,7 @@ import httpx
 import pytest
 from mm_eval.models.openai.client.streams import streamed
 
-from mm_eval.types import Answer
+from mm_eval.values.types import Answer
 from tests.faults.server import Server, echo, reply
 from tests.faults.test_network_17_to_27 import questions
 

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mm_eval.types import Answer, Instance
+from mm_eval.values.types import Answer, Instance
 from tests.faults.server import Server, echo, reply
 from tests.models.openai.test_openai import question
 

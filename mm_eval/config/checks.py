@@ -1,0 +1,153 @@
+"""The checks of a task's single keys: its name, types, prompt blocks, and filter pipelines with their metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mm_eval.config.categories import levels_of
+from mm_eval.config.located import LocatedDict, located, where_item
+from mm_eval.config.schema import (
+    FEWSHOT_KEYS,
+    JUDGE,
+    MIRROR_KEYS,
+    SUBMISSION_KEYS,
+    TASK_KEYS,
+    check_keys,
+    functions_in,
+    is_function,
+    is_mappings,
+)
+from mm_eval.features.judge.config import judge_of
+from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
+
+
+def check_task_keys(source: LocatedDict, what: str, has_class: bool) -> None:
+    """ConfigError with every fault of single keys, reported together. has_class: the task has a `class`."""
+    checks: list[Callable[[], object]] = [
+        lambda: check_keys(source, TASK_KEYS, what, extra=has_class),
+        lambda: _check_generation_blocks(source),
+        lambda: _check_prompt_blocks(source),
+    ]
+    if isinstance(fewshot := source.get("fewshot_config"), Mapping):
+        checks.append(lambda: check_keys(located(fewshot), FEWSHOT_KEYS, "fewshot_config"))
+    if all(source.get(key) is None or is_mappings(source[key]) for key in ("metric_list", "filter_list")):
+        checks.append(lambda: _check_pipelines(source))
+    if is_mappings(source.get("dataset_mirrors")):
+        checks.append(lambda: _check_mirrors(source))
+    if is_mappings(source.get("categories")):
+        checks.append(lambda: levels_of(source["categories"], source.where("categories")))
+    if isinstance(source.get("submission"), Mapping):
+        checks.append(lambda: _check_submission(source))
+    if JUDGE.fits(source.get("judge")):
+        checks.append(lambda: _check_judge(source))
+    raise_all(collected([*checks, *(reference.check for reference in functions_in(source))]))
+
+
+def _check_generation_blocks(source: LocatedDict) -> None:
+    """Blocks for lmms-eval's own adapters are ignored; `default` is rejected, since it applies to every model."""
+    key = "model_specific_generation_kwargs"
+    blocks = source.get(key)
+    if isinstance(blocks, Mapping) and blocks.get("default"):
+        hint = "Write them under generation_kwargs."
+        raise ConfigError(f"the `default` of {key} applies to every model.", where=source.where(key), hint=hint)
+
+
+def _check_prompt_blocks(source: LocatedDict) -> None:
+    blocks = source.get("model_specific_prompt_kwargs")
+    blocks = located(blocks if isinstance(blocks, Mapping) else {})
+    for name, block in blocks.items():
+        if block is not None and not isinstance(block, Mapping):
+            hint = "Each block is a mapping; keys for all models belong under `default:`."
+            where = blocks.where(name)
+            raise ConfigError(f"the prompt block {name!r} is {block!r:.60}.", where=where, hint=hint)
+
+
+def _check_mirrors(source: LocatedDict) -> None:
+    for index, mirror in enumerate(source["dataset_mirrors"]):
+        where = where_item(source["dataset_mirrors"], index, source.where("dataset_mirrors"))
+        check_keys(located(mirror), MIRROR_KEYS, "dataset_mirrors")
+        if mirror.get("path") is None:
+            raise ConfigError("each entry of dataset_mirrors needs a `path`, the id of the data set.", where=where)
+
+
+def _check_submission(source: LocatedDict) -> None:
+    stated, where = located(source["submission"]), source.where("submission")
+    check_keys(stated, SUBMISSION_KEYS, "submission")
+    if missing := [key for key in ("file", "record") if stated.get(key) is None]:
+        raise ConfigError(f"submission needs a `{missing[0]}`.", where=where)
+    name = stated["file"]
+    if not name or name != name.strip() or not name.isprintable() or set(name) & set('/\\:*?"<>|') or name[0] == ".":
+        raise ConfigError(f"submission: {name!r} is not the plain name of a file.", where=stated.where("file"))
+
+
+def _check_judge(source: LocatedDict) -> None:
+    judge = judge_of(source["judge"], source.where("judge"))
+    _check_metrics(judge.metric_list, source.where("judge"))
+
+
+def _check_pipelines(config: LocatedDict) -> None:
+    """ConfigError on a metric_list or filter_list with a missing name, or with the same name twice."""
+    _check_metrics(config.get("metric_list"), config.where("metric_list"))
+    names: set[str] = set()
+    for index, pipeline in enumerate(config.get("filter_list") or ()):
+        where = where_item(config["filter_list"], index, config.where("filter_list"))
+        name = pipeline.get("name")
+        if not isinstance(name, str) or not name:
+            raise ConfigError(f"each entry of filter_list needs a text as its `name` (got {name!r}).", where=where)
+        if name in names:
+            raise ConfigError(f"two filter pipelines are named {name!r}.", where=where)
+        names.add(name)
+        if unknown := [key for key in pipeline if key not in ("name", "filter", "metric_list")]:
+            hint = did_you_mean(str(unknown[0]), ("name", "filter", "metric_list"))
+            raise ConfigError(f"unknown key {unknown[0]!r} in filter pipeline {name!r}.", where=where, hint=hint)
+        steps = pipeline.get("filter")
+        if not is_mappings(steps):
+            raise ConfigError(f"filter pipeline {name!r} needs `filter`, a list of steps.", where=where)
+        for number, step in enumerate(steps or ()):
+            if not isinstance(step.get("function"), str) and not is_function(step.get("function")):
+                where = where_item(steps, number, where)
+                raise ConfigError(f"a step of filter pipeline {name!r} needs a `function`.", where=where)
+            _check_kwargs(step, where_item(steps, number, where))
+        _check_metrics(pipeline.get("metric_list"), where)
+
+
+def _check_metrics(metrics: Any, fallback: str) -> None:
+    if metrics is not None and not is_mappings(metrics):
+        raise ConfigError("metric_list must be a list of mappings.", where=fallback)
+    seen: set[str] = set()
+    for index, entry in enumerate(metrics or ()):
+        where = where_item(metrics, index, fallback)
+        metric = entry.get("metric")
+        if not (isinstance(metric, str) and metric) and not is_function(metric):
+            raise ConfigError(f"each entry of metric_list needs a `metric` (got {metric!r}).", where=where)
+        name = metric if isinstance(metric, str) else getattr(metric, "function", getattr(metric, "__name__", "metric"))
+        if "," in name:
+            raise ConfigError(f"the name of a metric can't contain a comma: {name!r}.", where=where)
+        if name in seen:
+            raise ConfigError(f"the metric {name!r} is listed twice; one would overwrite the other.", where=where)
+        seen.add(name)
+        for key in ("aggregation", "reduction"):
+            if entry.get(key) is not None and not isinstance(entry[key], str) and not is_function(entry[key]):
+                raise ConfigError(f"{key!r} must be a name or a function, not {entry[key]!r}.", where=where)
+        if not isinstance(entry.get("higher_is_better"), (bool, type(None))):
+            raise ConfigError(
+                "'higher_is_better' must be true, false, or null for a number without a direction.", where=where
+            )
+        _check_kwargs(entry, where)
+
+
+def _check_kwargs(entry: Mapping[str, Any], where: str) -> None:
+    if entry.get("kwargs") is not None and not isinstance(entry["kwargs"], Mapping):
+        raise ConfigError(f"'kwargs' must be a mapping, not {entry['kwargs']!r:.80}.", where=where)
+
+
+NOT_ALLOWED_IN_NAMES = ("::", "@", ",", "\n", "\r", "*", "?", "[", "#")
+
+
+def check_name(stated: Any, name: str, where: str) -> None:
+    if not isinstance(stated, str) or not name.strip() or name != name.strip():
+        raise ConfigError(f"a task needs a name under `task` (got {stated!r}).", where=where)
+    if any(part in name for part in NOT_ALLOWED_IN_NAMES) or not name.isprintable() or len(name) > 200:
+        reserved = " ".join(map(repr, NOT_ALLOWED_IN_NAMES))
+        raise ConfigError(f"{name!r} can't be a name: {reserved} have other meanings.", where=where)

@@ -1,0 +1,309 @@
+"""From names to configs: finds what a name refers to, opens groups, applies overrides and formats.
+
+For one task the keys are merged in this order, later ones over earlier ones:
+
+    `include` of the groups around it (outermost first)       defaults
+    the task's own file, over the files that it includes      the referred-to config
+    the keys that groups state for it (innermost first)       the referring groups
+    run-time overrides                                        the command line, TaskManager.load(..., overrides=...)
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mm_eval.config import schema
+from mm_eval.config.group import GroupConfig, GroupNode, Node, TaskNode, descendants, members_named
+from mm_eval.config.index import Entry, entry_error, inline_paths
+from mm_eval.config.located import NOWHERE, LocatedDict, located, merge, shown_path, without
+from mm_eval.config.overrides import ABOUT_A_GROUP, RuntimeOverrides, Scope, without_shown_shots
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.values.errors import ConfigError, Unbounded, did_you_mean
+
+log = logging.getLogger(__name__)
+
+MAX_NESTED = 50
+"""How deep groups may be nested."""
+
+MAX_OPENED = 1_000
+"""How often one name may open the same file: 40 groups that each name the next one twice double at each step."""
+
+
+class Expander:
+    """Turns specs into trees of tasks and groups.
+
+    faults: if given, members with errors are left out, and their errors are appended here.
+    notes: the aliases that were used, in order.
+    """
+
+    def __init__(
+        self, entries: Mapping[str, Entry], runtime: RuntimeOverrides, faults: list[ConfigError] | None = None
+    ) -> None:
+        self.entries, self.runtime, self.faults = entries, runtime, faults
+        self.inline_paths = inline_paths(entries)
+        self.notes: dict[str, None] = {}
+        self._files: dict[Path, LocatedDict] = {}
+        self._times_opened: Counter[Path] = Counter()
+        self._opened: dict[tuple[str, str | None], list[Node]] = {}
+
+    # ------------------------------------------------------------------ specs
+
+    def requested(self, spec: str | Mapping[str, Any] | Path) -> list[Node]:
+        """The tasks and groups of one spec of a user."""
+        self._times_opened.clear()
+        return self.spec(spec, Scope())
+
+    def _open_member(self, open_one: Callable[[], list[Node]]) -> list[Node]:
+        """The nodes of one of several members; none if it has an error and faults are collected."""
+        try:
+            return open_one()
+        except ConfigError as error:
+            if self.faults is None or isinstance(error, Unbounded):
+                raise
+            self.faults.append(error)
+            return []
+
+    def spec(self, spec: str | Mapping[str, Any] | Path, scope: Scope) -> list[Node]:
+        """The tasks and groups of a spec: a name, a path `a::b`, a glob, a file, `name@format`, or a config."""
+        if isinstance(spec, Mapping):
+            return self.member(located(spec), scope, outside=True)
+        text = str(spec)
+        if isinstance(spec, Path) or self._is_file(text):
+            return [self.file(Path(text).expanduser().absolute(), scope)]
+        scope = replace(scope, names=(*scope.names, text))
+        if "::" in text and "@" in text and (found := self._walk(text.split("::"), scope, optional=True)):
+            return found  # a member that is written with this format in its group
+        name, requested = schema.split_format(text)
+        if requested:
+            scope = replace(scope, format=scope.format or requested, names=(*scope.names, name))
+            if self._is_file(name):
+                return [self.file(Path(name).expanduser().absolute(), scope)]
+        if "::" in name:
+            return self._walk(name.split("::"), scope)
+        if _is_glob(name):
+            return self._glob(name, scope)
+        return self._named(name, scope)
+
+    def _is_file(self, text: str) -> bool:
+        is_yaml = text not in self.entries and text.endswith((".yaml", ".yml"))
+        return is_yaml and os.path.isfile(os.path.expanduser(text))
+
+    def _glob(self, pattern: str, scope: Scope) -> list[Node]:
+        """Groups and tasks that match, tasks of a matching group only within it; tags where nothing else matches."""
+        found = sorted((e for e in self.entries.values() if fnmatch.fnmatchcase(e.name, pattern)), key=lambda e: e.name)
+        broken = [e for e in found if e.kind == "broken"]
+        if broken and self.faults is None:
+            log.warning("%r skips entries with errors: %s", pattern, ", ".join(e.name for e in broken))
+        chosen = [e for e in found if e.kind in ("task", "group")] or [e for e in found if e.kind == "tag"]
+        chosen += broken if self.faults is not None else []
+        if not chosen:
+            hint = did_you_mean(pattern.strip("*?"), [*self.entries, *self.inline_paths])
+            raise ConfigError(f"no task or group matches {pattern!r}.", where=scope.where, hint=hint)
+        nodes = [node for e in chosen for node in self._open_member(partial(self._named, e.name, scope))]
+        within = {below.config.name for node in nodes for below in descendants(node)}
+        return [node for node in nodes if node.config.name not in within]
+
+    def _named(self, name: str, scope: Scope) -> list[Node]:
+        entry = self.entries.get(name)
+        if entry is None:
+            if len(paths := self.inline_paths.get(name, [])) == 1:
+                return self._walk(paths[0].split("::"), scope)
+            raise self._unknown(name, scope)
+        if error := entry_error(entry) or self._clash_of_aliases(entry):
+            raise error
+        if entry.kind == "alias":
+            self.notes[f"{name} is another name of {entry.members[0]}"] = None
+            return self.spec(entry.members[0], scope)
+        scope = replace(scope, names=(*scope.names, name))
+        if entry.kind == "tag":
+            return [node for name in entry.members for node in self._open_member(partial(self.spec, name, scope))]
+        assert entry.file is not None
+        return [self.file(entry.file, scope)]
+
+    def _clash_of_aliases(self, entry: Entry) -> ConfigError | None:
+        """The error of an alias of this entry that another file declares, too."""
+        found = (self.entries[alias] for alias, _ in entry.aliases if alias in self.entries)
+        clashes = (entry_error(other) for other in found if entry.file in (other.file, *other.rivals))
+        return next((error for error in clashes if error), None)
+
+    def _unknown(self, name: str, scope: Scope) -> ConfigError:
+        if name.endswith((".yaml", ".yml")):
+            return ConfigError(f"there is no file {name!r}.", where=scope.where)
+        inline = self.inline_paths.get(name, [])
+        hint = (
+            "Say " + " or ".join(map(repr, inline)) + "."
+            if inline
+            else did_you_mean(name, [*self.entries, *self.inline_paths])
+        )
+        return ConfigError(f"unknown task, group or tag {name!r}.", where=scope.where, hint=hint)
+
+    def _walk(self, parts: list[str], scope: Scope, *, optional: bool = False) -> list[Node]:
+        """The members that a path names. Each part is a name or a glob among the members of the part before it; if none
+        of those match, among all tasks and groups below them: "mmlu::mmlu_anatomy" for "mmlu::mmlu_stem::mmlu_anatomy".
+        optional: a missing member gives an empty list, not an error.
+        """
+        nodes = self._roots(parts[0], scope)
+        for depth, part in enumerate(parts[1:], 1):
+            outer = "::".join(parts[:depth])
+            groups = [node for node in nodes if isinstance(node, GroupNode)]
+            if not groups:
+                raise ConfigError(f"{outer!r} is not a group, so it has no member {part!r}.", where=scope.where)
+            nodes = members_named(groups, part)
+            if not nodes:
+                if optional:
+                    return []
+                below = [child.config.name for group in groups for child in descendants(group)]
+                hint = did_you_mean(part, below)
+                raise ConfigError(f"{outer!r} has no member {part!r}.", where=scope.where, hint=hint)
+            if len({node.path for node in nodes}) > 1 and not _is_glob(part) and not _is_glob(outer):
+                named = " or ".join(repr(node.path) for node in nodes)
+                raise ConfigError(f"{outer!r} has several members {part!r}.", where=scope.where, hint=f"Say {named}.")
+        return nodes
+
+    def _roots(self, name: str, scope: Scope) -> list[Node]:
+        """The nodes of the first part of a path; opened once for all paths that are requested outside of a group."""
+        if scope.group_names or scope.overrides or self.runtime.by_name:
+            return self.spec(name, scope)
+        key = (name, scope.format)
+        if key not in self._opened:
+            self._opened[key] = self.spec(name, scope)
+        return self._opened[key]
+
+    # ---------------------------------------------------------------- members
+
+    def file(self, path: Path, scope: Scope) -> Node:
+        """The task or group that a YAML file defines."""
+        from mm_eval.config.yaml import load_for_use
+
+        self._times_opened[path] += 1
+        if self._times_opened[path] > MAX_OPENED:
+            what = f"the groups around {shown_path(path)} list it more than {MAX_OPENED:,} times."
+            raise Unbounded(what, where=scope.where, hint="List each member once.")
+        if path not in self._files:
+            self._files[path] = load_for_use(path)
+        config = self._files[path]
+        if schema.is_group(config):
+            if path in scope.open_files:
+                circle = [*scope.open_files[scope.open_files.index(path) :], path]
+                names = " -> ".join(str(self._files[file]["group"]) for file in circle)
+                raise ConfigError(f"a group is a member of itself: {names}.", where=scope.where)
+            return self.group(config, path, replace(scope, open_files=(*scope.open_files, path)))
+        if isinstance(config.get("task"), list):
+            raise ConfigError("a list under `task` needs a `group` beside it.", where=config.where("task"))
+        if config.get("task") is None:
+            what = "the file defines no task: it has no `task` key."
+            raise ConfigError(what, where=scope.where or str(config.place))
+        return self.task(config, path, scope)
+
+    def task(self, config: LocatedDict, path: Path | None, scope: Scope) -> TaskNode:
+        """A task: its own keys, over the defaults and under the overrides of its scope."""
+        name, named_format = schema.split_format(str(config.get("task") or ""))
+        requested = scope.format or named_format
+        identity = scope.below(name) + (f"@{requested}" if requested else "")
+        names = (*scope.names, name, scope.below(name), identity)
+        own = schema.canonical_keys(config)
+        merged = merge(merge(scope.defaults, own), scope.overrides)
+        runtime = without(self.runtime.of(scope.group_names, names), ["task"])
+        merged = merge(without_shown_shots(merged, runtime), runtime)
+        merged.put("task", name, own.places.get("task", own.place))
+        made = TaskConfig.from_mapping(merged, file=path, path=identity, format_asked=requested)
+        return TaskNode(made, overridden=bool(scope.overrides or self.runtime.about((*scope.group_names, *names))))
+
+    def group(self, config: LocatedDict, path: Path | None, scope: Scope) -> GroupNode:
+        """A group with its members."""
+        name = str(config.get("group"))
+        full = scope.below(name)
+        if full.count("::") >= MAX_NESTED:
+            what = f"more than {MAX_NESTED} groups are nested in each other."
+            raise Unbounded(what, where=scope.where or config.where("group"))
+        names = (*scope.names, name, full)
+        stated = merge(scope.overrides, self.runtime.about(names))
+        about = LocatedDict({key: value for key, value in stated.items() if key in ABOUT_A_GROUP}, stated.place)
+        about.places = dict(stated.places)
+        if "task_alias" in about:
+            about.put("group_alias", about["task_alias"], about.places.get("task_alias", NOWHERE))
+        own = without_shown_shots(schema.canonical_keys(config), self.runtime.of(scope.group_names, names))
+        merged = merge(own, without(about, ["task_alias"]))
+        identity = full + (f"@{scope.format}" if scope.format else "")
+        made = GroupConfig.from_mapping(merged, file=path, path=identity)
+        defaults = scope.defaults
+        if made.include is not None:
+            included = self._included(made.source, made.file)
+            schema.check_keys(included, schema.TASK_KEYS, f"the include of group {made.name!r}")
+            defaults = merge(defaults, included)
+        inner = replace(
+            scope,
+            path=full,
+            group_names=(*scope.group_names, *names),
+            names=(),
+            defaults=defaults,
+            overrides=without(scope.overrides, ABOUT_A_GROUP),
+            for_members=merge(scope.for_members, made.overrides),
+        )
+        node = GroupNode(made, overridden=bool(stated))
+        for index, member in enumerate(made.members):
+            where = made.where_member(index)
+            at = replace(inner, where=where)
+            if isinstance(member, Mapping):
+                open_one = partial(self.member, located(member), at, outside=False, file=path)
+            else:
+                open_one = partial(self.spec, str(member), at.for_reference(LocatedDict()))
+            node.children += self._open_member(open_one)
+        if made.unweighted:
+            from mm_eval.features.suites.habits import with_default_weights
+
+            node.config = with_default_weights(node)
+        return node
+
+    def member(self, member: LocatedDict, scope: Scope, *, outside: bool, file: Path | None = None) -> list[Node]:
+        """A mapping among a group's members, or given in Python: a reference with overrides, or a definition.
+
+        outside: it was given in Python, not in a group.
+        """
+        key = "group" if "group" in member and (schema.is_group(member) or "task" not in member) else "task"
+        name = member.get(key)
+        where = scope.where or member.where(key)
+        if not isinstance(name, str) or not name:
+            raise ConfigError(f"a member needs a name under `task` or `group` (got {name!r:.60}).", where=where)
+        scope = replace(scope, where=where)
+        if key == "group" and "task" in member:
+            return [self.group(member, file, scope)]
+        base = schema.split_format(name)[0] or name
+        defines = schema.defines_task(member)
+        if base in self.entries or "::" in base or base in self.inline_paths and not defines:
+            stated = schema.canonical_keys(without(member, [key]))
+            rules = {**schema.TASK_KEYS, **schema.GROUP_ONLY_KEYS}
+            schema.check_keys(without(stated, ["class"]), rules, f"the overrides of {base!r}")
+            return self.spec(name, scope.for_reference(stated))
+        if key == "task" and defines:
+            below = self._included(member, file) if "include" in member else LocatedDict()
+            own = merge(merge(scope.for_members, below), without(member, ["include"]))
+            return [self.task(own, file, replace(scope, for_members=LocatedDict()))]
+        error = self._unknown(base, scope)
+        if outside:
+            error.hint = f"{error.hint} A config of your own needs dataset_path."
+        raise error
+
+    @staticmethod
+    def _included(stated: LocatedDict, file: Path | None) -> LocatedDict:
+        """The keys of the files that `include` names, or of the mapping under it."""
+        from mm_eval.config.yaml import include_paths, included
+
+        if isinstance(stated["include"], Mapping):
+            return schema.canonical_keys(located(stated["include"]))
+        merged = LocatedDict()
+        for path in include_paths(stated, file.parent if file else Path.cwd()):
+            merged = merge(merged, included(path))
+        return merged
+
+
+def _is_glob(text: str) -> bool:
+    return any(sign in text for sign in "*?[")

@@ -1,0 +1,292 @@
+"""Formats: layouts that make a prompt from a question, its choices and its answer, without a handwritten template.
+
+A format takes the question, choices and answer that a task's `doc_to_text`, `doc_to_choice` and `doc_to_target` read from
+a doc, and lays them out:
+
+    {instruction}{question_prefix}{question}
+    {A. choice}            one a line, where choice_labels is set
+    {answer_instruction}{answer_prompt}
+
+Register another with `@register_format("name")` on a function that returns a Format, or by an entry point of the group
+"mm_eval.formats".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, Protocol
+
+from mm_eval.config.located import LocatedDict
+from mm_eval.values.errors import ConfigError, DataError, did_you_mean
+from mm_eval.values.registry import Registry
+
+FORMATS: Registry[Callable[[], Format]] = Registry("format", entry_points="mm_eval.formats")
+register_format = FORMATS.register
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+_VARIABLE = re.compile(r"\{\{\s*(_num_choices|_choice_labels|_choice_list_and|_choice_list_or)\s*\}\}")
+
+
+class Evaluate(Protocol):
+    """Evaluates a task's entry (column, template, function or plain value) for a doc; implemented in `task.question`."""
+
+    def __call__(self, spec: Any, doc: Mapping[str, Any], what: str) -> Any: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """The layout of a prompt.
+
+    instruction, question_prefix, answer_instruction, answer_prompt: texts; the first and the last two may use the Jinja
+        variables _num_choices, _choice_labels, _choice_list_and ("A, B and C"), _choice_list_or, and the doc's columns.
+    choice_labels: "letters", "numbers", a list of texts, or None: choices are not shown.
+    choice_delimiter, section_separator: between choices; between question, choices and answer prompt.
+    gen_prefix: how the answer begins. target_delimiter: between prompt and answer. fewshot_delimiter: between examples.
+    scorer: a scorer's name or config; None for the output type's own.
+    question, choices, answer: columns or templates to read instead of the task's doc_to_text, doc_to_choice and
+        doc_to_target, for a task whose doc_to_text is already a whole prompt.
+    """
+
+    output_type: Literal["multiple_choice", "generate_until", "loglikelihood"] = "multiple_choice"
+    instruction: str | None = None
+    question_prefix: str | None = "Question: "
+    choice_labels: str | tuple[str, ...] | None = "letters"
+    choice_delimiter: str = "\n"
+    section_separator: str = "\n"
+    answer_instruction: str | None = None
+    answer_prompt: str = "Answer:"
+    gen_prefix: str | None = None
+    target_delimiter: str = " "
+    fewshot_delimiter: str = "\n\n"
+    scorer: str | Mapping[str, Any] | None = None
+    question: Any = None
+    choices: Any = None
+    answer: Any = None
+    type: str = ""
+
+    def labels(self, count: int) -> list[str] | list[int]:
+        """The labels of `count` choices; numbers are ints. DataError if a list of labels is too short."""
+        if self.choice_labels == "letters":
+            return [LETTERS[i] if i < 26 else LETTERS[i // 26 - 1] + LETTERS[i % 26] for i in range(count)]
+        if self.choice_labels == "numbers":
+            return list(range(1, count + 1))
+        if isinstance(self.choice_labels, tuple):
+            if count > len(self.choice_labels):
+                raise DataError(f"the doc has {count} choices, but choice_labels names {len(self.choice_labels)}.")
+            return list(self.choice_labels[:count])
+        return []
+
+    def text(self, question: str, choices: Sequence[str] | None, render: Callable[..., Any] | None = None) -> str:
+        """The prompt. render(template, variables): renders the texts that are Jinja templates, with the doc's columns."""
+        labels = self.labels(len(choices)) if choices and self.choice_labels else []
+        variables = {
+            "_num_choices": len(choices or ()),
+            "_choice_labels": labels,
+            "_choice_list_and": _listing(labels, "and"),
+            "_choice_list_or": _listing(labels, "or"),
+        }
+
+        def filled(template: str | None) -> str:
+            text = template or ""
+            if labels:
+                text = _VARIABLE.sub(lambda found: str(variables[found.group(1)]), text)
+            if render is None or "{{" not in text and "{%" not in text:
+                return text
+            return str(render(text, variables))
+
+        gap = self.section_separator
+        parts = [filled(self.instruction), self.question_prefix or "", question]
+        if labels:
+            pairs = zip(labels, choices or (), strict=True)
+            parts += [gap, self.choice_delimiter.join(f"{label}. {choice}" for label, choice in pairs)]
+        return "".join([*parts, gap, filled(self.answer_instruction), filled(self.answer_prompt)])
+
+    def options(self, choices: Sequence[str] | None) -> list[str] | list[int] | None:
+        """The options that the model chooses from: the labels if there are any, else the choices themselves."""
+        if choices is None:
+            return None
+        return self.labels(len(choices)) if self.choice_labels else list(choices)
+
+    def target(self, answer: Any, choices: Sequence[str] | None) -> Any:
+        """The right answer: an index for multiple_choice, else the label or text that the prompt requests.
+
+        answer: an index, a choice's text, an option letter, or a list of these. Digits in a text are not an index.
+        """
+        if isinstance(answer, (list, tuple)):
+            return [self.target(item, choices) for item in answer]
+        if isinstance(answer, bool) or answer is None:
+            raise DataError(f"the answer {answer!r} does not name a choice.")
+        index = self._index(answer, choices or ())
+        if self.output_type == "multiple_choice":
+            if index is None:
+                raise DataError(f"the answer {answer!r} is none of the choices {list(choices or ())!r}.")
+            return index
+        if index is None or not choices:
+            return answer if isinstance(answer, str) else str(answer)
+        if index < 0:
+            return ""
+        return str(self.labels(len(choices))[index]) if self.choice_labels else choices[index]
+
+    def _index(self, answer: Any, choices: Sequence[str]) -> int | None:
+        """The index of the choice that an answer names, None if it names none; -100 ("no gold") is kept."""
+        if isinstance(answer, float) and answer.is_integer() or hasattr(answer, "__index__"):
+            index = int(answer)
+            if choices and index != -100 and not 0 <= index < len(choices):
+                raise DataError(f"the answer is the index {index}, but there are {len(choices)} choices.")
+            return index
+        equal = [i for i, choice in enumerate(choices) if choice == answer]
+        if len(equal) > 1:
+            raise DataError(f"the answer {answer!r} equals several of the choices {list(choices)!r}.")
+        if equal:
+            return equal[0]
+        named = list(self.choice_labels) if isinstance(self.choice_labels, tuple) else []
+        if answer in named[: len(choices)]:
+            return named.index(answer)
+        letter = str(answer).strip().upper()
+        if len(letter) == 1 and letter in LETTERS[: len(choices)] and (self.choice_labels or self.is_choice):
+            return LETTERS.index(letter)
+        return None
+
+    @property
+    def is_choice(self) -> bool:
+        return self.output_type == "multiple_choice"
+
+    def overrides(self) -> dict[str, Any]:
+        """The task's keys that the format sets, except for the doc_to_* fields."""
+        decided: dict[str, Any] = {
+            "output_type": self.output_type,
+            "target_delimiter": self.target_delimiter,
+            "fewshot_delimiter": self.fewshot_delimiter,
+        }
+        decided.update({k: v for k in ("gen_prefix", "scorer") if (v := getattr(self, k)) is not None})
+        return decided
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields under their names, with `type` first."""
+        stated = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "type"}
+        labels = stated["choice_labels"]
+        stated["choice_labels"] = list(labels) if isinstance(labels, tuple) else labels
+        return {"type": self.type, **{k: v for k, v in stated.items() if k not in SOURCES or v is not None}}
+
+
+SOURCES = ("question", "choices", "answer")
+_OPTIONAL = {"instruction", "question_prefix", "answer_instruction", "gen_prefix", "scorer", *SOURCES}
+
+
+@dataclass(frozen=True)
+class FormatField:
+    """One `doc_to_*` entry of a task with a format: the entries to read from the doc, and their layout.
+
+    part: "text", "choices" or "target". question, choices, answer: the task's own entries.
+    """
+
+    part: Literal["text", "choices", "target"]
+    format: Format
+    question: Any = "question"
+    choices: Any = None
+    answer: Any = "answer"
+
+    def evaluate(self, doc: Mapping[str, Any], evaluate: Evaluate, choices_of: Callable[[Any], list[str]]) -> Any:
+        """The prompt, the options or the target of a doc.
+
+        evaluate: evaluates an entry for a doc. choices_of(entry): the doc's choices as texts.
+        """
+        has_choices = self.choices is not None or self.format.choice_labels or self.format.is_choice or "choices" in doc
+        choices = choices_of("choices" if self.choices is None else self.choices) if has_choices else None
+        if self.part == "choices":
+            options = self.format.options(choices)
+            return None if options is None else [str(option) for option in options]
+        if self.part == "target":
+            return self.format.target(evaluate(self.answer, doc, "doc_to_target"), choices)
+        question = evaluate(self.question, doc, "doc_to_text")
+        if not isinstance(question, (str, int, float)):
+            raise DataError(f"doc_to_text returned {type(question).__name__}; expected the text of a question.")
+        return self.format.text(
+            str(question), choices, lambda template, variables: evaluate(template, {**doc, **variables}, "formats")
+        )
+
+
+def _listing(labels: Sequence[Any], word: str) -> str:
+    """ "A, B and C"."""
+    texts = [str(label) for label in labels]
+    return f" {word} ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else "".join(texts)
+
+
+@register_format("mcqa")
+def mcqa() -> Format:
+    """The choices are shown with letters; the likeliest letter is the answer."""
+    return Format()
+
+
+@register_format("cloze")
+def cloze() -> Format:
+    """The choices are not shown; the choice whose text is likeliest after the question is the answer."""
+    return Format(choice_labels=None)
+
+
+@register_format("generate")
+def generate() -> Format:
+    """The choices are shown with letters, and the model writes the letter."""
+    return Format(
+        output_type="generate_until",
+        instruction="Given the following question and {{ _num_choices }} candidate answers ({{ _choice_list_and }}), "
+        "choose the best answer.\n",
+        answer_prompt='Your response should end with "The best answer is [answer_letter]" where the [answer_letter] '
+        "is one of {{ _choice_list_or }}.",
+        gen_prefix="The best answer is",
+        target_delimiter="\n",
+        scorer="first_token",
+    )
+
+
+@register_format("cot")
+def cot() -> Format:
+    """The model reasons step by step and ends with the answer's text; no choices are shown."""
+    return replace(
+        generate(),
+        instruction="Given the following problem, reason step by step to find the final answer.\n",
+        question_prefix="Problem: ",
+        choice_labels=None,
+        answer_prompt='Your response should end with "The final answer is [answer]" where [answer] is the response '
+        "to the problem.",
+        gen_prefix=None,
+    )
+
+
+def build_format(spec: str | Mapping[str, Any] | Format, *, where: str = "") -> Format:
+    """A format from its name, or from `{type: name, field: value, ...}`. ConfigError on unknown names and wrong types."""
+    if isinstance(spec, Format):
+        return spec
+    stated: dict[str, Any] = {"type": spec} if isinstance(spec, str) else dict(spec)
+    name = stated.pop("type", None)
+    if not isinstance(name, str):
+        hint = did_you_mean("", FORMATS.names())
+        raise ConfigError(f"a format needs a `type`: {stated!r:.80}.", where=where, hint=hint)
+    known = {f.name for f in fields(Format)} - {"type", "output_type"}
+    for key, value in stated.items():
+        at = spec.where(key) if isinstance(spec, LocatedDict) else where
+        if key not in known:
+            raise ConfigError(f"format {name!r} has no field {key!r}.", where=at, hint=did_you_mean(key, known))
+        check_field(name, key, value, at)
+    if isinstance(stated.get("choice_labels"), list):
+        stated["choice_labels"] = tuple(stated["choice_labels"])
+    return replace(FORMATS.get(name, where=where)(), **stated, type=name)
+
+
+def check_field(name: str, key: str, value: Any, where: str) -> None:
+    """ConfigError if a field of a format has a value of a wrong type."""
+    valid = isinstance(value, str) or value is None and key in _OPTIONAL
+    if key == "choice_labels":
+        is_list = isinstance(value, list) and len(value) > 0 and all(isinstance(label, str) for label in value)
+        valid = is_list or value in (None, "letters", "numbers")
+        if is_list and len(set(value)) < len(value):
+            raise ConfigError(f"choice_labels of format {name!r} names a label twice: {value!r}.", where=where)
+    elif key == "scorer":
+        valid = valid or isinstance(value, Mapping)
+    elif key in SOURCES:
+        valid = valid or isinstance(value, (list, int)) or callable(value) or hasattr(value, "resolve")
+    if not valid:
+        raise ConfigError(f"{key!r} of format {name!r} can't be {value!r:.80}.", where=where)

@@ -1,0 +1,319 @@
+"""`!function utils.f`: a reference to a function, checked without importing it and resolved only when a run needs it.
+
+The name is `<file>.<function>`, of a file beside the YAML, or a function of `mm_eval`. Each file is loaded once per
+process under a private name, so the `utils.py` of two tasks never collide. Such a file imports one beside it as
+`from .helpers import x`; `from helpers import x` is not supported, since it would need the folder on `sys.path`, where
+it would shadow other modules.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from mm_eval.config.draws import Draws, RandomStream, Seeds, generators_in, importing
+from mm_eval.config.located import Place, shown_path
+from mm_eval.package import FOLDERS
+from mm_eval.values.errors import ConfigError, did_you_mean
+
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+\Z", re.ASCII)
+_LOCK = threading.RLock()
+_LOADED: dict[Path, _Loaded] = {}
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """An imported file of a task. seeds: the states that it seeded. own: its generators, each with its first state."""
+
+    stamp: tuple[int, int]
+    module: ModuleType
+    seeds: Seeds
+    own: list[tuple[RandomStream, Any]]
+
+
+FOR_TASKS = {"filters": "scoring.filters", "metrics": "scoring.metrics", "scorers": "scoring", "tasks": "tasks"}
+"""The public names in mm_eval whose functions a task may name, and where they stand. They take and give values, and act on
+nothing else."""
+HINT = "Only <file>.<function> beside the YAML file, or a function of mm_eval, can be named."
+
+
+@dataclass(frozen=True, repr=False)
+class FunctionRef:
+    """A function named in a YAML file. name: as written; file, line: where."""
+
+    name: str
+    file: Path
+    line: int
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"!function {self.name}"
+
+    @property
+    def where(self) -> str:
+        return str(Place(self.file, self.line))
+
+    @property
+    def function(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    @property
+    def of_mm_eval(self) -> bool:
+        return self.name.startswith("mm_eval.")
+
+    def source(self) -> Path:
+        """The Python file that defines it. ConfigError if the name is invalid or the file is missing."""
+        if not _NAME.match(self.name):
+            raise ConfigError(
+                f"!function {self.name!r} is not a valid name of a function.", where=self.where, hint=HINT
+            )
+        if self.of_mm_eval:
+            return self._source_in_mm_eval()
+        module, _, rest = self.name.partition(".")
+        if "." in rest:
+            raise ConfigError(f"!function {self.name!r} has too many parts.", where=self.where, hint=HINT)
+        folder = self.file.parent
+        path = folder / f"{module}.py"
+        if path.is_symlink():
+            what = f"{shown_path(path)} is a symbolic link; it is not followed."
+            raise ConfigError(what, where=self.where, hint=HINT)
+        if not path.is_file():
+            beside = sorted(p.stem for p in folder.glob("*.py") if p.stem != "__init__")
+            hint = did_you_mean(module, beside) if beside else HINT
+            raise ConfigError(f"!function {self.name!r}: there is no {shown_path(path)}.", where=self.where, hint=hint)
+        return path
+
+    def _source_in_mm_eval(self) -> Path:
+        if self.name.split(".")[1] not in FOR_TASKS:
+            what = f"!function {self.name!r} is not for tasks."
+            named = ", ".join(f"mm_eval.{part}" for part in FOR_TASKS)
+            raise ConfigError(what, where=self.where, hint=f"Of mm_eval, functions of {named} can be named.")
+        parts = self._module().split(".")[1:]
+        for root in FOLDERS:
+            for path in (root.joinpath(*parts).with_suffix(".py"), root.joinpath(*parts, "__init__.py")):
+                if path.is_file():
+                    return path
+        raise ConfigError(f"!function {self.name!r}: mm_eval has no such module.", where=self.where, hint=HINT)
+
+    def _module(self) -> str:
+        """The module of a function of mm_eval: `mm_eval.metrics.aggregation` stands in `mm_eval.scoring.metrics.aggregation`."""
+        _, public, *rest, _ = self.name.split(".")
+        return ".".join(["mm_eval", FOR_TASKS.get(public, public), *rest])
+
+    def check(self) -> None:
+        """ConfigError if the file, or the function in it, is missing. Imports nothing."""
+        path = self.source()
+        if self.of_mm_eval:
+            return
+        names = _names_defined(path, _stamp(path))
+        if names is not None and self.function not in names:
+            hint = did_you_mean(self.function, names)
+            raise ConfigError(f"{shown_path(path)} has no function {self.function!r}.", where=self.where, hint=hint)
+
+    def resolve(self) -> Callable[..., Any]:
+        """The function itself; imports its file. ConfigError if that fails."""
+        self.check()
+        try:
+            module = importlib.import_module(self._module()) if self.of_mm_eval else _load(self.source())
+        except (Exception, SystemExit) as error:  # the task's own code: whatever it raises is a fault of the config
+            hint = _import_hint(error, self.file.parent) if isinstance(error, ModuleNotFoundError) else ""
+            what = f"importing the file of !function {self.name} failed: {type(error).__name__}: {error}"
+            raise ConfigError(what, where=self.where, hint=hint) from error
+        found = getattr(module, self.function, None)
+        if not callable(found):
+            what = f"!function {self.name!r} is {'missing' if found is None else 'not a function'}."
+            hint = did_you_mean(self.function, [n for n, v in vars(module).items() if callable(v) and n[0] != "_"])
+            raise ConfigError(what, where=self.where, hint=hint)
+        if self.of_mm_eval and not str(getattr(found, "__module__", "")).startswith("mm_eval."):
+            what = f"!function {self.name!r} is not defined in mm_eval."
+            raise ConfigError(what, where=self.where, hint=HINT)
+        function: Callable[..., Any] = found
+        return function
+
+    def imports(self, package: str) -> bool:
+        """Whether its file, or one beside it that the file imports, imports a package. Imports nothing itself."""
+        if self.of_mm_eval:
+            return False
+        return any(_imports(file, _stamp(file), package) for file in _with_siblings(self.source()))
+
+    def digest(self) -> str:
+        """sha256 over the source of its file and of the files beside it that it imports."""
+        path = self.source()
+        return _digest(path, tuple((file, _stamp(file)) for file in _with_siblings(path)))
+
+
+def _import_hint(error: ModuleNotFoundError, folder: Path) -> str:
+    """A hint for a missing module that a task's file imports; empty if the error does not name the module."""
+    if error.name is None:
+        return ""
+    if (folder / f"{error.name}.py").is_file():
+        return f"Write `from .{error.name} import ...` for a file beside it."
+    package = error.name.partition(".")[0]
+    if package in sys.modules or importlib.util.find_spec(package):
+        return f"The task's file was written for another version of the package {package!r} than the one installed."
+    return f"The task's file needs the package {package!r}; install it."
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+def _load(path: Path) -> ModuleType:
+    """The module of a file, loaded once per process, and again if the file has changed."""
+    with _LOCK:
+        stamp = _stamp(path)
+        known = _LOADED.get(path)
+        if known and known.stamp == stamp:
+            return known.module
+        package = _package(path.parent)
+        name = f"{package}.{path.stem}"
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{path} can't be loaded")
+        module = importlib.util.module_from_spec(spec)
+        siblings = _with_siblings(path)
+        seeds = Seeds()
+        for file in siblings:
+            if file in _LOADED and file != path:  # imported already, so it does not seed again
+                seeds = seeds.then(_LOADED[file].seeds)
+        sys.modules[name] = module
+        try:
+            with importing(seeds), _around_import(siblings):
+                spec.loader.exec_module(module)
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
+        modules = [sys.modules.get(f"{package}.{file.stem}") for file in siblings]
+        generators = [stream for loaded in modules if loaded for stream in generators_in(vars(loaded))]
+        _LOADED[path] = _Loaded(stamp, module, seeds, [(stream, stream.get()) for stream in generators])
+        return module
+
+
+def _around_import(files: Iterable[Path]) -> AbstractContextManager[None]:
+    """Offers lmms-eval's judge module to files that import something of lmms-eval."""
+    if not any(_imports(file, _stamp(file), "lmms_eval") for file in files):
+        return nullcontext()
+    from mm_eval.features.suites.server import loading
+
+    return loading()
+
+
+def _package(folder: Path) -> str:
+    """A private package for a folder, so that its files can import each other as `from .x import y`."""
+    name = f"_mm_eval_task_{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
+    if name not in sys.modules:
+        package = ModuleType(name)
+        package.__path__ = [str(folder)]
+        sys.modules[name] = package
+    return name
+
+
+def task_draws(references: Iterable[FunctionRef]) -> Draws:
+    """The random stream of a task whose functions are imported, in its state after these imports."""
+    seeds, own = Seeds(), list[tuple[RandomStream, Any]]()
+    files = dict.fromkeys(reference.source() for reference in references if not reference.of_mm_eval)
+    for file in files:
+        if loaded := _LOADED.get(file):
+            seeds = seeds.then(loaded.seeds)
+            own += loaded.own
+    return Draws(seeds, own)
+
+
+@lru_cache(maxsize=4096)
+def _parse(path: Path, stamp: tuple[int, int]) -> ast.Module | None:
+    """The syntax tree of a file; None if it has errors, which its import will report in more detail."""
+    try:
+        return ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _imports(path: Path, stamp: tuple[int, int], package: str) -> bool:
+    names: set[str] = set()
+    for node in ast.walk(_parse(path, stamp) or ast.Module([], [])):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add((node.module or "").partition(".")[0])
+    return package in names
+
+
+def parsed(path: Path) -> ast.Module | None:
+    """The syntax tree of a file; None if it has errors."""
+    return _parse(path, _stamp(path))
+
+
+@lru_cache(maxsize=4096)
+def _names_defined(path: Path, stamp: tuple[int, int]) -> frozenset[str] | None:
+    """The names at the top level of a file, without importing it; None if only running it would tell."""
+    tree = _parse(path, stamp)
+    if tree is None:
+        return None
+    names: set[str] = set()
+    for node in _top_level(tree.body):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        else:
+            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return None if names & {"*", "__getattr__"} or "globals()" in ast.unparse(tree) else frozenset(names)
+
+
+def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run when a module is loaded, including those inside `if`, `try` and `with`."""
+    for node in body:
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            for block in ("body", "orelse", "finalbody"):
+                yield from _top_level(getattr(node, block, []))
+            for handler in getattr(node, "handlers", []):
+                yield from _top_level(handler.body)
+
+
+def _with_siblings(path: Path) -> list[Path]:
+    """A file and all files beside it that it imports, directly or through others; sorted."""
+    found, pending = [], [path]
+    while pending:
+        file = pending.pop()
+        if file in found:
+            continue
+        found.append(file)
+        stems = _imported_from_beside(file, _stamp(file))
+        pending += [beside for stem in stems if (beside := file.parent / f"{stem}.py").is_file()]
+    return sorted(found)
+
+
+@lru_cache(maxsize=4096)
+def _imported_from_beside(path: Path, stamp: tuple[int, int]) -> tuple[str, ...]:
+    """The names that a file imports from its own folder. Kept, since each function of a file asks for them."""
+    tree, stems = _parse(path, stamp), list[str]()
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            stems += [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
+    return tuple(stems)
+
+
+@lru_cache(maxsize=4096)
+def _digest(path: Path, files: tuple[tuple[Path, tuple[int, int]], ...]) -> str:
+    digest = hashlib.sha256()
+    for file, _ in files:
+        digest.update(f"{file.name}\0".encode())
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()

@@ -1,0 +1,314 @@
+"""The index of all tasks, groups and tags; nothing is imported or executed to make it.
+
+Each folder's files are read once. Their declarations are cached in the user's cache folder by path, time and size, so
+listing 2,000 unchanged files reads none of them and does not even import the YAML library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from mm_eval.config import schema
+from mm_eval.config.declaration import read_declaration, stated_texts
+from mm_eval.config.located import LocatedDict, shown_path
+from mm_eval.package import FOLDERS
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.files import write_atomic
+from mm_eval.values.registry import entry_points
+
+log = logging.getLogger(__name__)
+
+CACHE_FORMAT = 10
+"""Increase it when the result of `read_declaration` changes: older caches are then ignored."""
+
+ENTRY_POINTS = "mm_eval.tasks"
+Kind = Literal["task", "group", "tag", "alias", "broken"]
+
+
+@dataclass
+class Entry:
+    """One name of the catalogue.
+
+    file: where it is declared, None for a tag. members: of a tag or group; the one name that an alias stands for.
+    about: one line of description. error: the error in the file of a broken entry.
+    rivals: other files of the same source that declare the name, and any file with an alias that equals it.
+    inline: the members that a group defines itself, as ["g::t", kind, tags]. aliases: [other name, name or path].
+    card: what a list of tasks shows of it (`declaration.card_of`).
+    """
+
+    name: str
+    kind: Kind
+    file: Path | None = None
+    tags: list[str] = field(default_factory=list)
+    members: list[str] = field(default_factory=list)
+    about: str = ""
+    error: str = ""
+    rivals: list[Path] = field(default_factory=list)
+    inline: list[list[Any]] = field(default_factory=list)
+    aliases: list[list[str]] = field(default_factory=list)
+    card: dict[str, Any] = field(default_factory=dict)
+
+
+def build_index(include_path: Iterable[str | Path] = (), include_defaults: bool = True) -> dict[str, Entry]:
+    """All names: built-in ones, those of installed packages, and those of the user's folders.
+
+    A name in a later source replaces the same name of an earlier one, which is logged. Two files of one source with the
+    same name make an entry with rivals; requesting it is an error. So does an alias that equals a name or another alias; a
+    name in the user's folders replaces an alias.
+    """
+    sources = _sources(include_path, include_defaults)
+    entries: dict[str, Entry] = {}
+    own_folders = [folder for folders in sources[2 if include_defaults else 0 :] for folder in folders]
+    for folders in sources:
+        found: dict[str, Entry] = {}
+        for folder in folders:
+            _add_folder(found, folder)
+        for name, entry in found.items():
+            if name in entries and entry.file and entries[name].file != entry.file:
+                log.warning("%r of %s replaces that of %s", name, entry.file, entries[name].file)
+            entries[name] = entry
+    _add_tags(entries)
+    _add_aliases(entries, own_folders)
+    return entries
+
+
+def protocol_files(include_path: Iterable[str | Path] = ()) -> dict[str, Path]:
+    """{name of a protocol: its file}. One in a later source replaces that of an earlier one.
+
+    Errors: ConfigError for two protocols of one name in a source.
+    """
+    known: dict[str, Path] = {}
+    for folders in _sources(include_path):
+        found: dict[str, Path] = {}
+        for folder in folders:
+            for file, record in _declarations(folder):
+                if record["kind"] != "protocol":
+                    continue
+                name = record["name"]
+                if (rival := found.setdefault(name, file)) != file:
+                    places = f"{shown_path(rival)} and {shown_path(file)}"
+                    raise ConfigError(f"two files declare the protocol {name!r}: {places}.", hint="Rename one of them.")
+        known.update(found)
+    return known
+
+
+def _sources(include_path: Iterable[str | Path], include_defaults: bool = True) -> list[list[Path]]:
+    """The folders of tasks by source: built-in ones, those of installed packages, and each of the user's."""
+    sources = [default_folders(), entry_point_folders()] if include_defaults else []
+    for given in include_path:
+        folder = Path(given).expanduser()
+        if not os.path.isdir(folder):
+            raise ConfigError(f"--include_path {os.fspath(given)!r} is not a folder.")
+        sources.append([Path(os.path.abspath(folder))])
+    return sources
+
+
+def default_folders() -> list[Path]:
+    """The folders of the package `mm_eval.tasks`, found without importing it."""
+    return [folder for root in FOLDERS if (folder := root / "tasks").is_dir()]
+
+
+def entry_point_folders() -> list[Path]:
+    """The folders of the packages that installed distributions declare under the entry point group "mm_eval.tasks"."""
+    folders = []
+    for point in entry_points(ENTRY_POINTS):
+        top, _, rest = point.value.partition(":")[0].partition(".")
+        spec = importlib.util.find_spec(top)
+        roots = list(spec.submodule_search_locations or ()) if spec else []
+        found = [folder for root in roots if (folder := Path(root, *rest.split("."))).is_dir()]
+        if not found:
+            log.warning("the entry point %s = %s does not name a folder of tasks", point.name, point.value)
+        folders += found
+    return folders
+
+
+def _add_folder(entries: dict[str, Entry], folder: Path) -> None:
+    for file, record in _declarations(folder):
+        kind, name = record["kind"], record.get("name")
+        if kind in ("none", "protocol") or not name:
+            continue
+        known = entries.get(name)
+        if kind == "broken" and known is not None:
+            name, known = shown_path(file), None
+        if known is not None and known.kind != "broken":
+            known.rivals.append(file)
+        else:
+            if known is not None and known.file is not None:
+                entries[shown_path(known.file)] = known
+            optional = {
+                key: record[key] for key in ("about", "error", "inline", "aliases", "members", "card") if key in record
+            }
+            entries[name] = Entry(name, kind, file, record["tags"], **optional)
+
+
+def _add_tags(entries: dict[str, Entry]) -> None:
+    """Adds an entry for each tag of a task or group, with its members in alphabetical order."""
+    tagged: dict[str, list[str]] = {}
+    for entry in list(entries.values()):
+        for tag in entry.tags:
+            tagged.setdefault(tag, []).append(entry.name)
+        for path, _, tags in entry.inline:
+            for tag in tags:
+                tagged.setdefault(tag, []).append(path)
+    for tag, members in tagged.items():
+        if tag not in entries:  # lmms-eval's tasks often have a tag of their own name; the task wins
+            entries[tag] = Entry(tag, "tag", members=sorted(members), about=f"tag of {len(members)}")
+
+
+def _add_aliases(entries: dict[str, Entry], own_folders: list[Path]) -> None:
+    """Adds an entry for each alias. An alias that equals a name or another alias makes an entry with rivals.
+
+    own_folders: those of the user, whose names replace the aliases of other folders.
+    """
+
+    def is_own(entry: Entry) -> bool:
+        return entry.file is not None and any(map(entry.file.is_relative_to, own_folders))
+
+    inline = {path.rpartition("::")[2]: entry for entry in entries.values() for path, _, _ in entry.inline}
+    declared = [(entry, alias, name) for entry in list(entries.values()) for alias, name in entry.aliases]
+    for entry, alias, name in declared:
+        known = entries.get(alias)
+        rival = inline.get(alias) if known is None else known
+        if rival is None:
+            entries[alias] = Entry(alias, "alias", entry.file, members=[name], about=f"alias of {name}")
+        elif rival.kind != "alias" and is_own(rival) and not is_own(entry):
+            log.warning("%r of %s replaces the alias of %s", alias, rival.file, name)
+        elif known is None:
+            rivals = [entry.file] if entry.file else []
+            entries[alias] = Entry(alias, "alias", rival.file, members=[name], about=f"alias of {name}", rivals=rivals)
+        elif known is not entry and known.members != [name] and entry.file:
+            known.rivals.append(entry.file)
+
+
+def _declarations(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """(file, record) of each YAML file below a folder, from the cache if the file is unchanged."""
+    store = _cache_file(folder)
+    cached, fresh, stamps = _read_cache(store), {}, dict(_yaml_files(os.fspath(folder), ""))
+    changed = len(cached) != len(stamps)
+    others: dict[str, list[int] | None] = {}
+    for name in sorted(stamps):
+        known = cached.get(name)
+        if (
+            known
+            and known["stamp"] == stamps[name]
+            and all(_stamp(path, others) == stamp for path, stamp in known["needs"].items())
+        ):
+            fresh[name] = known
+        else:
+            record, needs = read_declaration(folder / name)
+            needed = {os.fspath(path): _stamp(os.fspath(path), others) for path in needs}
+            fresh[name] = {"stamp": stamps[name], "needs": needed, "record": record}
+            changed = True
+            if record["kind"] == "broken":  # the files that it needs are unknown, so it is read each time
+                fresh[name]["stamp"] = None
+        yield folder / name, fresh[name]["record"]
+    if changed:
+        _write_cache(store, fresh)
+
+
+def _yaml_files(root: str, below: str) -> Iterator[tuple[str, list[int]]]:
+    """(relative path, stamp) of the YAML files below a folder, without hidden and cache folders."""
+    try:
+        found = list(os.scandir(os.path.join(root, below)))
+    except OSError as error:
+        log.warning("%s is unreadable: %s", os.path.join(root, below), error.strerror)
+        return
+    for item in found:
+        name = os.path.join(below, item.name)
+        if item.name.endswith((".yaml", ".yml")):
+            if item.is_file():
+                status = item.stat()
+                yield name, [status.st_mtime_ns, status.st_size]
+        elif item.name[0] != "." and item.name != "__pycache__" and item.is_dir(follow_symlinks=False):
+            yield from _yaml_files(root, name)
+
+
+def _stamp(path: str, seen: dict[str, list[int] | None]) -> list[int] | None:
+    if path not in seen:
+        try:
+            status = os.stat(path)
+            seen[path] = [status.st_mtime_ns, status.st_size]
+        except OSError:
+            seen[path] = None
+    return seen[path]
+
+
+def _cache_file(folder: Path) -> Path | None:
+    """The cache file of a folder's records; None if the cache folder is not an absolute path."""
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    if not os.path.isabs(root):
+        return None
+    name = hashlib.sha256(os.fspath(folder).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    return Path(root, "mm_eval", f"tasks-{CACHE_FORMAT}-{name}.json")
+
+
+def _read_cache(store: Path | None) -> dict[str, Any]:
+    """The cached records; empty if the cache is missing or damaged, since it can be rebuilt."""
+    try:
+        kept = json.loads(store.read_bytes()) if store else {}
+        files = kept.get("files", {})
+        sound = isinstance(files, dict) and all(
+            {"stamp", "needs", "record"} <= entry.keys() for entry in files.values()
+        )
+        return files if sound else {}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def _write_cache(store: Path | None, files: dict[str, Any]) -> None:
+    """Replaces the cached records atomically; a write failure is ignored, since it only costs time."""
+    if store is None:
+        return
+    try:
+        write_atomic(store, json.dumps({"files": files}, separators=(",", ":")), durable=False)
+    except (OSError, ValueError):
+        log.debug("the index can't be cached at %s", store)
+
+
+def entry_error(entry: Entry) -> ConfigError | None:
+    """The error of an entry that several files declare; None for any other."""
+    if not entry.rivals:
+        return None
+    files = [entry.file] if entry.file else []
+    places = ", ".join(_declared_at(file, entry.name) for file in dict.fromkeys([*files, *entry.rivals]))
+    if entry.kind == "tag":
+        places += f", and the tag {entry.name!r} of {', '.join(entry.members[:3])}"
+    return ConfigError(f"{entry.name!r} is declared by several files: {places}.", hint="Rename all but one.")
+
+
+def _declared_at(file: Path, name: str) -> str:
+    """`file:line` of the key that declares a name in a file, also in the members of a group."""
+    from mm_eval.config.yaml import load_config
+
+    def sought(config: Any) -> Iterator[str]:
+        if isinstance(config, LocatedDict):
+            named = [key for key in ("task", "group") if schema.split_format(str(config.get(key)))[0] == name]
+            named += ["aliases"] if name in stated_texts(config.get("aliases")) else []
+            yield from (config.where(key) for key in named)
+            members = config.get("task")
+            for member in members if isinstance(members, list) else ():
+                yield from sought(member)
+
+    return next(sought(load_config(file)[0]), shown_path(file))
+
+
+def inline_paths(entries: Mapping[str, Entry]) -> dict[str, list[str]]:
+    """The paths of the members that groups define themselves, by short name.
+
+    A member with a registered name is a reference, not a definition.
+    """
+    found: dict[str, list[str]] = {}
+    for entry in entries.values():
+        for path, _, _ in entry.inline:
+            name = path.rpartition("::")[2]
+            if name not in entries:
+                found.setdefault(name, []).append(path)
+    return found

@@ -1,0 +1,229 @@
+"""TaskManager: finds tasks, groups and tags by name, and loads the configs that a run requests.
+
+loaded = TaskManager(include_path="my_tasks").load(["mme", "mmlu::mmlu_stem", "arc_easy@cloze"])
+loaded.tasks["mme"], loaded.groups["mmlu_stem"], loaded.group_map["mmlu_stem"], loaded.roots
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mm_eval.config.expand import Expander
+from mm_eval.config.group import GroupConfig, Node, TaskNode, leaves_of
+from mm_eval.config.index import Entry, build_index, inline_paths
+from mm_eval.config.overrides import RuntimeOverrides
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.config.values import to_json
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.files import digest_of
+
+log = logging.getLogger(__name__)
+
+Spec: TypeAlias = str | Path | Mapping[str, Any]
+
+
+@dataclass
+class Loaded:
+    """The tasks and groups of a run. Each has one key in all of these: its short name, or its path if two share that.
+
+    tasks: every task. groups: every group, inner ones too. group_map: the members of each group, in the YAML's order.
+    roots: the requested tasks and groups, in that order. notes: which aliases were used. `loaded["tasks"]` is `loaded.tasks`.
+    """
+
+    tasks: dict[str, TaskConfig] = field(default_factory=dict)
+    groups: dict[str, GroupConfig] = field(default_factory=dict)
+    group_map: dict[str, list[str]] = field(default_factory=dict)
+    roots: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in ("tasks", "groups", "group_map", "roots"):
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def leaves(self, name: str) -> list[str]:
+        """The tasks below a group, one entry per place; of a task, itself."""
+        return leaves_of(name, self.group_map)
+
+
+class TaskManager:
+    """The catalogue of tasks.
+
+    include_path: folders with tasks of your own; a task there replaces a built-in one of the same name.
+    include_defaults: whether the built-in tasks, and those of installed packages, are included.
+    """
+
+    def __init__(
+        self, include_path: str | Path | Sequence[str | Path] | None = None, include_defaults: bool = True
+    ) -> None:
+        self.include_path = [include_path] if isinstance(include_path, (str, Path)) else list(include_path or ())
+        self.include_defaults = include_defaults
+        if not include_defaults or self.include_path:
+            _ = self.entries  # so that a missing folder is reported at once
+
+    @cached_property
+    def entries(self) -> dict[str, Entry]:
+        """All declared names."""
+        return build_index(self.include_path, self.include_defaults)
+
+    @property
+    def all_tasks(self) -> list[str]:
+        """The names of all tasks, including those that are defined inside a group."""
+        return self._names("task")
+
+    @property
+    def all_groups(self) -> list[str]:
+        """The names of all groups, including those that are defined inside a group."""
+        return self._names("group")
+
+    @property
+    def all_tags(self) -> list[str]:
+        """The names of all tags."""
+        return self._names("tag")
+
+    @property
+    def broken(self) -> dict[str, str]:
+        """The unreadable files with their errors, by the name that they seem to declare."""
+        return {e.name: f"{e.file}: {e.error}" for e in self.entries.values() if e.kind == "broken"}
+
+    def _names(self, kind: str) -> list[str]:
+        """Names that can be requested; a group's own member is named by its path if its short name is ambiguous."""
+        names = {entry.name for entry in self.entries.values() if entry.kind == kind}
+        for name, paths in self._inline_paths.items():
+            names |= {name if len(paths) == 1 else path for path in paths if self._inline_kinds[path] == kind}
+        return sorted(names)
+
+    @cached_property
+    def _inline_paths(self) -> dict[str, list[str]]:
+        return inline_paths(self.entries)
+
+    @cached_property
+    def _inline_kinds(self) -> dict[str, str]:
+        return {path: what for entry in self.entries.values() for path, what, _ in entry.inline}
+
+    def summary(self, name: str) -> str:
+        """One line about a name."""
+        entry = self.entries.get(name)
+        if entry is None:
+            paths = self._inline_paths.get(name, [name])
+            return f"member of {paths[0].rpartition('::')[0]}" if "::" in paths[0] else ""
+        if entry.kind == "broken":
+            return f"BROKEN {entry.error}"
+        tags = f" [{', '.join(entry.tags)}]" if entry.tags else ""
+        if entry.rivals:
+            return f"DECLARED {1 + len(entry.rivals)} TIMES {entry.about}{tags}"
+        return f"{entry.about}: {', '.join(entry.members[:6])}" if entry.kind == "tag" else f"{entry.about}{tags}"
+
+    def load(
+        self,
+        specs: Spec | Iterable[Spec],
+        overrides: Mapping[str, Any] | None = None,
+        faults: list[tuple[str, ConfigError]] | None = None,
+        below: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Loaded:
+        """The configs of the given specs.
+
+        specs: names of tasks, groups and tags; paths `group::member`; globs; YAML files; `name@format`; several of these
+            separated by commas; or mappings: a config, or `{"task": name, key: value}` to override some keys.
+        overrides: keys for all tasks (`{"num_fewshot": 5}`) or by name (`{"arc_easy": {"num_fewshot": 5}}`); they take
+            precedence over every file.
+        below: keys by name that the overrides take precedence over; a name that the specs do not load is ignored.
+        faults: if given, specs and members with errors are left out, and (spec, error) is appended here.
+        Errors: ConfigError on anything unknown or invalid, with file, line and a suggestion. Nothing is imported.
+        """
+        runtime = RuntimeOverrides(overrides, below)
+        found: list[ConfigError] | None = None if faults is None else []
+        expander = Expander(self.entries, runtime, found)
+        listed: list[Spec] = [specs] if isinstance(specs, (str, Path, Mapping)) else list(specs)
+        requested = [part for spec in listed for part in _parts(spec)]
+        if not requested:
+            raise ConfigError("no task is named.")
+        nodes: list[Node] = []
+        for spec in requested:
+            try:
+                nodes += expander.requested(spec)
+            except ConfigError as error:
+                if found is None or faults is None:
+                    raise
+                found.append(error)
+            if found and faults is not None:
+                faults += [(f"{spec}", error) for error in found]
+                found.clear()
+        loaded = _collect(nodes)
+        loaded.notes += expander.notes
+        runtime.check_used([*loaded.tasks, *loaded.groups])
+        return loaded
+
+
+def _parts(spec: Spec) -> list[Spec]:
+    """A text split at its commas; the name of an existing file is not split."""
+    if not isinstance(spec, str) or os.path.isfile(spec):
+        return [spec]
+    return [part.strip() for part in spec.split(",") if part.strip()]
+
+
+def _collect(nodes: list[Node]) -> Loaded:
+    """The trees as one catalogue, in which equal tasks and equal groups share one entry.
+
+    A member that a group lists twice (by name or by a tag) counts once there, as in lm-eval; below two members it counts twice.
+    """
+    first: dict[str, Node] = {}
+    identities: dict[int, str] = {}
+    for node in nodes:
+        _identify(node, identities, first)
+    keys = _keys(first)
+    loaded = Loaded()
+
+    def add(node: Node) -> str:
+        key, path = keys[identities[id(node)]]
+        original = first[identities[id(node)]]
+        if isinstance(original, TaskNode):
+            loaded.tasks.setdefault(key, replace(original.config, path=path, key=key))
+        elif key not in loaded.groups:
+            loaded.groups[key] = replace(original.config, path=path)
+            members = Counter(add(child) for child in original.children)
+            loaded.group_map[key] = list(members)
+            if twice := [member for member, places in members.items() if places > 1]:
+                where = original.config.where("task")
+                log.warning("%s: group %r lists %s twice; it counts once.", where, key, ", ".join(twice))
+        return key
+
+    loaded.roots = list(dict.fromkeys([add(node) for node in nodes]))
+    return loaded
+
+
+def _identify(node: Node, identities: dict[int, str], first: dict[str, Node]) -> str:
+    """A digest that two nodes share if and only if they are equal, wherever they are in the trees."""
+    if isinstance(node, TaskNode):
+        identity = node.config.identity()
+    else:
+        members = [_identify(child, identities, first) for child in node.children]
+        about = {key: value for key, value in node.config.source.items() if key not in ("task", "include")}
+        identity = digest_of([node.config.name, to_json(about), members])
+    identities[id(node)] = identity
+    first.setdefault(identity, node)
+    return identity
+
+
+def _keys(nodes: Mapping[str, Node]) -> dict[str, tuple[str, str]]:
+    """The key and the path of each identity. The key is the short name if that is unique, else the path.
+
+    Of nodes that share even the path, the one without overrides keeps it; the others get a digest of their content
+    appended: "t#1f2e3d4c".
+    """
+    names = Counter(node.config.name for node in nodes.values())
+    paths = Counter(node.path for node in nodes.values())
+    plain = Counter(node.path for node in nodes.values() if not node.overridden)
+    keys = {}
+    for identity, node in nodes.items():
+        kept = paths[node.path] == 1 or not node.overridden and plain[node.path] == 1
+        path = node.path if kept else f"{node.path}#{identity[:8]}"
+        keys[identity] = (node.config.name if names[node.config.name] == 1 else path, path)
+    return keys

@@ -1,0 +1,318 @@
+"""TaskConfig: the checked config of one task.
+
+Nothing is imported to make one: a `!function` stays a FunctionRef until `resolved()`. Every error names file and line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+from mm_eval.config import schema
+from mm_eval.config.categories import CategoryLevel, levels_of
+from mm_eval.config.checks import check_name, check_task_keys
+from mm_eval.config.draws import Draws
+from mm_eval.config.format_choice import formatted, select_format
+from mm_eval.config.formats import Format
+from mm_eval.config.functions import FunctionRef, task_draws
+from mm_eval.config.located import LocatedDict, located, shown_path, without
+from mm_eval.config.values import resolve, to_json, with_source
+from mm_eval.features.judge.config import JudgeConfig, judge_of, judge_of_code
+from mm_eval.features.suites.origin import is_from_lmms_eval
+from mm_eval.values.errors import ConfigError, raise_all
+from mm_eval.values.files import digest_of
+from mm_eval.values.types import OutputType
+
+DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
+ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", "submission", "judge")
+"""Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
+HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens")
+"""Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
+METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TaskConfig:
+    """One task: its data, its prompt and its scoring, with a format applied.
+
+    name: the short name. path: the identity under which answers are stored, with groups and format ("g::t@mcqa").
+    key: its key in the results of a run: the short name where that is unambiguous, else the path.
+    source: the merged keys as written, before the format, with their lines.
+    format: the layout that made the doc_to_* fields; format_asked: the name after the @, if there was one.
+    task_class, class_arguments: `class: !function task.Qasper`, and the keys beside it that mm-eval doesn't know.
+    prompt_kwargs: the blocks of model_specific_prompt_kwargs; target_kwargs: those of model_specific_target_kwargs.
+    doc_to_messages: makes the whole chat of a doc, for chat models.
+    """
+
+    name: str
+    path: str
+    source: LocatedDict = field(repr=False)
+    file: Path | None = None
+    key: str = ""
+    task_alias: str | None = None
+    tag: tuple[str, ...] = ()
+    format: Format | None = None
+    format_asked: str | None = None
+    task_class: Any = None
+    class_arguments: Mapping[str, Any] = field(default_factory=dict)
+    dataset_path: str | None = None
+    dataset_name: str | list[str] | None = None
+    dataset_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    dataset_revision: str | None = None
+    custom_dataset: Any = None
+    training_split: str | None = None
+    validation_split: str | None = None
+    test_split: str | None = None
+    fewshot_split: str | None = None
+    process_docs: Any = None
+    output_type: OutputType = "generate_until"
+    doc_to_visual: Any = None
+    doc_to_text: Any = None
+    doc_to_target: Any = None
+    doc_to_choice: Any = None
+    doc_to_messages: Any = None
+    description: Any = ""
+    target_delimiter: str = " "
+    fewshot_delimiter: str = "\n\n"
+    gen_prefix: str | None = None
+    num_fewshot: int = 0
+    fewshot_config: Mapping[str, Any] = field(default_factory=dict)
+    fewshot_as_multiturn: bool | None = None
+    process_results: Any = None
+    process_results_use_image: bool = False
+    generation_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    metric_list: list[Any] = field(default_factory=list)
+    filter_list: list[Any] = field(default_factory=list)
+    scorer: str | Mapping[str, Any] | None = None
+    repeats: int = 1
+    batch_size: int | str | None = None
+    prompt_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    target_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    multiple_inputs: bool = False
+    multiple_targets: bool = False
+    cluster_key: str | list[str] | None = None
+    categories: list[Any] = field(default_factory=list)
+    aliases: str | list[str] = field(default_factory=list)
+    submission: Mapping[str, Any] | None = None
+    judge: Any = None
+    gold_answer: Any = None
+    dataset_mirrors: list[Any] = field(default_factory=list)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_mapping(
+        cls,
+        config: Mapping[str, Any],
+        *,
+        file: Path | None = None,
+        path: str | None = None,
+        format_asked: str | None = None,
+    ) -> TaskConfig:
+        """A checked config from the merged keys of a task.
+
+        path: the identity; by default the task's name. format_asked: the format to apply; by default that of `task@format`.
+        Errors: ConfigError with file:line on an unknown key, a wrong type, a missing function, or a missing key.
+        """
+        source = schema.canonical_keys(located(config))
+        name, named_format = schema.split_format(str(source.get("task") or ""))
+        check_name(source.get("task"), name, source.where("task"))
+        if schema.TEXTS.fits(source.get("aliases") or ""):
+            for alias in schema.texts(source.get("aliases")):
+                check_name(alias, alias, source.where("aliases"))
+        requested = format_asked or named_format
+        has_class = source.get("class") is not None
+        check_task_keys(source, f"task {name!r}", has_class)
+        values = {key: source[key] for key in _FIELDS if source.get(key) is not None}
+        values.update(
+            tag=tuple(dict.fromkeys(schema.texts(source.get("tag")) + schema.texts(source.get("group")))),
+            metadata=schema.one_mapping(source.get("metadata")),
+            prompt_kwargs=source.get("model_specific_prompt_kwargs") or {},
+            target_kwargs=source.get("model_specific_target_kwargs") or {},
+            task_class=source.get("class"),
+            class_arguments={k: v for k, v in source.items() if k not in _KNOWN_KEYS} if has_class else {},
+        )
+        where = source.where("formats") if "formats" in source else ""
+        layout = select_format(source.get("formats"), requested, where=where)
+        if layout is not None:
+            values = formatted(values, source, layout, requested)
+        path = path or name + (f"@{requested}" if requested else "")
+        made = cls(name=name, path=path, source=source, file=file, format=layout, format_asked=requested, **values)
+        if not has_class:
+            _check_whole(made)
+        return made
+
+    @cached_property
+    def judged(self) -> JudgeConfig | None:
+        """Its `judge`, or that of its own code; None where it has none."""
+        if self.judge is not None:
+            return judge_of(self.judge, self.where("judge"))
+        return judge_of_code(self.source.get("process_results")) if self.process_results is not None else None
+
+    @property
+    def task(self) -> str:
+        """The short name, as lm-eval calls it."""
+        return self.name
+
+    @property
+    def row_name(self) -> str:
+        """Its name in all outputs. A `task_alias` is read and not shown, since no option knows it."""
+        return schema.shown_name(self.key or self.path, self.path)
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether its file came with mm-eval."""
+        from mm_eval.config.index import default_folders
+
+        return self.file is not None and any(self.file.is_relative_to(folder) for folder in default_folders())
+
+    @property
+    def version(self) -> Any:
+        """`metadata.version`, None where there is none."""
+        return self.metadata.get("version")
+
+    @property
+    def shown_num_fewshot(self) -> int:
+        """The n-shot of a table: `metadata.num_fewshot` (examples that are part of the prompt's text), else num_fewshot."""
+        return cast(int, self.metadata.get("num_fewshot", self.num_fewshot))
+
+    @property
+    def file_name(self) -> str:
+        """The YAML file, relative to the working directory where possible."""
+        return shown_path(self.file) if self.file else "a config without a file"
+
+    def where(self, key: str) -> str:
+        """`file:line` of a key, or of the task where the key isn't written."""
+        written = next((k for k, v in _RENAMED.items() if v == key), key)
+        if written in self.source:
+            return self.source.where(written)
+        return self.source.where("task") if "task" in self.source.places else self.file_name
+
+    def pipelines(self) -> list[dict[str, Any]]:
+        """The filter pipelines, each with its name, steps and metrics.
+
+        {"name", "filter": [{"function", "kwargs"}], "metric_list": [{"metric", "aggregation", "higher_is_better",
+        "reduction", "kwargs"}]}; other values that aren't stated are None. Without a filter_list there is one pipeline, "none".
+        A pipeline without metrics of its own has the task's. The mappings are LocatedDicts: `.where()` is file:line.
+        """
+        pipelines: list[dict[str, Any]] = []
+        for entry in self.filter_list or [LocatedDict({"name": "none", "filter": []}, self.source.place)]:
+            metrics = self.metric_list if entry.get("metric_list") is None else entry["metric_list"]
+            pipeline = LocatedDict(entry)
+            pipeline["filter"] = [_split(step, ("function",)) for step in entry.get("filter") or ()]
+            pipeline["metric_list"] = [_split(metric, METRIC_KEYS) for metric in metrics]
+            pipelines.append(pipeline)
+        return pipelines
+
+    def resolved(self) -> TaskConfig:
+        """The same config with every function imported; ConfigError with file:line if an import fails."""
+        found: dict[str, Any] = {}
+        faults: dict[str, ConfigError] = {}  # by cause: a file whose import fails is one fault for all its functions
+        for name in (f.name for f in fields(self) if f.name not in ("source", "file", "path", "name")):
+            try:
+                found[name] = resolve(getattr(self, name))
+            except ConfigError as error:
+                faults.setdefault(repr(error.__cause__ or error), error)
+        raise_all(list(faults.values()))
+        return replace(self, **found)
+
+    @cached_property
+    def of_lmms_eval(self) -> bool:
+        """Whether its files were written for lmms-eval."""
+        return is_from_lmms_eval(self.source, self.file, schema.functions_in(self.source))
+
+    @cached_property
+    def category_levels(self) -> list[CategoryLevel]:
+        """The levels of its `categories`, in the order written."""
+        return levels_of(self.categories, self.where("categories"))
+
+    def draws(self) -> Draws:
+        """A new random stream for the functions of this task, which must be resolved."""
+        return task_draws(schema.functions_in(self.source))
+
+    def digest(self) -> str:
+        """sha256 over the config without its display keys (alias, tags), and the source of every function file it names."""
+        return digest_of({"name": self.name, **self._canonical(with_source, hide=(*DISPLAY_KEYS, *ASKS_NOTHING))})
+
+    def identity(self) -> str:
+        """sha256 over the digest and the display keys: two equal tasks at different places share it."""
+        shown = (self.task_alias or self.name) + (f"@{self.format_asked}" if self.format_asked else "")
+        return digest_of([self.digest(), shown, list(self.tag)])
+
+    def to_json(self, hide: tuple[str, ...] = ()) -> dict[str, Any]:
+        """The config for results.json: the keys as written, functions by name. hide: keys to leave out."""
+        return {"task": self.name, **self._canonical(str, hide)}
+
+    def _canonical(self, function: Callable[[FunctionRef], Any], hide: tuple[str, ...] = ()) -> dict[str, Any]:
+        stated = without(self.source, (*hide, *schema.HARMLESS, *schema.UNSUPPORTED, "task", "formats"))
+        stated["output_type"] = self.output_type
+        hidden = HEADER_KEYS if hide and self.custom_dataset is None else ()  # metadata are arguments of custom_dataset
+        stated["metadata"] = {key: value for key, value in self.metadata.items() if key not in hidden} or None
+        if self.format is not None:
+            stated["formats"] = self.format.to_json()
+            stated = without(stated, [key for key in schema.SCORING_KEYS if key in stated and not getattr(self, key)])
+        return cast(dict[str, Any], to_json({k: v for k, v in stated.items() if v is not None}, function))
+
+
+_FIELDS = tuple(f.name for f in fields(TaskConfig) if f.name in schema.TASK_KEYS)
+_RENAMED = {
+    "class": "task_class",
+    "model_specific_prompt_kwargs": "prompt_kwargs",
+    "model_specific_target_kwargs": "target_kwargs",
+    "task": "name",
+}
+_KNOWN_KEYS = {*schema.TASK_KEYS, *schema.HARMLESS, *schema.UNSUPPORTED}
+
+
+def _check_whole(config: TaskConfig) -> None:
+    """ConfigError for each required key that is missing, and for each conflict between keys, reported together."""
+    raise_all([ConfigError(what, where=config.where(key), hint=hint) for what, key, hint in _incomplete(config)])
+
+
+def _incomplete(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
+    """(error, its key, hint) for each required key that is missing, and each conflict between keys."""
+    if config.dataset_path is None and config.custom_dataset is None:
+        yield f"task {config.name!r} has no dataset_path.", "task", ""
+    if config.test_split is None and config.validation_split is None:
+        yield f"task {config.name!r} has neither test_split nor validation_split.", "task", ""
+    if config.doc_to_text is None and config.output_type != "loglikelihood_rolling":
+        yield f"task {config.name!r} has no doc_to_text.", "task", ""
+    if config.output_type == "multiple_choice" and config.doc_to_choice is None:
+        yield f"task {config.name!r} is multiple_choice and has no doc_to_choice.", "output_type", ""
+    if config.output_type != "generate_until" and config.doc_to_messages is not None:
+        what = f"doc_to_messages needs output_type generate_until, not {config.output_type!r}."
+        yield what, "doc_to_messages", ""
+    if config.output_type != "generate_until" and config.submission is not None:
+        what = f"submission needs output_type generate_until, not {config.output_type!r}."
+        yield what, "submission", ""
+    if config.judge is not None:
+        yield from _judge_conflicts(config)
+    if config.source.get("scorer") is not None and config.source.get("process_results") is not None:
+        yield "scorer and process_results are both given.", "scorer", "Write one of them, or null for the other."
+    if config.source.get("unsafe_code"):
+        yield "unsafe_code: mm-eval does not run code that a model wrote.", "unsafe_code", ""
+
+
+def _judge_conflicts(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
+    if config.output_type != "generate_until":
+        yield f"judge needs output_type generate_until, not {config.output_type!r}.", "judge", ""
+    if config.repeats > 1:
+        yield "a judged task asks its model once a doc.", "repeats", "`repeats` under judge gives more verdicts."
+    if config.submission is not None:
+        yield "submission and judge are both given.", "submission", "Write one of them, or null for the other."
+    judged = judge_of(config.judge, config.where("judge"))
+    if judged.replaces_rules and not (config.metric_list or config.process_results):
+        yield "extracts and only_unparsed need the task's own metric_list.", "judge", ""
+    if judged.replaces_rules and len(config.filter_list) > 1:
+        yield "extracts and only_unparsed need one filter pipeline.", "filter_list", ""
+
+
+def _split(entry: Mapping[str, Any], known: tuple[str, ...]) -> LocatedDict:
+    """An entry with its known keys, and others under `kwargs`, as lm-eval allows. A stated null `higher_is_better` is kept."""
+    kwargs = {key: value for key, value in entry.items() if key not in (*known, "kwargs")} | (entry.get("kwargs") or {})
+    stated = {key: entry.get(key) for key in known if key in entry or key != "higher_is_better"}
+    made = LocatedDict({**stated, "kwargs": kwargs}, located(entry).place)
+    made.places = dict(located(entry).places)
+    return made

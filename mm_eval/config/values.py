@@ -1,0 +1,62 @@
+"""The values of a config: with their functions imported, as JSON, and as a digest."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mm_eval.config.formats import Format, FormatField
+from mm_eval.config.functions import FunctionRef
+from mm_eval.config.located import LocatedDict, LocatedList
+
+
+def resolve(value: Any) -> Any:
+    """A value with its FunctionRefs replaced by the functions; places are kept."""
+    if isinstance(value, FunctionRef):
+        return value.resolve()
+    if isinstance(value, LocatedDict):
+        copy = LocatedDict(value)
+        copy.update({key: resolve(item) for key, item in value.items()})
+        return copy
+    if isinstance(value, Mapping):
+        return {key: resolve(item) for key, item in value.items()}
+    if isinstance(value, list):
+        items = [resolve(item) for item in value]
+        return LocatedList(items, value.places) if isinstance(value, LocatedList) else items
+    if isinstance(value, FormatField):
+        parts = ("format", "question", "choices", "answer")
+        return replace(value, **{part: resolve(getattr(value, part)) for part in parts})
+    if isinstance(value, Format):
+        return replace(value, scorer=resolve(value.scorer))
+    return value
+
+
+def to_json(value: Any, function: Callable[[FunctionRef], Any] = str) -> Any:
+    """A value of a config as JSON, with keys as texts. function: what to write for a FunctionRef."""
+    if isinstance(value, FunctionRef):
+        return function(value)
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item, function) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_json(item, function) for item in value]
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if callable(value):
+        name = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
+        return [name, _source_of(value)] if function is with_source else name
+    return str(value)
+
+
+def with_source(reference: FunctionRef) -> list[str]:
+    return [reference.name, reference.digest()]
+
+
+def _source_of(function: Any) -> str:
+    """A digest of the source of a function given in Python; empty if it has none."""
+    try:
+        return hashlib.sha256(inspect.getsource(function).encode()).hexdigest()
+    except (OSError, TypeError):
+        return ""

@@ -1,0 +1,116 @@
+"""The files of a data set: the cache folder of its rows, by the content of the files, and where its rows may name further ones.
+
+`datasets` identifies a file by path and modification time. `cp -p`, `rsync -t` and reproducible archives replace a file without
+changing either, and `datasets` would then serve the old rows. So each state of the files gets a cache folder of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mm_eval.data.media import Places
+from mm_eval.data.places import DataFiles, keep_in
+from mm_eval.values.files import write_atomic
+
+SETTLED_NS = 2 * 10**9
+"""A file that changed less than 2 s before it was read is read again next time, since its change time may be too coarse."""
+
+DESCRIPTIONS = ("README.md", "dataset_infos.json")
+"""Files of a dataset's folder that say how the others are read."""
+
+
+def content_cache(build: Callable[..., Any], path: str, name: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """{"cache_dir": folder} for `datasets.load_dataset`, by the content of the local files that it reads; {} if none.
+
+    build: `datasets.load_dataset_builder`, which resolves patterns and default file names and reads no row.
+    options: those of `load_dataset`.
+    """
+    import datasets
+
+    loader_only = set(inspect.signature(datasets.load_dataset).parameters) - set(
+        inspect.signature(datasets.load_dataset_builder).parameters
+    )
+    builder = build(path, name, **{key: value for key, value in options.items() if key not in loader_only})
+    files = {str(file).rsplit("::", 1)[-1] for some in (builder.config.data_files or {}).values() for file in some}
+    local = sorted(file for file in files if os.path.isfile(file))
+    if not local:
+        return {}
+    folder = Path(path).resolve() if Path(path).is_dir() else None
+    local += [str(folder / file) for file in DESCRIPTIONS if folder and (folder / file).is_file()]
+    # the rows of an image folder hold its files' paths, not their content
+    only_named = {suffix.lower() for suffix in getattr(builder, "EXTENSIONS", ())}
+    state = hashlib.sha256(f"{folder}\0{name}\n".encode("utf-8", "surrogateescape"))
+    for file in local:
+        digest = "" if Path(file).suffix.lower() in only_named else file_digest(Path(file))
+        state.update(f"{file}\0{digest}\n".encode("utf-8", "surrogateescape"))
+    return {"cache_dir": str(datasets_cache() / f"mm-eval-{state.hexdigest()[:16]}")}
+
+
+def datasets_cache() -> Path:
+    """The cache folder of `datasets`, which need not be imported."""
+    if "datasets" in sys.modules:
+        return Path(sys.modules["datasets"].config.HF_DATASETS_CACHE)
+    from huggingface_hub.constants import HF_HOME
+
+    return Path(os.environ.get("HF_DATASETS_CACHE") or os.path.join(HF_HOME, "datasets"))
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file's content.
+
+    Hashing 1 GB takes about a second, so the digest is stored beside the cache. It is used again while the file's device, inode,
+    size, modification time and change time are the same; copying and unpacking tools can set all of these but the change time.
+    """
+    stamp = _stamp(path.stat())
+    name = hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    known = datasets_cache() / "mm-eval-digests" / f"{name}.json"
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        remembered = json.loads(known.read_text(encoding="utf-8"))
+        if remembered["stamp"] == stamp:
+            return str(remembered["digest"])
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        about = os.fstat(file.fileno())
+    if _stamp(about) == stamp and time.time_ns() - about.st_ctime_ns > SETTLED_NS:
+        with suppress(OSError):  # a cache that can't be written costs time alone
+            write_atomic(known, json.dumps({"path": str(path), "stamp": stamp, "digest": digest}), durable=False)
+    return digest
+
+
+def _stamp(about: os.stat_result) -> list[int]:
+    return [about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns]
+
+
+def places_of(
+    folder: Path | None, kwargs: Mapping[str, Any], urls: bool, repository: Callable[[], Sequence[Path]] | None
+) -> Places:
+    """The dataset's folder, the folders of its data files, and the caches of the hub.
+
+    Videos and subtitles are also found in archives there, and with `dataset_kwargs: {video: true}` in the hub's repository.
+    folder: of the dataset on this machine, None if its rows are from the hub. repository: gives the folder with all files of the
+    hub's repository, which it downloads; called when the first video is looked for.
+    """
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    own = [folder] if folder is not None else []
+    named = kwargs.get("data_files") or ()
+    files = named.values() if isinstance(named, Mapping) else [named]
+    flat = [name for item in files for name in ([item] if isinstance(item, str) else item)]
+    base = folder or Path()  # of a dataset on this machine its files are meant, and not those of the working directory
+    own += [(base / name).parent for name in flat if "://" not in name and "*" not in name]
+    own += [Path(str(kwargs["data_dir"]))] if kwargs.get("data_dir") else []
+    own = list(dict.fromkeys(own))
+    caches = (Path(HF_HUB_CACHE), datasets_cache())
+    videos = DataFiles(repository if kwargs.get("video") and repository is not None else own, caches)
+    if kwargs.get("video") and kwargs.get("cache_dir"):
+        keep_in(str(kwargs["cache_dir"]), videos)
+    return Places((*own, *caches), urls, videos)

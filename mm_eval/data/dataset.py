@@ -1,0 +1,310 @@
+"""Finds and reads a task's data: in a data root on disk, in the bundled sample data, or on the hub."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mm_eval.config.draws import Draws
+from mm_eval.data.arrow_files import read_rows
+from mm_eval.data.data_files import content_cache, places_of
+from mm_eval.data.decode import reset_pillow
+from mm_eval.data.docs import Docs, fingerprint_of
+from mm_eval.data.rows import with_pictures_declared
+from mm_eval.data.source import (
+    LOCAL_FILES,
+    DataId,
+    DataSource,
+    hub_answers,
+    hub_cache_only,
+    hub_ids,
+    repository,
+    sample_root,
+    token_of,
+)
+from mm_eval.data.splits import configurations
+from mm_eval.values.errors import ConfigError, DataError, NotHereError
+from mm_eval.values.run_files import is_shallow
+
+IGNORED_KWARGS = frozenset(
+    {
+        "token",
+        "trust_remote_code",
+        "video",
+        "force_download",
+        "force_unzip",
+        "local_files_only",
+        "create_link",
+        "From_YouTube",
+    }
+)
+"""Keys of `dataset_kwargs` that change no row: how the hub is accessed, and how lmms-eval downloads and unpacks.
+
+No loading script is run, whatever `trust_remote_code` says: most datasets whose YAML states it have data files by now, and
+`datasets` reports the script of one that has not.
+"""
+
+
+DEEPEST = 50
+"""How deep the values of a column may lie in each other. Arrow's own files take 64 levels."""
+
+
+def load_docs(
+    dataset_path: str,
+    dataset_name: str | list[str] | None,
+    split: str,
+    source: DataSource,
+    *,
+    where: str,
+    task: str = "",
+    mirrors: Sequence[Mapping[str, Any]] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    process: Callable[[Any], Any] | None = None,
+    draws: Draws | None = None,
+) -> Docs:
+    """The docs of a split, after the task's `process_docs`.
+
+    dataset_name: the configuration, or several whose rows follow one another. mirrors: `dataset_mirrors`.
+    where: file:line, for errors of the split. task: its path, for errors of a doc; by default `where`.
+    kwargs: the task's `dataset_kwargs`. draws: the random stream of `process_docs`.
+    Errors: NotHereError if the data is not found, ConfigError if it is empty or `process_docs` fails.
+    """
+    reset_pillow()
+    kwargs = kwargs or {}
+    ids = DataId.all_of(dataset_path, dataset_name, mirrors, kwargs.get("revision"))
+    only_reads = process is None or getattr(process, "reads_columns", False)
+    try:
+        rows, folder = _load(ids, split, source, kwargs, where, needs_datasets=not only_reads)
+        if not is_shallow([_plain_features(rows.features)], DEEPEST):
+            raise RecursionError
+        fingerprint = fingerprint_of(rows)
+    except RecursionError as error:
+        what = f"a column of {dataset_path!r} holds values that lie more than {DEEPEST} deep in each other."
+        raise ConfigError(what, where=where, hint="Store such values as JSON text.") from error
+    repository_of = None
+    if folder is None and ids[0].path not in LOCAL_FILES:
+        tried = [(hub_id, one.revision) for one in ids for hub_id in hub_ids(one.path)]
+        repository_of = partial(repository, tried, source.offline, where)
+    if process is not None:
+        try:
+            with (draws or Draws()).used(), nullcontext() if only_reads else _changing_rows(source):
+                rows = process(rows) if only_reads else with_pictures_declared(process(rows))
+        except Exception as error:  # the task's own code
+            raise ConfigError(f"process_docs failed: {type(error).__name__}: {error}", where=where) from error
+    if not len(rows):
+        raise _no_docs(dataset_path, split, where)
+    return Docs(
+        rows,
+        where=task or where,
+        fingerprint=fingerprint,
+        places=places_of(folder, kwargs, source.url_media, repository_of),
+        bundled=folder is not None and folder.is_relative_to(sample_root()),
+    )
+
+
+def _plain_features(features: Any) -> Any:
+    """The types of columns as lists and mappings that lie in each other as the values do."""
+    if isinstance(features, Mapping):
+        return {name: _plain_features(inner) for name, inner in features.items()}
+    if isinstance(features, list):
+        return [_plain_features(inner) for inner in features]
+    inner = getattr(features, "feature", None)
+    return None if inner is None else [_plain_features(inner)]
+
+
+@contextmanager
+def _changing_rows(source: DataSource) -> Iterator[None]:
+    """Inside, a task's `process_docs` runs: it may load further data."""
+    from mm_eval.features.suites.habits import load_dataset_from
+
+    with _no_progress_bar(), load_dataset_from(source):
+        yield
+
+
+def beside(files: Any, folder: Path) -> Any:
+    """`data_files` with the files that exist in the YAML's folder named by their path there, as in lmms-eval.
+
+    Other relative names stay relative to the working directory, as in lmms-eval and lm-eval.
+    """
+    if isinstance(files, Mapping):
+        return {split: beside(names, folder) for split, names in files.items()}
+    if isinstance(files, list):
+        return [beside(name, folder) for name in files]
+    return str(folder / files) if isinstance(files, str) and (folder / files).is_file() else files
+
+
+def docs_of(
+    custom_dataset: Callable[..., Any],
+    arguments: Mapping[str, Any],
+    split: str,
+    where: str,
+    process: Callable[[Any], Any] | None = None,
+    source: DataSource | None = None,
+    draws: Draws | None = None,
+) -> Docs:
+    """The docs of a task's own function: `custom_dataset(**arguments)` returns {split: rows}.
+
+    arguments: the task's `metadata` and `dataset_kwargs`. rows: a `datasets.Dataset`, or a list of mappings.
+    """
+    import datasets
+
+    from mm_eval.features.suites.habits import load_dataset_from
+
+    reset_pillow()
+    try:
+        with (draws or Draws()).used(), load_dataset_from(source or DataSource()):
+            splits = custom_dataset(**arguments)
+            rows = splits[split]
+            if not isinstance(rows, datasets.Dataset):
+                rows = datasets.Dataset.from_list(list(rows))
+            rows = process(rows) if process is not None else rows
+    except Exception as error:  # the task's own code
+        raise ConfigError(f"custom_dataset failed: {type(error).__name__}: {error}", where=where) from error
+    if not len(rows):
+        raise _no_docs("custom_dataset", split, where)
+    return Docs(rows, where=where, fingerprint=fingerprint_of(rows))
+
+
+def lacks_sample(ids: Sequence[DataId], source: DataSource) -> bool:
+    """Whether the dataset is on disk without one of the configurations."""
+    if (found := source.found(*ids)) is None:
+        return False
+    known = configurations(found[1])
+    if known is None:
+        import datasets
+
+        known = datasets.get_dataset_config_names(str(found[1]))
+    return bool(known) and any(name is not None and name not in known for name in found[0].names)
+
+
+def _load(
+    ids: Sequence[DataId],
+    split: str,
+    source: DataSource,
+    kwargs: Mapping[str, Any],
+    where: str,
+    needs_datasets: bool = False,
+) -> tuple[Any, Path | None]:
+    """The rows of a split from the first place that has the dataset, and its folder if it is on disk.
+
+    needs_datasets: the rows must be a `datasets.Dataset`; otherwise they may be `Rows`, which need no import of `datasets`.
+    """
+
+    def read(one: DataId, place: str | Path) -> Any:
+        rows = None if needs_datasets else read_rows(str(place), one.names, split, options)
+        return _read_all(one, place, split, options, where) if rows is None or not len(rows) else rows
+
+    unread = (
+        {"revision", "cache_dir"} if kwargs.get("video") else {"revision"}
+    )  # with videos it is lmms-eval's own folder
+    options = {key: value for key, value in kwargs.items() if key not in IGNORED_KWARGS | unread}
+    path = ids[0].path
+    if found := source.found(*ids):
+        return read(*found), found[1]
+    if Path(path).is_dir() or path in LOCAL_FILES:
+        return read(ids[0], path), Path(path) if Path(path).is_dir() else None
+    known = " or ".join(map(repr, dict.fromkeys(one.path for one in ids)))
+    if source.sample:
+        hint = "Give --model a model of your own, or --data_root."
+        raise ConfigError(f"there is no bundled sample of {known}.", where=where, hint=hint)
+    names = [(one, hub_id) for one in ids for hub_id in hub_ids(one.path)]
+    places = [str(folder) for _, folder in source.folders(*ids)] + [f"hub: {hub_id}" for _, hub_id in names]
+    searched = list(dict.fromkeys(places))  # two revisions of a data set are one place
+    failures = []
+    reachable = not source.offline and hub_answers()
+    with nullcontext() if reachable else hub_cache_only():
+        for one, hub_id in names:
+            try:
+                return _read_all(one, hub_id, split, {**options, **token_of(kwargs)}, where, searched), None
+            except DataError as error:
+                failures.append(error.what)
+    why = failures[0] if reachable else "the hub can't be reached, and its local cache does not contain it."
+    raise NotHereError(
+        f"dataset {ids[0]} can't be loaded: {why} Searched: {', '.join(searched)}.",
+        where=where,
+        hint="Use --sample for the bundled sample data, or --data_root DIR with the data at DIR/org/name.",
+    )
+
+
+def _read_all(
+    one: DataId,
+    place: str | Path,
+    split: str,
+    options: Mapping[str, Any],
+    where: str,
+    searched: Sequence[str] = (),
+) -> Any:
+    """The rows of a split of all configurations, one after another. searched: the places of the search on the hub."""
+    import datasets
+
+    options = {**options, **({"revision": one.revision} if one.revision else {})}
+    local = not searched
+    parts = [_read(str(place), name, split, options, where, searched or [str(place)], local) for name in one.names]
+    if len(parts) == 1:
+        return parts[0]
+    columns = parts[0].column_names
+    for name, part in zip(one.names, parts, strict=True):
+        if set(part.column_names) != set(columns):
+            apart = ", ".join(sorted(set(columns) ^ set(part.column_names)))
+            what = (
+                f"the configurations {one.names[0]!r} and {name!r} of {str(place)!r} differ in their columns: {apart}."
+            )
+            raise DataError(what, where=where, hint="Their rows can't follow one another; name one configuration.")
+    try:
+        return datasets.concatenate_datasets([part.select_columns(columns) for part in parts])
+    except ValueError as error:
+        what = f"the configurations of {str(place)!r} can't follow one another: {str(error).splitlines()[0]}"
+        raise DataError(what, where=where, hint="Name configurations with equal columns.") from error
+
+
+def _read(
+    path: str,
+    name: str | None,
+    split: str,
+    options: dict[str, Any],
+    where: str,
+    searched: Sequence[str],
+    local: bool = False,
+) -> Any:
+    """The rows of a split. local: from files on this machine, whose content selects the cache and which need no progress bar."""
+    import datasets
+
+    try:
+        with _no_progress_bar() if local else nullcontext():
+            if local:
+                options = {**options, **content_cache(datasets.load_dataset_builder, path, name, options)}
+            return with_pictures_declared(datasets.load_dataset(path, name, split=split, **options))
+    except StopIteration as error:  # a file of 0 bytes
+        raise _no_docs(path, split, where) from error
+    except (OSError, ValueError, KeyError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+        message = str(error).strip().split("\n")[0]
+        if "corresponds to no data" in message:
+            raise _no_docs(path, split, where) from error
+        if "BuilderConfig" in message and local and name is not None and (folder := Path(path, name)).is_dir():
+            return _read(str(folder), None, split, options, where, searched, local)  # a folder that no README declares
+        if "Unknown split" in message or "BuilderConfig" in message and "not found" in message:
+            raise ConfigError(f"{path!r}: {message}", where=where) from error
+        raise DataError(
+            f"{type(error).__name__}: {message}.", where=where, hint=f"Searched: {', '.join(searched)}."
+        ) from error
+
+
+@contextmanager
+def _no_progress_bar() -> Iterator[None]:
+    """Inside, `datasets` shows no progress bars."""
+    import datasets
+
+    hidden = datasets.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if not hidden:
+            datasets.enable_progress_bars()
+
+
+def _no_docs(path: str, split: str, where: str) -> ConfigError:
+    return ConfigError(f"split {split!r} of {path!r} has no docs.", where=where, hint="Name another split.")

@@ -1,0 +1,270 @@
+"""Pictures and other media: how a dataset's rows store them, and pictures as RGB images with their identity.
+
+The identity of a picture is the sha256 of its decoded RGB pixels and size, before any resizing: the same picture in another
+file format is the same question, and one changed pixel makes it another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.data.decode import (
+    LARGE,
+    MIME,
+    SOURCE,
+    PixelCount,
+    as_rgb,
+    check_size,
+    decoding,
+    open_picture,
+    reset_pillow,
+)
+from mm_eval.values.errors import DataError
+from mm_eval.values.types import Video
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from mm_eval.data.places import DataFiles
+
+MEDIA = frozenset({"Image", "Video", "Audio", "Pdf"})
+"""Names of the features of `datasets` whose values are files."""
+
+MOST_BYTES = 2**31
+"""The largest picture file that is read, in bytes; no picture within the limit of pixels needs more."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a row's picture files may be. roots: folders, the dataset's own first. urls: `--allow_url_media`.
+
+    files: the videos and subtitles in the data's folders, and these and pictures in their archives.
+    """
+
+    roots: tuple[Path, ...] = ()
+    urls: bool = False
+    files: DataFiles | None = None
+
+    def read(self, name: str) -> bytes:
+        """The content of a file or URL that a row names. DataError if it is not allowed or can't be read."""
+        if "://" in name:
+            if not self.urls:
+                raise DataError(f"the picture is a URL: {name[:200]!r}.", hint="Allow it with --allow_url_media.")
+            from mm_eval.data.url_media import fetch
+
+            return fetch(name)
+        try:
+            path = self.find(name)
+        except DataError:
+            packed = self.files.packed(name, MOST_BYTES) if self.files is not None else None
+            if packed is None:
+                raise
+            return packed
+        if (size := path.stat().st_size) > MOST_BYTES:
+            raise DataError(f"the picture {name[:200]!r} has {size:,} bytes; the limit is {MOST_BYTES:,}.")
+        return path.read_bytes()
+
+    def locate(self, name: str) -> str:
+        """The path of a video or of its subtitles, `ARCHIVE::MEMBER` for one in an archive. DataError if there is none."""
+        with suppress(DataError):
+            return str(self.find(name))
+        if self.files is None or "\0" in name:
+            raise DataError(f"there is no video file {name[-200:]!r} below the data's folder.")
+        return self.files.find(name)
+
+    def subtitles(self, name: str) -> str | None:
+        """As `locate`, for a file with subtitles. None if this video has none, while other videos of the data have some."""
+        with suppress(DataError):
+            return str(self.find(name))
+        return self.files.find_subtitles(name) if self.files else self.locate(name)
+
+    def find(self, name: str) -> Path:
+        """The path of a file that a row names. DataError if it is not below one of the folders, symlinks followed."""
+        if "\0" in name:
+            raise DataError("a picture's file name contains a NUL byte.")
+        for root in self.roots:
+            if not os.path.isfile(os.path.join(root, name)):
+                continue
+            found = (root / name).resolve()
+            if found.is_relative_to(root.resolve()):
+                return found
+        hint = "Rows name files relative to their dataset's folder."
+        raise DataError(f"the picture {name[:200]!r} is not a file below the data's folder.", hint=hint)
+
+
+def decoded(
+    feature: Any, value: Any, places: Places, count: PixelCount, again: Callable[[], Any], digests: bool = False
+) -> Any:
+    """A stored value with its pictures opened, and a `Video` in the place of each video. count: of the pixels of the doc.
+
+    again: reads the stored row once more. digests: compute the digest of each RGB picture too, which its shared pixels keep
+    (see `picture_digest`).
+    Errors: DataError, or what Pillow raises, if a picture can't be decoded or the doc has too many pixels.
+    """
+
+    def opened(medium: Any, stored: Any) -> Any:
+        picture = _picture(medium, stored, places, count, again)
+        if digests and getattr(picture, "mode", "") == "RGB":
+            picture_digest(picture)
+        return picture
+
+    return _with_media(feature, value, opened)
+
+
+def without_media(feature: Any, value: Any) -> Any:
+    """A stored value with `{"path": ...}` in the place of each picture, video and sound."""
+
+    def path_of(_: Any, stored: Any) -> Any:
+        return {"path": stored.get("path") if isinstance(stored, Mapping) else stored}
+
+    return _with_media(feature, value, path_of)
+
+
+def _with_media(feature: Any, value: Any, change: Callable[[Any, Any], Any]) -> Any:
+    """A stored value with change(feature, value) in the place of each medium, also in lists and records."""
+    if value is None:
+        return None
+    if type(feature).__name__ in MEDIA:
+        return change(feature, value)
+    inner = inner_feature(feature)
+    if isinstance(inner, Mapping) and isinstance(value, Mapping):  # a list of records is stored as a record of lists
+        return {
+            name: [_with_media(inner[name], item, change) for item in items] if isinstance(items, list) else items
+            for name, items in value.items()
+        }
+    if inner is not None and isinstance(value, list):
+        return [_with_media(inner, item, change) for item in value]
+    if isinstance(feature, Mapping) and isinstance(value, Mapping):
+        return {name: _with_media(feature[name], item, change) for name, item in value.items()}
+    return value
+
+
+def _picture(feature: Any, value: Any, places: Places, count: PixelCount, again: Callable[[], Any]) -> Image | Any:
+    if type(feature).__name__ == "Video":
+        return _video(value, places, again)
+    if type(feature).__name__ != "Image" or not feature.decode:
+        return value
+    content = value.get("bytes") if isinstance(value, Mapping) else None
+    if content is None:
+        name = value.get("path") if isinstance(value, Mapping) else str(value)
+        if name is None:
+            raise DataError("a picture has neither bytes nor a path.")
+        if "::" in name and not name.startswith(("http:", "https:")):
+            raise DataError(f"the picture {name[:200]!r} is inside an archive.", hint="Unpack the archive.")
+        content = places.read(name)
+    picture = open_picture(content, count.add)
+    return picture if feature.mode in (None, picture.mode) else picture.convert(feature.mode)
+
+
+def _video(value: Any, places: Places, again: Callable[[], Any]) -> Video:
+    """A video of a column of the type `datasets.Video`, which has bytes or a path."""
+    from mm_eval.data import video_store as store
+
+    content, name = (value.get("bytes"), value.get("path")) if isinstance(value, Mapping) else (None, str(value))
+    if content is not None:
+        return Video(store.given(content, again))
+    if name is None:
+        raise DataError("a video has neither bytes nor a path.")
+    if name.startswith("zip://") and "::" in name:  # as `datasets` names a file in an archive
+        member, archive = name.removeprefix("zip://").split("::", 1)
+        if places.find(archive):
+            return Video(f"{archive}::{member}")
+    return Video(places.locate(name))
+
+
+def inner_feature(feature: Any) -> Any:
+    """The feature of a list's items; None if the feature is not a list."""
+    return getattr(feature, "feature", feature[0] if isinstance(feature, list) and feature else None)
+
+
+def media_of(feature: Any) -> Iterator[str]:
+    """The names of the media features of a column, also in lists and records."""
+    if type(feature).__name__ in MEDIA:
+        yield type(feature).__name__
+        return
+    parts = feature.values() if isinstance(feature, Mapping) else [inner_feature(feature)]
+    for part in parts:
+        if part is not None:
+            yield from media_of(part)
+
+
+def to_pictures(visuals: Any, where: str, what: str = "doc_to_visual") -> list[Image]:
+    """RGB pictures from what a task's function returned: a picture, a list of pictures, or None.
+
+    what: the function's key, for errors.
+    Errors: DataError if an item is not a picture, can't be decoded, or is too large.
+    """
+    from PIL import Image
+
+    if visuals is None:
+        return []
+    reset_pillow()
+    items = visuals if isinstance(visuals, Sequence) else [visuals]
+    pictures, count = [], PixelCount()
+    for item in items:
+        if not isinstance(item, Image.Image):
+            raise DataError(f"{what} gave {type(item).__name__}; expected a picture.", where=where)
+        with decoding(where):
+            check_size(item)
+            count.add(item)
+            pictures.append(as_rgb(item))
+    return pictures
+
+
+def encoded(picture: Image, digest: str) -> tuple[str, bytes]:
+    """(MIME type, file content) of a picture: the file that it was read from if that has exactly these pixels, else a PNG.
+
+    Crops and resizes keep a picture's `info`, so the file is used only if its pixels have this digest.
+    A file with transparency or several frames is never used, since servers blend and select frames by their own rules.
+    """
+    known = picture.info.get(SOURCE)
+    if known is not None and (own_file(picture) or picture_digest(open_picture(known[1])) == digest):
+        return MIME[known[0]], known[1]
+    file = io.BytesIO()
+    clean = picture.copy()
+    clean.info.clear()
+    clean.save(file, "PNG", compress_level=1)
+    return MIME["PNG"], file.getvalue()
+
+
+def own_file(picture: Image) -> bytes | None:
+    """The file that a picture was read from, if the picture was not changed since; None if that is not known."""
+    from mm_eval.data.shared import original_of
+
+    original = original_of(picture)
+    return original.content if original is not None else None
+
+
+def picture_digest(picture: Image) -> str:
+    """sha256 of a picture's size and RGB pixels.
+
+    It is computed once for all pictures that share their pixels. A large picture is hashed in strips, so that its pixels are not
+    copied as a whole.
+    """
+    from mm_eval.data.shared import original_of
+
+    original = original_of(picture)
+    if original is None:
+        return _digest(picture)
+    with original.lock:
+        original.digest = original.digest or _digest(picture)
+        return original.digest
+
+
+def _digest(picture: Image) -> str:
+    digest = hashlib.sha256(f"{picture.width}x{picture.height}".encode())
+    if picture.width * picture.height > LARGE:
+        rows = max(1, LARGE // (8 * picture.width))
+        for top in range(0, picture.height, rows):
+            strip = picture.crop((0, top, picture.width, min(top + rows, picture.height)))
+            digest.update(strip.convert("RGB").tobytes())
+        return digest.hexdigest()
+    digest.update((picture if picture.mode == "RGB" else picture.convert("RGB")).tobytes())
+    return digest.hexdigest()

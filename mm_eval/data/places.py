@@ -1,0 +1,220 @@
+"""Where the files of a data set are: in folders or in archives, on this machine or in a repository of the hub.
+
+lmms-eval's task code looks for unpacked videos in `$HF_HOME/<cache_dir>`. It checks with os.path.exists that a file is there, and
+leaves the process or its subtitles if it isn't. lmms-eval has unpacked everything by then. Here each file is put in its place
+when it is first looked for (`keep_in`), since the path is the code's own.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mm_eval.data import video_store as store
+from mm_eval.data.archives import IN, archives_below, is_safe, members_of, opened, split
+from mm_eval.values.errors import DataError
+
+SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".ts", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp", ".ogv")
+"""A column's text that ends with one of these names a video and not a picture."""
+
+TEXTS = (".srt", ".vtt", ".json")
+"""Files with subtitles."""
+
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+"""Pictures, which are read where they are in an archive."""
+
+
+class VideoFile(NamedTuple):
+    """Where one file is. path: its own, or `ARCHIVE::MEMBER`. names: its paths from the data's folder, by the parts of which it
+    is found. own: the name that it has in its archive, or from the data's folder. content: what tells equal members in zips."""
+
+    path: str
+    names: tuple[tuple[str, ...], ...]
+    own: str
+    content: tuple[int, int] | None
+
+    def ends_with(self, parts: tuple[str, ...]) -> bool:
+        return any(name[-len(parts) :] == parts for name in self.names)
+
+
+class DataFiles:
+    """The videos, subtitles and pictures of a data set, found by the end of their path.
+
+    `a/b.mp4` is a file or member below any folder whose path ends so. The name of an archive counts as a folder, as if it had
+    been unpacked into one of its name. A file that lies in a folder is used rather than an archive's member. The folders are read
+    when the first name is looked for.
+
+    roots: the folders, or a function that gives them. allowed: folders in which a file may really lie besides, where links lead.
+    """
+
+    def __init__(self, roots: Sequence[Path] | Callable[[], Sequence[Path]], allowed: Sequence[Path] = ()) -> None:
+        self._roots, self._allowed = roots, allowed
+        self._places: dict[str, list[VideoFile]] | None = None
+        self._unread: list[str] = []
+        self._lock = threading.Lock()
+
+    def find(self, name: str) -> str:
+        """The path of a file, or `ARCHIVE::MEMBER`.
+
+        Errors: DataError if there is no such file or there are several; NotHereError if the repository is not on this machine.
+        """
+        parts, near = self._near(name)
+        found = [place for place in near if place.ends_with(parts)]
+        if not found:  # the same video in another container
+            found = [p for p in near if p.ends_with((*parts[:-1], os.path.basename(p.own))) and _is_video(p.own, name)]
+        for better in (lambda p: IN not in p.path, lambda p: p.own == name):
+            found = [place for place in found if better(place)] or found
+        if not found:
+            raise DataError(f"there is no file {name[-200:]!r} in the data's folders and archives.{self._note()}")
+        if len(found) > 1 and (found[0].content is None or len({place.content for place in found}) > 1):
+            listed = " and ".join(_short(place) for place in found[:2])
+            raise DataError(f"there are {len(found)} files {name[-200:]!r}: {listed}.", hint="Name its folder, too.")
+        return found[0].path
+
+    def _near(self, name: str) -> tuple[tuple[str, ...], list[VideoFile]]:
+        """The parts of a name, and the files with the same last part but for its ending."""
+        parts = tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
+        if not parts or not is_safe(name):
+            raise DataError(f"{name[-200:]!r} is not the name of a file below the data's folder.")
+        with self._lock:
+            if self._places is None:
+                self._places = self._read()
+            places = self._places
+        return parts, places.get(_stem(parts[-1]), [])
+
+    def packed(self, name: str, most: int) -> bytes | None:
+        """The content of a file in an archive; None if no archive has a file of this name.
+
+        Errors: DataError if there are several, if it has more than `most` bytes, or if the archive can't be read.
+        """
+        if not is_safe(name):
+            return None
+        parts, near = self._near(name)
+        if not any(place.ends_with(parts) for place in near) and not self._unread:
+            return None
+        path = self.find(name)
+        if IN not in path:
+            return None
+        with opened(path) as (file, size):
+            if size > most:
+                raise DataError(f"the file {name[-200:]!r} has {size:,} bytes; the limit is {most:,}.")
+            return file.read(size)
+
+    def find_subtitles(self, name: str) -> str | None:
+        """As `find`; None if this one is missing, and there are others of its kind and no archive that can't be read."""
+        try:
+            return self.find(name)
+        except DataError:
+            suffix = os.path.splitext(name)[1].lower()
+            others = (place for each in (self._places or {}).values() for place in each)
+            if is_safe(name) and not self._unread and any(place.own.lower().endswith(suffix) for place in others):
+                return None
+            raise
+
+    def _read(self) -> dict[str, list[VideoFile]]:
+        places: dict[str, list[VideoFile]] = defaultdict(list)
+        roots = [Path(root) for root in (self._roots() if callable(self._roots) else self._roots)]
+        allowed = [folder.resolve() for folder in (*roots, *self._allowed)]
+        for root in roots:
+            for folder, inner, files in os.walk(root):
+                inner[:] = sorted(name for name in inner if not name.startswith("."))
+                below = os.path.relpath(folder, root)
+                within = () if below == "." else tuple(below.split(os.sep))
+                for file in sorted(files):
+                    path = os.path.join(folder, file)
+                    if file.lower().endswith((*SUFFIXES, *TEXTS, *PICTURES)) and _is_below(path, allowed):
+                        name = (*within, file)
+                        places[_stem(file)].append(VideoFile(path, (name,), "/".join(name), None))
+                readable, others = archives_below(folder, files)
+                self._unread += [f"{name!r} can be read only as a whole: unpack it there" for name in sorted(others)]
+                for archive in sorted(readable):
+                    self._add(archive, within, places, allowed)
+        return dict(places)
+
+    def _add(
+        self, archive: str, within: tuple[str, ...], places: dict[str, list[VideoFile]], allowed: list[Path]
+    ) -> None:
+        if os.path.exists(archive) and not _is_below(archive, allowed):
+            return
+        try:
+            members = members_of(archive)
+        except DataError as error:
+            self._unread.append(error.what.rstrip("."))
+            return
+        stem = os.path.splitext(os.path.basename(archive))[0]
+        for member in members.values():
+            if member.name.lower().endswith((*SUFFIXES, *TEXTS, *PICTURES)):
+                name = tuple(member.name.split("/"))
+                names = ((*within, *name), (*within, stem, *name))
+                content = None if member.check is None else (member.size, member.check)
+                places[_stem(name[-1])].append(VideoFile(f"{archive}{IN}{member.name}", names, member.name, content))
+
+    def _note(self) -> str:
+        more = f"; and {len(self._unread) - 3} more" if len(self._unread) > 3 else ""
+        return f" {'; '.join(self._unread[:3])}{more}." if self._unread else ""
+
+
+def _stem(file: str) -> str:
+    return os.path.splitext(file)[0].casefold()
+
+
+def _is_video(*names: str) -> bool:
+    return all(name.lower().endswith(SUFFIXES) for name in names)
+
+
+def _short(place: VideoFile) -> str:
+    archive, mark, member = place.path.partition(IN)
+    return f"{member!r} in {os.path.basename(archive)!r}" if mark else repr(place.own)
+
+
+def _is_below(path: str, folders: Sequence[Path]) -> bool:
+    real = Path(path).resolve()
+    return any(real.is_relative_to(folder) for folder in folders)
+
+
+_known: dict[str, DataFiles] = {}
+_lock = threading.Lock()
+
+
+def keep_in(cache_dir: str, files: DataFiles) -> None:
+    """From now on the files of a data set are found below `$HF_HOME/<cache_dir>`, too, by os.path.exists and os.path.isfile."""
+    home = os.path.expanduser(os.environ.get("HF_HOME") or "~/.cache/huggingface")
+    with _lock:
+        if not _known:
+            for check in ("exists", "isfile"):
+                setattr(os.path, check, _looking(getattr(os.path, check)))
+        _known[os.path.join(os.path.abspath(home), os.path.normpath(cache_dir), "")] = files
+
+
+def put_in_place(path: str) -> bool:
+    """Puts a file of a data set at the path at which lmms-eval would have unpacked it. False if it has none there.
+
+    Errors: DataError if it can't be read or written.
+    """
+    full = os.path.abspath(path)
+    files, name = next(
+        ((each, full[len(home) :]) for home, each in _known.items() if full.startswith(home)), (None, "")
+    )
+    if files is None or not os.path.splitext(name)[1]:
+        return False
+    try:
+        found = files.find(name)
+    except DataError:
+        return False
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    if split(found) is None:
+        os.symlink(os.path.abspath(found), full)
+    else:
+        store.put(found, Path(full))
+    return True
+
+
+def _looking(own: Callable[[object], bool]) -> Callable[[object], bool]:
+    def look(path: object) -> bool:
+        return own(path) or isinstance(path, (str, os.PathLike)) and put_in_place(os.fspath(path))
+
+    return look

@@ -1,0 +1,201 @@
+"""Where data comes from: the ids of a data set, a data root, the bundled sample, and the hub with its repositories."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from mm_eval.values.errors import NotHereError
+
+MOVED_OWNERS = (("lmms-lab", "lmms-lab-encoder"),)
+"""Owners of hub datasets that were renamed on 2026-07-30. Both names are tried, since data roots and caches have either."""
+
+LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder"})
+"""Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
+
+
+def hub_ids(dataset_path: str) -> list[str]:
+    """All hub ids of a dataset, the given one first.
+
+    >>> hub_ids("lmms-lab/MME")
+    ['lmms-lab/MME', 'lmms-lab-encoder/MME']
+    """
+    owner, slash, name = dataset_path.partition("/")
+    others = [new if owner == old else old for old, new in MOVED_OWNERS if slash and owner in (old, new)]
+    return [dataset_path, *(f"{other}/{name}" for other in others)]
+
+
+def sample_root() -> Path:
+    """The data root with the bundled sample data."""
+    return Path(str(files("mm_eval.assets").joinpath("data")))
+
+
+@dataclass(frozen=True)
+class DataId:
+    """One id of a data set. names: the configurations whose rows follow one another; None is the only one."""
+
+    path: str
+    names: tuple[str | None, ...] = (None,)
+    revision: str | None = None
+
+    @classmethod
+    def all_of(
+        cls, path: str, name: Any = None, mirrors: Sequence[Mapping[str, Any]] = (), revision: str | None = None
+    ) -> list[DataId]:
+        """The id of a task and its `dataset_mirrors`, in the order in which they are tried.
+
+        name: `dataset_name`, a text or a list; a mirror without `name` has the same. revision: that of the first id.
+        """
+        first = cls(path, _names(name), revision)
+        others = [cls(m["path"], _names(m.get("name", name)), m.get("revision")) for m in mirrors]
+        return [first, *others]
+
+    def __str__(self) -> str:
+        names = ", ".join(name for name in self.names if name)
+        return f"{self.path!r}{f' ({names})' if names else ''}"
+
+
+def _names(stated: Any) -> tuple[str | None, ...]:
+    return tuple(stated) or (None,) if isinstance(stated, list) else (stated,)
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Where data may come from.
+
+    data_root: `--data_root`, searched first, with datasets at data_root/org/name.
+    sample: use the bundled sample data, not the hub.
+    offline: use the hub's local cache, not the hub.
+    url_media: pictures that rows name by URL may be fetched.
+    """
+
+    data_root: Path | None = None
+    sample: bool = False
+    offline: bool = False
+    url_media: bool = False
+
+    def folders(self, *ids: DataId | str) -> Iterator[tuple[DataId, Path]]:
+        """The folders on disk where a dataset with these ids may be, existing or not, in the order of the search."""
+        each = [DataId(one) if isinstance(one, str) else one for one in ids]
+        for root in (self.data_root, sample_root() if self.sample else None):
+            if root is not None:
+                yield from ((one, root / name) for one in each for name in hub_ids(one.path))
+
+    def found(self, *ids: DataId | str) -> tuple[DataId, Path] | None:
+        """The first of these folders that exists, with the id that it belongs to."""
+        return next(((one, folder) for one, folder in self.folders(*ids) if folder.is_dir()), None)
+
+
+def fetch_repository(ids: Sequence[tuple[str, str | None]], folder: Path, offline: bool) -> str:
+    """Downloads the repository of a dataset into a folder, under the first of its ids that the hub has, and returns that id.
+
+    ids: (id, revision) in the order in which they are tried.
+    """
+    import huggingface_hub
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    path = ids[0][0]
+    if offline or not hub_answers():
+        hint = "Run this where the hub answers, or give --data_root DIR with the data at DIR/org/name."
+        raise NotHereError(f"dataset {path!r} is not on this machine, and the hub can't be reached.", hint=hint)
+    failures = []
+    for hub_id, revision in ids:
+        try:
+            huggingface_hub.snapshot_download(hub_id, repo_type="dataset", local_dir=folder, revision=revision)
+            return hub_id
+        except (HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
+            failures.append(f"{hub_id}: {str(error).strip().splitlines()[0]}")
+    raise NotHereError(f"dataset {path!r} can't be downloaded: {'; '.join(failures)}")
+
+
+def repository(ids: Sequence[tuple[str, str | None]], offline: bool, where: str = "") -> list[Path]:
+    """The folder in the hub's cache with all files of a dataset, which are downloaded if they are not there, in a list.
+
+    ids: as in `fetch_repository`. Errors: NotHereError, located at `where`, if it is neither there nor on the hub.
+    """
+    import huggingface_hub
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    reachable = not offline and hub_answers()
+    failures = []
+    for hub_id, revision in ids:
+        try:
+            got = huggingface_hub.snapshot_download(
+                hub_id, repo_type="dataset", revision=revision, local_files_only=not reachable
+            )
+            return [Path(got)]
+        except (LocalEntryNotFoundError, HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
+            failures.append(f"{hub_id}: {str(error).strip().splitlines()[0]}")
+    raise NotHereError(
+        f"the videos of the dataset {ids[0][0]!r} are not on this machine: {'; '.join(failures)}",
+        where=where,
+        hint="mm-eval bundle copies data sets with their videos, on a machine with network.",
+    )
+
+
+def repository_size(ids: Sequence[tuple[str, str | None]], offline: bool) -> int | None:
+    """The bytes of all files of that repository; None if the hub doesn't say."""
+    import huggingface_hub
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    if offline or not hub_answers():
+        return None
+    for hub_id, revision in ids:
+        try:
+            api = huggingface_hub.HfApi()
+            about = api.dataset_info(hub_id, revision=revision, timeout=10, files_metadata=True)
+            return sum(file.size or 0 for file in about.siblings or ())
+        except (HfHubHTTPError, HFValidationError, OSError, ValueError):
+            continue
+    return None
+
+
+@lru_cache(maxsize=1)
+def hub_answers() -> bool:
+    """Whether a connection to the hub opens within 3 s; assumed if a proxy is set.
+
+    Checked once a process: without a network the hub's own client fails only after 25 s for each id.
+    """
+    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
+        return True
+    endpoint = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
+    try:
+        socket.create_connection((endpoint.hostname or "", endpoint.port or 443), timeout=3).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def hub_cache_only() -> Iterator[None]:
+    """Inside, the hub's client opens no connection and reads its local cache only."""
+    import datasets
+    import huggingface_hub
+
+    switches = [(huggingface_hub.constants, "HF_HUB_OFFLINE"), (datasets.config, "HF_HUB_OFFLINE")]
+    before = [getattr(module, name) for module, name in switches]
+    for module, name in switches:
+        setattr(module, name, True)
+    try:
+        yield
+    finally:
+        for (module, name), value in zip(switches, before, strict=True):
+            setattr(module, name, value)
+
+
+def token_of(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The token for the hub: `token: True` in a YAML uses the user's token if there is one, and does not fail without."""
+    token = kwargs.get("token")
+    if token is True:
+        import huggingface_hub
+
+        token = huggingface_hub.get_token()
+    return {"token": token} if token else {}

@@ -1,0 +1,255 @@
+"""What is kept of videos between runs: copies of archives' members, within a limit, and each file's digest and index.
+
+They are in `$MM_EVAL_CACHE`, else `mm_eval` in the user's cache folder. Any of it may be deleted at any time. Several processes
+may use it: a copy is put in place by a rename, and one that is in use is locked.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import time
+import zlib
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import IO
+
+from mm_eval.data.archives import IN, members_of, opened, split, stamp_of
+from mm_eval.features.video.reader import FrameIndex, index_of
+from mm_eval.values.errors import ConfigError, DataError
+from mm_eval.values.files import replacing, write_atomic
+
+LIMIT = "MM_EVAL_VIDEO_CACHE_GB"
+DEFAULT_GB = 20.0
+BLOCK = 2**20
+LEFT_OVER = 3600
+"""A temporary file that was not written to for so many seconds was left by a killed process."""
+FORMAT = 2
+
+_given: dict[str, Callable[[], object]] = {}
+
+
+def given(content: bytes, again: Callable[[], object]) -> str:
+    """A path for the bytes of a video that stand in a row. again: reads the row once more; the bytes do not stay in memory."""
+    path = f"{IN}{hashlib.sha256(content).hexdigest()}"
+    _given[path] = again
+    return path
+
+
+def _again(path: str) -> bytes:
+    """The bytes of a path that `given` returned."""
+    waiting = [_given[path]()]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, bytes) and f"{IN}{hashlib.sha256(part).hexdigest()}" == path:
+            return part
+        if isinstance(part, Mapping | list):
+            waiting += part.values() if isinstance(part, Mapping) else part
+    raise DataError("the row of a video has changed during the run.")
+
+
+def is_given(path: str) -> bool:
+    """Whether a path is of bytes that stand in a row."""
+    return path in _given
+
+
+def exists(path: str) -> bool:
+    """Whether there is a file, or an archive with a member, of this path."""
+    if is_given(path) or os.path.isfile(path):
+        return True
+    inside = split(path)
+    return inside is not None and inside[1] in members_of(inside[0])
+
+
+@dataclass(frozen=True)
+class About:
+    """sha256 of a video's bytes, and the times of its frames."""
+
+    digest: str
+    index: FrameIndex
+
+
+def stamp(path: str) -> tuple[int, ...]:
+    """The state of a file, or of the archive that it is in: with an equal one its bytes are the same. OSError if it is gone."""
+    if path in _given:
+        return ()
+    if (inside := split(path)) is not None:
+        return stamp_of(inside[0])
+    about = os.stat(path)
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+
+
+def about(path: str, state: tuple[int, ...]) -> About:
+    """Digest and index of a video, from an earlier run if the file is unchanged since. state: its `stamp`."""
+    name = hashlib.sha256(json.dumps([FORMAT, os.path.abspath(path) if state else path, state]).encode()).hexdigest()[
+        :40
+    ]
+    kept = folder() / "videos" / "about" / name[:2] / f"{name}.json"
+    with suppress(OSError, ValueError, KeyError, TypeError, zlib.error):
+        return _read(json.loads(kept.read_text(encoding="utf-8")))
+    with local(path) as real:
+        index = index_of(real)
+        with open(real, "rb") as file:
+            found = About(hashlib.file_digest(file, "sha256").hexdigest(), index)
+    settled = not state or time.time_ns() - max(state[3::5] + state[4::5]) > 2 * 10**9
+    if settled and stamp(path) == state:
+        with suppress(OSError):  # only the time of another look is lost
+            write_atomic(kept, json.dumps(_written(found)), durable=False)
+    return found
+
+
+def _written(found: About) -> dict[str, object]:
+    index = found.index
+    return {
+        "digest": found.digest,
+        "ticks": _packed(index.ticks),
+        "keys": _packed(index.keys),
+        "tick": str(index.tick),
+        "size": [index.width, index.height],
+    }
+
+
+def _read(kept: dict[str, object]) -> About:
+    width, height = (int(each) for each in kept["size"])  # type: ignore[attr-defined]
+    index = FrameIndex(
+        _unpacked(str(kept["ticks"])), _unpacked(str(kept["keys"])), Fraction(str(kept["tick"])), width, height
+    )
+    return About(str(kept["digest"]), index)
+
+
+def _packed(numbers: Sequence[int]) -> str:
+    """Rising numbers as text: their differences, which are mostly equal, compressed."""
+    steps = [numbers[0], *(later - earlier for earlier, later in zip(numbers, numbers[1:], strict=False))]
+    return base64.b85encode(zlib.compress(array("q", steps).tobytes(), 9)).decode()
+
+
+def _unpacked(text: str) -> Sequence[int]:
+    numbers = array("q", zlib.decompress(base64.b85decode(text)))
+    for place in range(1, len(numbers)):
+        numbers[place] += numbers[place - 1]
+    return numbers
+
+
+@contextmanager
+def local(path: str) -> Iterator[str]:
+    """The path of a file with these bytes, which stays as it is inside the block. path: of a file, or `ARCHIVE::MEMBER`."""
+    if path not in _given and split(path) is None:
+        yield path
+        return
+    state = stamp(path)
+    copy = _copies() / hashlib.sha256(json.dumps([path, state]).encode()).hexdigest()[:40]
+    while True:
+        with suppress(FileNotFoundError), open(copy, "rb") as held:
+            fcntl.flock(held, fcntl.LOCK_SH)
+            if _is_at(held, copy):  # else it was dropped before it was locked
+                with suppress(OSError):
+                    os.utime(copy)
+                yield str(copy)
+                return
+        put(path, copy, bounded=True)
+
+
+def put(path: str, target: Path, bounded: bool = False) -> None:
+    """Writes the bytes of a member to a file in one step. bounded: other copies are dropped first to keep within the limit.
+
+    Errors: DataError if the member is damaged, is too large, or there is no room for it.
+    """
+    content = _again(path) if path in _given else None
+    name = repr(path[-120:])
+    try:
+        with replacing(target) as beside:
+            if content is not None:
+                _make_room(target, len(content), name, bounded)
+                beside.write_bytes(content)
+            else:
+                with opened(path) as (source, size):
+                    _make_room(target, size, name, bounded)
+                    with beside.open("wb") as file:
+                        _copy(source, file, size)
+    except OSError as error:
+        raise DataError(f"{name} can't be copied to {str(target.parent)!r}: {error.strerror or error}.") from error
+
+
+def _copy(source: IO[bytes], target: IO[bytes], size: int) -> None:
+    """Copies exactly `size` bytes."""
+    left = size
+    while left:
+        block = source.read(min(left, BLOCK))  # of a zip's member the last block checks the CRC
+        if not block:
+            raise EOFError("it ends too early")
+        try:
+            target.write(block)
+        except OSError as error:
+            raise DataError(f"{target.name!r} can't be written: {error.strerror or error}.") from error
+        left -= len(block)
+
+
+def _make_room(target: Path, size: int, name: str, bounded: bool) -> None:
+    if bounded:
+        limit = _limit()
+        if size > limit:
+            hint = f"Set {LIMIT} to more gigabytes."
+            raise DataError(f"{name} has {size:,} bytes; the cache of videos may have {limit:,}.", hint=hint)
+        drop_until(limit - size)
+    if shutil.disk_usage(target.parent).free < size:
+        raise DataError(f"there is no room for {name} ({size:,} bytes) in {str(target.parent)!r}.")
+
+
+def drop_until(limit: int) -> None:
+    """Deletes copies, those that were not used for the longest time first, until the others have at most `limit` bytes."""
+    found = []
+    with suppress(FileNotFoundError), os.scandir(_copies()) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):
+                state = entry.stat()
+                if entry.name.endswith(".tmp") and time.time() - state.st_mtime > LEFT_OVER:
+                    os.unlink(entry.path)
+                else:
+                    found.append((state.st_mtime_ns, state.st_size, entry.path))
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= limit:
+            return
+        if not path.endswith(".tmp"):
+            with suppress(OSError), open(path, "rb") as held:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while it is in use
+                os.unlink(path)
+                total -= size
+
+
+def _is_at(held: IO[bytes], path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(held.fileno()), os.stat(path))
+    return False
+
+
+def folder() -> Path:
+    """The folder of the cache."""
+    own = os.environ.get("MM_EVAL_CACHE")
+    if own:
+        return Path(own)
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(root) / "mm_eval"
+
+
+def _copies() -> Path:
+    return folder() / "videos" / "files"
+
+
+def _limit() -> int:
+    text = os.environ.get(LIMIT, "")
+    try:
+        gigabytes = float(text or DEFAULT_GB)
+    except ValueError:
+        gigabytes = 0.0
+    if not gigabytes > 0:
+        raise ConfigError(f"{LIMIT}={text!r} is not a number of gigabytes.")
+    return int(min(gigabytes, 1e9) * 10**9)

@@ -1,0 +1,63 @@
+"""The adapter that a request names: in this process (and the ranks of its launch), or on workers (`--executor ray`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from mm_eval.engine.model import MODELS, Model, ModelSettings
+from mm_eval.features.ray.fleet import Fleet
+from mm_eval.features.ray.worker import Cluster
+from mm_eval.request import DEFAULT_MODEL, EXECUTOR, RunRequest
+from mm_eval.values.errors import ConfigError
+
+WORKERS, CPUS, TIMEOUT = 1, 1, 1800
+
+
+def model_class_of(request: RunRequest) -> type[Model]:
+    """The class of the adapter that a request names."""
+    return MODELS.get(request.model or DEFAULT_MODEL, where="--model")
+
+
+def model_settings(request: RunRequest) -> ModelSettings:
+    """The options of a request that apply to every adapter."""
+    return ModelSettings(
+        batch_size=request.batch_size,
+        device=request.device,
+        seed=request.seed,
+        chat_template=request.chat_template,
+        offline=request.offline,
+        on_long_prompt=request.on_long_prompt,
+        prices=request.prices,
+        reasoning_tags=request.reasoning_tags,
+    )
+
+
+def make_model(request: RunRequest) -> Model:
+    """The adapter of a request with its arguments checked and no weights loaded."""
+    return on_executor(model_class_of(request).create(request.model_args, model_settings(request)), request)
+
+
+def on_executor(model: Model, request: RunRequest) -> Model:
+    """The model as the request wants it asked: itself, or a fleet of workers each of which loads it. Starts nothing.
+
+    Errors: ConfigError for options that do not fit together.
+    """
+    stated = [name for name in EXECUTOR if getattr(request, name) is not None]
+    if request.executor is None:
+        if stated:
+            hint = "Add --executor ray, or leave it out."
+            raise ConfigError(f"--{stated[0]} is an option of --executor ray.", where=f"--{stated[0]}", hint=hint)
+        return model
+    if int(os.environ.get("WORLD_SIZE") or 1) > 1:
+        hint = "Start one process; its workers are the others."
+        raise ConfigError("torchrun and --executor ray exclude each other.", where="--executor", hint=hint)
+    if not model.travels:
+        return model
+
+    def join(make: Callable[[], Model]) -> Cluster:
+        from mm_eval.features.ray.process import RayCluster
+
+        return RayCluster(make, request.ray_address, request.worker_cpus or CPUS, request.worker_gpus)
+
+    return Fleet(model, join, request.workers or WORKERS, request.worker_timeout or TIMEOUT)

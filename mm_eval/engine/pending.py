@@ -1,0 +1,121 @@
+"""Which requests of a run have no answer yet, and which of them this process makes. No picture is decoded for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from mm_eval.engine.journal import JournalState
+from mm_eval.engine.model import request_key
+from mm_eval.engine.ranks import Processes
+from mm_eval.engine.same_run import shows_by_code
+from mm_eval.prepare import Prepared
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.types import Instance, Slot
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What this process still has to request.
+
+    doc_ids: {task: docs with a slot that has no answer}. answered: answers that this process's other docs have.
+    share: all requests of this process, answered or not; total: of all processes.
+    mine: {task: docs of this process}, answered or not: their answers are judged here, too.
+    """
+
+    prepared: Prepared
+    doc_ids: dict[str, list[int]]
+    answered: int
+    share: int
+    total: int
+    mine: dict[str, list[int]]
+
+    def instances(self) -> Iterator[Instance]:
+        """The instances of the pending docs, task by task.
+
+        A model that finds out with the first request what its endpoint takes gets a question with a picture first, and then one
+        of each other kind: what it can't answer is found before the rest is asked.
+        """
+        first = self._first_docs() if self.prepared.model.tries_first else {}
+        for name, doc_id in first.items():
+            yield from self.prepared.tasks[name].instances([doc_id], self.prepared.styles[name])
+        for name, task in self.prepared.tasks.items():
+            doc_ids = [doc_id for doc_id in self.doc_ids[name] if first.get(name) != doc_id]
+            yield from task.instances(doc_ids, self.prepared.styles[name])
+
+    def _first_docs(self) -> dict[str, int]:
+        """{task: its first pending doc} of one task for each kind of request; those with pictures come first."""
+        tasks = [(name, task) for name, task in self.prepared.tasks.items() if self.doc_ids[name]]
+        tasks.sort(key=lambda each: not each[1].has_pictures)
+        kinds: dict[str, str] = {}
+        for name, task in tasks:
+            kinds.setdefault(task.config.output_type, name)
+        return {name: self.doc_ids[name][0] for name in kinds.values()}
+
+
+def find_pending(prepared: Prepared, state: JournalState, own: Processes, changed: Collection[str] = ()) -> Pending:
+    """Compares the docs of a run with its journal. Errors: as `_pending_docs`.
+
+    changed: tasks whose file or functions have changed since the run began. Where their functions choose the pictures, those of
+        the answered docs are decoded and compared, too.
+    """
+    doc_ids, answered, share, total = dict[str, list[int]](), 0, 0, 0
+    mine = {name: _share(prepared, name, state, own) for name in prepared.tasks}
+    for name in prepared.tasks:
+        with_pictures = name in changed and shows_by_code(prepared.tasks[name].config)
+        doc_ids[name], found = _pending_docs(prepared, name, mine[name], state, with_pictures)
+        first = prepared.tasks[name].instances(prepared.doc_ids[name][:1], prepared.styles[name], lambda doc_id: None)
+        per_doc = sum(1 for _ in first)  # all docs of a task make as many requests
+        answered, share, total = (
+            answered + found,
+            share + per_doc * len(mine[name]),
+            total + per_doc * len(prepared.doc_ids[name]),
+        )
+    return Pending(prepared, doc_ids, answered, share, total, mine)
+
+
+def _share(prepared: Prepared, name: str, state: JournalState, own: Processes) -> list[int]:
+    """The docs of a task that this process requests: all of them where there is one process."""
+    task, doc_ids = prepared.tasks[name], prepared.doc_ids[name]
+    if own.count == 1:
+        return doc_ids
+    begun = {doc_id for doc_id in doc_ids if state.answer(Slot(task.path, doc_id))}
+    return own.share({doc_id: (type(key).__name__, key) for doc_id, key in task.groups(doc_ids).items()}, begun)
+
+
+def _pending_docs(
+    prepared: Prepared, name: str, doc_ids: list[int], state: JournalState, with_pictures: bool
+) -> tuple[list[int], int]:
+    """The docs with a slot that has no answer, and how many answers the others have.
+
+    with_pictures: decode the pictures of the answered docs; otherwise they are taken to be the recorded ones.
+    Errors: ConfigError if a recorded answer is to another question than the doc makes now. A changed function of the task, or
+        a changed file that only its functions read, can cause this.
+    """
+    task, answered = prepared.tasks[name], 0
+    first = {doc_id: state.answer(Slot(task.path, doc_id)) for doc_id in doc_ids}
+    pending = {doc_id for doc_id, found in first.items() if found is None}
+    begun = {doc_id: found.turn_pictures for doc_id, found in first.items() if found is not None}
+    style = prepared.styles[name]
+    instances = task.instances(list(begun), style, None if with_pictures else begun.__getitem__)
+    for doc_id, group in groupby(instances, key=lambda instance: instance.doc_id):
+        answers = 0
+        for instance in group:
+            found = state.answer(instance.slot)
+            if found is None:
+                pending.add(doc_id)
+                continue
+            answers += 1
+            if instance.error is not None and not with_pictures:
+                continue
+            if not with_pictures:
+                instance.image_digests, instance.videos = found.images, found.videos
+            if instance.error is not None or found.key != request_key(prepared.model, instance):
+                hint = "The task's functions, or a file that they read, must have changed; give the run another --output_path."
+                what = "the recorded answer is to another question than the one that this doc makes now"
+                what += f" ({instance.error.what})." if instance.error is not None else "."
+                raise ConfigError(what, where=f"{task.path} doc {doc_id}", hint=hint)
+        if doc_id not in pending:
+            answered += answers
+    return sorted(pending), answered

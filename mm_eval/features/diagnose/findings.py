@@ -1,0 +1,324 @@
+"""What went wrong in a recorded run: per task the faults with counts, examples, the likely cause, and a command that mends them.
+
+Everything is read from results.json and samples/, one row at a time; no model is needed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from mm_eval.features.diagnose.answer_forms import FORMS, Answered, Form, Mending, answers_of, form_of
+from mm_eval.features.diagnose.command_line import as_command
+from mm_eval.request import RunRequest
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.rows import headline_of
+from mm_eval.results.sample_rows import picked, preferred, right_answer
+from mm_eval.values.errors import MMEvalError
+from mm_eval.values.reasoning.split import unknown_marks
+from mm_eval.values.words import of_all
+
+SHOWN = 3
+"""Examples of a fault."""
+MOST_KEPT = 20
+"""Answers of a fault among which the examples are chosen, so that they are not all the same."""
+LEAST_DOCS = 20
+"""Docs that a task needs before its answers are tested for a bias."""
+LEAST_BIAS = 0.15
+"""The share of all docs by which an answer is given too often."""
+LEAST_GAP = 0.2
+"""The difference, as a share, by which a category is below the others."""
+SURE = 3.0
+"""Standard errors that a bias or a gap must be away from 0."""
+
+
+@dataclass(frozen=True)
+class FaultyDoc:
+    """A doc with the fault. answer: as the model gave it, or what failed. right: the right answer, as text."""
+
+    doc_id: int
+    answer: str
+    right: str
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault of a task.
+
+    kind: its name ("empty", "truncated", "bias", ...). docs: how many docs have it, of how many. said: a sentence about it.
+    cause: what it most likely comes from. mend: a command line; empty where this version can't read what the run was asked.
+    """
+
+    task: str
+    kind: str
+    docs: int
+    of: int
+    said: str
+    cause: str
+    mend: str
+    examples: tuple[FaultyDoc, ...] = ()
+
+    @property
+    def share(self) -> float:
+        return self.docs / self.of
+
+
+def diagnose(run: RecordedRun) -> list[Fault]:
+    """The faults of a run, by task in the order of the table; within a task the most frequent first."""
+    found = Diagnosis(run)
+    for name in run.spec["tasks"]:
+        for row in run.rows(name):
+            found.add(name, row)
+    return found.findings()
+
+
+class Diagnosis:
+    """The faults of a run whose rows someone else reads: the page adds each row that it writes."""
+
+    def __init__(self, run: RecordedRun) -> None:
+        self._run, self._seen = run, dict[str, _Seen]()
+
+    def add(self, task: str, row: Mapping[str, Any]) -> None:
+        """Counts a row of samples/<task>.jsonl."""
+        self._seen.setdefault(task, _Seen()).add(row)
+
+    def findings(self) -> list[Fault]:
+        """The faults of the rows so far, as `diagnose` returns them."""
+        return [finding for name, seen in self._seen.items() for finding in _of_task(_Case(self._run, name), seen)]
+
+
+def _of_task(case: _Case, seen: _Seen) -> list[Fault]:
+    found = [*_failures(case, seen), *_forms(case, seen), *_no_template(case, seen), *_cut(case, seen)]
+    found += [*_bias(case, seen), *_low_categories(case, seen)]
+    return sorted(found, key=lambda finding: -finding.share)
+
+
+@dataclass
+class _Kept:
+    """How many docs have a fault, and a few of them."""
+
+    docs: int = 0
+    kept: list[FaultyDoc] = field(default_factory=list)
+
+    def add(self, example: FaultyDoc) -> None:
+        self.docs += 1
+        if len(self.kept) < MOST_KEPT:
+            self.kept.append(example)
+
+    @property
+    def examples(self) -> tuple[FaultyDoc, ...]:
+        """Unlike answers first."""
+        first = {example.answer: example for example in reversed(self.kept)}
+        unlike = sorted(first.values(), key=lambda example: example.doc_id)
+        rest = [example for example in self.kept if example not in unlike]
+        return tuple([*unlike, *rest][:SHOWN])
+
+
+class _Seen:
+    """What one pass over a task's rows counts."""
+
+    def __init__(self) -> None:
+        self.docs = self.answered = 0
+        self.pictures = False
+        self.failures: dict[str, _Kept] = {}
+        self.forms: dict[str, _Kept] = {}
+        self.unread: Counter[str] = Counter()
+        self.without_text: Counter[str] = Counter()
+        self.cut = _Kept()
+        self.picked: Counter[tuple[str, str]] = Counter()  # (right, picked), of options or of yes and no
+        self.wrong_picks: dict[str, _Kept] = {}
+        self.by_category: dict[tuple[str, str], _Kept] = {}
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        self.docs += 1
+        self.pictures = self.pictures or bool(row.get("images"))
+        doc_id, right = row["doc_id"], right_answer(row)
+        if error := row.get("error"):
+            what = str(error["what"])
+            self.failures.setdefault(_kind_of_failure(what), _Kept()).add(FaultyDoc(doc_id, what, right))
+            return
+        self.answered += 1
+        answers = answers_of(row)
+        pick = picked(row)
+        example = FaultyDoc(doc_id, answers[0].text if answers else preferred(row), right)
+        if row.get("cut"):
+            self.cut.add(example)
+        first_of_form: dict[str, Answered] = {}
+        for answer in answers:
+            if form := form_of(answer):
+                first_of_form.setdefault(form.name, answer)
+        for name, answer in first_of_form.items():
+            self.forms.setdefault(name, _Kept()).add(FaultyDoc(doc_id, answer.text, right))
+            self.unread[name] += answer.unparsed
+            self.without_text[name] += not answer.text.strip()
+        if pick is not None:
+            self.picked[pick] += 1
+            if pick[0] != pick[1]:
+                self.wrong_picks.setdefault(pick[1], _Kept()).add(example)
+        for level, categories in row.get("categories", {}).items():
+            for category in categories:
+                if pick is None or pick[0] != pick[1]:
+                    self.by_category.setdefault((level, category), _Kept()).add(example)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A task of the run, and the commands that would mend it. marks: that look like those of a reasoning."""
+
+    run: RecordedRun
+    task: str
+    marks: tuple[str, ...] = ()
+
+    def finding(self, kind: str, kept: _Kept, of: int, said: str, cause: str, mending: Mending) -> Fault:
+        doc_id = kept.kept[0].doc_id if kept.kept else 0
+        return Fault(self.task, kind, kept.docs, of, said, cause, self.command(mending, doc_id), kept.examples)
+
+    @cached_property
+    def request(self) -> RunRequest:
+        """The run's request for this task alone, in a folder of its own."""
+        return replace(
+            RunRequest.from_json(self.run.request), tasks=(self.task,), output_path=None, samples=None, name=None
+        )
+
+    @cached_property
+    def config(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.run.results["configs"].get(self.task, {})
+        return found
+
+    def command(self, mending: Mending, doc_id: int) -> str:
+        """The command line that mends a fault, or shows more; empty where this version can't read the run's request."""
+        try:
+            return self._command(mending, doc_id)
+        except MMEvalError:
+            return ""
+
+    def _command(self, mending: Mending, doc_id: int) -> str:
+        request = self.request
+        if mending == "marks":
+            pair = self.marks if len(self.marks) == 2 and "/" in self.marks[1] else ("OPENING", "CLOSING")
+            return f"mm-eval score {shlex.quote(str(self.run.folder))} --reasoning_tags {shlex.quote(','.join(pair))}"
+        if mending == "again":
+            return as_command(RunRequest.from_json(self.run.request))
+        if mending == "tokens":
+            return as_command(replace(request, gen_kwargs={**request.gen_kwargs, "max_new_tokens": 4 * self._cap}))
+        if mending == "template" and not self.run.results["run"].get("chat_template"):
+            return as_command(replace(request, chat_template=True))
+        if mending == "length":
+            return as_command(replace(request, on_long_prompt="fail", num_fewshot=0))
+        blocks = list(self.config.get("model_specific_prompt_kwargs") or ())
+        if mending == "prompts" and len(blocks) > 1:
+            asked = as_command(replace(request, prompt_key=None), "prompts")
+            return f"{asked} --keys {shlex.quote(','.join(blocks))}"
+        return f"{as_command(request, 'show')} --doc {doc_id}"
+
+    @property
+    def _cap(self) -> int:
+        stated = {**(self.config.get("generation_kwargs") or {}), **self.request.gen_kwargs}
+        found = (stated.get(name) for name in ("max_new_tokens", "max_gen_toks", "max_tokens"))
+        return next((cap for cap in found if isinstance(cap, int) and cap > 0), 256)
+
+
+def _failures(case: _Case, seen: _Seen) -> Iterator[Fault]:
+    for what, kept in seen.failures.items():
+        said = f"{of_all(kept.docs, seen.docs, 'doc', 'has', 'have')} no answer: {what}"
+        cause = "the reason stands in the message; the answers of the other docs are kept"
+        yield case.finding("failed", kept, seen.docs, said, cause, "again")
+
+
+def _forms(case: _Case, seen: _Seen) -> Iterator[Fault]:
+    forms: dict[str, Form] = {form.name: form for form in FORMS}
+    for name, kept in seen.forms.items():
+        form, unread = forms[name], seen.unread[name]
+        parts = [f"{unread} unparsed"] if unread and name not in ("empty", "explanation", "unparsed") else []
+        if name == "truncated" and (silent := seen.without_text[name]):
+            parts.append(f"{silent} before any text")
+        also = f" ({', '.join(parts)})" if parts else ""
+        said = f"the answers to {of_all(kept.docs, seen.answered, 'doc')} {form.said}{also}"
+        if form.name == "marks":
+            case = replace(case, marks=unknown_marks(kept.kept[0].answer))
+            said += f": {' '.join(case.marks)}"
+        yield case.finding(name, kept, seen.answered, said, form.cause, form.mending)
+
+
+def _no_template(case: _Case, seen: _Seen) -> Iterator[Fault]:
+    if seen.pictures and seen.answered and case.run.request.get("chat_template") is False:
+        every = _Kept(seen.answered)
+        said = f"all {seen.answered} prompts were plain text, without the model's chat template"
+        cause = "image-text models are trained with their template; --apply_chat_template false switched it off"
+        yield case.finding("no template", every, seen.answered, said, cause, "template")
+
+
+def _cut(case: _Case, seen: _Seen) -> Iterator[Fault]:
+    if seen.cut.docs:
+        said = f"the prompts of {of_all(seen.cut.docs, seen.answered, 'doc')} were cut at their beginning"
+        cause = "the prompt with its examples is longer than the model's length, so instructions may be missing"
+        yield case.finding("cut prompt", seen.cut, seen.answered, said, cause, "length")
+
+
+def _bias(case: _Case, seen: _Seen) -> Iterator[Fault]:
+    """One answer given far too often; or answers that agree with the right ones only as often as chance."""
+    total = seen.picked.total()
+    if total < LEAST_DOCS:
+        return
+    right, picks = Counter[str](), Counter[str]()
+    for (gold, pick), count in seen.picked.items():
+        right[gold] += count
+        picks[pick] += count
+    for pick, count in picks.most_common(1):
+        agree = seen.picked[pick, pick]
+        too_often, too_rarely = count - agree, right[pick] - agree
+        excess = too_often - too_rarely
+        if excess >= LEAST_BIAS * total and excess >= SURE * math.sqrt(too_often + too_rarely):
+            said = f"{count} of {total} answers are {pick}, which is right for {right[pick]}"
+            cause = "the model prefers this answer whatever is asked: it may not see the picture, or not understand the prompt"
+            kept = replace(seen.wrong_picks.get(pick, _Kept()), docs=count)
+            yield case.finding("bias", kept, total, said, cause, "prompts")
+    same = sum(count for (gold, pick), count in seen.picked.items() if gold == pick) / total
+    chance = sum(right[pick] * count for pick, count in picks.items()) / total**2
+    if len(right) > 1 and same - chance < 2 * math.sqrt(chance * (1 - chance) / total):
+        wrong = _Kept(
+            round((1 - same) * total), [one for kept in seen.wrong_picks.values() for one in kept.kept][:MOST_KEPT]
+        )
+        said = (
+            f"the answers agree with the right ones in {same:.1%} of {total} docs; by chance it would be {chance:.1%}"
+        )
+        cause = "the answers do not depend on what is asked: the model may not see the picture, or the answers are read wrongly"
+        yield case.finding("chance", wrong, total, said, cause, "show")
+
+
+def _low_categories(case: _Case, seen: _Seen) -> Iterator[Fault]:
+    """The lowest category of each level, where it is far below the others together."""
+    headline = headline_of(case.run.results, case.task)
+    if headline is None:
+        return
+    for level, categories in case.run.results.get("categories", {}).get(case.task, {}).items():
+        rows = {name: (row.get(str(headline.key)), row["n"] - row.get("failed", 0)) for name, row in categories.items()}
+        shares = {
+            name: (float(value), n)
+            for name, (value, n) in rows.items()
+            if isinstance(value, (int, float)) and 0 <= value <= 1 and n >= LEAST_DOCS // 2
+        }
+        if len(shares) < 2:
+            continue
+        name = min(shares, key=lambda each: shares[each][0])
+        value, n = shares.pop(name)
+        others = sum(n for _, n in shares.values())
+        rest = sum(share * n for share, n in shares.values()) / others
+        both = (value * n + rest * others) / (n + others)
+        error = math.sqrt(both * (1 - both) * (1 / n + 1 / others))
+        if rest - value >= LEAST_GAP and rest - value >= SURE * error:
+            said = f"{name} ({level}) has {headline.key.metric} {value:.3f}, the other categories together {rest:.3f}"
+            cause = "the model lacks this skill, or this part of the data is asked or read in another form"
+            kept = seen.by_category.get((level, name), _Kept())
+            yield case.finding("low category", replace(kept, docs=n), seen.answered, said, cause, "show")
+
+
+def _kind_of_failure(what: str) -> str:
+    """The message without its doc and numbers, so that equal failures are counted together."""
+    return re.sub(r"\d+", "N", re.sub(r"^.*? doc \d+: ", "", what))[:200]

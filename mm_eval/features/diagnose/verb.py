@@ -1,0 +1,24 @@
+"""What went wrong in a run: answers that are empty, unparsed, truncated or refused, cut prompts, a bias to one answer, a category
+far below the others. Each with its count, examples, the likely cause, and a command that mends it or shows more."""
+
+from __future__ import annotations
+
+import argparse
+
+from mm_eval.cli.say import say_lines
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="the run folder")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+
+
+def main(args: argparse.Namespace) -> int:
+    from mm_eval.features.diagnose.findings import diagnose
+    from mm_eval.features.diagnose.text import as_json, render
+    from mm_eval.results.recorded import RecordedRun
+
+    run = RecordedRun.read(args.run)
+    findings = diagnose(run)
+    say_lines(as_json(run, findings) if args.format == "json" else render(run, findings))
+    return 0

@@ -1,0 +1,108 @@
+"""The checks of `mm-eval protocols check`: a protocol against the tasks that it names, on the bundled sample data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from mm_eval.config.manager import Loaded
+from mm_eval.engine.generation import GenerationOptions
+from mm_eval.features.protocols.protocol import Benchmark, Protocol
+from mm_eval.features.protocols.protocol_file import protocol_names, read_protocol
+from mm_eval.features.validate.check import TaskCheck
+from mm_eval.features.video.rule import read_rule
+from mm_eval.opening import without_sample
+from mm_eval.prepare import load_configs, prepare_without_model
+from mm_eval.request import RunRequest
+from mm_eval.values.errors import ConfigError, MMEvalError, all_faults, did_you_mean
+from mm_eval.values.words import counted
+
+
+def check_protocols(names: list[str], include_path: str | None = None) -> Iterator[TaskCheck]:
+    """One finding for each fault of each protocol, or one that says what was checked. names: all protocols if empty.
+
+    Errors: ConfigError for an unknown name.
+    """
+    known = protocol_names([include_path] if include_path else [])
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"there is no protocol {name!r}.", hint=did_you_mean(name, known))
+    for name in names or known:
+        yield from check_protocol(name, known[name], include_path)
+
+
+def check_protocol(name: str, file: Path, include_path: str | None = None) -> Iterator[TaskCheck]:
+    """The faults of one protocol: its file, its tasks, its settings, and the prompt of each task's first sample doc."""
+    try:
+        protocol = read_protocol(file)
+    except ConfigError as error:
+        yield from (TaskCheck(name, False, str(fault)) for fault in all_faults(error))
+        return
+    faults = [
+        fault
+        for benchmark in protocol.benchmarks.values()
+        for check in (partial(_settings, protocol, benchmark), partial(_task, protocol, benchmark, include_path))
+        for fault in _faults(check)
+    ]
+    yield from (TaskCheck(name, False, str(fault)) for fault in faults)
+    if not faults:
+        numbers = sum(len(each.numbers) for row in protocol.benchmarks.values() for each in row.reported)
+        settings = len(protocol.settings) + sum(len(row.settings) for row in protocol.benchmarks.values())
+        counts = ((len(protocol.benchmarks), "benchmark"), (settings, "setting"), (numbers, "reported number"))
+        said = ", ".join(counted(count, noun) for count, noun in counts)
+        yield TaskCheck(name, True, f"{said}; every prompt renders on the sample data")
+
+
+def _faults(check: Callable[[], None]) -> list[MMEvalError]:
+    try:
+        check()
+    except MMEvalError as error:
+        return list(all_faults(error))
+    return []
+
+
+def _settings(protocol: Protocol, benchmark: Benchmark) -> None:
+    """ConfigError for generation options, or a rule of frames, that are invalid."""
+    settings = protocol.settings_of(benchmark)
+    if "gen_kwargs" in settings:
+        try:
+            GenerationOptions.from_kwargs(settings["gen_kwargs"].value)
+        except ConfigError as error:
+            raise ConfigError(error.what, where=settings["gen_kwargs"].where, hint=error.hint) from error
+    if "video" in settings:
+        read_rule(settings["video"].value, settings["video"].where)
+
+
+def _task(protocol: Protocol, benchmark: Benchmark, include_path: str | None) -> None:
+    """ConfigError if the task is unknown, its prompt can't be built, or it lacks a metric that was reported."""
+    request = RunRequest(
+        (benchmark.task,), sample=True, offline=True, include_path=include_path, protocol=protocol.name, no_judge=True
+    )
+    try:
+        loaded = load_configs(request)
+    except ConfigError as error:
+        raise ConfigError(error.what, where=error.where or benchmark.where, hint=error.hint) from error
+    known = _metrics(loaded)
+    for reported in benchmark.reported:
+        for metric in reported.metrics:
+            if metric not in known:
+                what = f"{benchmark.task} gives no metric {metric!r}."
+                raise ConfigError(what, where=reported.where, hint=did_you_mean(metric, known))
+    without = without_sample(loaded, request)
+    for name in loaded.tasks:
+        if name not in without:
+            try:
+                prepare_without_model(replace(request, tasks=(benchmark.task,)), name, loaded)
+            except MMEvalError as error:
+                raise ConfigError(f"{name}: {error}", where=benchmark.where) from error
+
+
+def _metrics(loaded: Loaded) -> set[str]:
+    """The metrics that the tasks and groups of a benchmark give."""
+    found = {entry.metric for group in loaded.groups.values() for entry in group.aggregate_metric_list if entry.of}
+    for config in loaded.tasks.values():
+        found.update(str(metric["metric"]) for pipeline in config.pipelines() for metric in pipeline["metric_list"])
+        found.update(config.judged.metrics if config.judged else ())
+    return found

@@ -1,0 +1,137 @@
+"""Named protocols: how a report measured its benchmarks, with the numbers it printed.
+
+Each setting and each number says how it is known (`KNOWN`), in words. protocol_file.py reads them from one YAML file each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mm_eval.config import schema
+from mm_eval.config.arguments import Rule
+
+KNOWN = (
+    "documented by the authors",
+    "taken from the authors' code",
+    "read in lmms-eval",
+    "read in VLMEvalKit",
+    "printed in the paper",
+    "printed in another paper",
+    "recomputed from recorded answers",
+    "from memory",
+    "assumed",
+)
+"""How a setting or a number can be known."""
+UNVERIFIED = ("from memory", "assumed")
+"""A number known so is never said to match."""
+SETTINGS: dict[str, Rule] = {
+    "prompt": Rule("a prompt key of the task, or a mapping of prompt kwargs", schema.NAMED.fits),
+    "system_instruction": Rule("a text", lambda v: isinstance(v, str)),
+    "chat_template": schema.BOOLEAN,
+    "gen_kwargs": schema.MAPPING,
+    "num_fewshot": schema.COUNT,
+    "filter_list": schema.MAPPINGS,
+    "video": schema.TEXT,
+    "model_args": schema.MAPPING,
+    "judge": schema.TEXT,
+}
+"""What a protocol may state, under the names of the options or of a task's keys, with the value each may have."""
+OF_RUN = ("system_instruction", "chat_template")
+"""Settings of the whole run; all others may also stand beside a benchmark, where they replace those of the whole protocol."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a protocol. name: as in `SETTINGS`. known: as in `KNOWN`. where: file:line."""
+
+    name: str
+    value: Any
+    known: str
+    source: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a report did and no option sets, in words."""
+
+    what: str
+    known: str
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class ReportedNumbers:
+    """The numbers that a report prints for a benchmark.
+
+    metrics: the task's metrics behind the number; several are added up or averaged (of: "sum" or "mean").
+    numbers: {model: number} in our unit (fractions in [0, 1], points as they are). tolerance: in the same unit.
+    scale: how many of the report's units are one of ours. docs: how many docs the report's data has, if that is stated.
+    not_comparable: why our task's number is not the same quantity; "" where it is.
+    """
+
+    metrics: tuple[str, ...]
+    of: str
+    numbers: Mapping[str, float]
+    tolerance: float
+    scale: float
+    known: str
+    source: str
+    docs: int | None = None
+    not_comparable: str = ""
+    where: str = ""
+
+    @property
+    def label(self) -> str:
+        """The metric's name, or "sum of a, b"."""
+        return self.metrics[0] if len(self.metrics) == 1 else f"{self.of} of {', '.join(self.metrics)}"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One benchmark of a protocol: the task that measures it, its own settings, and what was reported."""
+
+    task: str
+    settings: Mapping[str, Setting]
+    reported: tuple[ReportedNumbers, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A benchmark of the report that no task measures. numbers: as the report prints them."""
+
+    benchmark: str
+    why: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    known: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A protocol. models: {name in the report: the checkpoints that are this model}."""
+
+    name: str
+    title: str
+    report: str
+    file: Path
+    models: Mapping[str, tuple[str, ...]]
+    settings: Mapping[str, Setting]
+    benchmarks: Mapping[str, Benchmark]
+    conditions: tuple[Condition, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    about: str = ""
+
+    def benchmark_of(self, path: str) -> Benchmark | None:
+        """The benchmark of a task by its path: its own, else that of the nearest group around it."""
+        names = [part.partition("@")[0].partition("#")[0] for part in path.split("::")]
+        return next((self.benchmarks[name] for name in reversed(names) if name in self.benchmarks), None)
+
+    def settings_of(self, benchmark: Benchmark) -> dict[str, Setting]:
+        """All settings of a benchmark: its own over those of the protocol."""
+        return {**self.settings, **benchmark.settings}

@@ -1,0 +1,60 @@
+"""What a release table shows of the protocols of its runs: a mark and a verdict on each number, and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mm_eval.features.protocols.verdicts import MATCHES, NOT_COMPARABLE, OFF, status_of
+from mm_eval.results.number_text import number, signed
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.types import MetricKey
+
+
+def protocol_rows(run: RecordedRun) -> Sequence[Mapping[str, Any]]:
+    """The verdicts of a run; none without a protocol."""
+    rows: Sequence[Mapping[str, Any]] = run.results.get("protocol", {}).get("rows", ())
+    return rows
+
+
+def protocol_of_number(run: RecordedRun, name: str, key: str) -> tuple[str, str]:
+    """(the protocol under which a number was measured, the verdict on it), each "" where there is none."""
+    metric = MetricKey.parse(key)
+    rows = [row for row in protocol_rows(run) if row["task"] == name and "metric" in row]
+    if not rows:
+        return "", ""
+    protocol = str(run.results["protocol"]["name"])
+    own = next((row for row in rows if metric is not None and row["metric"] == metric.metric), None)
+    if own is None or (status := status_of(own)) == NOT_COMPARABLE:
+        return protocol, ""
+    if status == MATCHES:
+        return protocol, f"matches {number(own['reported'])}"
+    return protocol, f"off by {signed(own['difference'], own['reported'])}"
+
+
+def notes_on_protocols(column: str, run: RecordedRun) -> Iterator[str]:
+    """The reported number beside each of ours that can be compared, and why the others can't be."""
+    stated, why = run.results.get("protocol"), dict[str, list[str]]()
+    for row in protocol_rows(run):
+        status = status_of(row)
+        if stated is None or status == NOT_COMPARABLE:
+            why.setdefault(str(row["verdict"]), []).append(str(row["task"]))
+            continue
+        what = f"{column}, {row['task']}: {number(row['reported'])} as reported ({row['source']}; protocol {stated['name']})"
+        off = f"off by {signed(row['difference'], row['reported'])}" if status == OFF else "matches"
+        allowed = number(row["allowed"], row["reported"])
+        suspects = f" What may explain it: {'; '.join(row['suspects'])}." if row.get("suspects") else ""
+        yield f"{what}; ours {off}, where {allowed} is allowed.{suspects}"
+    for said, names in why.items():
+        yield f"{column}, protocol {stated['name'] if stated else ''}, {', '.join(names)}: {said}."
+
+
+def verdict_notes(run: RecordedRun, name: str) -> list[str]:
+    """The verdicts on one task or group of a run, beside the reported numbers, for its page."""
+    found = []
+    for row in protocol_rows(run):
+        if row["task"] == name:
+            value = row.get("reported")
+            reported = f" {row['metric']} {number(value)} as reported ({row['source']}):" if value is not None else ""
+            found.append(f"protocol {run.results['protocol']['name']}:{reported} {row['verdict']}")
+    return found

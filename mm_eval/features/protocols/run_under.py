@@ -1,0 +1,206 @@
+"""A run under a named protocol: the protocol's settings become those of the run, where no option states another.
+
+They reach the run by the same ways as the options: the overrides of the task configs, the prompt blocks, the fields of the
+request. So run.json and the request keys hold them, and a run without `--protocol` and with the same settings is the same run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mm_eval.config.manager import Loaded
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.engine.adapters import model_class_of, model_settings
+from mm_eval.engine.generation import one_token_cap
+from mm_eval.engine.model import Model
+from mm_eval.features.protocols.protocol import SETTINGS, Benchmark, Protocol, Setting
+from mm_eval.features.protocols.protocol_file import find_protocol
+from mm_eval.prompt.blocks import PromptBlock, choose_block
+from mm_eval.request import RunRequest
+from mm_eval.values.errors import ConfigError, did_you_mean
+
+JUDGE = {"adapter": "openai", "base_url": "https://api.openai.com/v1"}
+"""Where the judge of a protocol is asked."""
+
+
+def protocol_of(request: RunRequest) -> Protocol | None:
+    """The protocol that a request names; None where it names none."""
+    if request.protocol is None:
+        return None
+    return find_protocol(request.protocol, [request.include_path] if request.include_path else [])
+
+
+def applied_protocol(request: RunRequest) -> Protocol | None:
+    """The protocol of a request with those of its settings that the run has: all, unless `protocol_settings` names some."""
+    protocol, names = protocol_of(request), request.protocol_settings
+    if protocol is None or names is None:
+        return protocol
+    for name in names:
+        if name not in SETTINGS:
+            what = f"{name!r} is not a setting of a protocol."
+            raise ConfigError(what, where="--protocol_settings", hint=did_you_mean(name, SETTINGS))
+
+    def chosen(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+        return {name: setting for name, setting in settings.items() if name in names}
+
+    benchmarks = {name: replace(each, settings=chosen(each.settings)) for name, each in protocol.benchmarks.items()}
+    return replace(protocol, settings=chosen(protocol.settings), benchmarks=benchmarks)
+
+
+def compared_with(request: RunRequest, name: str | None) -> RunRequest:
+    """A recorded request whose results get a protocol's verdicts; it has none of its settings. A run under it stays as it is.
+
+    Errors: ConfigError for an unknown protocol, one that has none of the tasks, and a run under another one.
+    """
+    if name is None or request.protocol == name:
+        return request
+    if request.protocol is not None:
+        what = f"the run was made under the protocol {request.protocol!r}, whose settings it has."
+        raise ConfigError(what, where="--protocol", hint=f"Compare it with {request.protocol}, or run it without one.")
+    judged = replace(request, protocol=name, protocol_settings=())
+    protocol_of(judged)
+    return judged
+
+
+def task_overrides(protocol: Protocol) -> dict[str, dict[str, Any]]:
+    """{task or group: the keys of its config that the protocol states}."""
+    found = {}
+    for name, benchmark in protocol.benchmarks.items():
+        settings = {each: setting.value for each, setting in protocol.settings_of(benchmark).items()}
+        keys: dict[str, Any] = {key: settings[key] for key in ("num_fewshot", "filter_list") if key in settings}
+        if "gen_kwargs" in settings:
+            keys["generation_kwargs"] = one_token_cap(settings["gen_kwargs"])
+        found[name] = keys
+    return found
+
+
+def protocol_block(
+    protocol: Protocol, config: TaskConfig, video: str | None = None, of_model: tuple[str, str] = ("", "pictures")
+) -> PromptBlock | None:
+    """The prompt block that a protocol states for a task; None for a task that it does not have, and where it states no prompt.
+
+    video: `--video`, before the protocol's own rule. of_model: as in `choose_block`.
+    Errors: ConfigError for a prompt key that the task does not have.
+    """
+    benchmark = protocol.benchmark_of(config.path)
+    if benchmark is None:
+        return None
+    settings = protocol.settings_of(benchmark)
+    if "prompt" not in settings:
+        return None
+    stated, blocks = settings["prompt"].value, dict(config.prompt_kwargs)
+    if isinstance(stated, Mapping):
+        blocks[protocol.name], stated = dict(stated), protocol.name
+    elif stated not in {*blocks, "default"}:
+        what = f"{config.path} has no prompt key {stated!r}."
+        raise ConfigError(what, where=settings["prompt"].where, hint=did_you_mean(stated, blocks))
+    return choose_block(config, (), stated, blocks, video or protocol_video(protocol, config), of_model)
+
+
+def protocol_video(protocol: Protocol | None, config: TaskConfig) -> str | None:
+    """The rule of the frames of videos that a protocol states for a task; None if it states none."""
+    benchmark = protocol.benchmark_of(config.path) if protocol else None
+    setting = protocol.settings_of(benchmark).get("video") if protocol and benchmark else None
+    return str(setting.value) if setting else None
+
+
+def loaded_benchmarks(protocol: Protocol, loaded: Loaded) -> dict[str, Benchmark]:
+    """{task: its benchmark} of the loaded tasks that the protocol has. ConfigError if it has none of them."""
+    found = {name: protocol.benchmark_of(config.path) for name, config in loaded.tasks.items()}
+    known = {name: benchmark for name, benchmark in found.items() if benchmark is not None}
+    if not known:
+        what = f"the protocol {protocol.name!r} has no benchmark of this run ({', '.join(list(loaded.tasks)[:5])})."
+        hint = f"`mm-eval protocols {protocol.name}` lists its benchmarks."
+        raise ConfigError(what, where="--protocol", hint=hint)
+    return known
+
+
+def completed(request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
+    """The request with the settings of its protocol that hold for the whole run; an option that is given stays.
+
+    sample: on bundled sample data no judge is asked unless one is named.
+    """
+    protocol = applied_protocol(request)
+    if protocol is None:
+        return request
+    benchmarks = loaded_benchmarks(protocol, loaded)
+    filled: dict[str, Any] = {"tasks": request.tasks or tuple(loaded.roots)}
+    for name in ("system_instruction", "chat_template"):
+        if getattr(request, name) is None and name in protocol.settings:
+            filled[name] = protocol.settings[name].value
+    request = replace(request, **filled)
+    request = replace(request, model_args=_model_args(request, common_model_args(protocol, benchmarks.values())))
+    request = replace(request, gen_kwargs=_gen_kwargs(request, protocol, benchmarks))
+    return replace(request, **_judge(request, protocol, benchmarks, loaded, sample))
+
+
+def common_model_args(protocol: Protocol, benchmarks: Iterable[Benchmark]) -> dict[str, Any]:
+    """The arguments of the one model of a run: those that its benchmarks state alike, else those of the whole protocol."""
+    stated = [stated_model_args(protocol, benchmark) for benchmark in benchmarks]
+    whole = protocol.settings["model_args"].value if "model_args" in protocol.settings else {}
+    alike = {name: value for name, value in stated[0].items() if all(each.get(name) == value for each in stated)}
+    return {**{name: value for name, value in whole.items() if name in stated[0]}, **alike}
+
+
+def stated_model_args(protocol: Protocol, benchmark: Benchmark) -> dict[str, Any]:
+    """The model's arguments that a benchmark states, or its protocol."""
+    setting = protocol.settings_of(benchmark).get("model_args")
+    return dict(setting.value) if setting else {}
+
+
+def _model_args(request: RunRequest, stated: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of the model with those of the protocol, if the adapter takes them; the verdicts say so if it does not."""
+    own = {name: str(value) for name, value in stated.items() if name not in request.model_args}
+    wanted = {**request.model_args, **own}
+    return wanted if not own or _adapter(replace(request, model_args=wanted)) else request.model_args
+
+
+def _gen_kwargs(request: RunRequest, protocol: Protocol, benchmarks: Mapping[str, Benchmark]) -> Mapping[str, Any]:
+    """The options of --gen_kwargs, and null for each of the protocol's that the adapter does not have."""
+    stated = [protocol.settings_of(each).get("gen_kwargs") for each in benchmarks.values()]
+    options = {name: value for setting in stated if setting for name, value in setting.value.items()}
+    model, refused = _adapter(request), dict[str, Any]()
+    for name, value in options.items():
+        try:
+            if model is not None:
+                model.check_generation({name: value})
+        except ConfigError:
+            refused[name] = None
+    return {**refused, **request.gen_kwargs}
+
+
+def _adapter(request: RunRequest) -> Model | None:
+    """The adapter of a request; None if it does not take its arguments, which `prepare` reports."""
+    try:
+        model = model_class_of(request).create(request.model_args, model_settings(request))
+        model.check_arguments()
+    except ConfigError:
+        return None
+    return model
+
+
+def _judge(
+    request: RunRequest, protocol: Protocol, benchmarks: Mapping[str, Benchmark], loaded: Loaded, sample: bool
+) -> dict[str, Any]:
+    """The fields of the request that name the protocol's judge, where a task is judged and no option says by whom."""
+    judged = {name: each for name, each in benchmarks.items() if loaded.tasks[name].judged is not None}
+    if request.judges or request.no_judge or request.predict_only or not judged:
+        return {}
+    if sample:
+        return {"no_judge": True}
+    by_judge: dict[str, list[str]] = {}
+    for name, benchmark in judged.items():
+        setting = protocol.settings_of(benchmark).get("judge")
+        by_judge.setdefault(str(setting.value) if setting else "", []).append(name)
+    by_judge.pop("", None)  # `check_stated` asks for the judge of these
+    if len(by_judge) > 1:
+        said = ", ".join(f"{judge} of {', '.join(names)}" for judge, names in by_judge.items())
+        what = f"the benchmarks of {protocol.name} have several judges: {said}."
+        hint = "Run them one judge at a time with --tasks, name a --judge for all, or give --no_judge."
+        raise ConfigError(what, where="--protocol", hint=hint)
+    if not by_judge:
+        return {}
+    args = {"model": next(iter(by_judge)), "base_url": JUDGE["base_url"]}
+    return {"judge": (JUDGE["adapter"],), "judge_args": (args,)}

@@ -1,0 +1,168 @@
+"""Named protocols as text: the verdicts below a run's table, a protocol in full, the list of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mm_eval.config.located import shown_path
+from mm_eval.features.protocols.protocol import Condition, Missing, Protocol, Setting
+from mm_eval.features.protocols.verdicts import MATCHES, NOT_COMPARABLE, OFF, status_of
+from mm_eval.results.table import Column, Row, Table, to_text
+from mm_eval.values.safe import in_line
+
+COLUMNS = (
+    Column("task", "text"),
+    Column("metric", "text"),
+    Column("ours"),
+    Column("reported"),
+    Column("allowed"),
+    Column("verdict", "text"),
+)
+LONGEST = 64
+"""Characters of a reason in the table; longer ones stand in full below it."""
+
+
+def protocol_lines(results: Mapping[str, Any]) -> Iterator[str]:
+    """The table of verdicts, what may explain a mismatch, and what the report has and no task measures; nothing without one."""
+    stated = results.get("protocol")
+    if stated is None:
+        return
+    measured = f" as {stated['model']}" if stated["model"] else ""
+    report = f", {stated['report']}" if stated["report"] else ""
+    yield f"protocol {stated['name']} ({stated['title']}{report}){measured}"
+    yield from to_text(Table(list(COLUMNS), [Row(_cells(row)) for row in stated["rows"]]), longest=None).split("\n")
+    for row in stated["rows"]:
+        for said in _explained(row):
+            yield f"{row['task']}: {said}"
+    counts = {
+        status: sum(status_of(row) == status for row in stated["rows"]) for status in (MATCHES, OFF, NOT_COMPARABLE)
+    }
+    yield ", ".join(f"{count} {status}" for status, count in counts.items())
+    if stated["missing"]:
+        yield f"reported, and measured by no task here: {', '.join(stated['missing'])}"
+
+
+def shown(value: Any, scale: float) -> str:
+    """A number in the report's unit; "" for none."""
+    if not isinstance(value, (int, float)):
+        return ""
+    return f"{value * scale:.2f}"
+
+
+def _cells(row: Mapping[str, Any]) -> dict[str, str]:
+    scale, verdict = row.get("scale", 1.0), str(row["verdict"])
+    cells = {name: shown(row.get(name), scale) for name in ("ours", "reported", "allowed")}
+    if len(verdict) > LONGEST:
+        verdict = f"{verdict[:LONGEST]}..."
+    return {
+        "task": in_line(row["task"]),
+        "metric": in_line(row.get("metric", "")),
+        "verdict": in_line(verdict),
+        **cells,
+    }
+
+
+def _explained(row: Mapping[str, Any]) -> Iterator[str]:
+    """A long reason in full; of a mismatch what may explain it; of a match the settings that no option set."""
+    if len(str(row["verdict"])) > LONGEST:
+        yield str(row["verdict"])
+    status = status_of(row)
+    if status == OFF:
+        yield "what may explain it: " + ("; ".join(row["suspects"]) or "no setting of the protocol differs")
+    if status == MATCHES and row.get("differences"):
+        yield (
+            "matches, although " + "; ".join(str(each["setting"]) for each in row["differences"]) + " could not be set"
+        )
+
+
+def listed(protocols: Sequence[Protocol]) -> Iterator[str]:
+    """A table of protocols: what each is of, and for which models it has numbers."""
+    columns = [Column("protocol", "text"), Column("of", "text"), Column("benchmarks"), Column("models", "text")]
+    rows = [
+        Row(
+            {
+                "protocol": each.name,
+                "of": f"{each.title}{f', {each.report}' if each.report else ''}",
+                "benchmarks": str(len(each.benchmarks)),
+                "models": ", ".join(each.models),
+            }
+        )
+        for each in protocols
+    ]
+    yield from to_text(Table(columns, rows), longest=None).split("\n")
+
+
+def described(protocol: Protocol) -> Iterator[str]:
+    """A protocol in full: its settings, conditions and numbers, each with how it is known."""
+    report = f" ({protocol.report})" if protocol.report else ""
+    yield f"{protocol.name}: {protocol.title}{report}"
+    yield from ([protocol.about] if protocol.about else [])
+    yield f"file: {shown_path(protocol.file)}"
+    for model, checkpoints in protocol.models.items():
+        yield f"model {model}: {', '.join(checkpoints)}" if checkpoints else f"model {model}"
+    yield from _block("settings of every benchmark", map(_setting, protocol.settings.values()))
+    yield from _block("also, beyond the settings", map(_condition, protocol.conditions))
+    yield from ["", "numbers"]
+    yield from to_text(_numbers(protocol), longest=None).split("\n")
+    for task, benchmark in protocol.benchmarks.items():
+        lines = [*map(_setting, benchmark.settings.values()), *map(_condition, benchmark.conditions)]
+        lines += [f"number: {_known(each.known, each.source)}" for each in benchmark.reported]
+        lines += [f"not comparable: {each.not_comparable}" for each in benchmark.reported if each.not_comparable]
+        yield from _block(task, lines)
+    missing = [f"{each.benchmark}: {each.why}{_values(each)}" for each in protocol.missing]
+    yield from _block("reported, and measured by no task here", missing)
+
+
+def provenance(protocol: Protocol, path: str) -> list[str]:
+    """How the settings of the task with this path are known, for `mm-eval show`; or that the protocol does not have it."""
+    benchmark = protocol.benchmark_of(path)
+    if benchmark is None:
+        return [f"protocol {protocol.name}: it does not have this benchmark"]
+    lines = [f"protocol {protocol.name} ({protocol.title}): its settings for {benchmark.task}, and how each is known"]
+    lines += [f"  {_setting(each)}" for each in protocol.settings_of(benchmark).values()]
+    return lines + [f"  also: {_condition(each)}" for each in (*benchmark.conditions, *protocol.conditions)]
+
+
+def _block(title: str, lines: Iterable[str]) -> Iterator[str]:
+    found = list(lines)
+    if found:
+        yield from ("", title, *(f"  {line}" for line in found))
+
+
+def _setting(setting: Setting) -> str:
+    return f"{setting.name}: {plain_text(setting.value)} - {_known(setting.known, setting.source)}"
+
+
+def _condition(condition: Condition) -> str:
+    return f"{condition.what} - {_known(condition.known, condition.source)}"
+
+
+def _known(known: str, source: str) -> str:
+    return f"{known}: {source}" if source else known
+
+
+def plain_text(value: Any) -> str:
+    """A setting's value in one line: a mapping as "a=1, b=2", a text as it is written in Python."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={each!r}" for name, each in value.items())
+    return repr(value)
+
+
+def _numbers(protocol: Protocol) -> Table:
+    columns = [Column("task", "text"), Column("metric", "text"), *map(Column, protocol.models)]
+    columns += [Column("tolerance"), Column("known", "text")]
+    rows = []
+    for task, benchmark in protocol.benchmarks.items():
+        for reported in benchmark.reported:
+            cells: dict[str, Any] = {"task": task, "metric": reported.label, "known": reported.known}
+            cells |= {model: shown(reported.numbers.get(model), reported.scale) for model in protocol.models}
+            rows.append(Row({**cells, "tolerance": shown(reported.tolerance, reported.scale)}))
+    return Table(columns, rows)
+
+
+def _values(missing: Missing) -> str:
+    if not missing.numbers:
+        return ""
+    values = ", ".join(f"{model} {value:g}" for model, value in missing.numbers.items())
+    return f" ({values}; {_known(missing.known, missing.source)})"

@@ -1,0 +1,292 @@
+"""One HTML file that opens from disk with no network: a template with the data as JSON in it, which scripts draw.
+
+    RunFolder(folder).write_lines("report.html", page("Mine", "run.js", rows, pictures, about))
+
+A page is written as a stream, a row and a picture at a time, so that 20,000 docs need the memory of one. Every text of a model,
+a doc or a task reaches the page as text (textContent), never as HTML, and `<` in the JSON is escaped, so that no answer can
+end the script element.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from mm_eval.features.report.media import Media
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.rows import warnings_of
+from mm_eval.results.sample_rows import Marking, judges_disagree, verdicts_in
+from mm_eval.values.run_files import MOST_LINE, is_inside, json_value, lines_of, open_regular
+from mm_eval.values.safe import href, html, in_script
+from mm_eval.values.types import IMAGE_MARK
+
+CATEGORY_COLUMNS = (
+    "category",
+    "subject",
+    "sub_category",
+    "question_type",
+    "data_type",
+    "question_type_id",
+    "task",
+    "type",
+)
+LONGEST = 20_000
+"""Characters of one text in a page; a longer one is cut with a remark."""
+
+
+def page(
+    title: str,
+    top: str,
+    rows: Iterable[Mapping[str, Any]],
+    pictures: Callable[[], Iterable[tuple[str, str]]],
+    about: Callable[[], Mapping[str, Any]],
+    in_parts: bool = False,
+) -> Iterator[str]:
+    """The page in pieces, each of whole lines.
+
+    top: the script that draws the part above the samples. rows: the samples. pictures: (digest, address) of each picture.
+    about: the data of the part above the samples. Both are called after the last row, so that they may use what the rows collect.
+    in_parts: the samples come from scripts beside the page, of which `about` names the first as `next`.
+    """
+    scripts = ("shared.js", "charts.js", top, "samples.js", *(["parts.js"] if in_parts else []))
+    values: dict[str, Callable[[], Iterable[str]]] = {
+        "TITLE": lambda: [html(title)],
+        "STYLE": lambda: [asset("report.css")],
+        "ROWS": lambda: _bracketed("[]", (in_script(row) for row in rows)),
+        "MEDIA": lambda: _bracketed("{}", (f"{in_script(digest)}:{in_script(at)}" for digest, at in pictures())),
+        "DATA": lambda: [in_script(about())],
+        "BESIDE": lambda: [" 'self' file:" if in_parts else ""],
+        "SCRIPT": lambda: map(asset, scripts),
+    }
+    yield from filled("report.html", values)
+
+
+def filled(template: str, values: Mapping[str, Callable[[], Iterable[str]]]) -> Iterator[str]:
+    """A template with the pieces of each place <!--NAME--> in it. A value is made when its place is reached."""
+    for place, part in enumerate(re.split(r"<!--([A-Z]+)-->", asset(template))):
+        yield from values[part]() if place % 2 else [part]
+
+
+def about_differences(
+    kind: str,
+    title: str,
+    runs: Mapping[str, RecordedRun],
+    facts: Sequence[Mapping[str, Any]],
+    own: str,
+    beside: Sequence[str],
+) -> dict[str, Any]:
+    """The part above the samples that the pages of `compare` and `prompts` share; differences.js draws it.
+
+    runs: by the names of their banners. own, beside: the names of the samples' own run and of those beside it.
+    """
+    sampled = sorted({name for run in runs.values() for name in run.results["run"].get("sample") or ()})
+    return {
+        "kind": kind,
+        "title": title,
+        "datasets": sampled,
+        "sample": bool(sampled),
+        "facts": list(facts),
+        "own": own,
+        "beside": list(beside),
+        "differs": [
+            {"title": f"{name}: look at the answers first", "said": said}
+            for name, run in runs.items()
+            if (said := warnings_of(run.results))
+        ],
+    }
+
+
+def run_fact(name: str, run: RecordedRun, page_folder: Path, text: str) -> dict[str, Any]:
+    """A line about a run above the tables, with a link to its own report."""
+    report = run.folder / "report.html"
+    link = (
+        href(Path(os.path.relpath(report, page_folder))) if report.is_file() and is_inside(run.folder, report) else None
+    )
+    return {"name": name, "text": text, "link": link, "at": str(run.folder)}
+
+
+class SampleRows:
+    """The rows of a run's samples with the answers of other runs to the same docs. To be iterated over once.
+
+    Filled meanwhile: categories {task: {category: doc ids}} of tasks that declare none; digests of all pictures, in their order.
+    """
+
+    def __init__(
+        self,
+        run: RecordedRun,
+        others: Sequence[RecordedRun | None] = (),
+        model: int | None = None,
+        look: Callable[[str, Mapping[str, Any]], None] | None = None,
+    ) -> None:
+        """others: None for a run that does not exist. model: the run's place among the models of a page that shows several.
+        look: gets the task and the row of each sample, as it is recorded.
+        """
+        self.run, self.others, self.model, self.look = run, others, model, look
+        self.categories: dict[str, dict[str, array[int]]] = {}
+        self.digests: dict[str, None] = {}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for name in self.run.tasks:
+            beside = [Answers(other, name) if other and name in other.tasks else None for other in self.others]
+            categories, marking = self.categories.setdefault(name, {}), Marking.of(self.run.results, name)
+            for row in self.run.rows(name):
+                if self.look is not None:
+                    self.look(name, row)
+                shown = _shown(name, row, marking)
+                if row["resps"] and isinstance(row["resps"][0], str):
+                    shown["z"] = [len(row["resps"][0]), self.run.tokens.get(name, {}).get(row["doc_id"])]
+                if isinstance(shown["c"], str):
+                    categories.setdefault(shown["c"], array("q")).append(row["doc_id"])
+                self.digests.update(dict.fromkeys(shown.get("images", ())))
+                if beside:
+                    shown["w"] = [answers.beside(row) if answers else None for answers in beside]
+                if self.model is not None:
+                    shown["m"] = self.model
+                yield shown
+
+
+def pictures(digests: Iterable[str], folders: Sequence[Path], page_folder: Path) -> Iterator[tuple[str, str]]:
+    """(digest, address) of each thumbnail that one of the run folders has."""
+    with ExitStack() as opened:
+        kept = [opened.enter_context(Media(folder)) for folder in folders]
+        for digest in digests:
+            address = next((found for media in kept if (found := media.address(digest, page_folder))), None)
+            if address is not None:
+                yield digest, address
+
+
+def _bracketed(brackets: str, items: Iterable[str]) -> Iterator[str]:
+    """JSON items between brackets, one a line."""
+    before = brackets[0]
+    for item in items:
+        yield before + item
+        before = ","
+    yield brackets if before == brackets[0] else brackets[1]
+
+
+def asset(name: str) -> str:
+    """The text of a template, style or script."""
+    return (resources.files("mm_eval.assets") / "report" / name).read_text(encoding="utf-8")
+
+
+class Answers:
+    """A run's answers to the docs of a task. Only each row's place in its file is kept in memory."""
+
+    def __init__(self, run: RecordedRun, task: str) -> None:
+        self._task, self._run, self._path = task, run, run.samples_path(task)
+        self._places: dict[int, int] = {}
+        self._marking = Marking.of(run.results, task)
+        for at, line in lines_of(run.folder, self._path):
+            self._places[json_value(line or b"")["doc_id"]] = at
+
+    def beside(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The answer to the doc of another run's row, in the short keys of the page; None where this run lacks the doc."""
+        at = self._places.get(row["doc_id"])
+        if at is None:
+            return None
+        with open_regular(self._run.folder, self._path) as file:
+            file.seek(at)
+            other = json_value(file.readline(MOST_LINE))
+        if (other["doc"], other["target"]) != (row["doc"], row["target"]):
+            return None  # the data differs, so that the id is that of another doc
+        shown = _shown(self._task, other, self._marking)
+        keys = ("a", "ok", "e", "u", "x") if row["prompt"] == other["prompt"] else ("a", "ok", "e", "u", "x", "p")
+        return {key: shown[key] for key in keys if key in shown}
+
+
+def _shown(name: str, row: Mapping[str, Any], marking: Marking) -> dict[str, Any]:
+    """A row of samples/<task>.jsonl in the short keys of the page, since there may be 20,000 rows."""
+    scores, judges = row.get("scores", {}), verdicts_in(row)
+    further = tuple(f"@{judge}" for judge in judges if judge)  # right or wrong is what the first judge says
+    right = marking.mark({key: value for key, value in scores.items() if not key.partition(",")[0].endswith(further)})
+    rules = row.get("rules", {})
+    unparsed = bool(rules) and all(set(found) == {"unparsed"} for found in rules.values() if found)
+    shown: dict[str, Any] = {
+        "t": name,
+        "d": row["doc_id"],
+        "s": row["status"],
+        "p": prompt_text(row.get("prompt", "")),
+        "g": row.get("target"),
+        "a": [_short(answer) for answer in row.get("resps", [])],
+        "x": row.get("filtered_resps", {}),
+        "r": rules,
+        "v": {k: value.get("score", value) if isinstance(value, Mapping) else value for k, value in scores.items()},
+        "c": category_labels(row["categories"]) if "categories" in row else _category(row.get("doc", {})),
+    }
+    optional = {"ok": right, "images": row.get("images"), "o": row.get("choices")}
+    optional["h"] = [_short(thought) for thought in row.get("reasoning", ())] or None
+    optional["f"] = [[clip["first"], clip["seconds"], clip["path"]] for clip in row.get("videos", ())] or None
+    optional["e"] = row["error"]["what"] if row.get("error") else None
+    optional["u"] = unparsed or None
+    optional["k"] = row.get("cut") or None
+    optional["j"] = _judged(judges) or None
+    optional["jd"] = (bool(judges) and judges_disagree(row)) or None
+    return {**shown, **{key: value for key, value in optional.items() if value is not None}}
+
+
+def _judged(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """The judges of a row, each with its verdicts: prompt, reply, what was read, version and attempts."""
+    return [
+        {
+            "n": name,
+            "e": [
+                {
+                    "p": prompt_text(entry.get("prompt") or ""),
+                    "r": _short(entry.get("reply")),
+                    "v": entry.get("verdict"),
+                    "m": entry.get("model"),
+                    "a": entry.get("attempts"),
+                    "e": entry.get("error"),
+                    "b": bool(entry.get("empty")),
+                }
+                for entry in entries
+            ],
+        }
+        for name, entries in judges.items()
+    ]
+
+
+def prompt_text(prompt: Any) -> str:
+    """A prompt as a page shows it: text, or the messages of a chat with their roles. Many pictures in a row are one line."""
+    if isinstance(prompt, str):
+        return str(_short(_collapsed(prompt)))
+    lines = []
+    for message in prompt:
+        parts = message["content"]
+        text = parts if isinstance(parts, str) else "".join(part.get("text", "<image>\n") for part in parts)
+        lines.append(f"[{message['role']}]\n{text}")
+    return str(_short(_collapsed("\n\n".join(lines))))
+
+
+def _collapsed(text: str) -> str:
+    """A video of 768 frames would fill the panel with its marks."""
+    return re.sub(rf"(?:{IMAGE_MARK}\s*){{5,}}", lambda run: f"{IMAGE_MARK} x{run[0].count(IMAGE_MARK)}\n", text)
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > LONGEST:
+        return f"{value[:LONGEST]} ... ({len(value):,} characters; all of them are in samples/)"
+    return value
+
+
+def shown_category(levels: Mapping[str, Any], level: str, category: str) -> str:
+    """The name of a category in the page's filter. levels: the categories of the task in results.json."""
+    return f"{level}: {category}" if len(levels) > 1 else category
+
+
+def category_labels(categories: Mapping[str, Sequence[str]]) -> list[str]:
+    """The declared categories of a doc as the page names them: with their level if the task has several."""
+    several = len(categories) > 1
+    return [f"{level}: {name}" if several else name for level, names in categories.items() for name in names]
+
+
+def _category(doc: Mapping[str, Any]) -> str:
+    """The doc's category, from the first of `CATEGORY_COLUMNS` that it has; empty where it has none."""
+    found = next((doc[name] for name in CATEGORY_COLUMNS if isinstance(doc.get(name), (str, int))), "")
+    return str(found)

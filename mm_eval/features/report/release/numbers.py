@@ -1,0 +1,235 @@
+"""The release table of recorded runs and of numbers that others reported.
+
+    table = release_table([RecordedRun.read(folder), ...], read_reference("reference.yaml"))
+
+Numbers that others reported come from a file of the user's, each with its source. Where we measured the same model, our number
+says whether the two match. Numbers of two judges are not ranked together, and say so, unless the user asks for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mm_eval.config.arguments import is_number, shortly
+from mm_eval.features.judge.judged_by import by_another_judge, judges_behind, notes_on_holes
+from mm_eval.features.protocols.release_notes import notes_on_protocols, protocol_of_number
+from mm_eval.features.report.release.ranking import rank, set_apart, set_apart_by_judge
+from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
+from mm_eval.features.study.compare import headline_keys
+from mm_eval.prompt.blind import SAID
+from mm_eval.results.estimates import estimates
+from mm_eval.results.number_text import number, signed
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.rows import headline_of, incomplete, numbers_of, warnings_of
+from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.words import of_all
+
+REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source", "judge")
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A published number in our units (fractions in [0, 1], MME in points), and its source.
+
+    judge: the judge that gave it, where it is judged; the benchmark's official one where the entry names none.
+    """
+
+    model: str
+    task: str
+    metric: str | None
+    value: float
+    tolerance: float
+    source: str
+    judge: str = ""
+
+
+def read_reference(path: str) -> list[Reported]:
+    """Reported numbers from YAML: `reported: [{model, task, metric, value, tolerance, source, judge}]`.
+
+    metric may be left out, and judge where it is the official one or there is none.
+    Errors: ConfigError naming the entry that is wrong; an entry without a source is.
+    """
+    from mm_eval.config.yaml import load_file
+
+    entries = load_file(Path(path)).get("reported")
+    if not isinstance(entries, list):
+        raise ConfigError("a list `reported:` is needed.", where=path)
+    found = []
+    for place, entry in enumerate(entries, 1):
+        where = f"{path}: entry {place}"
+        if not isinstance(entry, Mapping):
+            raise ConfigError(f"{shortly(entry)} is not a mapping.", where=where)
+        for key in entry:
+            if key not in REFERENCE_KEYS:
+                raise ConfigError(f"unknown key {key!r}.", where=where, hint=did_you_mean(str(key), REFERENCE_KEYS))
+        for key in ("model", "task", "value", "source"):
+            if not entry.get(key) and entry.get(key) != 0:
+                raise ConfigError(f"{key!r} is missing.", where=where)
+        value, tolerance, metric = entry["value"], entry.get("tolerance", 0), entry.get("metric")
+        for key, given in (("value", value), ("tolerance", tolerance)):
+            if not is_number(given):
+                raise ConfigError(f"`{key}` is {shortly(given)}; finite numbers are needed.", where=where)
+        for key, given in entry.items():
+            if isinstance(given, (bool, list, Mapping)):
+                raise ConfigError(f"`{key}` is {shortly(given)}; a text is needed.", where=where)
+        found.append(
+            Reported(
+                _line(str(entry["model"])),
+                str(entry["task"]),
+                metric,
+                float(value),
+                float(tolerance),
+                str(entry["source"]),
+                str(entry.get("judge") or ""),
+            )
+        )
+    return found
+
+
+def release_table(
+    runs: Sequence[RecordedRun],
+    reported: Sequence[Reported] = (),
+    holes: Mapping[str, str] | None = None,
+    order: Sequence[str] = (),
+    mix_judges: bool = False,
+) -> ReleaseTable:
+    """The numbers of all runs; runs of one model on different tasks share a column.
+
+    holes: models without numbers, with the reason; each gets an empty column and a note.
+    order: the names of the first columns. mix_judges: rank numbers of different judges together.
+    """
+    table = ReleaseTable()
+    columns = [(_add_run(table, run), run) for run in runs]
+    if any(run.results["run"].get("sample") for run in runs):
+        table.notes.append("Sample data, not the benchmarks: no result to publish.")
+    for column, run in columns:
+        table.notes += [f"{column}, {name}: {part}, no result on a benchmark." for name, part in parts_of(run).items()]
+    for column, run in columns:
+        table.notes += [f"{column}, {said}" for said in warnings_of(run.results)]
+        if run.lacking:
+            table.notes.append(f"{run.folder}: {run.lacking}.")
+        if blind := run.spec.get("blind"):
+            table.notes.append(f"{column}: {SAID[blind]}: not ranked with the others.")
+        table.notes += [*notes_on_holes(column, run), *notes_on_protocols(column, run)]
+    for model, reason in (holes or {}).items():
+        if _line(model) not in table.columns:
+            table.columns.append(_line(model))
+        table.notes.append(f"{_line(model)} has no numbers: {reason}")
+    places = {_line(model): place for place, model in enumerate(order)}
+    table.columns.sort(key=lambda column: places.get(column, len(places)))
+    for entry in reported:
+        _add_reported(table, entry)
+    table.notes += set_apart_by_judge(table, mix_judges)
+    table.notes += set_apart(table)
+    rank(table)
+    return table
+
+
+def parts_of(run: RecordedRun) -> dict[str, str]:
+    """{task: "60 of 420 docs"} where docs were left out."""
+    in_part = run.results["run"].get("in_part", {})
+    return {name: of_all(requested, every, "doc") for name, (requested, every) in in_part.items()}
+
+
+def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
+    """Adds a run's headline numbers, in a column of its own where its model's column has them already. Returns the column."""
+    found: dict[tuple[str, str], ReleaseNumber] = {}
+    by_category: dict[tuple[str, str], dict[tuple[str, str], ReleaseNumber]] = {}
+    for name, row in run.results["results"].items():
+        task, measured = run.tasks.get(name), estimates(run, name)
+        numbers = {str(each.key): each for each in numbers_of(row, run.results["higher_is_better"].get(name, {}))}
+        for key in headline_keys(task) if task is not None else numbers:
+            each = numbers.get(key)
+            if each is None or not isinstance(each.value, (int, float)) or not math.isfinite(each.value):
+                continue
+            known = measured.get(key)
+            margin, interval = (known.margin, known.interval) if known else (None, None)
+            place = (str(row["alias"]), key.removesuffix(",none"))
+            protocol, verdict = protocol_of_number(run, name, key)
+            found[place] = ReleaseNumber(
+                float(each.value),
+                margin,
+                interval,
+                flaw=", ".join(incomplete(row)),
+                verdict=verdict,
+                judges=judges_behind(run, name, key),
+                protocol=protocol,
+                set_apart=bool(run.spec.get("blind")),
+                run=run,
+                name=name,
+                key=key,
+            )
+            table.better[place] = run.results["higher_is_better"].get(name, {}).get(each.metric, True)
+            if name in run.results.get("categories", {}) and headline_of(run.results, name) == each:
+                by_category[place] = _by_category(run, name, key)
+    model = _line(run.model)
+    column = model
+    if any(column in table.rows.get(row, {}) for row in found):
+        under = run.results.get("protocol", {}).get("name")
+        keys = under or "/".join(sorted(set(run.prompt_keys.values())))
+        column = f"{model} ({keys})"
+    if any(column in table.rows.get(row, {}) for row in found):
+        column = _line(f"{model} ({run.folder})")
+    if column not in table.columns:
+        table.columns.append(column)
+    for place, parts in by_category.items():
+        for part, release_number in parts.items():
+            table.categories.setdefault(place, {}).setdefault(part, {})[column] = release_number
+    for place, release_number in found.items():
+        table.rows.setdefault(place, {})[column] = release_number
+        if release_number.flaw:
+            table.notes.append(f"{column}, {place[0]}: {release_number.flaw}.")
+    return column
+
+
+def _by_category(run: RecordedRun, name: str, key: str) -> dict[tuple[str, str], ReleaseNumber]:
+    """{(level, category): a task's number in it} of the categories that have one."""
+    found = {}
+    for level, categories in run.results["categories"][name].items():
+        for category, row in categories.items():
+            if (e := run.tasks[name].estimate_of_category(level, category, row, key)) is not None:
+                found[level, category] = ReleaseNumber(
+                    e.value, e.margin, e.interval, set_apart=bool(run.spec.get("blind")), run=run, name=name, key=key
+                )
+    return found
+
+
+def _line(name: str) -> str:
+    """A model's name without line breaks and runs of spaces, by which columns are named and looked up."""
+    return " ".join(name.split())
+
+
+def _add_reported(table: ReleaseTable, entry: Reported) -> None:
+    rows = [row for row in table.rows if row[0] == entry.task and entry.metric in (None, row[1], row[1].split(",")[0])]
+    if not rows:
+        known = [task for task, _ in table.rows] + [metric for _, metric in table.rows]
+        hint = did_you_mean(entry.metric or entry.task, known)
+        of = f" with the metric {entry.metric!r}" if entry.metric else ""
+        raise ConfigError(f"the table has no row {entry.task!r}{of}, which {entry.source} reports.", hint=hint)
+    if len(rows) > 1:
+        metrics = ", ".join(metric for _, metric in rows)
+        raise ConfigError(f"{entry.task!r} has several numbers: say which `metric` {entry.source} reports ({metrics}).")
+    numbers = table.rows[rows[0]]
+    ours = numbers.get(entry.model)
+    if ours is not None and ours.ours and (said := by_another_judge(ours.judges, entry.judge)):
+        was = f"{number(entry.value)} as reported ({entry.source})"
+        table.notes.append(f"{entry.model}, {rows[0][0]}: {was}, {said}: not compared with ours.")
+        return
+    if ours is not None and ours.ours:
+        off = ours.value - entry.value
+        scale = max(abs(ours.value), abs(entry.value))
+        matches = abs(off) <= entry.tolerance + 1e-12
+        ours.verdict = f"matches {number(entry.value)}" if matches else f"off by {signed(off, scale)}"
+        within = f" within {number(entry.tolerance, scale)}" if entry.tolerance else ""
+        said = f"matches{within}" if matches else f"off by {signed(off, scale)}"
+        table.notes.append(
+            f"{entry.model}, {rows[0][0]}: {number(entry.value)} as reported ({entry.source}); ours {said}."
+        )
+        return
+    if entry.model not in table.columns:
+        table.columns.append(entry.model)
+    numbers[entry.model] = ReleaseNumber(entry.value, ours=False, judge=entry.judge)
+    table.notes.append(f"{entry.model}, {rows[0][0]}: as reported, {entry.source}; not measured by us.")

@@ -1,0 +1,88 @@
+"""What became of the models of a release. `drive` runs one of them, in this process or in one of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mm_eval.features.report.release.plan import INTERRUPTED, PARTIAL, attempt
+from mm_eval.request import RunRequest
+from mm_eval.values.errors import MMEvalError
+
+if TYPE_CHECKING:
+    from mm_eval.engine.progress import Progress
+    from mm_eval.results.recorded import RecordedRun
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What one model came to, in JSON values.
+
+    folder: of its numbers, None if it has none. hole: why it has none. problems: its warnings and failures.
+    """
+
+    exit_code: int
+    folder: str | None = None
+    hole: str = ""
+    problems: tuple[str, ...] = ()
+
+
+INTERRUPTED_EARLY = Ended(INTERRUPTED, hole="it was interrupted before it had numbers")
+
+
+def drive(request: RunRequest, progress: Progress) -> Ended:
+    """Runs a model. A failure is the model's own: nothing is raised."""
+    from mm_eval.results.rows import warnings_of
+    from mm_eval.run import evaluate
+
+    try:
+        report = attempt(partial(evaluate, request, progress=progress))
+    except KeyboardInterrupt:
+        return INTERRUPTED_EARLY
+    if isinstance(report, MMEvalError):
+        hole = f"{report.owner} error: {report}"
+        return Ended(PARTIAL, hole=hole, problems=(hole,))
+    warnings = [f"warning: {text}" for text in warnings_of(report.results)] if report.results else []
+    problems = (*warnings, *report.problems)
+    if report.results:
+        return Ended(report.exit_code, str(report.folder), problems=problems)
+    without = report.exit_code and not report.silent
+    return Ended(
+        report.exit_code, None, ("; ".join(report.problems) or "it has no numbers") if without else "", problems
+    )
+
+
+@dataclass
+class Outcomes:
+    """What the models of a release came to. runs: those with numbers. holes: {model without numbers: the reason}."""
+
+    runs: list[RecordedRun] = field(default_factory=list)
+    holes: dict[str, str] = field(default_factory=dict)
+    exit_code: int = 0
+
+    def add(self, name: str, ended: Ended, include_path: str | None = None) -> None:
+        """Adds a model's run, or its hole. include_path: the command's folder with task code."""
+        from mm_eval.results.recorded import RecordedRun
+
+        self.exit_code = max(self.exit_code, ended.exit_code)
+        if ended.folder is not None:
+            self.runs.append(RecordedRun.read(Path(ended.folder), name, include_path))
+        elif ended.hole:
+            self.holes[name] = ended.hole
+
+    def leave_out(self, names: Iterable[str], why: str) -> None:
+        """Records those of these models that were not run as holes."""
+        done = {run.name for run in self.runs} | self.holes.keys()
+        self.holes.update({name: why for name in names if name not in done})
+
+    def add_recorded(self, name: str, request: RunRequest) -> None:
+        """Adds what an earlier command recorded of a model; a hole if it has no complete results."""
+        from mm_eval.results.recorded import RecordedRun
+
+        try:
+            self.runs.append(RecordedRun.read(Path(str(request.output_path)), name, request.include_path))
+        except MMEvalError:
+            self.holes[name] = "--only left it out"

@@ -1,0 +1,203 @@
+"""The page of a release: models by benchmarks as a heat map with intervals, ranks and categories, and charts. One file, offline.
+
+    write_release_page(Path("release.html"), release_table(runs))
+
+Each number links to the samples behind it, on the page of its own run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from mm_eval.engine.folder import RunFolder
+from mm_eval.features.report.page import asset, filled, shown_category
+from mm_eval.features.report.release.ranking import ranked_columns
+from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.values.run_files import is_inside
+from mm_eval.values.safe import href, html, in_script
+
+TITLE = "Release table"
+
+
+def write_release_page(path: Path, table: ReleaseTable, pages: Mapping[Path, str] | None = None) -> Path:
+    """Writes the page and returns its path. pages: links to the runs' pages, by run folder (None: report.html of each)."""
+    return RunFolder(path.parent).write_lines(path.name, release_page(table, path.parent, pages))
+
+
+def release_page(
+    table: ReleaseTable,
+    folder: Path,
+    pages: Mapping[Path, str] | None = None,
+    going: Sequence[Mapping[str, str]] = (),
+) -> Iterator[str]:
+    """The page in pieces. folder: where it will lie, for its links. pages: as in `write_release_page`.
+
+    going: name, link and progress of runs that have no numbers yet.
+    """
+    beside = _pages(table, folder) if pages is None else None
+    shown = beside if beside is not None else pages or {}
+    more = {"going": list(going), "apart": sorted(map(str, beside or ()))}
+    return filled(
+        "release.html",
+        {
+            "TITLE": lambda: [html(TITLE)],
+            "STYLE": lambda: map(asset, ("report.css", "release.css")),
+            "DATA": lambda: [in_script({**about(table, shown), **more})],
+            "SCRIPT": lambda: map(asset, ("shared.js", "release.js")),
+        },
+    )
+
+
+def about(table: ReleaseTable, pages: Mapping[Path, str]) -> dict[str, Any]:
+    """What the page shows, as JSON values."""
+    runs = _runs(table)
+    every = [run for found in runs.values() for run in found]
+    return {
+        "title": TITLE,
+        "sample": sorted({name for run in every for name in run.results["run"].get("sample") or ()}),
+        "columns": [{"name": name, "facts": _facts(name, runs), "hole": _hole(table, name)} for name in table.columns],
+        "rows": [_row(table, row, pages) for row in table.rows],
+        "notes": table.notes,
+    }
+
+
+def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -> dict[str, Any]:
+    numbers = table.rows[row]
+    measured = [found for found in numbers.values() if found.run is not None]
+    first = measured[0] if measured else None
+    known = [bound for found in numbers.values() for bound in (found.value, *(found.bounds or ()))]
+    several = len({level for level, _ in table.categories.get(row, {})}) > 1
+    return {
+        "task": row[0],
+        "label": table.label(row),
+        "group": bool(first and first.run and first.name in first.run.results["groups"]),
+        "better": table.better.get(row, True),
+        "scale": max(map(abs, known), default=1.0),
+        "cells": _cells(table.columns, numbers, pages),
+        "parts": [
+            {
+                "level": level,
+                "name": category,
+                "label": f"{level}: {category}" if several else category,
+                "cells": _cells(table.columns, found, pages, (level, category)),
+            }
+            for (level, category), found in table.categories.get(row, {}).items()
+        ],
+    }
+
+
+def _cells(
+    columns: Sequence[str],
+    numbers: Mapping[str, ReleaseNumber],
+    pages: Mapping[Path, str],
+    category: tuple[str, str] | None = None,
+) -> list[dict[str, Any] | None]:
+    ranks = dict(ranked_columns(numbers))
+    return [_cell(numbers.get(name), ranks.get(name), pages, category) for name in columns]
+
+
+def _cell(
+    found: ReleaseNumber | None, rank: str | None, pages: Mapping[Path, str], category: tuple[str, str] | None
+) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    cell: dict[str, Any] = {"v": found.value, "ours": found.ours}
+    optional = {
+        "at": list(found.bounds) if found.bounds else None,
+        "rank": rank,
+        "best": found.best or None,
+        "apart": "measured otherwise than the rest of its row: not ranked" if found.set_apart else None,
+        "flaw": found.flaw or None,
+        "verdict": found.verdict or None,
+        "protocol": found.protocol or None,
+        **(_of_run(found, found.run, pages, category) if found.run else {}),
+    }
+    return {**cell, **{name: value for name, value in optional.items() if value is not None}}
+
+
+def _of_run(
+    found: ReleaseNumber, run: RecordedRun, pages: Mapping[Path, str], category: tuple[str, str] | None
+) -> dict[str, Any]:
+    """Where a number's samples are, and what its run used."""
+    used, rows = run.results["run"].get("usage", {}), run.results["results"]
+    docs = sum(int(rows[name]["n"]) for name in run.spec["tasks"] if name in rows)
+    seconds = run.results["run"].get("answering", run.results["run"]).get("seconds")
+    tokens = sum(used.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
+    return {
+        **_samples(found, run, pages, category),
+        "tokens": round(tokens / docs, 2) if tokens and docs else None,
+        "seconds": round(seconds / docs, 5) if docs and seconds else None,
+        "dollars": (run.results["run"].get("cost") or {}).get("dollars"),
+        "parameters": run.results["run"].get("parameters"),
+    }
+
+
+def _pages(table: ReleaseTable, folder: Path) -> dict[Path, str]:
+    """The links from a page in a folder to the pages of the runs, as far as there are some."""
+    found = {}
+    for run in (run for runs in _runs(table).values() for run in runs):
+        page = run.folder / "report.html"
+        with suppress(ValueError):  # on another drive
+            if page.is_file() and is_inside(run.folder, page):
+                found[run.folder] = href(Path(os.path.relpath(page, folder)))
+    return found
+
+
+def _samples(
+    found: ReleaseNumber, run: RecordedRun, pages: Mapping[Path, str], category: tuple[str, str] | None
+) -> dict[str, str]:
+    """A link to the samples on the run's own page, where there is one, else the path of the folder."""
+    if run.folder not in pages:
+        return {"where": str(run.folder)}
+    stated = {"task": found.name} if found.name in run.spec["tasks"] else {}
+    if category is not None:
+        stated["category"] = shown_category(run.results.get("categories", {}).get(found.name, {}), *category)
+    return {"link": pages[run.folder] + (f"#?{urlencode(stated)}" if stated else "")}
+
+
+def _runs(table: ReleaseTable) -> dict[str, list[RecordedRun]]:
+    """The runs of each column."""
+    found: dict[str, dict[int, RecordedRun]] = {name: {} for name in table.columns}
+    for numbers in table.rows.values():
+        for name, number in numbers.items():
+            if number.run is not None:
+                found[name][id(number.run)] = number.run
+    return {name: list(runs.values()) for name, runs in found.items()}
+
+
+def _facts(name: str, runs: Mapping[str, Sequence[RecordedRun]]) -> list[str]:
+    """What sets a column apart from others of the same model; empty where the model has one column."""
+    mine = runs[name]
+    if not mine:
+        return []
+    twins = [
+        other for column, found in runs.items() if column != name for other in found if other.model == mine[0].model
+    ]
+    if not twins:
+        return []
+    own, others = _settings(mine[0]), [_settings(run) for run in twins]
+    return [f"{what}: {value}" for what, value in own.items() if any(other.get(what) != value for other in others)]
+
+
+def _settings(run: RecordedRun) -> dict[str, str]:
+    model = {f"model {name}": str(value) for name, value in run.request.get("model_args", {}).items()}
+    stated = {
+        "prompt": "/".join(sorted(set(run.prompt_keys.values()))),
+        "chat template": "on" if run.results["run"].get("chat_template") else "off",
+        "system": str(run.results["run"].get("system_instruction") or "none"),
+        "seed": str(run.results["run"].get("seed")),
+        "limit": str(run.results["run"].get("limit") or "none"),
+        "mm-eval": str(run.results["run"].get("mm_eval")),
+    }
+    return {**stated, **model, "folder": run.folder.name}
+
+
+def _hole(table: ReleaseTable, column: str) -> str:
+    beginning = f"{column} has no numbers: "
+    return next((note.removeprefix(beginning) for note in table.notes if note.startswith(beginning)), "")

@@ -1,0 +1,228 @@
+"""A release: several models on several tasks from one file, each in its own run folder, resumed as a whole.
+
+output_path: runs/release
+tasks: [mme, seedbench]
+sample: true                    # any option of `mm-eval run`, for every model
+parallel: 2                     # models at a time
+models:
+  - model: llava
+    name: LLaVA-1.5-7B          # of the column and the folder; default: the checkpoint's or the adapter's
+    model_args: {pretrained: llava-hf/llava-1.5-7b-hf}
+    prompt_key: llava           # and for this model alone
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mm_eval.config.arguments import Rule, column_name, faults, shortly
+from mm_eval.request import EXECUTOR, REQUEST_RULES, RULES, RunRequest, by_field, model_arguments, task_names
+from mm_eval.values.errors import ConfigError, MMEvalError, ModelError, all_faults, did_you_mean, raise_all
+
+_CHECKED_LATER = Rule("", lambda value: True)
+OF_BOTH = {
+    **{name: rule for name, rule in REQUEST_RULES.items() if name not in ("output_path", "model", "name")},
+    "tasks": _CHECKED_LATER,
+}
+"""What may stand in the file for all models, and beside each model."""
+OF_FILE = {
+    **OF_BOTH,
+    "models": _CHECKED_LATER,
+    **{name: RULES[name] for name in ("output_path", "verbosity", "parallel")},
+}
+OF_MODEL = {**OF_BOTH, "model": RULES["model"], "name": RULES["name"]}
+PARTIAL, INTERRUPTED = 3, 130
+"""Exit codes of a release of which a model failed, and of one that was interrupted."""
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a release file describes. runs: by name, in its order. parallel: how many models run at a time; None if unstated."""
+
+    runs: dict[str, RunRequest]
+    parallel: int | None = None
+
+    def chosen(self, names: Sequence[str]) -> dict[str, RunRequest]:
+        """The runs that `--only` names, all if it names none. ConfigError for a name that no model has."""
+        given = [part.strip() for name in names for part in ([name] if name in self.runs else name.split(","))]
+        for name in given:
+            if name not in self.runs:
+                what = f"the release has no model called {shortly(name)}."
+                raise ConfigError(what, where="--only", hint=did_you_mean(name, self.runs))
+        return {name: run for name, run in self.runs.items() if not given or name in given}
+
+
+def read_release(path: str, base: RunRequest) -> Release:
+    """The release that a file describes; the command's own options hold where the file says nothing.
+
+    Errors: ConfigError with file, line and key for everything that is unknown, missing or invalid.
+    """
+    from mm_eval.config.yaml import load_file
+
+    config = load_file(Path(path))
+    if "models" not in config and (kind := next((key for key in ("task", "group") if key in config), None)):
+        what = f"this is a {kind} file, and --config takes the file of a release, with `models:`."
+        raise ConfigError(what, where=path, hint=f"Run it with --tasks {shlex.quote(path)}")
+    common = by_field(config, path)
+    found: list[ConfigError] = list(faults(common, OF_FILE, config.where, "key"))
+    models = config.get("models")
+    if not isinstance(models, list) or not models:
+        found.append(ConfigError("a list `models:` is needed.", where=path))
+        models = []
+    output = Path(str(base.output_path or common.get("output_path") or "runs/release"))
+    shared = {key: value for key, value in common.items() if key in OF_BOTH and OF_BOTH[key].fits(value)}
+    runs: dict[str, RunRequest] = {}
+    for place, entry in enumerate(models, 1):
+        where = f"{path}: model {place}"
+        try:
+            request = _read_model(entry, where, shared, base)
+            name = str(request.name)
+            if name in runs:
+                raise ConfigError(f"two models are called {shortly(name)}.", where=where, hint="Give each a `name`.")
+            runs[name] = replace(request, output_path=str(output / folder_name(name)))
+        except ConfigError as error:
+            found.append(error)
+    raise_all(found)
+    check_folders(list(runs), path)
+    runs = _without_idle_options(runs, base, path)
+    if common.get("verbosity"):
+        logging.getLogger().setLevel(str(common["verbosity"]))
+    return Release(runs, common.get("parallel"))
+
+
+def _without_idle_options(runs: Mapping[str, RunRequest], base: RunRequest, path: str) -> dict[str, RunRequest]:
+    """The runs without what the file says of workers, where no executor is stated: a file is used with and without a cluster.
+
+    Those of the command itself stay, and are refused.
+    """
+    ignored: dict[str, None] = {}
+    found = dict(runs)
+    for name, request in runs.items():
+        if request.executor is None:
+            idle = [key for key in EXECUTOR if getattr(request, key) != getattr(base, key)]
+            found[name] = replace(request, **{key: getattr(base, key) for key in idle})
+            ignored |= dict.fromkeys(idle)
+    if ignored:
+        named = ", ".join(f"`{key}`" for key in ignored)
+        log.warning("%s: %s: ignored, because the models run without `executor: ray`.", path, named)
+    return found
+
+
+def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequest) -> RunRequest:
+    """The run of one entry of `models:`, with a name. shared: the valid options of all models.
+
+    Errors: ConfigError with everything that is wrong with this entry.
+    """
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("model"), str):
+        raise ConfigError(f"{shortly(entry)} does not say which `model`.", where=where)
+    own = by_field(entry, where)
+    if type(own.get("name")) in (int, float):  # a name such as 3.5 is a number to YAML
+        own["name"] = str(own["name"])
+    raise_all(faults(own, OF_MODEL, lambda key: where, "key"))
+    options = {key: value for key, value in {**shared, **own}.items() if value is not None}
+    tasks = options.get("tasks", base.tasks)
+    options["tasks"] = () if (options.get("protocol") or base.protocol) and not tasks else task_names(tasks, where)
+    options["model_args"] = model_arguments(options.get("model_args") or {})
+    options.setdefault("name", _default_name(own))
+    return replace(base, **options)
+
+
+def at_a_time(requests: Mapping[str, RunRequest], stated: int | None) -> int:
+    """How many models run at a time: as many as stated; else all where each has workers on a cluster, which wait for room."""
+    if stated is None:
+        stated = len(requests) if all(request.executor for request in requests.values()) else 1
+    if stated > 1 and int(os.environ.get("WORLD_SIZE") or 1) > 1:
+        hint = "Start one process with --parallel, or torchrun without it."
+        raise ConfigError("torchrun and --parallel exclude each other.", where="--parallel", hint=hint)
+    return min(stated, len(requests))
+
+
+@contextmanager
+def on_one_cluster(requests: Mapping[str, RunRequest]) -> Iterator[Mapping[str, RunRequest]]:
+    """The same runs with the address of a cluster that all of them share, started here for those that state none."""
+    without = [name for name, request in requests.items() if request.executor == "ray" and request.ray_address is None]
+    if not without or os.environ.get("RAY_ADDRESS"):
+        yield requests
+        return
+    from mm_eval.features.ray.process import local_cluster
+
+    with local_cluster() as address:
+        placed = {name: replace(requests[name], ray_address=address) for name in without}
+        yield {**requests, **placed}
+
+
+def _default_name(entry: Mapping[str, Any]) -> str:
+    """The last part of the checkpoint's name, else the adapter's name; and whether the model thinks, where that is stated."""
+    args = entry.get("model_args") or {}
+    named = args.get("pretrained") or args.get("model")
+    return column_name(Path(str(named)).name if named else str(entry["model"]), args)
+
+
+def check_models(requests: Mapping[str, RunRequest]) -> None:
+    """Checks every model with its tasks, data and run folder before the first request; loads no weights.
+
+    requests: by name, with which each error begins.
+    Errors: ConfigError with every mistake of every model; a mistake that models share is reported once.
+    """
+    models: dict[tuple[str, str, str], list[str]] = {}
+    for name, request in requests.items():
+        for error in mistakes(request):
+            models.setdefault((error.what, error.where, error.hint), []).append(name)
+    raise_all(
+        ConfigError(what, where=": ".join([", ".join(names), *([where] if where else [])]), hint=hint)
+        for (what, where, hint), names in models.items()
+    )
+
+
+def mistakes(request: RunRequest) -> list[MMEvalError]:
+    """What is wrong with a run before its first request: its tasks and its model and, where those are right, all else."""
+    from mm_eval.engine.adapters import make_model
+    from mm_eval.engine.folder import RunFolder
+    from mm_eval.prepare import load_configs, prepare
+
+    def whole() -> None:
+        prepared = prepare(request)
+        prepared.check_generation()
+        if request.output_path and request.executor is None:  # workers that load the model describe it, later
+            RunFolder(Path(request.output_path)).refuse_other(prepared.spec())
+
+    def failures(*parts: Callable[[], object]) -> list[MMEvalError]:
+        errors = [error for part in parts if isinstance(error := attempt(part), MMEvalError)]
+        return [fault for error in errors for fault in all_faults(error)]
+
+    return failures(partial(load_configs, request), partial(make_model, request)) or failures(whole)
+
+
+def attempt(part: Callable[[], T]) -> T | MMEvalError:
+    """What a part of a release returns, or the error that it fails with: a model's own files and code may raise anything."""
+    try:
+        return part()
+    except MMEvalError as error:
+        return error
+    except Exception as error:  # a checkpoint's config, a task's code, a library
+        log.debug("An unexpected failure:", exc_info=True)
+        return ModelError(f"{type(error).__name__}: {error}")
+
+
+def folder_name(name: str) -> str:
+    """A model's or prompt's name as a folder within another one."""
+    return re.sub(r"[^\w.@+-]+", "_", name).lstrip(".") or "_"
+
+
+def check_folders(names: Sequence[str], where: str) -> None:
+    """ConfigError where two names would have one folder."""
+    taken: dict[str, str] = {}
+    for name in names:
+        if (other := taken.setdefault(folder_name(name), name)) != name:
+            raise ConfigError(f"{other!r} and {name!r} would have one folder.", where=where, hint="Rename one of them.")

@@ -1,0 +1,203 @@
+"""Ranks in a release table: a model ranks below another only if the difference is significant.
+
+Measured numbers are compared doc by doc (paired, clustered), and the p-values are corrected (Holm) for all pairs in the table;
+categories are corrected on their own. A reported number has no docs: it differs from ours if it lies outside our
+95% interval, and two reported numbers are never ranked against each other. Numbers of another judge, another prompt, other data
+or a part of the docs are not ranked with the rest of their row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from mm_eval.features.judge.judged_by import RecordedJudge, by_another_judge, judges_differ
+from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
+from mm_eval.features.study.compare import change_of
+from mm_eval.results.estimates import Triple, group_differences, leaves
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.scoring.metrics.intervals import holm
+from mm_eval.scoring.metrics.paired import Estimate
+
+LEVEL = 0.05
+"""Below this corrected p-value two numbers differ significantly."""
+
+
+def set_apart(table: ReleaseTable) -> list[str]:
+    """Marks the numbers that were measured otherwise than most of their row; returns a note for each."""
+    notes = []
+    for row, numbers in table.rows.items():
+        measured = [found for found in numbers.values() if found.run is not None and not found.set_apart]
+        if len(measured) < 2:
+            continue
+        conditions = [_conditions(found) for found in measured]
+        usual = max(conditions, key=conditions.count)
+        for column, found in numbers.items():
+            said = _differs(_conditions(found), usual) if found in measured else ""
+            if said:
+                notes.append(f"{column}, {table.label(row)}: {said}: not ranked with the others.")
+                for cells in (numbers, *table.categories.get(row, {}).values()):
+                    if column in cells:
+                        cells[column].set_apart = True
+    return notes
+
+
+def set_apart_by_judge(table: ReleaseTable, mix_judges: bool) -> list[str]:
+    """Marks the numbers that another judge gave than most of their row; returns notes on who judged what."""
+    notes = []
+    for row, numbers in table.rows.items():
+        if not any(found.judges for found in numbers.values()):
+            continue
+        of_row = _judges_of_most(numbers)
+        named = ", ".join(dict.fromkeys(judge.described() for judge in of_row.values())) or "no judge"
+        others = {column: said for column, found in numbers.items() if (said := _judged_otherwise(found, of_row))}
+        official = dict.fromkeys(str(judge.official) for judge in of_row.values() if judge.is_official is False)
+        unlike = f", official {', '.join(official)}: not comparable with published numbers" if official else ""
+        notes.append(f"{table.label(row)}: judged by {named}{unlike}.")
+        for column, said in others.items():
+            end = "ranked together all the same (--mix_judges)" if mix_judges else "not ranked with the others"
+            notes.append(f"{column}, {table.label(row)}: {said}: {end}.")
+            for cells in (numbers, *table.categories.get(row, {}).values()):
+                if column in cells:
+                    cells[column].set_apart = not mix_judges
+    return notes
+
+
+def _judges_of_most(numbers: Mapping[str, ReleaseNumber]) -> Mapping[str, RecordedJudge]:
+    """The judges of most of a row's measured numbers; of the first where several have as many."""
+    measured = [found.judges for found in numbers.values() if found.ours]
+    return max(measured, key=lambda mine: sum(not judges_differ(mine, other) for other in measured))
+
+
+def _judged_otherwise(found: ReleaseNumber, of_row: Mapping[str, RecordedJudge]) -> str:
+    if not found.ours:
+        return by_another_judge(of_row, found.judge)
+    if not judges_differ(of_row, found.judges):
+        return ""
+    return "judged by " + (", ".join(judge.described() for judge in found.judges.values()) or "no judge")
+
+
+def rank(table: ReleaseTable) -> None:
+    """Gives every number of the table its rank in its row, and marks those that share the first rank as best."""
+    _rank([(numbers, table.better.get(row, True), None) for row, numbers in table.rows.items()])
+    _rank(
+        [
+            (numbers, table.better.get(row, True), category)
+            for row, found in table.categories.items()
+            for category, numbers in found.items()
+        ]
+    )
+
+
+_Row = tuple[Mapping[str, ReleaseNumber], bool | None, tuple[str, str] | None]
+"""The numbers of a row by column, whether higher is better, and the category that they are of. Without a direction: no ranks."""
+
+
+def _rank(rows: Sequence[_Row]) -> None:
+    differences, rows = _Differences(), [row for row in rows if row[1] is not None]
+    pairs: list[tuple[ReleaseNumber, ReleaseNumber, Estimate | None]] = []
+    for numbers, _, category in rows:
+        ranked = [found for found in numbers.values() if not found.set_apart]
+        pairs += [(a, b, differences.between(a, b, category)) for a, b in combinations(ranked, 2)]
+    paired = [(a, b, found.p_value) for a, b, found in pairs if found and found.interval and found.p_value is not None]
+    corrected = holm([p for *_, p in paired])
+    apart = {(id(a), id(b)) for (a, b, _), p in zip(paired, corrected, strict=True) if p < LEVEL}
+    apart |= {(id(a), id(b)) for a, b, found in pairs if found is None and _outside(a, b)}
+    for numbers, higher, _ in rows:
+        ranked = [found for found in numbers.values() if not found.set_apart]
+        for found in ranked:
+            ahead = [other for other in ranked if _ahead(other, found, higher)]
+            found.rank = 1 + sum((id(a), id(found)) in apart or (id(found), id(a)) in apart for a in ahead)
+        behind = [found for found in ranked if found.rank != 1]
+        for found in ranked:
+            # A number of few docs can't be told apart from the first, while a higher one of many docs can: that is no merit
+            found.best = bool(behind) and found.rank == 1 and not any(_ahead(other, found, higher) for other in behind)
+
+
+def _ahead(a: ReleaseNumber, b: ReleaseNumber, higher: bool | None) -> bool:
+    return a.value > b.value if higher else a.value < b.value
+
+
+class _Differences:
+    """Paired differences between measured numbers; those of tasks are kept, since groups are made of them."""
+
+    def __init__(self) -> None:
+        self._of_tasks: dict[tuple[int, int, str], dict[str, Triple]] = {}
+
+    def between(self, a: ReleaseNumber, b: ReleaseNumber, category: tuple[str, str] | None) -> Estimate | None:
+        """b - a over the docs that both scored; None where one is reported, or the task's own function can't be read."""
+        if a.run is None or b.run is None:
+            return None
+        if category is not None:
+            return _of_category(a.run, b.run, a.name, a.key, category)
+        if a.name in a.run.results["groups"]:
+            names = leaves(a.run, a.name)
+            by_task = {name: self._of_task(a.run, b.run, name) for name in names if name in b.run.tasks}
+            found = {key: difference for key, _, _, difference in group_differences(a.run, a.name, by_task)}
+            return found.get(a.key)
+        triple = self._of_task(a.run, b.run, a.name).get(a.key)
+        return triple[2] if triple else None
+
+    def _of_task(self, a: RecordedRun, b: RecordedRun, name: str) -> dict[str, Triple]:
+        place = (id(a), id(b), name)
+        if place not in self._of_tasks:
+            first, second = a.tasks[name], b.tasks.get(name)
+            found: dict[str, Triple] = {}
+            for key in first.values if second else ():
+                shared = sorted(first.values[key].keys() & second.values.get(key, {}).keys()) if second else []
+                if second and (change := change_of(first, second, key, shared)):
+                    found[key] = (change.first, change.second, change.difference)
+            self._of_tasks[place] = found
+        return self._of_tasks[place]
+
+
+def _of_category(a: RecordedRun, b: RecordedRun, name: str, key: str, category: tuple[str, str]) -> Estimate | None:
+    first, second = a.tasks[name], b.tasks.get(name)
+    if second is None or key not in first.values or key not in second.values:
+        return None
+    doc_ids = set(first.categories.get(category[0], {}).get(category[1], ()))
+    change = change_of(first, second, key, sorted(doc_ids & first.values[key].keys() & second.values[key].keys()))
+    return change.difference if change else None
+
+
+def _outside(a: ReleaseNumber, b: ReleaseNumber) -> bool:
+    """Whether a reported number lies outside the interval of a measured one."""
+    for number, other in ((a, b), (b, a)):
+        if number.run is not None and other.run is None and (interval := number.bounds):
+            return not interval[0] <= other.value <= interval[1]
+    return False
+
+
+def _conditions(found: ReleaseNumber) -> dict[str, Any]:
+    """What two numbers must share to be ranked together, by task and in words."""
+    run = found.run
+    if run is None:
+        return {}
+    names = leaves(run, found.name) if found.name in run.results["groups"] else [found.name]
+    known: dict[str, Any] = {"the system instruction": run.spec.get("system")}
+    for name in names:
+        task = run.spec["tasks"].get(name, {})
+        known[f"the data of {name}"] = task.get("data")
+        known[f"the docs of {name} that were asked"] = task.get("docs")
+        known[f"the prompt of {name}"] = (task.get("prompt") or {}).get("kwargs")
+        known[f"the number of examples of {name}"] = run.results["n-shot"].get(name)
+    return known
+
+
+def _differs(mine: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
+    said = [what for what in usual.keys() | mine.keys() if mine.get(what) != usual.get(what)]
+    ordered = [what for what in [*usual, *mine] if what in said]
+    named = list(dict.fromkeys(ordered))
+    if not named:
+        return ""
+    more = f" and {len(named) - 2} more" if len(named) > 2 else ""
+    return f"{' and '.join(named[:2])}{more} {'differ' if len(named) > 1 else 'differs'} from the rest of the row"
+
+
+def ranked_columns(numbers: Mapping[str, ReleaseNumber]) -> Iterator[tuple[str, str]]:
+    """(column, rank as text) of a row: "1", or "2=" where several share a rank; none where all models share the first."""
+    ranks = [found.rank for found in numbers.values() if found.rank]
+    for column, found in numbers.items():
+        if found.rank and max(ranks) > 1:
+            yield column, f"{found.rank}{'=' if ranks.count(found.rank) > 1 else ''}"

@@ -1,0 +1,195 @@
+"""Writes report.html of a run, or prints the release table of several: rows are benchmarks, columns are models.
+
+The page opens from disk with no network. Nothing is requested and no model is loaded."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mm_eval.cli.folders import add_code_option, run_folders
+from mm_eval.cli.options import add_option
+from mm_eval.cli.say import complain_briefly, say, say_lines
+from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
+
+if TYPE_CHECKING:
+    from mm_eval.features.report.release.table import ReleaseTable
+    from mm_eval.results.recorded import RecordedRun
+
+
+EXPORTS = ("inspect", "lm_eval", "lmms_eval", "eval_results")
+"""Formats of other tools. Each run is written into a folder, or a file of the hub."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="run folders; the folder of a release stands for its runs"
+    )
+    parser.add_argument(
+        "--format",
+        choices=("html", "md", "latex", "csv", *EXPORTS),
+        default="html",
+        help="html (default): report.html of one run, release.html of several; md, latex, csv: a table, which is printed; "
+        "inspect, lm_eval, lmms_eval: files that these tools read; eval_results: YAML for a model's repository on the hub",
+    )
+    add_option(parser, "against", "RUN", "report.html: another run's answers beside each sample, flips as a filter")
+    parser.add_argument(
+        "--categories", action="store_true", help="tables: a row for each category of a benchmark (csv always has them)"
+    )
+    parser.add_argument("--intervals", action="store_true", help="tables: half the 95%% interval beside each number")
+    add_option(
+        parser,
+        "reference",
+        "FILE",
+        "tables: numbers that others reported, in YAML: reported: [{model, task, metric, value, tolerance, source, judge}]",
+    )
+    parser.add_argument(
+        "--mix_judges", action="store_true", help="tables: rank numbers of different judges together (the notes say so)"
+    )
+    add_option(parser, "model_index", "FILE", "write the hub's model-index metadata to a file")
+    add_option(
+        parser,
+        "figures",
+        "DIR",
+        "write the table's figures, and nothing else: a heat map and each benchmark's bars as SVG, and as PDF with matplotlib",
+    )
+    add_option(
+        parser,
+        "bundle",
+        "DIR",
+        "html: write the release page, each run's page and all pictures in full size as files for a web server into a new folder",
+    )
+    add_option(parser, "output", "FILE", "the file, or of an export the folder, to write to")
+    add_code_option(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    from mm_eval.features.report.release import text as release
+    from mm_eval.features.report.release.numbers import read_reference, release_table
+    from mm_eval.features.report.run_page import write_report
+    from mm_eval.results.recorded import RecordedRun
+
+    runs, holes = _read(run_folders(args.runs), args.include_path)
+    if args.model_index:
+        import yaml
+
+        from mm_eval.features.exports.hub import model_index
+
+        _write(args.model_index, yaml.safe_dump({"model-index": model_index(runs)}, sort_keys=False))
+    reference = read_reference(args.reference) if args.reference else ()
+    if args.figures:
+        _write_figures(Path(args.figures), release_table(runs, reference, holes, mix_judges=args.mix_judges))
+        return 3 if holes else 0
+    if args.format in EXPORTS:
+        for path in _export(runs, args.format, args.output):
+            say(path)
+        return 3 if holes else 0
+    if args.bundle:
+        if args.format != "html" or args.against or args.output:
+            raise ConfigError("--bundle goes with --format html, without --against and --output.")
+        table = release_table(runs, reference, holes, mix_judges=args.mix_judges)
+        from mm_eval.features.report.site.bundle import write_bundle
+
+        with _writing("the files", args.bundle):
+            index = write_bundle(Path(args.bundle), runs, table, say)
+        say(index)
+        return 3 if holes else 0
+    if args.format == "html" and len(runs) == 1:
+        if args.output or args.reference or args.intervals or args.categories:
+            what = "--output, --reference, --intervals and --categories are for tables."
+            raise ConfigError(what, hint="Add --format md.")
+        say(
+            write_report(
+                runs[0], RecordedRun.read(args.against, include_path=args.include_path) if args.against else None
+            )
+        )
+        return 0
+    if args.against:
+        raise ConfigError(
+            "--against is for report.html of one run.", hint="mm-eval compare shows differences of several."
+        )
+    table = release_table(runs, reference, holes, mix_judges=args.mix_judges)
+    if args.format == "html":
+        from mm_eval.features.report.release.page import write_release_page
+
+        page = Path(args.output or "release.html")
+        with _writing("the page", str(page)):
+            write_release_page(page, table)
+        say(page)
+        return 3 if holes else 0
+    ways = {"md": release.as_markdown, "latex": release.as_latex, "csv": release.as_csv}
+    text = ways[args.format](table, args.intervals, args.categories)
+    if args.output:
+        _write(args.output, text + "\n")
+    else:
+        say_lines(text)
+    return 3 if holes else 0
+
+
+def _export(runs: list[RecordedRun], kind: str, output: str | None) -> list[Path]:
+    """Writes the runs in the format of another tool, by default below export-FORMAT."""
+    import yaml
+
+    from mm_eval.features.exports.harness import write_harness
+    from mm_eval.features.exports.hub import eval_results
+    from mm_eval.features.exports.inspect import write_inspect
+    from mm_eval.features.report.site.bundle import names_of
+
+    folder, written = Path(output or f"export-{kind}"), list[Path]()
+    names = names_of([run.folder for run in runs])
+    with _writing("the files", str(folder)):
+        for name, run in zip(names, runs, strict=True):
+            if kind == "inspect":
+                written += write_inspect(run, folder if len(runs) == 1 else folder / name)
+            elif kind == "eval_results":
+                folder.mkdir(parents=True, exist_ok=True)
+                written.append(folder / f"{name}.yaml")
+                written[-1].write_text(yaml.safe_dump(eval_results(run), sort_keys=False), encoding="utf-8")
+            else:
+                written += write_harness(run, folder, "lm_eval" if kind == "lm_eval" else "lmms_eval")
+    return written
+
+
+def _read(folders: list[str], include_path: str | None) -> tuple[list[RecordedRun], dict[str, str]]:
+    """The runs with numbers, and {folder name: reason} of begun runs without. A single run must have numbers."""
+    from mm_eval.results.recorded import RecordedRun
+
+    runs, holes = [], dict[str, str]()
+    for folder in folders:
+        try:
+            runs.append(RecordedRun.read(folder, include_path=include_path))
+        except MMEvalError as error:
+            if not os.path.isfile(Path(folder) / "run.json") or folder == folders[-1] and not runs:
+                raise
+            holes[Path(folder).name] = str(error)
+    return runs, holes
+
+
+def _write_figures(folder: Path, table: ReleaseTable) -> None:
+    from mm_eval.features.report import pdf
+    from mm_eval.features.report.figures import write_figures
+
+    with _writing("the figures", str(folder)):
+        drawn = write_figures(folder, table)
+        for path in [*drawn, *(pdf.write_pdfs(drawn) if pdf.is_available() else ())]:
+            say(path)
+        if not pdf.is_available():
+            complain_briefly(pdf.MISSING)
+
+
+def _write(path: str, text: str) -> None:
+    with _writing("the file", path):
+        Path(path).write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _writing(what: str, where: str) -> Iterator[None]:
+    """StoreError for an OSError inside."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{what} can't be written: {error.strerror}.", where=where) from error

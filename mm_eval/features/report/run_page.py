@@ -1,0 +1,241 @@
+"""report.html of a run: what was measured, its numbers and charts, and every sample.
+
+    write_report(RecordedRun.read("runs/llava"))
+
+Pictures are thumbnails; those in the folder's pack are in the page itself, the others are loaded from media/ beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mm_eval.engine.folder import RunFolder
+from mm_eval.features.diagnose.findings import Diagnosis
+from mm_eval.features.diagnose.text import as_values
+from mm_eval.features.judge.judged_by import AT, judges_of
+from mm_eval.features.protocols.release_notes import verdict_notes
+from mm_eval.features.report.page import SampleRows, category_labels, page, pictures
+from mm_eval.features.study.compare import headline_keys
+from mm_eval.features.study.prompts import marks
+from mm_eval.results.answered_by import oddities
+from mm_eval.results.answered_by import sentence as answer_names
+from mm_eval.results.estimates import estimates
+from mm_eval.results.number_text import number as shown
+from mm_eval.results.recorded import RecordedRun, RecordedTask
+from mm_eval.results.rows import headline_of, numbers_of, unanswered_words
+from mm_eval.scoring.metrics.aggregation import mean
+from mm_eval.scoring.metrics.paired import estimate
+
+MOST_CATEGORIES = 40
+
+
+def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
+    """Writes report.html into the run's folder and returns its path.
+
+    against: another run; its answers are shown beside each sample, so that flipped docs can be inspected.
+    """
+    diagnosis = Diagnosis(run)
+    rows = SampleRows(run, [against] if against else [], look=diagnosis.add)
+    beside = ["/".join(against.folder.parts[-2:])] if against else []
+    outside = 0  # pictures that are not in the page itself
+
+    def counted() -> Iterator[tuple[str, str]]:
+        nonlocal outside
+        for digest, address in pictures(rows.digests, [run.folder], run.folder):
+            outside += not address.startswith("data:")
+            yield digest, address
+
+    def about() -> dict[str, Any]:
+        where = {"where": str(run.folder), "outside": outside}
+        return {**about_run(run, rows.categories, diagnosis, beside), **where}
+
+    lines = page(title_of(run), "run.js", rows, counted, about)
+    return RunFolder(run.folder).write_lines("report.html", lines)
+
+
+def title_of(run: RecordedRun) -> str:
+    """The title of a run's page."""
+    return f"{run.model}: {', '.join(run.tasks)}"
+
+
+def about_run(
+    run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]], diagnosis: Diagnosis, beside: Sequence[str]
+) -> dict[str, Any]:
+    """The part of a run's page above its samples, from what was collected while they were written.
+
+    categories, diagnosis: of all samples. beside: the names of the runs whose answers stand beside each sample.
+    """
+    return {**_overview(run, categories), "findings": as_values(diagnosis.findings()), "beside": list(beside)}
+
+
+def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Any]:
+    """The part above the samples: what was measured, the table, and the charts of each task."""
+    about = run.results["run"]
+    return {
+        "kind": "run",
+        "model": run.model,
+        "adapter": about.get("model_name"),
+        "sample": bool(about.get("sample")),
+        "datasets": about.get("sample") or [],
+        "system": about.get("system_instruction"),
+        "chat": about.get("chat_template"),
+        "seed": about.get("seed"),
+        "limit": about.get("limit"),
+        **_spent(run),
+        "version": about.get("mm_eval"),
+        "libraries": about.get("libraries", {}),
+        "answered_by": answer_names(about.get("answered_by") or {}),
+        "prompts": about.get("prompts", {}),
+        "judges": {
+            name: [{"name": judge.name, "said": judge.sentence()} for judge in judges_of(run.results, name)]
+            for name in run.results.get("judges", {})
+        },
+        "warnings": list(oddities(run.results)),
+        "table": list(_table(run)),
+        "tasks": [_task_charts(run, task, categories.get(task.name, {})) for task in run.tasks.values()],
+    }
+
+
+def _spent(run: RecordedRun) -> dict[str, Any]:
+    """When and where the run was made and what it took; None for what it did not record."""
+    about, used = run.results["run"], run.results["run"].get("usage", {})
+    asked = about.get("answering") or {}
+    started = asked.get("started") or about.get("started")
+    date = datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d %H:%M UTC") if started else None
+    model_args = run.request.get("model_args", {})
+    return {
+        "date": date,
+        "seconds": asked.get("seconds", about.get("seconds")),
+        "processes": about.get("processes"),
+        "usage": {name: used[name] for name in ("prompt_tokens", "completion_tokens") if used.get(name)},
+        "cost": _cost(about.get("cost")),
+        "device": about.get("device") or run.request.get("device") or model_args.get("device"),
+        "dtype": about.get("model", {}).get("dtype"),
+        "parameters": about.get("parameters"),
+    }
+
+
+def _cost(cost: Any) -> str | None:
+    """What the answers and the verdicts have cost, and the day of the price; None where no price is known."""
+    if not isinstance(cost, dict):
+        return None
+    said = []
+    if isinstance(cost.get("dollars"), float | int):
+        date = (cost.get("price") or {}).get("date")
+        said.append(f"${cost['dollars']:,.4f}" + (f" (prices of {date})" if date else ""))
+    for name, judge in (cost.get("judges") or {}).items():
+        said.append(f"judge {name} ${judge['dollars']:,.4f}")
+    return ", ".join(said) or None
+
+
+def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
+    """The rows of results.json, each number with its 95% interval where there is one."""
+    for name, row in run.results["results"].items():
+        task = run.tasks.get(name)
+        better = run.results["higher_is_better"].get(name, {})
+        numbers, known = [], estimates(run, name)
+        for number in numbers_of(row, better):
+            found = known.get(str(number.key))
+            numbers.append(
+                {
+                    "metric": number.metric,
+                    "filter": number.filter,
+                    "value": number.value,
+                    "stderr": number.stderr,
+                    "interval": list(found.interval) if found and found.interval else None,
+                    "few": bool(found and found.few),
+                    "exact": bool(found and found.exact),
+                }
+            )
+        names = ("n", "failed", "not_requested", "filtered", "refused", "truncated", "unparsed", "cut", "judge_failed")
+        counts = {count: row.get(count, 0) for count in names}
+        headlines = headline_keys(task) if task is not None else []
+        lacking = [run.lacking] if run.lacking and name in run.results["groups"] else []
+        yield {
+            "name": name,
+            "alias": row["alias"],
+            "group": name in run.results["groups"],
+            "numbers": numbers,
+            "headlines": headlines,
+            "better": better,
+            "notes": [*verdict_notes(run, name), *_missing_notes(run, name), *row.get("notes", []), *lacking],
+            "warnings": row.get("warnings", []),
+            "bounds": row.get("judge_bounds"),
+            **counts,
+        }
+
+
+def _missing_notes(run: RecordedRun, name: str) -> Iterator[str]:
+    """How many docs have no answer, by kind, and each number without them."""
+    row = run.results["results"][name]
+    if not (said := unanswered_words(row)):
+        return
+    without = row.get("value_without_unanswered", {}).items()
+    found = ", ".join(f"{key.removesuffix(',none')} {shown(value)}" for key, value in without)
+    yield f"{said} have no answer and count as wrong. Without them: {found}."
+
+
+def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+    """The bars of a task: the numbers that are parts of another one (MME's categories), else its mean in each category."""
+    levels, tokens = list(_levels(run, task)), run.tokens.get(task.name, {})
+    headlines = headline_keys(task)
+    parts = {key.removesuffix(",none"): task.estimate(key) for key in task.values if key not in headlines}
+    by = "By category"
+    if not parts and headlines and not levels:
+        ours = [key for key in headlines if AT not in key] or headlines  # the first judge's
+        key = max(ours, key=lambda key: len(task.values[key]))
+        by = f"{key.removesuffix(',none')} by category"
+        having = {name: [i for i in ids if i in task.values[key]] for name, ids in sorted(categories.items())}
+        if 1 < len(having) <= MOST_CATEGORIES:
+            parts = {name: task.estimate(key, ids) for name, ids in having.items()}
+    drawn = [
+        {"name": name, "value": e.value, "interval": list(e.interval) if e.interval else None, "n": e.docs}
+        for name, e in parts.items()
+        if e is not None
+    ]
+    return {"name": task.name, "by": by, "parts": drawn, "levels": levels, "sizes": list(right_by_size(task, tokens))}
+
+
+def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[dict[str, Any]]:
+    """The bars of each level of declared categories: the task's headline number in each category."""
+    levels = run.results.get("categories", {}).get(task.name, {})
+    headline = headline_of(run.results, task.name) if levels else None
+    if headline is None:
+        return
+    for level, found in levels.items():
+        parts = []
+        for name, row in found.items():
+            e = task.estimate_of_category(level, name, row, str(headline.key))
+            [label] = category_labels({each: [name] if each == level else [] for each in levels})
+            interval = list(e.interval) if e and e.interval else None
+            value = e.value if e else None
+            parts.append({"name": name, "label": label, "value": value, "interval": interval, "n": row["n"]})
+        yield {"by": f"{str(headline.key).removesuffix(',none')} by {level}", "parts": parts}
+
+
+def right_by_size(task: RecordedTask, tokens: Mapping[int, int]) -> Iterator[dict[str, Any]]:
+    """A chart for characters and one for tokens, each with a bar for lengths from a power of two to the next.
+
+    tokens: of each doc's first answer. Only docs that are right or wrong count; no chart where all lengths are in one bar.
+    """
+    right = {doc_id: mark for doc_id, mark in marks(task).items() if mark is not None}
+    for unit, sizes in (("characters", task.sizes.get("characters", {})), ("tokens", tokens)):
+        bins: dict[int, list[int]] = {}
+        for doc_id, size in sizes.items():
+            if doc_id in right:
+                bins.setdefault(size.bit_length(), []).append(doc_id)
+        if len(bins) > 1:
+            parts = [_part(task, right, place, bins[place]) for place in sorted(bins)]
+            yield {"by": f"Share right by {unit} of the answer", "unit": unit, "parts": parts}
+
+
+def _part(task: RecordedTask, right: Mapping[int, bool], place: int, doc_ids: list[int]) -> dict[str, Any]:
+    """A bar: the lengths from `first` to `last`, their share of right answers with its 95% interval."""
+    first, last = (1 << place - 1, (1 << place) - 1) if place else (0, 0)
+    found = estimate(mean, [float(right[i]) for i in doc_ids], [task.clusters[i] for i in doc_ids])
+    name = str(first) if first == last else f"{first:,} to {last:,}"
+    interval = list(found.interval) if found.interval else None
+    return {"name": name, "first": first, "last": last, "value": found.value, "interval": interval, "n": len(doc_ids)}

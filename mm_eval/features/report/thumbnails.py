@@ -1,0 +1,214 @@
+"""Makes the thumbnails of a run folder, by the digest of the picture that the prompt showed. `media` keeps them.
+
+Most thumbnails are made while the model answers, from the pictures that are decoded for the requests (`thumbnails_of_requests`).
+All can be made again from the docs after a run (`write_thumbnails`): of answers from an earlier launch or another process, and
+where the first way failed. Most tasks show a picture as it is stored. Such a picture is then not decoded whole: where
+`doc_to_visual` returns the stored JPEG without having decoded it, it is decoded at a fraction of its size. In both ways a small
+JPEG is its own thumbnail.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from PIL.Image import Resampling
+from PIL.JpegImagePlugin import JpegImageFile
+
+from mm_eval.data.decode import check_size, decoding, open_picture
+from mm_eval.data.media import own_file, picture_digest
+from mm_eval.features.report.media import Media
+from mm_eval.features.video.frames import Frames
+from mm_eval.prompt.task import PromptStyle, Task
+from mm_eval.prompt.visuals import Visual
+from mm_eval.values.errors import DataError, MMEvalError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from mm_eval.values.types import Doc
+
+Wanted = tuple[int, list[str]]
+"""A doc id, and the digests of the pictures that its prompt showed."""
+
+SIDE = 320
+"""Pixels of the longer side: a sharp picture at the width of a phone, in 5 to 15 KB."""
+AS_IT_IS = (480, 24 * 1024)
+"""Pixels of the longer side and bytes up to which a stored JPEG is its own thumbnail."""
+ORIENTATION = 0x0112
+
+
+def pictures_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Wanted]:
+    """The rows of samples/<task>.jsonl that have pictures, with the pictures' digests."""
+    for row in rows:
+        if row.get("images"):
+            yield row["doc_id"], row["images"]
+
+
+@contextmanager
+def thumbnails_of_requests(folder: Path, tasks: Iterable[Task]) -> Iterator[None]:
+    """Inside, the pictures of requests become thumbnails as they are decoded. A failure ends that, and nothing else.
+
+    They are put in place by the next `Media` of this process, the one that the page is written with.
+    """
+    tasks, failed = list(tasks), False
+    media, lock = Media(folder), Lock()  # an adapter may decode the frames of videos in threads
+
+    def seen(digest: str, picture: Image) -> None:
+        nonlocal failed
+        try:
+            with lock:
+                if not failed and digest not in media:
+                    media.add(digest, thumbnail_of(picture))
+        except Exception:  # whatever it is, the answer comes first
+            failed = True
+
+    try:
+        media.__enter__()
+    except Exception:
+        failed = True
+    for task in tasks:
+        task.seen = seen
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.seen = None
+        whole, failed = not failed, True
+        with suppress(Exception):
+            media.hold() if whole else media.__exit__(OSError, None, None)
+
+
+def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Iterable[Wanted]) -> int:
+    """Writes the missing thumbnails and returns how many.
+
+    A picture that can no longer be read is skipped; the page shows that it is missing.
+    """
+    if not task.has_pictures:
+        return 0
+    made = 0
+    missing = _missing(media, wanted)
+    checked = False  # the first stored picture is compared with its digest: the task's function may have changed since
+    while chunk := dict(islice(missing, 16)):
+        for doc_id, doc in task.docs.stored(list(chunk)):
+            own = _stored_pictures(task, style, doc_id, doc)
+            digests = chunk[doc_id][-len(own) :] if own else []
+            with suppress(DataError), decoding(f"doc {doc_id}"):
+                if own and not checked:
+                    checked = [picture_digest(open_picture(picture.content)) for picture in own] == digests
+                if own and checked:
+                    made += sum(_write_stored(media, digest, p) for digest, p in zip(digests, own, strict=True))
+                else:
+                    made += _write_decoded(media, task, style, doc_id, chunk[doc_id])
+    return made
+
+
+def _missing(media: Media, wanted: Iterable[Wanted]) -> Iterator[Wanted]:
+    """The docs with a picture that has no thumbnail yet; each picture is requested once."""
+    seen: set[str] = set()
+    for doc_id, digests in wanted:
+        new = [digest for digest in digests if digest not in seen and digest not in media]
+        seen.update(digests)
+        if new:
+            yield doc_id, digests
+
+
+class StoredJpeg(JpegImageFile):
+    """A stored RGB JPEG that records whether it was decoded. Until then a conversion to its own mode returns itself."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content, self.decoded = content, False
+        super().__init__(io.BytesIO(content))
+
+    def load(self) -> Any:
+        self.decoded = True
+        return super().load()
+
+    def convert(self, mode: str | None = None, *arguments: Any, **options: Any) -> Image:
+        if mode == self.mode and not arguments and not options and not self.decoded:
+            return self
+        return super().convert(mode, *arguments, **options)
+
+
+def _stored_pictures(task: Task, style: PromptStyle, doc_id: int, doc: Doc) -> list[StoredJpeg]:
+    """The doc's pictures where each is a stored JPEG that the task's function returned without decoding it; else none."""
+    pictures: list[Visual] = []
+    with suppress(MMEvalError), decoding(f"doc {doc_id}"):
+        opened = {name: _stored(doc[name]) if name in task.docs.media_columns else doc[name] for name in doc}
+        pictures = task.pictures(opened, style, f"doc {doc_id}")
+    stored = [picture for picture in pictures if isinstance(picture, StoredJpeg) and not picture.decoded]
+    return stored if len(stored) == len(pictures) else []
+
+
+def _stored(value: Any) -> Any:
+    """A stored picture, opened but not decoded. ValueError unless it is an upright RGB JPEG in the row itself."""
+    content = value.get("bytes") if isinstance(value, Mapping) else None
+    if not content or content[:2] != b"\xff\xd8":
+        raise ValueError("no JPEG in the row")
+    picture = StoredJpeg(content)
+    check_size(picture)
+    if picture.mode != "RGB" or picture.getexif().get(ORIENTATION) is not None:
+        raise ValueError("it is shown otherwise than stored")
+    return picture
+
+
+def _write_stored(media: Media, digest: str, picture: StoredJpeg) -> int:
+    if digest in media:
+        return 0
+    media.add(digest, picture.content if _is_small(picture, picture.content) else _encoded(picture))
+    return 1
+
+
+def thumbnail_of(picture: Image) -> bytes:
+    """The thumbnail of a picture that is decoded already."""
+    file = own_file(picture)
+    return file if file is not None and _is_small(picture, file) else _encoded(picture)
+
+
+def thumbnail(content: bytes) -> bytes:
+    """The thumbnail of a picture's file. Raises DataError for what is not a picture."""
+    return thumbnail_of(open_picture(content))
+
+
+def _is_small(picture: Image, file: bytes) -> bool:
+    """Whether a picture's file is its own thumbnail."""
+    side, size = AS_IT_IS
+    is_jpeg = file.startswith(b"\xff\xd8")
+    return is_jpeg and max(picture.size) <= side and len(file) <= size and "exif" not in picture.info
+
+
+def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, digests: list[str]) -> int:
+    pictures = task.pictures(task.docs.full(doc_id), style, f"doc {doc_id}", task.docs.places)
+    made = 0
+    for picture in pictures:
+        if isinstance(picture, Frames):  # these are made when a request decodes them
+            continue
+        digest = picture_digest(picture)
+        if digest in digests and digest not in media:
+            media.add(digest, thumbnail_of(picture))
+            made += 1
+    return made
+
+
+def _encoded(picture: Image) -> bytes:
+    """A small JPEG of a picture. One that is not decoded yet is decoded at a fraction of its size.
+
+    The picture is first divided by a whole number, which costs a fifth of scaling it, and mostly leaves nothing to scale.
+    """
+    divisor, (width, height) = _divisor(picture), picture.size
+    picture.draft("RGB", (max(1, width // divisor), max(1, height // divisor)))
+    small = picture.reduce(divisor) if (divisor := _divisor(picture)) > 1 else picture.copy()
+    small.thumbnail((SIDE, SIDE), Resampling.BILINEAR)
+    small.info.clear()
+    file = io.BytesIO()
+    small.save(file, "JPEG", quality=80)
+    return file.getvalue()
+
+
+def _divisor(picture: Image) -> int:
+    return max(1, max(picture.size) // SIDE)

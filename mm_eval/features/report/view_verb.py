@@ -1,0 +1,49 @@
+"""Serves run folders on this machine: the release page, each run's samples with the other runs' answers, pictures in full
+size, and runs that still go on.
+
+The address has a random token, and nothing is written into the folders. Ctrl-C ends it."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from pathlib import Path
+
+from mm_eval.cli.folders import add_code_option, run_folders
+from mm_eval.cli.options import add_option
+from mm_eval.cli.say import say
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.words import counted
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="run folders, also of runs that go on, or that of a release"
+    )
+    add_option(parser, "port", "N", "the port at 127.0.0.1 (default: a free one)", default=0)
+    add_code_option(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    from mm_eval.features.report.site.live import why_unreadable
+    from mm_eval.features.report.site.server import serve
+
+    folders = list(map(Path, run_folders(args.runs)))
+    for folder in folders:
+        if why := why_unreadable(folder):
+            raise ConfigError(f"{why}.", where=str(folder), hint="Give the folder of a run.")
+
+    def said(address: str) -> None:
+        say(f"{counted(len(folders), 'run')} at {address}")
+        say("Only this machine can open it. Ctrl-C ends it.")
+
+    def end(signal_number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    for each in (signal.SIGTERM, signal.SIGHUP):  # without a handler they end Python before the pages are removed
+        signal.signal(each, end)
+    try:
+        serve(folders, args.port, said, args.include_path)
+    except KeyboardInterrupt:
+        say("ended")
+    return 0

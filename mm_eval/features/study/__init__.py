@@ -1,0 +1,11 @@
+"""Variants of a run, paired by document: prompts, other runs, the run without its pictures, one setting of a report at a time."""
+
+VERBS = {
+    "blind": ("blind_verb", "what seeing gives: a run again without its pictures, and with those of other docs"),
+    "compare": ("compare_verb", "two runs or more, paired by doc: differences with intervals, and which docs flipped"),
+    "prompts": (
+        "prompts_verb",
+        "which prompt suits a model: the same model under several prompt blocks, compared doc by doc",
+    ),
+    "why": ("why_verb", "which setting explains the difference between a run and the number of a report"),
+}

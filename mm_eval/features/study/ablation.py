@@ -1,0 +1,311 @@
+"""Reruns a recorded run, or a part of it, otherwise: with one setting of a protocol at a time (`mm-eval why`), and without its
+pictures (`mm-eval blind`).
+
+    plan = plan_trials(Path("runs/mine"), "llava-1.5", output=Path("runs/mine/why-llava-1.5"))
+    reports = run_trials(plan, progress)
+
+Answers of the run, and of earlier trials below `output`, are taken over where the request is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.progress import Progress
+from mm_eval.features.protocols.protocol import Protocol
+from mm_eval.features.protocols.run_under import compared_with, protocol_of
+from mm_eval.features.protocols.verdicts import RECORDED, Difference, differences, protocol_results
+from mm_eval.features.report.release.plan import INTERRUPTED, folder_name
+from mm_eval.features.study.blind import MODES
+from mm_eval.features.study.why import ALL, AS_RUN, FEWEST, LABELS, MOST, chosen_docs, docs_for, gaps_of, setting_of
+from mm_eval.foreign import trusted_request
+from mm_eval.prepare import Prepared, prepare
+from mm_eval.request import RunRequest
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.run import Report, run
+from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.words import counted
+
+Differing = dict[str, dict[str, list[Difference]]]
+"""{setting: {task: differences}}"""
+
+
+@dataclass
+class Plan:
+    """What is tried.
+
+    protocol: None of a plan without one. trials: {label: the prepared run}; of `why` the run as it was comes first.
+    differing: {task: {label: what the trial changes, in words}}. rows: of the protocol's verdicts on the whole run.
+    notes: what is not tried, and how many docs are asked.
+    """
+
+    run: RecordedRun
+    output: Path
+    protocol: Protocol | None = None
+    trials: dict[str, Prepared] = field(default_factory=dict)
+    differing: dict[str, dict[str, str]] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def reported(self) -> dict[str, list[str]]:
+        """{task or group: the metrics behind the report's numbers}."""
+        found = {row["task"]: self.protocol.benchmark_of(row["task"]) for row in self.rows if self.protocol}
+        return {
+            name: [metric for each in benchmark.reported for metric in each.metrics]
+            for name, benchmark in found.items()
+            if benchmark is not None
+        }
+
+
+def plan_trials(
+    folder: Path,
+    protocol_name: str | None,
+    tasks: Sequence[str] | None,
+    docs: int | None,
+    output: Path | None,
+    include_path: str | None = None,
+) -> Plan:
+    """Finds what the run has and the protocol has not, and prepares a trial for each setting. Nothing is requested.
+
+    protocol_name: None for the run's own. tasks: names of the run's tasks and groups; None for all that the protocol has.
+    docs: how many of each task; None for as many as needed, from `FEWEST` to `MOST`.
+    include_path: a folder with task code that is trusted.
+    Errors: ConfigError for a folder without a scored run, an unknown protocol or task, and a run under another protocol.
+    """
+    recorded = RecordedRun.read(folder, include_path=include_path)
+    request = trusted_request(dict(recorded.request), include_path, folder)
+    name = protocol_name or request.protocol
+    if name is None:
+        raise ConfigError("the run has no protocol: --protocol is needed.", hint="`mm-eval protocols` lists them.")
+    protocol = protocol_of(compared_with(request, name))
+    request = _to_repeat(request, docs)
+    assert protocol is not None
+    plan = Plan(recorded, output or folder / f"why-{folder_name(protocol.name)}", protocol)
+    request = _of_tasks(request, prepare(request), tasks, protocol)
+    whole = prepare(request)
+    plan.rows = _verdict_rows(whole, protocol, recorded)
+    differing = _differing(whole, protocol)
+    if differing:
+        samples = {task: _docs_of(plan, task, docs, request.seed) for task in whole.tasks if task in recorded.tasks}
+        _add_trials(plan, protocol, replace(request, limit=None, samples=samples), differing)
+    return plan
+
+
+def plan_blind(
+    folder: Path,
+    tasks: Sequence[str] | None,
+    docs: int | None,
+    output: Path | None,
+    include_path: str | None = None,
+) -> Plan:
+    """Prepares a run without the pictures of a recorded run and one with those of other docs. Nothing is requested.
+
+    tasks: as for `plan_trials`. docs: how many of each task; None for all. The run's tasks without pictures are left out.
+    Errors: ConfigError for a folder without a scored run, a blind run, an unknown task, and where no task has pictures.
+    """
+    recorded = RecordedRun.read(folder, include_path=include_path)
+    request = _to_repeat(trusted_request(dict(recorded.request), include_path, folder), docs)
+    if request.blind:
+        raise ConfigError(
+            "the run was made with --blind.", where=str(folder), hint="Give the run that saw its pictures."
+        )
+    if request.model == RECORDED:
+        what = "the answers of the run are recorded: no model can be asked without pictures."
+        raise ConfigError(what, where=str(folder))
+    opened = prepare(request)
+    plan = Plan(recorded, output or folder / "blind")
+    roots = _checked(opened, tasks)
+    named = tasks or roots
+    seen = [root for root in named if any(opened.tasks[leaf].has_pictures for leaf in _below(opened, root))]
+    if tasks is None and seen and (without := [root for root in named if root not in seen]):
+        plan.notes.append(f"left out, since they have no pictures: {', '.join(without)}")
+    if not seen:
+        raise ConfigError("no task of the run has pictures.", where=str(folder))
+    request = _of_tasks(request, opened, tasks or seen)
+    if docs:
+        samples = {
+            name: chosen_docs(recorded.tasks[name].clusters, docs, request.seed)
+            for root in tasks or seen
+            for name in _below(opened, root)
+            if name in recorded.tasks
+        }
+        request = replace(request, limit=None, samples=samples)
+    for label, mode in MODES.items():
+        plan.trials[label] = _sharing(prepare(replace(request, blind=mode)), plan.trials)
+    return plan
+
+
+def _to_repeat(request: RunRequest, docs: int | None) -> RunRequest:
+    """The request of a recorded run, for folders of its own. docs: `--docs`."""
+    if docs == 0:
+        raise ConfigError("--docs is 0: at least one doc is needed.", where="--docs")
+    return replace(request, output_path=None, use_cache=None, report=False, predict_only=False)
+
+
+def _checked(opened: Prepared, tasks: Sequence[str] | None) -> list[str]:
+    """The tasks and groups of the run. ConfigError for a name that is none of them."""
+    roots = list(opened.loaded.roots)
+    for name in tasks or ():
+        if name not in roots:
+            raise ConfigError(f"{name!r} is not a task of the run.", where="--tasks", hint=did_you_mean(name, roots))
+    return roots
+
+
+def _below(opened: Prepared, root: str) -> list[str]:
+    """The tasks of a group, or the task itself."""
+    return [leaf for leaf in opened.loaded.leaves(root) if leaf in opened.tasks]
+
+
+def _of_tasks(
+    request: RunRequest, opened: Prepared, tasks: Sequence[str] | None, protocol: Protocol | None = None
+) -> RunRequest:
+    """The request for those of the run's tasks and groups that are named, and that the protocol has."""
+    roots = _checked(opened, tasks)
+    leaves = {root: _below(opened, root) for root in roots}
+
+    def has(root: str) -> bool:
+        return protocol is None or any(protocol.benchmark_of(opened.tasks[leaf].path) for leaf in leaves[root])
+
+    kept = [root for root in tasks or roots if has(root)]
+    if not kept and protocol is not None:
+        what = f"the protocol {protocol.name!r} has none of the run's tasks ({', '.join(list(tasks or roots)[:5])})."
+        raise ConfigError(what, where="--protocol", hint=f"`mm-eval protocols {protocol.name}` lists its benchmarks.")
+    if set(kept) == set(roots):
+        return request
+    below = {leaf for root in kept for leaf in leaves[root]}
+    samples = {name: ids for name, ids in (request.samples or {}).items() if name in below} or None
+    return replace(request, tasks=tuple(kept), samples=samples)
+
+
+def _verdict_rows(opened: Prepared, protocol: Protocol, recorded: RecordedRun) -> list[dict[str, Any]]:
+    """The protocol's verdicts on the whole run, of the tasks that are compared."""
+    named = {
+        name: row for name, row in recorded.results["results"].items() if name in {*opened.tasks, *opened.loaded.groups}
+    }
+    judged = replace(opened, request=compared_with(opened.request, protocol.name))
+    found = protocol_results(judged, {**recorded.results, "results": named})
+    return list(found["rows"]) if found else []
+
+
+def _differing(opened: Prepared, protocol: Protocol) -> Differing:
+    found: Differing = {}
+    for task in opened.tasks:
+        for each in differences(opened, protocol, task):
+            found.setdefault(setting_of(each), {}).setdefault(task, []).append(each)
+    return found
+
+
+def _docs_of(plan: Plan, task: str, count: int | None, seed: int) -> list[int]:
+    """The docs of a task that are asked; a note says why so many."""
+    clusters, gaps = plan.run.tasks[task].clusters, gaps_of(plan.rows)
+    needed = [docs_for(gap.value) for (name, _), gap in gaps.items() if name == task and gap.scale == 100]
+    least = min((each for each in needed if each), default=None)
+    wanted = count or min(max(least or MOST, FEWEST), MOST)
+    ids = chosen_docs(clusters, wanted, seed)
+    said = f"{task}: {len(ids):,} of the run's {counted(len(clusters), 'doc')}"
+    if least:
+        said += f"; about {least:,} show its difference to the report, if a setting changes every seventh answer"
+    plan.notes.append(said)
+    return ids
+
+
+def _add_trials(plan: Plan, protocol: Protocol, base: RunRequest, differing: Differing) -> None:
+    """Prepares the run as it was, each setting alone, and all together. Trials with equal weights share a model."""
+    tried: list[str] = []
+    trials = {AS_RUN: prepare(base)}
+    for setting in (name for name in LABELS if name in differing):
+        label, by_task = LABELS[setting], differing[setting]
+        if base.model == RECORDED and setting != "filter_list":
+            plan.notes.append(f"{label} is not tried: the answers are recorded, and no model can be asked anew")
+            continue
+        trial = prepare(with_settings(base, protocol, [setting]))
+        still = _differing(trial, protocol).get(setting, {})
+        for task, found in by_task.items():
+            left = {each.said for each in still.get(task, ())}
+            changed = [each.said for each in found if each.said not in left]
+            if changed:
+                plan.differing.setdefault(task, {})[label] = ", ".join(changed)
+            if left:
+                why = "the model does not have it, or the benchmarks need several values (--tasks)"
+                plan.notes.append(f"{task}: not tried: {', '.join(sorted(left))}: {why}")
+        if any(label in labels for labels in plan.differing.values()):
+            tried.append(setting)
+            trials[label] = _sharing(trial, trials)
+    if len(tried) > 1:
+        trials[ALL] = _sharing(prepare(with_settings(base, protocol, tried)), trials)
+        for labels in plan.differing.values():
+            labels[ALL] = ", ".join(labels.values())
+    if tried:
+        plan.trials = trials
+
+
+def with_settings(request: RunRequest, protocol: Protocol, settings: Sequence[str]) -> RunRequest:
+    """A request with some settings of a protocol, whose options are taken back; its other options stay."""
+    own = request.protocol_settings if request.protocol else ()
+    cleared: dict[str, Any] = {}
+    for setting in settings:
+        if setting == "prompt":
+            cleared["prompt_key"] = None
+        elif setting == "gen_kwargs":
+            cleared["gen_kwargs"] = {}
+        elif setting == "model_args":
+            benchmarks = protocol.benchmarks.values()
+            of_model = [protocol.settings_of(each).get("model_args") for each in benchmarks]
+            stated = {key for each in of_model if each for key in each.value}
+            cleared["model_args"] = {key: value for key, value in request.model_args.items() if key not in stated}
+        elif setting != "filter_list":
+            cleared[setting] = None
+    named = None if own is None else tuple(dict.fromkeys([*own, *settings]))
+    return replace(request, protocol=protocol.name, protocol_settings=named, **cleared)
+
+
+def _sharing(trial: Prepared, others: Mapping[str, Prepared]) -> Prepared:
+    """The trial with the model of another one that loads the same."""
+    for other in others.values():
+        if _loads(other.request) == _loads(trial.request):
+            return replace(trial, model=other.model)
+    return trial
+
+
+def _loads(request: RunRequest) -> tuple[Any, ...]:
+    return dict(request.model_args), request.chat_template
+
+
+def run_trials(plan: Plan, progress: Progress) -> dict[str, Report]:
+    """Runs each trial into a folder of its own. One model is held at a time."""
+    reports: dict[str, Report] = {}
+    waiting = dict(plan.trials)
+    while waiting:
+        model = next(iter(waiting.values())).model
+        with closing(model):
+            for label in [label for label, trial in waiting.items() if trial.model is model]:
+                trial = waiting.pop(label)
+                trial.check_generation()
+                path = plan.output / f"{folder_name(label)}-{_digest(trial.request)}"
+                others = [found.parent for found in sorted(plan.output.glob("*/run.json")) if found.parent != path]
+                trial.earlier = [plan.run.folder, *others]
+                trial.request = replace(trial.request, output_path=str(path))
+                reports[label] = run(trial, progress)
+                if reports[label].exit_code == INTERRUPTED:
+                    return reports
+    return {label: reports[label] for label in plan.trials}
+
+
+def _digest(request: RunRequest) -> str:
+    """Another choice of tasks, docs or settings has another folder."""
+    asked = [request.tasks, request.limit, dict(request.samples or {}), request.protocol_settings]
+    text = json.dumps(asked, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def write(plan: Plan, text: str, name: str = "why.json") -> None:
+    """A file in the folder of the trials."""
+    RunFolder(plan.output).write(name, text)

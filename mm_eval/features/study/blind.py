@@ -1,0 +1,98 @@
+"""A run compared with itself without its pictures, and with those of other docs: what seeing gives.
+
+Standard errors go by the pictures of the run that saw them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from operator import attrgetter
+from pathlib import Path
+from typing import ClassVar, Self
+
+from mm_eval.features.study.compare import compare as compared_runs
+from mm_eval.features.study.prompts import PromptComparison
+from mm_eval.results.number_text import p_text, rounded, signed, spread
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.rows import headline_of
+from mm_eval.scoring.metrics.paired import Estimate
+from mm_eval.values.words import counted
+
+SEEING = "seeing"
+MODES = {"blind": "without", "shuffled": "shuffled"}
+"""{row of the table: value of `--blind`}"""
+GAINS = {"blind": "gain of seeing", "shuffled": "gain over shuffled"}
+"""{row of the table: row of its paired gain}"""
+
+
+class Blindness(PromptComparison):
+    """The run that saw the pictures first, then the blind ones."""
+
+    noun: ClassVar[str] = "picture"
+    title: ClassVar[str] = "What does seeing give {models}?"
+
+    @classmethod
+    def read(cls, model: str, folders: Mapping[str, Path], include_path: str | None = None) -> Self:
+        runs = {label: RecordedRun.read(folder, include_path=include_path) for label, folder in folders.items()}
+        first, *blind = runs.values()
+        for run in blind:
+            for name, task in run.tasks.items():
+                known = first.tasks[name].clusters if name in first.tasks else {}
+                task.clusters = {doc_id: known.get(doc_id, own) for doc_id, own in task.clusters.items()}
+                task.recorded = {key: value for key, value in task.recorded.items() if "_stderr," not in key}
+        found = compared_runs([first, *blind], family=attrgetter("task", "key"))
+        return cls(model, runs, dict(zip(list(runs)[1:], found, strict=True)))
+
+    @property
+    def names(self) -> list[str]:
+        """The groups and tasks that all runs have."""
+        return [name for name in super().names if all(name in run.results["results"] for run in self.runs.values())]
+
+    def asked_as(self, prompt: str, name: str) -> str:
+        return prompt
+
+    def estimates(self, prompt: str, name: str) -> dict[str, Estimate]:
+        """The numbers over the docs that all runs scored."""
+        paired: dict[str, Estimate] = {}
+        for label, comparison in self.compared.items():
+            for change in comparison.changes:
+                if change.task == name and change.category is None and prompt in (label, self.baseline):
+                    paired.setdefault(change.key, change.second if prompt == label else change.first)
+        return paired or super().estimates(prompt, name)
+
+    def gain(self, prompt: str, name: str, metric: str) -> Estimate | None:
+        """The number with pictures less the one of a blind run, paired; None where there is none."""
+        change = self.change(prompt, name, metric)
+        if change is None:
+            return None
+        found = change.difference
+        exact = None if found.exact is None else (-found.exact[1], -found.exact[0])
+        return replace(found, value=-found.value if found.value else 0.0, exact=exact)
+
+    def verdicts(self, name: str) -> Iterator[str]:
+        """A sentence for each blind run, on the main number; for a group on each of its numbers."""
+        main = headline_of(self.runs[self.baseline].results, name)
+        keys = self.headlines(name)
+        for key in [str(main.key)] if main and str(main.key) in keys else keys:
+            for label in self.compared:
+                gain, change = self.gain(label, name, key), self.change(label, name, key)
+                if gain is None or change is None:
+                    continue
+                where, over = f"{name} ({key.split(',')[0]})", GAINS[label].removeprefix("gain ")
+                if gain.interval is None:
+                    yield f"{where}: the gain {over} has no interval: {gain.note}".removesuffix(": ")
+                elif change.told_apart:
+                    amount = f"{signed(gain.value)} {spread(gain)} (p {p_text(change.corrected, '= ')})"
+                    down = change.better is not None and (gain.value > 0) != change.better
+                    yield f"{where}: the gain {over} is {amount}{': it answers worse when it sees' if down else ''}."
+                else:
+                    needed = gain.docs_needed
+                    more = f"; about {rounded(needed):,} docs would show it" if needed and needed > gain.docs else ""
+                    shown = f"{signed(gain.value)} {spread(gain)}"
+                    docs = counted(gain.docs, "doc")
+                    yield f"{where}: no gain {over} can be told from 0 with {docs} ({shown}){more}."
+
+    def block_texts(self) -> dict[str, str]:
+        said = {"blind": "the questions without pictures", "shuffled": "the questions with pictures of other docs"}
+        return {label: said.get(label, "the questions with their own pictures") for label in self.runs}

@@ -1,0 +1,52 @@
+"""Says what seeing gives: asks the questions of a run again without their pictures, and with the pictures of other docs.
+
+The gain of seeing is paired by doc, with an interval. A benchmark that can be answered without looking has none. The frames of
+videos are pictures. The same command resumes where it stopped. A single blind run is `mm-eval run ... --blind`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mm_eval.cli.folders import add_code_option
+from mm_eval.cli.options import add_option, read_names
+from mm_eval.cli.say import say, say_lines
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="the folder of a run that saw its pictures")
+    parser.add_argument("--tasks", metavar="A,B", help="only these tasks and groups of the run")
+    add_option(parser, "docs", "N", "about so many docs of each task (default: all of the run)")
+    add_option(parser, "output_path", "DIR", "the folders of the blind runs go below it (default: RUN/blind)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+    add_code_option(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    from mm_eval.cli.progress import ProgressBar
+    from mm_eval.features.study.ablation import plan_blind, run_trials, write
+    from mm_eval.features.study.blind import SEEING, Blindness
+    from mm_eval.features.study.blind_text import as_json, render
+    from mm_eval.features.study.prompts_text import write_prompts
+
+    output = Path(args.output_path) if args.output_path else None
+    tasks = read_names(args.tasks) if args.tasks else None
+    plan = plan_blind(Path(args.run), tasks, args.docs, output, args.include_path)
+    reports = run_trials(plan, ProgressBar())
+    code = max(report.exit_code for report in reports.values())
+    folders = {label: report.folder for label, report in reports.items() if report.results}
+    if not folders:
+        return code
+    found = Blindness.read(plan.run.model, {SEEING: plan.run.folder, **folders}, args.include_path)
+    text = as_json(found)
+    write(plan, text, "blind.json")
+    page = write_prompts(plan.output / "blind.html", [found])
+    if args.format == "json":
+        say_lines(text)
+        return code
+    say_lines(render(found) + "\n")
+    if plan.notes:
+        say_lines("\n".join(f"note: {note}" for note in plan.notes))
+    say(f"page with the flips: {page}")
+    say(f"run folders: {plan.output}")
+    return code

@@ -1,0 +1,316 @@
+"""Compares runs with a first one, doc by doc: first how their requests differ, then how their numbers differ.
+
+    compared = compare([RecordedRun.read("runs/a"), RecordedRun.read("runs/b")])
+
+Only docs that both runs scored, and that are equal in both, are paired. Numbers of two judges are not compared unless asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from mm_eval.features.judge.judged_by import AT, judges_behind, judges_differ
+from mm_eval.results.estimates import Triple, group_differences, leaves
+from mm_eval.results.number_text import p_text, rounded, signed, signless, spread
+from mm_eval.results.recorded import RecordedRun, RecordedTask
+from mm_eval.results.rows import headline_of
+from mm_eval.results.sample_rows import KINDS
+from mm_eval.scoring.metrics.intervals import holm
+from mm_eval.scoring.metrics.paired import Estimate, Flips, flips, paired_difference
+from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.words import counted, listed
+
+Kinds: TypeAlias = Mapping[int, tuple[str, ...]]
+"""{doc id: filtered, refused, truncated, as far as they hold}."""
+UNKNOWN = "its aggregation is code of the task's own, which --include_path did not name, or it fails on these docs"
+
+
+@dataclass(frozen=True)
+class Change:
+    """The change of one number from the first run to another one.
+
+    first, second: the number in each run over the docs that both scored. difference: second - first, paired.
+    corrected: the p-value of the difference after Holm's correction. flips: of right/wrong metrics, else None.
+    better: whether higher is better; None for a number without a direction.
+    headline: whether the number is not a part of another one of its task.
+    category: (level, category) of a number over the docs of one category.
+    """
+
+    task: str
+    key: str
+    first: Estimate
+    second: Estimate
+    difference: Estimate
+    flips: Flips | None
+    better: bool | None = True
+    headline: bool = True
+    corrected: float | None = None
+    category: tuple[str, str] | None = None
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the difference is significant at 5% after the correction."""
+        return self.corrected is not None and self.corrected < 0.05
+
+
+@dataclass
+class Comparison:
+    """One run against the first.
+
+    differs: how the requests differ, in sentences; to be read before the numbers. answers: for each task (docs whose raw
+    answers differ, docs in both runs). kinds: for each task, of each of the two runs, the docs in both whose answer was filtered,
+    refused or truncated, with which of these holds; empty where none was.
+    two_judges: (task, key) to how the judges of a number differ that was not compared.
+    unknown: the numbers whose aggregation is not available, in sentences.
+    """
+
+    run: RecordedRun
+    changes: list[Change] = field(default_factory=list)
+    differs: list[str] = field(default_factory=list)
+    two_judges: dict[tuple[str, str], str] = field(default_factory=dict)
+    answers: dict[str, tuple[int, int]] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+    kinds: dict[str, tuple[Kinds, Kinds]] = field(default_factory=dict)
+
+
+def compare(
+    runs: Sequence[RecordedRun],
+    only: Sequence[str] | None = None,
+    family: Callable[[Change], Hashable] = lambda change: "all",
+    categories: bool = False,
+    mix_judges: bool = False,
+) -> list[Comparison]:
+    """Compares every run after the first with the first; p-values are corrected for their number.
+
+    only: the tasks to compare. family: changes with an equal value are corrected together; by default all numbers of all
+        runs, since each of them is read. categories: also the main number of each task by category; these are corrected
+        on their own, so that they change no other p-value. mix_judges: also numbers that two different judges gave.
+    Errors: ConfigError for an unknown task, and where two runs share no task.
+    """
+    first, compared = runs[0], list[Comparison]()
+    for name in only or ():
+        if name not in first.spec["tasks"]:
+            raise ConfigError(
+                f"{name!r} is not a task of {first.folder}.", hint=did_you_mean(name, first.spec["tasks"])
+            )
+    for run in runs[1:]:
+        comparison = Comparison(run, differs=list(differences_in_spec(first, run)))
+        comparison.differs += [f"{each.folder}: {each.lacking}" for each in (first, run) if each.lacking]
+        shared = [name for name in first.tasks if name in run.tasks and (only is None or name in only)]
+        if not shared:
+            raise ConfigError(f"{first.folder} and {run.folder} have no task in common.")
+        for name in shared:
+            keys = list(_keys_of_one_judge(first, name, comparison, mix_judges))
+            comparison.changes += _changes((first, run), name, keys, comparison, categories)
+        comparison.changes = _with_groups(first, comparison)
+        compared.append(comparison)
+    _correct(compared, family)
+    return compared
+
+
+def differences_in_spec(first: RecordedRun, second: RecordedRun) -> Iterator[str]:
+    """A sentence for each difference between the requests of two runs; none for two models under equal conditions."""
+    for what in ("chat", "system", "seed", "blind"):
+        if first.spec.get(what) != second.spec.get(what):
+            names = {
+                "chat": "chat template",
+                "system": "system instruction",
+                "seed": "seed",
+                "blind": "use of the pictures",
+            }
+            yield f"the {names[what]} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"
+    mine, other = first.spec["tasks"], second.spec["tasks"]
+    if alone := sorted(mine.keys() ^ other.keys()):
+        yield f"in one of the runs only: {listed(alone, 5)}"
+    versions = [run.results["versions"] for run in (first, second)]
+    for name in [name for name in mine if name in other]:
+        a, b = mine[name], other[name]
+        if a["data"] != b["data"]:
+            yield f"{name}: the data differs; only docs that are equal in both are paired"
+        if versions[0].get(name) != versions[1].get(name):
+            yield f"{name}: the task's version differs: {versions[0].get(name)} and {versions[1].get(name)}"
+        elif a["config"] != b["config"]:
+            yield f"{name}: the task's config differs"
+        if a["prompt"] != b["prompt"]:
+            yield f"{name}: the prompt differs: {_prompt(a['prompt'])} and {_prompt(b['prompt'])}"
+        if a["docs"] != b["docs"]:
+            yield f"{name}: not the same docs were asked ({a['docs']['count']} and {b['docs']['count']})"
+
+
+def _prompt(prompt: Mapping[str, Any]) -> str:
+    stated = {**prompt["kwargs"], **{name: prompt[name] for name in ("video", "video_input") if name in prompt}}
+    said = ", ".join(f"{key}={value!r}" for key, value in stated.items() if value != "")
+    return f"{prompt['key']} ({said})" if said else str(prompt["key"])
+
+
+def _keys_of_one_judge(first: RecordedRun, name: str, comparison: Comparison, mix_judges: bool) -> Iterator[str]:
+    """The numbers of a task that both runs have, without those that two different judges gave."""
+    second = comparison.run
+    refused: dict[str, list[str]] = {}
+    for key in first.tasks[name].values:
+        if key not in second.tasks[name].values:
+            continue
+        said = judges_differ(judges_behind(first, name, key), judges_behind(second, name, key))
+        if said:
+            refused.setdefault(said, []).append(key)
+        if said and not mix_judges:
+            comparison.two_judges[name, key] = said
+        else:
+            yield key
+    for said, keys in refused.items():
+        named = ", ".join(key.removesuffix(",none") for key in keys)
+        end = "compared all the same (--mix_judges)" if mix_judges else "not compared"
+        comparison.differs.append(f"{name}: two judges gave {named}: {said}; {end}")
+
+
+def _changes(
+    pair: tuple[RecordedRun, RecordedRun], name: str, keys: Sequence[str], comparison: Comparison, categories: bool
+) -> Iterator[Change]:
+    mine, other = (run.recorded_docs(name) for run in pair)
+    same = [i for i in mine if i in other and mine[i].doc == other[i].doc]
+    if left_out := len(mine.keys() | other.keys()) - len(same):
+        are = counted(left_out, "doc is", "docs are")
+        comparison.differs.append(f"{name}: {are} not the same in both runs, or in one only: left out")
+    comparison.answers[name] = (sum(mine[i].answers != other[i].answers for i in same), len(same))
+    kinds = tuple({i: docs[i].kinds for i in same if docs[i].kinds} for docs in (mine, other))
+    if any(kinds):
+        comparison.kinds[name] = kinds[0], kinds[1]
+    first, second = (run.tasks[name] for run in pair)
+    headlines = set(headline_keys(first))
+    main = headline_of(pair[0].results, name)
+    unscored, unknown = 0, list[str]()
+    for key in keys:
+        scored = [i for i in same if i in first.values[key]]
+        shared = sorted(i for i in scored if i in second.values[key])
+        unscored = max(unscored, len(scored) - len(shared))
+        change = change_of(first, second, key, shared)
+        if change is not None:
+            yield replace(change, headline=key in headlines)
+            if categories and str(main.key if main else "") == key:
+                yield from _by_category(first, second, key, shared)
+        elif shared:
+            unknown.append(key.removesuffix(",none"))
+    if unknown:
+        comparison.unknown.append(f"{name}: {', '.join(unknown)} can't be compared: {UNKNOWN}")
+        comparison.differs.append(comparison.unknown[-1])
+    if unscored:
+        comparison.differs.append(f"{name}: {counted(unscored, 'doc')} failed in the other run: left out of both")
+
+
+def _by_category(first: RecordedTask, second: RecordedTask, key: str, shared: list[int]) -> Iterator[Change]:
+    """The change of a number in each category of the first run, in the order of its results.json."""
+    both = set(shared)
+    for level, found in first.categories.items():
+        for category, doc_ids in found.items():
+            change = change_of(first, second, key, sorted(both.intersection(doc_ids)))
+            if change is not None:
+                yield replace(change, headline=False, category=(level, category))
+
+
+def change_of(first: RecordedTask, second: RecordedTask, key: str, shared: list[int]) -> Change | None:
+    """The change of a number over some docs; None where the task's own function for it can't be read, or fails on them."""
+    function = first.aggregation(key)
+    if function is None or not shared:
+        return None
+    before, after = first.estimate(key, shared), second.estimate(key, shared)
+    if before is None or after is None:
+        return None
+    a, b = [first.values[key][i] for i in shared], [second.values[key][i] for i in shared]
+    try:
+        difference = paired_difference(function, a, b, [first.clusters[i] for i in shared])
+    except Exception:  # the task's own code, on values that went through JSON
+        return None
+    return Change(
+        first.name,
+        key,
+        before,
+        after,
+        difference,
+        flips(dict(zip(shared, a, strict=True)), dict(zip(shared, b, strict=True))),
+        first.better.get(key.split(",")[0], True),
+    )
+
+
+def _with_groups(run: RecordedRun, comparison: Comparison) -> list[Change]:
+    """All changes, those of groups first; changes of a group's tasks are not headlines.
+
+    A group with a task that two judges scored has no number: it would be over the other tasks only.
+    """
+    changes, refused = comparison.changes, {task for task, _ in comparison.two_judges}
+    by_task: dict[str, dict[str, Triple]] = {}
+    for change in (change for change in changes if change.category is None):
+        by_task.setdefault(change.task, {})[change.key] = (change.first, change.second, change.difference)
+    ahead: list[Change] = []
+    inside: set[str] = set()
+    for group in run.results["groups"]:
+        better = run.results["higher_is_better"].get(group, {})
+        if refused.intersection(leaves(run, group)):
+            continue
+        for key, first, second, difference in group_differences(run, group, by_task):
+            outermost = group not in inside
+            up = better.get(key.split(",")[0], True)
+            ahead.append(Change(group, key, first, second, difference, None, up, headline=outermost))
+            inside.update(leaves(run, group), run.results["group_subtasks"].get(group, ()))
+    return ahead + [replace(change, headline=change.headline and change.task not in inside) for change in changes]
+
+
+def headline_keys(task: RecordedTask) -> list[str]:
+    """The numbers that are not part of an earlier one: of MME the two sums and not the categories.
+
+    A further judge's number stands where the first one's does, however many docs it could not judge.
+    """
+    found: list[str] = []
+    for key, of_docs in task.values.items():
+        metric, _, scorer = key.partition(",")
+        of_first = task.values.get(f"{metric.partition(AT)[0]},{scorer}", of_docs)
+        if not any(of_first.keys() < task.values[earlier].keys() for earlier in found if AT not in earlier):
+            found.append(key)
+    return found
+
+
+def count_kinds(kinds: Kinds) -> dict[str, int]:
+    """How many docs are of each kind, in the order of the table's columns.
+
+    >>> count_kinds({3: ("filtered", "truncated"), 7: ("truncated",)})
+    {'filtered': 1, 'truncated': 2}
+    """
+    found = {kind: sum(kind in of_doc for of_doc in kinds.values()) for kind in KINDS}
+    return {kind: count for kind, count in found.items() if count}
+
+
+def _correct(compared: Sequence[Comparison], family: Callable[[Change], Hashable]) -> None:
+    """Holm's correction over the changes of each family."""
+    families: dict[Hashable, list[tuple[Comparison, int, float]]] = {}
+    for comparison in compared:
+        for place, change in enumerate(comparison.changes):
+            if (p := change.difference.p_value) is not None:
+                of = (family(change), change.category is not None)
+                families.setdefault(of, []).append((comparison, place, p))
+    for found in families.values():
+        for (comparison, place, _), p in zip(found, holm([p for *_, p in found]), strict=True):
+            comparison.changes[place] = replace(comparison.changes[place], corrected=p)
+
+
+def verdict(change: Change, name: str, baseline: str) -> str:
+    """A sentence on one number: which run is better and by how much, or how many docs would show a difference."""
+    found, metric = change.difference, change.key.split(",")[0]
+    where = f"{change.task} ({metric})"
+    if found.interval is None:
+        return f"{name} and {baseline} on {where}: no interval: {found.note}".removesuffix(": ")
+    if change.told_apart:
+        up = found.value > 0
+        word = ("higher" if up else "lower") if change.better is None else "better" if up == change.better else "worse"
+        amount = f"{signless(found.value)} {spread(found)}"
+        return f"{name} is {word} than {baseline} on {where} by {amount} (p {p_text(change.corrected, '= ')})."
+    if found.value == 0:
+        return f"{name} and {baseline} score the same on {where} with {counted(found.docs, 'doc')}."
+    needed = found.docs_needed
+    if needed is None or needed <= found.docs:
+        between = f"On {where} no difference between {name} and {baseline}"
+        return f"{between} can be told apart once corrected for the number of comparisons."
+    return (
+        f"On {where} no difference between {name} and {baseline} can be told apart with {counted(found.docs, 'doc')}; "
+        f"about {rounded(needed):,} would be needed if it is as large as seen ({signed(found.value)})."
+    )

@@ -1,0 +1,311 @@
+"""Comparisons of runs with a first one: as text for the terminal, as JSON for programs, and as a page with every sample.
+
+The rows of a table are built once (`_rows`); the terminal and the page show them in two layouts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from mm_eval.engine.folder import RunFolder
+from mm_eval.features.report.page import SampleRows, about_differences, page, pictures, run_fact
+from mm_eval.features.study.compare import Change, Comparison, Kinds, count_kinds, verdict
+from mm_eval.results.number_text import EXACT, EXACT_NOTE, number, p_text, signed, spread
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.rows import warnings_of
+from mm_eval.results.table import Cell, Column, DocCount, Drawing, Row, Table, to_page, to_text
+from mm_eval.scoring.metrics.paired import Estimate
+from mm_eval.values.safe import in_line, json_safe
+from mm_eval.values.words import counted, of_all
+
+HINT = (
+    "Positive differences are in favour of the later run, except where lower is better (↓). Only docs that both "
+    "runs scored are paired; docs on one picture are drawn together. * can be told apart from 0 at 5%, corrected (Holm) "
+    "for the numbers of all runs in this table. Detectable: what as many docs would tell apart in 80% of evaluations."
+)
+
+
+def render(first: RecordedRun, compared: Sequence[Comparison], listed: int = 10, page: Path | None = None) -> str:
+    """All comparisons: first how the requests differ, then the numbers, a verdict, and the docs that flipped.
+
+    listed: flipped docs to list each way. page: the page of this comparison, to which the docs link; else they link to each
+    run's own report.
+    """
+    parts = []
+    runs = dict(
+        zip(["A", *_letters(len(compared))], [first, *(comparison.run for comparison in compared)], strict=True)
+    )
+    by_letter = dict(zip(list(runs)[1:], compared, strict=True))
+    for letter, run in runs.items():
+        parts.append(f"{letter}: {run.folder} ({_described(run)})")
+    for letter, run in runs.items():
+        parts += [f"warning: {letter}: {text}" for text in warnings_of(run.results)]
+    for letter, comparison in by_letter.items():
+        if comparison.differs:
+            parts += ["", f"A and {letter} were not asked the same:", *(f"  {text}" for text in comparison.differs)]
+    for letter, comparison in by_letter.items():
+        table = Table(_terminal_columns(letter), _rows(comparison, letter))
+        parts += ["", *to_text(table).split("\n"), "", *_below(comparison, letter)]
+        parts += _flipped(comparison, listed, page)
+    return "\n".join(map(in_line, parts))
+
+
+def write_comparison(path: Path, first: RecordedRun, compared: Sequence[Comparison]) -> Path:
+    """Writes the page and returns its path."""
+    runs = [first, *(comparison.run for comparison in compared)]
+    rows = SampleRows(first, runs[1:])
+    lines = page(
+        " and ".join(dict.fromkeys(run.model for run in runs)),
+        "differences.js",
+        rows,
+        lambda: pictures(rows.digests, [run.folder for run in runs], path.parent),
+        lambda: _about(path.parent, first, compared),
+    )
+    return RunFolder(path.parent).write_lines(path.name, lines)
+
+
+def as_json(first: RecordedRun, compared: Sequence[Comparison]) -> str:
+    """The comparisons as a JSON document."""
+    rows = [
+        {
+            "run": str(comparison.run.folder),
+            "differs": comparison.differs,
+            "changed_answers": {task: {"changed": a, "docs": n} for task, (a, n) in comparison.answers.items()},
+            "kinds": {
+                task: {way: count_kinds(kinds) for way, kinds in zip(("first", "second"), both, strict=True)}
+                for task, both in comparison.kinds.items()
+            },
+            "changes": [change_json(change) for change in comparison.changes],
+        }
+        for comparison in compared
+    ]
+    return json_safe(json.dumps({"first": str(first.folder), "compared": rows}, indent=2, ensure_ascii=False))
+
+
+def change_json(change: Change) -> dict[str, Any]:
+    """One number's change as JSON values."""
+    found = change.difference
+    row: dict[str, Any] = {
+        "task": change.task,
+        "metric": change.key,
+        "headline": change.headline,
+        **({"level": change.category[0], "category": change.category[1]} if change.category else {}),
+        "first": estimate_json(change.first),
+        "second": estimate_json(change.second),
+        "difference": estimate_json(found),
+        "p": found.p_value,
+        "p_holm": change.corrected,
+        "detectable": found.detectable,
+        "docs_needed": found.docs_needed,
+    }
+    if change.flips is not None:
+        row["mcnemar"] = {
+            "both_right": change.flips.both_right,
+            "both_wrong": change.flips.both_wrong,
+            "lost": list(change.flips.lost),
+            "gained": list(change.flips.gained),
+            "p": change.flips.p_value,
+        }
+    return row
+
+
+def estimate_json(found: Estimate) -> dict[str, Any]:
+    """A number with its interval as JSON values."""
+    return {
+        "value": found.value,
+        "stderr": found.stderr,
+        "interval": list(found.interval) if found.interval else None,
+        "docs": found.docs,
+        "clusters": found.clusters,
+        "few": found.few,
+        "exact": found.exact is not None,
+        "note": found.note,
+    }
+
+
+def with_margin(found: Estimate, scale: float) -> str:
+    """A number with half its 95% interval, or with the whole interval where that is exact."""
+    return f"{number(found.value, scale)} {spread(found, scale)}".rstrip()
+
+
+def difference_cells(change: Change, scale: float, reach: float) -> dict[str, Cell]:
+    """The cells that show a difference in every table: its value, 95% interval, drawing, and corrected p-value.
+
+    scale: a value of the size that decides how many decimals are shown. reach: the end of the drawn line.
+    """
+    found, interval = change.difference, None
+    if found.interval is not None:
+        interval = f"[{', '.join(signed(bound, scale) for bound in found.interval)}]" + (
+            f" {EXACT}" if found.exact else ""
+        )
+    return {
+        "difference": signed(found.value, scale) + (" *" if change.told_apart else ""),
+        "95% interval": interval,
+        "drawing": Drawing(found, reach),
+        "p (Holm)": p_text(change.corrected),
+    }
+
+
+def reach(differences: Sequence[Estimate]) -> float:
+    """The largest distance from 0 in the intervals of some differences."""
+    return max((abs(bound) for found in differences for bound in found.interval or (found.value,)), default=0.0) or 1.0
+
+
+def _rows(comparison: Comparison, letter: str) -> list[Row]:
+    """A row for each change, with the cells of both layouts."""
+    rows, last = [], ""
+    drawn_together: dict[tuple[str, bool], list[Estimate]] = {}
+    levels = {(change.task, change.category[0]) for change in comparison.changes if change.category}
+    several = {task: sum(task == other for other, _ in levels) > 1 for task, _ in levels}
+    for change in comparison.changes:
+        drawn_together.setdefault((change.task, change.headline), []).append(change.difference)
+    for change in comparison.changes:
+        found, flips = change.difference, change.flips
+        scale = max(abs(change.first.value), abs(change.second.value))
+        metric = change.key.removesuffix(",none")
+        if change.category is not None:
+            metric = f"  {': '.join(change.category) if several[change.task] else change.category[1]}"
+        cells: dict[str, Cell] = {
+            "task": change.task if change.task != last else "",
+            "metric": metric,
+            "metric and direction": metric + (" ↓" if change.better is False else ""),
+            "first": with_margin(change.first, scale),
+            "second": with_margin(change.second, scale),
+            **difference_cells(change, scale, reach(drawn_together[change.task, change.headline])),
+            "p": p_text(found.p_value),
+            "detectable": number(found.detectable, scale),
+            "docs": str(found.docs),
+            "lost": "",
+            "gained": "",
+            "McNemar p": "",
+        }
+        if flips is not None:
+            for way, doc_ids in (("lost", flips.lost), ("gained", flips.gained)):
+                said = f"{way} by {letter} in {change.task} ({metric.strip()})"
+                cells[way] = DocCount([(change.task, doc_id) for doc_id in doc_ids], said)
+            cells["McNemar p"] = p_text(flips.p_value)
+        rows.append(Row(cells, part=not change.headline, marked=change.told_apart))
+        last = change.task
+    return rows
+
+
+def _terminal_columns(letter: str) -> list[Column]:
+    return [
+        Column("task", "text"),
+        Column("metric", "text"),
+        Column("A ± 95%", cell="first"),
+        Column(f"{letter} ± 95%", cell="second"),
+        Column(f"{letter} - A", cell="difference"),
+        *map(Column, ("95% interval", "p", "p (Holm)", "detectable", "docs", "lost", "gained", "McNemar p")),
+    ]
+
+
+def _page_columns(letter: str) -> list[Column]:
+    return [
+        Column("task", "text"),
+        Column("metric", "text", "metric and direction"),
+        Column("A", cell="first"),
+        Column(letter, cell="second"),
+        Column(f"{letter} − A", cell="difference"),
+        Column("95% interval"),
+        Column("", "text", "drawing"),
+        *map(Column, ("p (Holm)", "lost", "gained", "McNemar p")),
+        Column("p alone", cell="p"),
+        Column("detectable"),
+        Column("docs"),
+    ]
+
+
+def _about(folder: Path, first: RecordedRun, compared: Sequence[Comparison]) -> dict[str, Any]:
+    """The part of the page above the samples."""
+    letters = _letters(len(compared))
+    runs = dict(zip(["A", *letters], [first, *(comparison.run for comparison in compared)], strict=True))
+    labels = [f"{letter}: {run.model}" for letter, run in runs.items()]
+    facts = [run_fact(letter, run, folder, _described(run)) for letter, run in runs.items()]
+    title = f"{', '.join(labels[1:])} against {labels[0]}"
+    about = about_differences("compare", title, runs, facts, labels[0], labels[1:])
+    sections = []
+    for letter, comparison in zip(letters, compared, strict=True):
+        if comparison.differs:
+            about["differs"].append({"title": f"A and {letter} were not asked the same", "said": comparison.differs})
+        table = Table(_page_columns(letter), _rows(comparison, letter))
+        said = list(_below(comparison, letter))
+        sections.append({"title": f"{letter} against A", "tables": [to_page(table)], "said": said})
+    return {**about, "sections": sections, "hint": HINT}
+
+
+def _letters(count: int) -> list[str]:
+    """The names of the runs after A."""
+    return [chr(ord("B") + n) if n < 25 else f"run {n + 2}" for n in range(count)]
+
+
+def _described(run: RecordedRun) -> str:
+    """A run's model and prompts."""
+    keys = sorted(set(run.prompt_keys.values()))
+    return f"{run.model}, prompt {'/'.join(keys)}{', sample data' if run.results['run'].get('sample') else ''}"
+
+
+def _below(comparison: Comparison, letter: str) -> Iterator[str]:
+    """Verdicts on the headline numbers, and what limits them."""
+    for change in comparison.changes:
+        if change.headline:
+            yield verdict(change, letter, "A")
+    if any(change.category for change in comparison.changes):
+        yield "p (Holm) of categories is corrected for the categories alone"
+    if any(e.exact for c in comparison.changes for e in (c.first, c.second, c.difference)):
+        yield EXACT_NOTE
+    few = [
+        c
+        for c in comparison.changes
+        if c.headline and c.difference.few and c.difference.interval and not c.difference.exact
+    ]
+    for change in few:
+        found = change.difference
+        changed = "" if found.rarer is None else f" and {counted(found.rarer, 'doc')} that changed"
+        are = "is" if found.clusters == 1 and not changed else "are"
+        few_are = f"{counted(found.clusters, 'cluster')}{changed} {are} few"
+        yield f"note: {change.task} ({change.key.split(',')[0]}): {few_are}: its interval may be too short"
+    for task, (changed_answers, docs) in comparison.answers.items():
+        yield f"{task}: {of_all(changed_answers, docs, 'doc', 'was', 'were')} answered in other words"
+    for task, (first, second) in comparison.kinds.items():
+        of = counted(comparison.answers[task][1], "doc")
+        yield f"{task}: of {of} in both, A has {_said(first)}; {letter} has {_said(second)}"
+        for change in (each for each in comparison.changes if each.task == task and each.headline and each.flips):
+            yield from _flipped_by_kind(change, first, second, letter)
+
+
+def _said(kinds: Kinds) -> str:
+    """How many docs are filtered, refused and truncated, in words."""
+    return (
+        ", ".join(f"{count:,} {kind}" for kind, count in count_kinds(kinds).items())
+        or "none filtered, refused or truncated"
+    )
+
+
+def _flipped_by_kind(change: Change, first: Kinds, second: Kinds, letter: str) -> Iterator[str]:
+    """How many of the docs that flipped were filtered, refused or truncated in the run that has them wrong."""
+    if change.flips is None:
+        return
+    metric = change.key.removesuffix(",none")
+    for way, docs, kinds, wrong in (
+        ("lost", change.flips.lost, second, letter),
+        ("gained", change.flips.gained, first, "A"),
+    ):
+        if found := {doc_id: kinds[doc_id] for doc_id in docs if doc_id in kinds}:
+            yield f"  of the {counted(len(docs), 'doc')} {way} in {metric}, in {wrong}: {_said(found)}"
+
+
+def _flipped(comparison: Comparison, listed: int, page: Path | None) -> Iterator[str]:
+    """The docs that flipped each way in each headline number, with a link to the first of them."""
+    for change in comparison.changes if listed else ():
+        if change.flips is None or not change.headline:
+            continue
+        metric = change.key.split(",")[0]
+        for way, docs in (("lost", change.flips.lost), ("gained", change.flips.gained)):
+            if docs:
+                shown = ", ".join(map(str, docs[:listed])) + (f", ... ({len(docs)})" if len(docs) > listed else "")
+                link = f"{page or comparison.run.folder / 'report.html'}#{change.task}/{docs[0]}"
+                yield f"{change.task} ({metric}) {way}: {shown}   {link}"

@@ -1,0 +1,70 @@
+"""Compares runs with the first, paired by doc and clustered by picture: differences with 95% intervals, p-values, the docs that
+flipped.
+
+Differences in data, tasks and prompts are reported before any number."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mm_eval.cli.folders import add_code_option, run_folders
+from mm_eval.cli.options import add_option, read_names
+from mm_eval.cli.say import say, say_lines
+from mm_eval.values.errors import ConfigError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="run folders, or a release's; the first is compared with"
+    )
+    parser.add_argument("--tasks", metavar="A,B", help="only these tasks (default: all that the runs share)")
+    parser.add_argument("--categories", action="store_true", help="also each task's main number by category")
+    parser.add_argument(
+        "--mix_judges",
+        action="store_true",
+        help="compare numbers that two different judges gave (default: say so instead)",
+    )
+    add_option(parser, "flips", "N", "flipped docs to list each way (default 10)", default=10)
+    add_option(
+        parser, "html", "FILE", "write a page: the table, and each sample with all answers; opens with no network"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+    add_code_option(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    from mm_eval.features.study.compare import compare
+    from mm_eval.features.study.compare_text import as_json, render
+    from mm_eval.results.recorded import RecordedRun
+
+    folders = run_folders(args.runs)
+    if len(folders) < 2:
+        raise ConfigError("at least two runs are needed.", hint="mm-eval compare RUN_A RUN_B")
+    runs = [RecordedRun.read(folder, include_path=args.include_path) for folder in folders]
+    only = read_names(args.tasks) if args.tasks else None
+    compared = compare(runs, only, categories=args.categories, mix_judges=args.mix_judges)
+    for comparison in compared:
+        if not comparison.changes and comparison.two_judges:
+            [(task, key), said] = next(iter(comparison.two_judges.items()))
+            what = f"two judges gave {key.removesuffix(',none')} of {task} in {folders[0]} and {comparison.run.folder}: {said}."
+            hint = "mm-eval score RUN --judge NAME judges both runs by the same one; --mix_judges compares them all the same."
+            raise ConfigError(what, hint=hint)
+        if not comparison.changes and comparison.unknown:
+            raise ConfigError(f"{comparison.unknown[0]}.", where=str(comparison.run.folder))
+        if not comparison.changes:
+            hint = "Did they run on the same data, and did all docs of one of them fail?"
+            raise ConfigError(f"{folders[0]} and {comparison.run.folder} have no scored doc in common.", hint=hint)
+    page = Path(args.html) if args.html else None
+    if page:
+        from mm_eval.features.study.compare_text import write_comparison
+
+        write_comparison(page, runs[0], compared)
+    if args.format == "json":
+        say_lines(as_json(runs[0], compared))
+        return 0
+    say_lines(render(runs[0], compared, args.flips, page))
+    if page:
+        say()
+        say(f"page: {page}")
+    return 0

@@ -1,0 +1,68 @@
+"""Says which setting explains the difference between a run and the number of a report.
+
+A part of the run's docs is asked again with one setting of the protocol at a time: prompt, system prompt, chat template,
+generation, examples, frames, model arguments such as pixel limits. Its extraction scores the same answers again. Each trial is
+compared with the run, paired by doc. A setting that is the same is not tried. Answers of the run are taken over where the request
+is the same, and the same command resumes where it stopped."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from mm_eval.cli.folders import add_code_option
+from mm_eval.cli.options import add_option, add_protocol_option, read_names
+from mm_eval.cli.say import say, say_lines
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from mm_eval.features.study.why import FEWEST, MOST
+
+    parser.add_argument("run", metavar="RUN", help="the run folder")
+    add_protocol_option(parser)
+    parser.add_argument("--tasks", metavar="A,B", help="only these tasks and groups of the run")
+    what = f"docs of each task (default: as many as the difference needs, from {FEWEST} to {MOST})"
+    add_option(parser, "docs", "N", what)
+    add_option(parser, "output_path", "DIR", "a folder for each trial goes below it (default: RUN/why-PROTOCOL)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+    add_code_option(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    from mm_eval.cli.progress import ProgressBar
+    from mm_eval.features.study.ablation import plan_trials, run_trials, write
+    from mm_eval.features.study.prompts_text import as_json, render, write_prompts
+    from mm_eval.features.study.why import Ablation, gaps_of
+
+    output = Path(args.output_path) if args.output_path else None
+    tasks = read_names(args.tasks) if args.tasks else None
+    plan = plan_trials(Path(args.run), args.protocol, tasks, args.docs, output, args.include_path)
+    if not plan.trials or plan.protocol is None:
+        if args.format == "json":
+            say_lines(json.dumps({"models": [], "notes": plan.notes}, indent=2))
+            return 0
+        if plan.notes:
+            say_lines("\n".join(f"note: {note}" for note in plan.notes))
+        what = "no setting that can be tried differs" if plan.notes else "no setting differs"
+        say(f"{what} from the protocol {args.protocol or plan.run.request['protocol']}: nothing was requested")
+        return 0
+    reports = run_trials(plan, ProgressBar())
+    code = max(report.exit_code for report in reports.values())
+    folders = {label: report.folder for label, report in reports.items() if report.results}
+    if len(folders) < 2:
+        return code
+    found = Ablation.read(plan.run.model, folders, args.include_path)
+    found.differing, found.gaps, found.reported = plan.differing, gaps_of(plan.rows), plan.reported
+    text = as_json([found])
+    write(plan, text)
+    page = write_prompts(plan.output / "why.html", [found])
+    if args.format == "json":
+        say_lines(text)
+        return code
+    say_lines(render([found]) + "\n")
+    if plan.notes:
+        say_lines("\n".join(f"note: {note}" for note in plan.notes))
+    say(f"page with the flips: {page}")
+    say(f"run folders: {plan.output}")
+    return code

@@ -1,0 +1,79 @@
+"""Which functions of lmms-eval's tasks ask a judge through its `llm_judge` module, read from their source."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from functools import lru_cache
+from pathlib import Path
+
+from mm_eval.config.functions import parsed
+from mm_eval.features.suites import PACKAGE
+from mm_eval.features.suites.judges import MODULE
+
+
+def asks_judge(file: Path, function: str) -> bool:
+    """Whether a function of a file uses the module, directly or through what it names. Nothing is imported.
+
+    Files beside it and files of lmms-eval's tasks are followed, name by name: a file may have functions of both kinds.
+    """
+    return _reaches(file, function, set())
+
+
+def _reaches(file: Path, name: str, seen: set[tuple[Path, str]]) -> bool:
+    if (file, name) in seen or not file.is_file():
+        return False
+    seen.add((file, name))
+    tree = parsed(file)
+    for top in tree.body if tree else ():
+        if not (name == "*" or name in _bound(top)):
+            continue
+        for node in ast.walk(top):
+            if isinstance(node, ast.Name) and _reaches(file, node.id, seen):
+                return True
+            if isinstance(node, (ast.Import, ast.ImportFrom)) and _imports_it(file, node, name, node is top, seen):
+                return True
+    return False
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """The names that a statement at the top of a file defines; of `if`, `try` and `with` those inside."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {node.name}
+    names = {found.id for found in ast.walk(node) if isinstance(found, ast.Name) and isinstance(found.ctx, ast.Store)}
+    for found in ast.walk(node):
+        if isinstance(found, (ast.Import, ast.ImportFrom)):
+            names |= {(alias.asname or alias.name).partition(".")[0] for alias in found.names}
+        elif isinstance(found, (ast.FunctionDef, ast.ClassDef)):
+            names.add(found.name)
+    return names
+
+
+def _imports_it(
+    file: Path, node: ast.Import | ast.ImportFrom, name: str, at_top: bool, seen: set[tuple[Path, str]]
+) -> bool:
+    """Whether an import brings the module, or a name that uses it. at_top: only what binds `name` counts."""
+    for alias in node.names:
+        if at_top and name not in ("*", (alias.asname or alias.name).partition(".")[0]):
+            continue
+        module = alias.name if isinstance(node, ast.Import) else node.module or ""
+        for dotted in (module, f"{module}.{alias.name}"):
+            if dotted == MODULE or dotted.startswith(f"{MODULE}."):
+                return True
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            files = [file.parent / f"{module or alias.name}.py"]
+        elif module.startswith(f"{PACKAGE}.tasks."):
+            files = [root.joinpath(*module.split(".")[1:]).with_suffix(".py") for root in _roots()]
+        else:
+            continue
+        wanted = alias.name if isinstance(node, ast.ImportFrom) and module else "*"
+        if any(_reaches(each, wanted, seen) for each in files):
+            return True
+    return False
+
+
+@lru_cache(maxsize=1)
+def _roots() -> list[Path]:
+    """The folders of lmms-eval's package, where it is installed."""
+    spec = importlib.util.find_spec(PACKAGE)
+    return [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec is not None else []

@@ -1,0 +1,175 @@
+"""Scoring functions of lmms-eval that ask a judge through its `llm_judge` module, run with recorded replies.
+
+A task's `process_results` there builds a server at import and asks it one question after another (MM-Vet, MathVerse).
+Here the server (server.py, which also runs the function) looks a question up among the judge's known replies to this doc,
+kept in an `Asked`. Which functions ask is read from their source (askers.py). If the reply is not known, the call ends
+with an exception that is not an Exception, so that the task's code can't turn it into a verdict. The engine asks the question
+like any other, and `process_results` runs again from the beginning, until it asks nothing new. So every reply is recorded,
+and a judge that fails is a failure of the judge, never the 0 or -1 of the task's code.
+
+The judge is the one of `--judge`, whatever model the code names. Temperature and token cap are those of the code. The same
+question again within one doc means that the code could not read the reply: it gets a further one, `--judge_retries` times.
+Code that asks in another way is refused (`no_judge`).
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from mm_eval.config.arguments import shortly
+from mm_eval.features.suites import PACKAGE
+from mm_eval.values.errors import JudgeError, MMEvalError, ScoringError
+from mm_eval.values.words import counted
+
+if TYPE_CHECKING:
+    from mm_eval.values.types import Answer, Message
+
+MODULE = f"{PACKAGE}.llm_judge"
+RETRIES = 2
+"""Further replies to a question whose reply could not be read."""
+
+
+# ------------------------------------------------------------------ judges that are not asked
+# A scoring function may call a server for its verdict by itself (HallusionBench, MMBench) and turn every failure into a
+# verdict ("unclear", a random option). No scoring function opens a connection here, whatever keys the environment has: a
+# key is set for `--judge openai` just as well.
+
+DATA_HOSTS = ("huggingface.co", "hf.co", "github.com", "githubusercontent.com")
+"""Hosts that a metric's script or word list may be loaded from."""
+
+NO_CALLS = (
+    "and a failure of that call could not be told from a verdict. Only mm-eval itself asks a judge: state `judge:` (a prompt and "
+    "a verdict) in the task's YAML, and name the judge with --judge"
+)
+"""Why a task's code opens no connection."""
+
+NO_SOCKET = "which a task with `judge` may not: mm-eval asks the judge itself (--judge)"
+"""The same for a task that states `judge`."""
+
+
+class JudgeCalled(BaseException):
+    """A judge was called that may not be. Not an Exception: a task's code turns each of those into a verdict."""
+
+
+_REFUSED: list[str] = []
+"""What `refuse_judge` has refused in the innermost `no_judge` block: a bare `except` may have caught its exception."""
+
+
+def refuse_judge(name: str) -> NoReturn:
+    """Ends a scoring function that calls a judge."""
+    _REFUSED.append(name)
+    raise JudgeCalled(name)
+
+
+@contextmanager
+def no_judge(why: str = NO_CALLS) -> Iterator[None]:
+    """Inside, a connection to any host but DATA_HOSTS is a ScoringError that ends with `why`.
+
+    So is a call of lmms-eval's judge that is not served.
+    """
+    original = socket.getaddrinfo
+
+    def refuse(host: Any, *args: Any, **kwargs: Any) -> Any:
+        name = host.decode() if isinstance(host, bytes) else str(host)
+        if any(name == known or name.endswith(f".{known}") for known in DATA_HOSTS):
+            return original(host, *args, **kwargs)
+        refuse_judge(name)
+
+    socket.getaddrinfo = refuse
+    _REFUSED.clear()
+    try:
+        yield
+    except JudgeCalled:
+        pass
+    finally:
+        socket.getaddrinfo = original
+    if _REFUSED:
+        raise ScoringError(f"the task's code calls {_REFUSED[0]} by itself, {why}.")
+
+
+# ------------------------------------------------------------------ functions that ask
+@dataclass(frozen=True)
+class JudgeQuestion:
+    """What a task's code asks the judge.
+
+    messages: chat messages; a picture is the part {"type": "image", "image": a PIL image}.
+    repeat: how many earlier questions of this doc were the same. model: the judge that the code names.
+    """
+
+    messages: list[Message]
+    generation_kwargs: Mapping[str, Any]
+    repeat: int = 0
+    model: str = ""
+
+
+Lookup = Callable[[JudgeQuestion], "Answer | None"]
+"""The judge's recorded reply, or failure, to a question; None where there is neither."""
+
+
+@dataclass
+class Asked:
+    """What one run of a task's function came to.
+
+    value: what it returned, where there is neither `pending` nor `error`.
+    questions, replies: those with a known reply, in the order asked.
+    pending: the question that ended it, which has no reply. error: the judge failed at it, or its replies could not be read.
+    """
+
+    lookup: Lookup
+    retries: int = RETRIES
+    value: Any = None
+    questions: list[JudgeQuestion] = field(default_factory=list)
+    replies: list[Answer] = field(default_factory=list)
+    pending: JudgeQuestion | None = None
+    error: MMEvalError | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has no value, because a reply is missing or could not be read."""
+        return self.pending is not None or self.error is not None
+
+    def reply(self, question: JudgeQuestion) -> Answer:
+        """The known reply to a question. Raises JudgeCalled, now and at every later call, if there is none."""
+        if self.waits:
+            self._end()
+        text = _text_of(question)
+        same = [place for place, earlier in enumerate(self.questions) if _text_of(earlier) == text]
+        if same:  # with the options of the first time: some code raises the temperature until a reply fits
+            question = replace(self.questions[same[0]], repeat=len(same))
+        found = self.lookup(question) if len(same) <= self.retries else None
+        if found is None or found.error is not None:
+            self.pending = question if len(same) <= self.retries else None
+            if found is not None:
+                self.error = found.error
+            elif same:
+                said = shortly(str(self.replies[same[-1]].output))
+                times = counted(len(same), "time")
+                self.error = JudgeError(f"the judge's reply could not be read, {times}; the last: {said}.")
+            self._end()
+        self.questions.append(question)
+        self.replies.append(found)
+        # Its code would make a 0 of an empty reply, and some number of one that was cut.
+        return found if str(found.output).strip() and found.ended == "stop" else self.reply(question)
+
+    def _end(self) -> NoReturn:
+        raise JudgeCalled(MODULE)
+
+
+RUNNING: list[Asked] = []
+"""The run of a task's function in progress. Scoring runs one at a time; threads that the function starts belong to it."""
+
+
+def _text_of(question: JudgeQuestion) -> str:
+    """A question's messages as text, equal for equal questions; pictures by their pixels."""
+
+    def pixels(value: Any) -> str:
+        from mm_eval.data.media import picture_digest
+
+        return picture_digest(value)
+
+    return json.dumps(question.messages, sort_keys=True, default=pixels)

@@ -1,0 +1,282 @@
+"""The checks of `mm-eval validate`.
+
+`validate` needs no model: every config must load, every doc must give a prompt, the gold answers must score full marks, and
+wrong or empty answers must not. A task that scores its own right answers as wrong measures its scorer; this finds it before a
+GPU hour is spent.
+`invariance` compares a model's answers at batch 1 with those at the real batch and in two shards.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from mm_eval.config.manager import Loaded
+from mm_eval.engine.model import Model
+from mm_eval.engine.order import in_cheapest_order
+from mm_eval.features.judge.checking import check_judge
+from mm_eval.opening import OpenedTasks, without_sample
+from mm_eval.preflight import group_faults
+from mm_eval.prepare import Prepared, load_configs, prepare, prepare_without_model
+from mm_eval.prompt.blocks import check_prompt_keys, choose_block
+from mm_eval.prompt.task import PromptStyle, Task
+from mm_eval.request import RunRequest
+from mm_eval.results.submission import record_of
+from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.gold import FULL, Trial, TrialResult
+from mm_eval.values.errors import ConfigError, MMEvalError, all_faults
+from mm_eval.values.types import Instance, Slot
+from mm_eval.values.words import counted, listed
+
+TOLERANCE = 1e-4
+"""Nats by which log-likelihoods may differ: what float32 allows."""
+Outputs = dict[Slot, Any]
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TaskCheck:
+    """The result of checking one task."""
+
+    task: str
+    ok: bool
+    text: str
+
+
+def validate(request: RunRequest) -> Iterator[TaskCheck]:
+    """The faults of all unreadable tasks and groups, then one finding for each task, or one for each of its faults.
+
+    Errors: ConfigError for an option that is wrong for every task.
+    """
+    unread: list[tuple[str, ConfigError]] = []
+    loaded = load_configs(request, unread)
+    reported: set[str] = set()
+    for name, error in unread:
+        for finding in _findings(name, error):
+            if finding.text not in reported:  # two groups may share a member
+                reported.add(finding.text)
+                yield finding
+    unchecked = without_sample(loaded, request) if request.sample and loaded.tasks else set()
+    scorers: dict[str, list[Scorer]] = {}
+    for name in loaded.tasks:
+        if name in unchecked:
+            continue
+        try:
+            plan = prepare_without_model(request, name, loaded)
+            scorers[name] = plan.scorers[name]
+            yield from (check_task(plan, task_name, task) for task_name, task in plan.tasks.items())
+        except MMEvalError as error:
+            yield from _findings(name, error)
+    yield from _groups(loaded, scorers)
+    if unchecked:
+        said = f"not checked, since there is no sample data: {counted(len(unchecked), 'task')} ({listed(sorted(unchecked), 5)})"
+        yield TaskCheck(", ".join(loaded.roots), True, said)
+
+
+def _groups(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> Iterator[TaskCheck]:
+    """The faults in the configs of the groups."""
+    for name, group in loaded.groups.items():
+        try:
+            group.resolved()
+        except ConfigError as error:
+            yield from _findings(name, error)
+    for name, fault in group_faults(loaded, scorers):
+        yield from _findings(name, fault)
+
+
+def _findings(name: str, error: MMEvalError) -> Iterator[TaskCheck]:
+    """A finding for an error, and for each error that was found with it."""
+    for fault in all_faults(error):
+        yield TaskCheck(name, False, f"{fault.owner} error: {fault}")
+
+
+def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
+    """Builds every doc's prompt, and scores its gold answer, a wrong answer and an empty one."""
+    style, doc_ids, blocks = plan.styles[name], plan.doc_ids[name], task.config.prompt_kwargs
+    trial = Trial(task, style, plan.scorers[name])
+    unseen = None if shows_videos(task, doc_ids, style) else lambda doc_id: None
+    for instance in task.instances(doc_ids, style, unseen):
+        if instance.error is not None:
+            return TaskCheck(name, False, f"{instance.error.owner} error: {instance.error}")
+        try:
+            trial.add(instance)
+            if task.config.submission is not None:
+                record_of(task.config.submission["record"], instance.doc, "answer")
+        except MMEvalError as error:
+            return TaskCheck(name, False, f"{error.owner} error: {error}")
+    try:
+        check_prompt_keys(task, doc_ids, [choose_block(task.config, (), key) for key in blocks])
+    except MMEvalError as error:
+        return TaskCheck(name, False, f"{error.owner} error: {error}")
+    judged = ""
+    if task.config.judged is not None:
+        try:
+            judged = check_judge(task, doc_ids)
+        except MMEvalError as error:
+            return TaskCheck(name, False, f"{error.owner} error: {error}")
+        if task.config.judged.by_code or not any(scorer.metrics for scorer in plan.scorers[name]):
+            return TaskCheck(name, True, f"{counted(len(doc_ids), 'doc')}; {judged}")
+    without = len(doc_ids) - len(trial.known)
+    said = counted(len(doc_ids), "doc") + (f", {without} without a gold answer" if without else "")
+    said += f"; {judged}" if judged else ""
+    if not trial.known:
+        written = f", and a run writes {task.config.submission['file']}" if task.config.submission else ""
+        return TaskCheck(
+            name,
+            True,
+            f"{counted(len(doc_ids), 'doc')}; none has a gold answer, so the scores were not checked{written}",
+        )
+    gold = trial.gold_answers()
+    if gold.fault or gold.scores is None:
+        return TaskCheck(name, False, gold.fault)
+    shown = [f"{number.key} = {number.value:g}" for number in gold.scores.numbers if number.value is not None]
+    said += f"; gold answers score {', '.join(shown)}"
+    if fault := _below_full(trial, gold):
+        return TaskCheck(name, False, fault)
+    for kind, tried in (("wrong", trial.wrong_answers()), ("empty", trial.empty_answers())):
+        if tried.fault:
+            return TaskCheck(name, False, tried.fault)
+        if tried.docs and tried.full == tried.docs and (kind == "wrong" or trial.gold_varies):
+            tried_in = "the only doc" if tried.docs == 1 else f"all {tried.docs} docs"
+            return TaskCheck(name, False, f"{said}; {kind} answers get full marks, too, in {tried_in} tried")
+        said += f"; {kind} answers score 0 in {tried.zero} of {tried.docs}" if tried.docs else ""
+        right, number = trial.headline(gold), trial.headline(tried)
+        if right and number and not tried.docs:
+            said += f"; {kind} answers score {number[0]} = {number[1]:g}"
+            if kind == "wrong" and "metric" in task.config.metadata and not _better(right, number):
+                return TaskCheck(name, False, f"{said}, no worse than the gold answers")
+    missing = trial.missing_answers()
+    if missing.fault or missing.zero < missing.docs:
+        what = (
+            "an answer that is missing (filtered, refused, cut before any text) gets marks: state `worst` of the metric"
+        )
+        return TaskCheck(name, False, missing.fault or what)
+    return TaskCheck(name, True, said)
+
+
+def shows_videos(task: Task, doc_ids: Sequence[int], style: PromptStyle) -> bool:
+    """Whether the index of each doc's videos is to be read: the data set has video files, or the first doc shows one."""
+    if task.config.dataset_kwargs.get("video"):
+        return True
+    return task.has_pictures and any(instance.videos for instance in task.instances(list(doc_ids[:1]), style))
+
+
+def _below_full(trial: Trial, gold: TrialResult) -> str:
+    """What is wrong where no doc has a mark and the number that the task states is a fraction below 1; empty if nothing is."""
+    found = trial.headline(gold)
+    if gold.docs or found is None or "metric" not in trial.task.config.metadata:
+        return ""
+    key, value, higher = found
+    return f"the gold answers score {key} = {value:g}" if higher and 0 <= value < FULL else ""
+
+
+def _better(one: tuple[str, float, bool], other: tuple[str, float, bool]) -> bool:
+    return one[1] > other[1] if one[2] else one[1] < other[1]
+
+
+@dataclass(frozen=True)
+class ChangedAnswer:
+    """A slot with different answers: alone is that at batch 1, other that of the other way."""
+
+    slot: Slot
+    way: str
+    alone: Any
+    other: Any
+
+    def __str__(self) -> str:
+        place = f"{self.slot.task} doc {self.slot.doc_id}"
+        place += f" repeat {self.slot.repeat}" if self.slot.repeat else ""
+        place += f" choice {self.slot.choice}" if isinstance(self.alone, tuple) else ""
+        return f"{place}: {_shown(self.alone)} at batch 1, {_shown(self.other)} {self.way}"
+
+
+@dataclass(frozen=True)
+class BatchComparison:
+    """The comparison of one way of batching with batch 1.
+
+    answers: the slots that were compared; those that failed in both ways are not.
+    worst: the largest difference of log-likelihoods, in nats.
+    """
+
+    way: str
+    answers: int
+    worst: float
+    differences: list[ChangedAnswer]
+
+
+def invariance(request: RunRequest) -> Iterator[BatchComparison]:
+    """Requests the docs at batch 1, at the real batch and in two shards; one comparison for each of the latter two."""
+    plan = prepare(replace(request, batch_size=1))
+    alone = _answers(plan.model, _instances(plan))
+    if failed := [output for output in alone.values() if _failed(output)]:
+        log.warning("%d of %d questions failed at batch 1, the first with %s", len(failed), len(alone), failed[0])
+    del plan  # its memory is needed for the other model
+    real = prepare(request)
+    model = real.model
+    together = _answers(model, _instances(real))
+    yield compare_batching(alone, together, f"at batch {request.batch_size}")
+    sharded = {**_answers(model, _instances(real, 0)), **_answers(model, _instances(real, 1))}
+    yield compare_batching(alone, sharded, "in two shards")
+
+
+def compare_batching(alone: Outputs, other: Outputs, way: str) -> BatchComparison:
+    """The slots with different answers; log-likelihoods differ where they are more than TOLERANCE apart."""
+    worst, differences, answers = 0.0, [], 0
+    for slot, one in alone.items():
+        two = other.get(slot)
+        if _failed(one) and _failed(two):
+            continue
+        answers += 1
+        if isinstance(one, tuple) and isinstance(two, tuple):
+            gap = 0.0 if one[0] == two[0] else abs(one[0] - two[0])
+            worst = max(worst, gap)
+            equal = gap <= TOLERANCE and one[1] == two[1]
+        else:
+            equal = one == two
+        if not equal:
+            differences.append(ChangedAnswer(slot, way, one, two))
+    return BatchComparison(way, answers, worst, differences)
+
+
+def _instances(plan: Prepared, shard: int | None = None) -> Iterator[Instance]:
+    for name, task in plan.tasks.items():
+        doc_ids = plan.doc_ids[name] if shard is None else plan.doc_ids[name][shard::2]
+        if doc_ids:
+            yield from task.instances(doc_ids, plan.styles[name])
+
+
+def _answers(model: Model, instances: Iterator[Instance]) -> Outputs:
+    """The model's answers by slot, with errors in their places; nothing is retried or stored."""
+    ways = {
+        "generate_until": model.generate,
+        "loglikelihood": model.loglikelihood,
+        "loglikelihood_rolling": model.loglikelihood_rolling,
+    }
+    model.prepare()
+    found: Outputs = {}
+
+    def sound(group: Iterator[Instance]) -> Iterator[Instance]:
+        for instance in group:
+            if instance.error is None:
+                yield instance
+            else:
+                found[instance.slot] = instance.error
+
+    for kind, group in groupby(in_cheapest_order(instances), key=lambda instance: instance.request_type):
+        for instance, answer in ways[kind](sound(group)):
+            found[instance.slot] = answer if isinstance(answer, MMEvalError) else answer.output
+    return found
+
+
+def _failed(output: Any) -> bool:
+    return isinstance(output, MMEvalError)
+
+
+def _shown(output: Any) -> str:
+    if isinstance(output, tuple):
+        return f"{output[0]:.5f}{' (greedy)' if output[1] else ''}"
+    text = f"error: {output}" if _failed(output) else repr(output)
+    return text if len(text) < 80 else f"{text[:77]}..."

@@ -1,0 +1,52 @@
+"""Checks task configs completely, without a model: every name and function, the data, each doc's prompt, and that the gold
+answers score full marks and wrong ones do not. With --model: requests some docs at batch 1, at the real batch and in two
+shards, and lists every answer that differs."""
+
+from __future__ import annotations
+
+import argparse
+
+from mm_eval.cli.options import add_model_options, add_task_options, read_request, read_task_request
+from mm_eval.cli.say import say, say_checks
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.words import of_all
+
+SAMPLES = 16
+"""Docs of each task that are requested with --model and without --limit."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tasks", nargs="?", metavar="TASKS", help="tasks or groups, with commas")
+    parser.add_argument("--tasks", dest="named_tasks", metavar="TASKS", help="the same")
+    add_task_options(parser)
+    add_model_options(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    if (args.tasks is None) == (args.named_tasks is None):
+        raise ConfigError("validate needs tasks, stated once.", hint="Write mm-eval validate mme,seedbench.")
+    args.tasks = args.tasks or args.named_tasks
+    if args.model or args.model_args:
+        return _invariance(args)
+    from mm_eval.features.validate.check import validate
+
+    return say_checks(validate(read_task_request(args, prompt_key=args.prompt_key)))
+
+
+def _invariance(args: argparse.Namespace) -> int:
+    from mm_eval.features.validate.check import invariance
+
+    if args.limit is None and args.samples is None:
+        args.limit = SAMPLES
+    failed = 0
+    for found in invariance(read_request(args)):
+        count = len(found.differences)
+        failed += count
+        say(
+            f"{'FAIL' if count else 'ok  '}  {found.way}: "
+            f"{of_all(count, found.answers, 'answer', 'differs', 'differ')} from batch 1;"
+            f" log-likelihoods by at most {found.worst:.1e} nats"
+        )
+        for difference in found.differences:
+            say(f"      {difference}")
+    return 2 if failed else 0

@@ -1,0 +1,290 @@
+"""Prompt blocks: the prompt kwargs that a task states for a model, and how they reach the task's functions.
+
+A task file states its blocks under `model_specific_prompt_kwargs` (in lmms-eval `lmms_eval_specific_kwargs`): `default`, and one
+for each model key that differs. Under `model_specific_target_kwargs` it may state what the right answer looks like after each of
+them. `choose_block` makes the block of a run, `call` passes it to a function, `check_prompt_keys` finds misspelt keys.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any, Protocol
+
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.features.video.rule import DEFAULT, FrameRule, read_rule
+from mm_eval.values.errors import ConfigError, did_you_mean
+from mm_eval.values.types import Clip, Doc
+
+log = logging.getLogger(__name__)
+
+PROMPT_KEYWORDS = ("model_specific_prompt_kwargs", "lmms_eval_specific_kwargs")
+"""A task's function that declares one of these parameters gets the prompt kwargs there."""
+
+TARGET_KEYWORD = "model_specific_target_kwargs"
+"""A function that declares this parameter gets the entry of the block's key there (ai2d: answer with a letter or the option)."""
+
+CLIPS_KEYWORD = "clips"
+"""A function that declares this parameter gets the `Clip` of each video of its question: the shown frames and the subtitles."""
+
+
+@dataclass(frozen=True)
+class PromptBlock:
+    """The prompt kwargs of one task for one model.
+
+    key: the block that was laid over `default`; "default" if there was none.
+    kwargs: the result, as the task's functions get it.
+    targets: the task's `model_specific_target_kwargs`, by block key.
+    stated: false if the task has no prompt blocks; the default of a function's own parameter then holds.
+    read: if given, each key that a function looks up is added to it.
+    video: which frames of a video are shown: `--video`, else the block's key `video`, which no function gets, else the model's
+        own rule. video_input: how the model gets them (`Model.video_input`).
+    clips: the videos of one question; none while it is not known which frames are shown.
+    """
+
+    key: str = "default"
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    targets: Mapping[str, Any] = field(default_factory=dict)
+    stated: bool = True
+    read: set[str] | None = field(default=None, compare=False)
+    video: FrameRule = DEFAULT
+    video_input: str = "pictures"
+    clips: tuple[Clip, ...] = field(default=(), compare=False)
+
+    @classmethod
+    def of_task(
+        cls,
+        config: TaskConfig,
+        key: str = "default",
+        kwargs: Mapping[str, Any] | None = None,
+        video: FrameRule = DEFAULT,
+        video_input: str = "pictures",
+    ) -> PromptBlock:
+        """The block of a task with these kwargs."""
+        stated = bool(kwargs or config.prompt_kwargs)
+        return cls(key, kwargs or {}, config.target_kwargs, stated, video=video, video_input=video_input)
+
+    @classmethod
+    def recorded(cls, config: TaskConfig, prompt: Mapping[str, Any]) -> PromptBlock:
+        """The block that `to_json` wrote."""
+        video = read_rule(prompt["video"], "run.json") if "video" in prompt else DEFAULT
+        return cls.of_task(config, prompt["key"], prompt["kwargs"], video, prompt.get("video_input", "pictures"))
+
+    def to_json(self) -> dict[str, Any]:
+        """For run.json. Default values of videos are not stated, so that folders of earlier versions stay the same run."""
+        rule = {} if self.video == DEFAULT else {"video": str(self.video)}
+        shown = {} if self.video_input == "pictures" else {"video_input": self.video_input}
+        return {"key": self.key, "kwargs": dict(self.kwargs), **rule, **shown}
+
+    @cached_property
+    def cache_key(self) -> str:
+        """Differs between two blocks of a task for which its functions may show different pictures."""
+        return f"{self.key} {dict(self.kwargs)!r} {self.video}"
+
+    def for_function(self) -> dict[str, Any]:
+        """A copy of the kwargs for a task's function."""
+        return dict(self.kwargs) if self.read is None else _RecordingBlock(self.kwargs, self.read)
+
+
+def choose_block(
+    config: TaskConfig,
+    model_keys: Sequence[str],
+    requested: str | None = None,
+    blocks: Mapping[str, Any] | None = None,
+    video: str | None = None,
+    of_model: tuple[str, str] = ("", "pictures"),
+) -> PromptBlock:
+    """The block of a run: `default` overlaid by the requested block, or else by the most specific block of the model.
+
+    model_keys: the model's prompt keys, most specific first. requested: `--prompt_key`; a task without it uses `default`.
+    blocks: the task's blocks with those of the user; by default the task's own. video: `--video`, before the block's own rule.
+    of_model: its rule for the frames of a video, used last, and how it gets them (`Model.video_rule`, `Model.video_input`).
+    """
+    blocks = config.prompt_kwargs if blocks is None else blocks
+    keys = (requested,) if requested else model_keys
+    key = next((key for key in keys if key in blocks), "default")
+    default, chosen = blocks.get("default") or {}, blocks.get(key) or {}
+    if not isinstance(default, Mapping) or not isinstance(chosen, Mapping):
+        raise ConfigError(f"the prompt block {key!r} is not a mapping: {chosen!r}.")
+    kwargs = {**default, **chosen}
+    stated = kwargs.pop("video", None)
+    own, video_input = of_model
+    if video is not None:
+        rule = read_rule(video)
+    elif stated is not None:
+        rule = read_rule(stated, f"{config.where('prompt_kwargs')}: `video` of the block {key!r}")
+    else:
+        rule = read_rule(own, "the model's own rule") if own else DEFAULT
+    return PromptBlock.of_task(config, key, kwargs, rule, video_input)
+
+
+def call(function: Callable[..., Any], doc: Doc, block: PromptBlock, *, second: bool = False) -> Any:
+    """Calls a task's function with the doc, and with the prompt kwargs and the target entry if it declares them.
+
+    second: a second parameter of any name gets the prompt kwargs, as in doc_to_text, doc_to_visual and doc_to_messages.
+    """
+    parameters = _parameters(function)
+    if second and parameters.other and block.stated:
+        return function(doc, block.for_function())
+    arguments: dict[str, Any] = {}
+    for keyword, has_default in parameters.known.items():
+        if keyword == TARGET_KEYWORD:
+            if block.targets:
+                arguments[keyword] = block.targets.get(block.key, block.targets.get("default"))
+        elif keyword == CLIPS_KEYWORD:
+            arguments[keyword] = block.clips
+        elif block.stated or not has_default:
+            arguments[keyword] = block.for_function()
+    return function(doc, **arguments)
+
+
+def check_pixel_limits(blocks: Mapping[str, PromptBlock], model_args: Mapping[str, Any]) -> None:
+    """ConfigError if the model would resize again what a task has resized so that it knows the pixels that the model counts.
+
+    blocks: by task. A block states such pixels under `coordinates` (docs/guides/grounding.md).
+    """
+    for task, block in blocks.items():
+        stated = block.kwargs.get("coordinates")
+        if not isinstance(stated, Mapping):
+            continue
+        for name, sign in (("min_pixels", -1), ("max_pixels", 1)):
+            given, known = str(model_args.get(name, "")), stated.get(name)
+            if given.isdecimal() and isinstance(known, int) and sign * int(given) < sign * known:
+                what = f"{task} reads pixels of pictures resized with {name}={known}, but the model has {name}={given}."
+                hint = (
+                    f"Leave it out, or state {name} under `coordinates` in the block {block.key!r} of a task of yours."
+                )
+                raise ConfigError(what, where="--model_args", hint=hint)
+
+
+@dataclass(frozen=True)
+class _Parameters:
+    """The parameters of a task's function beside the doc.
+
+    known: those of PROMPT_KEYWORDS, TARGET_KEYWORD and CLIPS_KEYWORD that it declares, and whether each has a default.
+    other: it declares none of these, but has a second parameter.
+    """
+
+    known: Mapping[str, bool] = field(default_factory=dict)
+    other: bool = False
+
+
+@lru_cache(maxsize=4096)
+def _parameters(function: Callable[..., Any]) -> _Parameters:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # a builtin without a signature
+        return _Parameters()
+    names = (*PROMPT_KEYWORDS, TARGET_KEYWORD, CLIPS_KEYWORD)
+    known = {each.name: each.default is not each.empty for each in parameters if each.name in names}
+    positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    return _Parameters(known, not known and len(positional) > 1)
+
+
+class _RecordingBlock(dict[str, Any]):
+    """Prompt kwargs that record the keys that a function looks up, present or not; iterating over them looks up all."""
+
+    def __init__(self, kwargs: Mapping[str, Any], read: set[str]) -> None:
+        super().__init__(kwargs)
+        self.read = read
+
+
+def _recorded(name: str) -> Callable[..., Any]:
+    """The method of dict with this name, for a _RecordingBlock."""
+
+    def method(block: _RecordingBlock, *args: Any) -> Any:
+        block.read.update(map(str, args[:1]) if args else dict.keys(block))
+        return getattr(dict, name)(block, *args)
+
+    return method
+
+
+for _name in ("__getitem__", "get", "pop", "__contains__", "__iter__", "keys", "values", "items"):
+    setattr(_RecordingBlock, _name, _recorded(_name))
+
+
+class _Docs(Protocol):
+    def text(self, doc_id: int, /) -> Doc: ...
+    def full(self, doc_id: int, /) -> Doc: ...
+
+
+class _Task(Protocol):
+    """The parts of a Task that `check_prompt_keys` uses."""
+
+    @property
+    def config(self) -> TaskConfig: ...
+    @property
+    def docs(self) -> _Docs: ...
+    def question(self, doc: Doc, block: PromptBlock, where: str) -> object: ...
+
+
+def check_prompt_keys(task: _Task, doc_ids: Sequence[int], blocks: Sequence[PromptBlock]) -> None:
+    """Checks that some function of the task reads each key of its prompt blocks whose value is not empty.
+
+    Empty values are skipped: MMBench's blocks state `pre_prompt: ""`, which none of its functions reads.
+    Unread keys in a task file of lmms-eval are one warning, since its own files have some; keys that the user adds are errors.
+    Errors: ConfigError naming the unread keys, with a suggestion from the keys that are read.
+    """
+    config = task.config
+    own = {key for block in config.prompt_kwargs.values() for key in block or ()} if config.of_lmms_eval else set()
+    ignored: list[str] = []
+    for block in blocks:
+        unread, read = _unread(task, doc_ids, block)
+        if wrong := [key for key in unread if key not in own]:
+            raise ConfigError(
+                f"no function of {config.path} reads {_keys(wrong)} of the prompt block {block.key!r}.",
+                where=config.where("prompt_kwargs"),
+                hint=did_you_mean(wrong[0], read),
+            )
+        if unread:
+            ignored.append(f"{_keys(unread)} of {block.key!r}")
+    if ignored:
+        what = "no function of %s reads these keys of its prompt blocks: %s. They have no effect."
+        log.warning(f"%s: {what}", config.where("prompt_kwargs"), config.path, "; ".join(ignored))
+
+
+def _keys(names: Sequence[str]) -> str:
+    return f"the key{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}"
+
+
+def _unread(task: _Task, doc_ids: Sequence[int], block: PromptBlock) -> tuple[list[str], set[str]]:
+    """(keys of a block that no function of the task reads, keys that are read). Keys with empty values are skipped.
+
+    Up to 100 docs are tried, since a function may read a key for some docs only. A task whose functions take no block has no
+    unread keys.
+    """
+    config, read = task.config, set[str]()
+    of_whole_doc = [each for each in (config.doc_to_visual, config.doc_to_messages) if _takes_block(each, second=True)]
+    of_text = _takes_block(config.doc_to_text, second=True) or any(
+        _takes_block(each, second=False) for each in (config.doc_to_target, config.doc_to_choice)
+    )
+    if not block.kwargs or not (of_text or of_whole_doc):
+        return [], read
+    recording = replace(block, read=read)
+    filled = [key for key, value in block.kwargs.items() if value not in ("", None)]
+    for doc_id in doc_ids[:100]:
+        task.question(task.docs.text(doc_id), recording, f"{config.path} doc {doc_id}")
+        if read.issuperset(filled):
+            return [], read
+    for function in of_whole_doc:
+        try:
+            call(function, task.docs.full(doc_ids[0]), recording, second=True)
+        except Exception:  # the task's own code; the error is reported when the doc's request is made
+            return [], read
+    return [key for key in filled if key not in read], read
+
+
+def takes_clips(entry: object) -> bool:
+    """Whether a config entry is a function whose result depends on the shown frames of the videos."""
+    return callable(entry) and CLIPS_KEYWORD in _parameters(entry).known
+
+
+def _takes_block(entry: object, second: bool) -> bool:
+    """Whether a config entry is a function that takes the prompt kwargs. second: as in `call`."""
+    if not callable(entry):
+        return False
+    parameters = _parameters(entry)
+    return any(keyword in PROMPT_KEYWORDS for keyword in parameters.known) or parameters.other and second

@@ -1,0 +1,258 @@
+"""What a doc says: its question, target and choices, from the `doc_to_*` entries of a config.
+
+An entry is a function, a column's name, a Jinja template, a format's field, or a plain value.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from mm_eval.config.formats import FormatField
+from mm_eval.config.located import located
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.prompt.blocks import PromptBlock, call
+from mm_eval.prompt.template import render
+from mm_eval.values.errors import ConfigError, DataError, DocError, MMEvalError, did_you_mean
+from mm_eval.values.types import Doc, Target, plain
+
+_COLUMN = re.compile(r"[A-Za-z_]\w*\Z")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a doc says.
+
+    text: the question. target: the right answer; in multiple choice an index, or several. choices: None if there are none.
+    answer: the right answer as an example shows it. prefix: the text that begins the answer.
+    contexts: one text for each choice if these differ and `answer` is scored after each (winogrande); `text` is then the right
+        one of them.
+    """
+
+    text: str
+    target: Target
+    choices: list[str] | None
+    answer: str
+    prefix: str = ""
+    contexts: list[str] | None = None
+
+
+def question_of(
+    config: TaskConfig, doc: Doc, block: PromptBlock, where: str, shown: Mapping[str, Any] | None = None
+) -> Question:
+    """The question of a doc.
+
+    shown: for an example, the `fewshot_config`, whose entries come before those of the config. Null means not stated, except for
+        gen_prefix, where it means none.
+    """
+    shown = shown or {}
+
+    def entry(name: str) -> Any:
+        return getattr(config, name) if shown.get(name) is None else shown[name]
+
+    def place_of(name: str) -> str:
+        field = entry(name) if name != "gen_prefix" else None
+        if isinstance(field, FormatField) and (field.format.question or field.format.choices or field.format.answer):
+            name = "formats"
+        return config.where(name) if shown.get(name) is None else located(shown).where(name)
+
+    def value(name: str) -> Any:
+        if entry(name) is None:
+            return None
+        spaced = name == "doc_to_text"
+        return evaluate_field(
+            entry(name), doc, block, what=name, where=where, spaced=spaced, place=partial(place_of, name)
+        )
+
+    text = "" if entry("doc_to_text") is None else value("doc_to_text")
+    target = None if _is_unused(config, entry("doc_to_target"), doc) else value("doc_to_target")
+    choices = value("doc_to_choice") if isinstance(entry("doc_to_choice"), FormatField) else entry("doc_to_choice")
+    if choices is not None:
+        choices = choices_of(choices, doc, block, where, partial(place_of, "doc_to_choice"))
+    prefix = shown.get("gen_prefix", config.gen_prefix) or ""
+    if prefix:
+        prefix = text_of(prefix, doc, block, what="gen_prefix", where=where, place=partial(place_of, "gen_prefix"))
+
+    if config.output_type != "multiple_choice":
+        if choices and config.output_type == "generate_until" and not isinstance(entry("doc_to_target"), FormatField):
+            target = _choice_texts(target, choices, where)
+        answer = str(target[0] if isinstance(target, list) and target else "" if target is None else target)
+        return Question(_as_text(text, "doc_to_text", where), target, choices, answer, prefix)
+    if choices is None:
+        raise ConfigError("multiple_choice needs doc_to_choice.", where=config.where("output_type"))
+    if isinstance(text, (int, list)) and not isinstance(text, bool):
+        return _of_contexts(text, target, choices, prefix, where)
+    target = choice_index(target, choices, where)
+    first = target[0] if isinstance(target, list) else target
+    answer = choices[first] if first >= 0 else ""
+    return Question(_as_text(text, "doc_to_text", where), target, choices, answer, prefix)
+
+
+def _is_unused(config: TaskConfig, target: Any, doc: Doc) -> bool:
+    """Whether a target names a missing column that nothing reads.
+
+    lmms-eval's VQA tasks state `doc_to_target: "answer"` for docs with `answers`, which their `process_results` reads.
+    """
+    if config.process_results is None or config.output_type != "generate_until" or config.num_fewshot:
+        return False
+    return isinstance(target, str) and target.isidentifier() and target not in doc
+
+
+def _choice_texts(target: Target, choices: list[str], where: str) -> Target:
+    """The texts of the choices that a target names by index: the answers to generate (lm-eval's boolq-seq2seq)."""
+    if isinstance(target, list):
+        return [text for item in target if isinstance(text := _choice_texts(item, choices, where), str)]
+    if not isinstance(target, int) or isinstance(target, bool):
+        return target
+    if not 0 <= target < len(choices):
+        raise DataError(f"doc_to_target gave the index {target}, but there are {len(choices)} choices.", where=where)
+    return choices[target]
+
+
+def _of_contexts(text: int | list[Any], target: Target, choices: list[str], prefix: str, where: str) -> Question:
+    """A question whose choices are texts before one continuation. lm-eval has two ways to state it:
+
+    doc_to_text gives an index, doc_to_choice the texts, doc_to_target the continuation; or doc_to_text gives the texts,
+    doc_to_target the index, doc_to_choice a list of the one continuation.
+    """
+    if isinstance(text, int):
+        if not 0 <= text < len(choices):
+            raise DataError(f"doc_to_text gave the index {text}, but there are {len(choices)} choices.", where=where)
+        return Question(choices[text], text, choices, str(target), prefix, choices)
+    contexts = [str(context) for context in text]
+    if len(choices) != 1:
+        what = f"doc_to_text gave {len(contexts)} texts and doc_to_choice {len(choices)} continuations; one is needed."
+        raise DataError(what, where=where)
+    index = choice_index(target, contexts, where)
+    if not isinstance(index, int) or index < 0:
+        raise DataError(f"doc_to_target gave {target!r}, which names none of the texts.", where=where)
+    return Question(contexts[index], index, contexts, choices[0], prefix, contexts)
+
+
+def choice_index(target: Target, choices: Sequence[str], where: str) -> int | list[int]:
+    """The index of the right choice; a list of all right ones if the target is a list.
+
+    An int is an index (-100: none is right). A text is the one choice equal to it, else a single option letter; digits in a text
+    are never an index. Anything else is a DataError.
+    """
+    if isinstance(target, list):
+        return [index for item in target if isinstance(index := choice_index(item, choices, where), int)]
+    if isinstance(target, bool) or not isinstance(target, (int, str)):
+        what = f"doc_to_target gave {target!r}; expected an integer choice index or the text of a choice."
+        raise DataError(what, where=where)
+    if isinstance(target, int):
+        if target == -100 or 0 <= target < len(choices):
+            return target
+        raise DataError(f"doc_to_target gave the index {target}, but there are {len(choices)} choices.", where=where)
+    equal = [index for index, choice in enumerate(choices) if choice == target]
+    if len(equal) == 1:
+        return equal[0]
+    letter = target.strip()
+    if not equal and len(letter) == 1 and letter.isascii() and letter.isalpha():
+        index = ord(letter.upper()) - ord("A")
+        if index < len(choices):
+            return index
+    count = "several choices" if equal else "no choice"
+    hint = "A text is never an index: write a template that is one {{ expression }} with an int."
+    raise DataError(
+        f"doc_to_target gave {target!r}, which equals {count} of {list(choices)!r}.",
+        where=where,
+        hint=hint if letter.isdigit() else "",
+    )
+
+
+def choices_of(
+    value: Any, doc: Doc, block: PromptBlock, where: str, place: Callable[[], str] | None = None
+) -> list[str]:
+    """A `doc_to_choice` as texts. It gives a list, a mapping, whose values are taken, or a text that is a Python list."""
+    choices = evaluate_field(value, doc, block, what="doc_to_choice", where=where, place=place)
+    if isinstance(choices, str):
+        try:
+            choices = ast.literal_eval(choices.strip())
+        except (ValueError, SyntaxError) as error:
+            raise DataError(f"doc_to_choice gave the text {choices!r}; expected a list.", where=where) from error
+    if isinstance(choices, Mapping):
+        choices = list(choices.values())
+    if not isinstance(choices, (list, tuple)) or len(choices) == 0:
+        raise DataError(f"doc_to_choice gave {choices!r}; expected a list with at least one choice.", where=where)
+    for number, choice in enumerate(choices):
+        if choice is None or choice != choice:  # NaN: pandas writes it for an empty cell
+            what = f"doc_to_choice gave {choice!r} as choice {number} of {len(choices)}; each must have a text."
+            raise DocError(
+                what, where=where, hint="Leave empty options out in doc_to_choice, or the doc in process_docs."
+            )
+    return [str(choice) for choice in choices]
+
+
+def text_of(
+    value: Any, doc: Doc, block: PromptBlock, *, what: str, where: str, place: Callable[[], str] | None = None
+) -> str:
+    """A `description` or `gen_prefix` as text. Unlike other entries, a single word that is not a column is plain text."""
+    if isinstance(value, str) and value not in doc and "{{" not in value and "{%" not in value:
+        return value
+    found = evaluate_field(value, doc, block, what=what, where=where, spaced=True, place=place)
+    return _as_text(found, what, where)
+
+
+def _as_text(value: Any, what: str, where: str) -> str:
+    if isinstance(value, (list, dict)) or value is None:
+        raise DataError(f"{what} gave {type(value).__name__}; expected text.", where=where)
+    return str(value)
+
+
+def evaluate_field(
+    value: Any,
+    doc: Doc,
+    block: PromptBlock,
+    *,
+    what: str,
+    where: str,
+    spaced: bool = False,
+    place: Callable[[], str] | None = None,
+) -> Any:
+    """The value of an entry for one doc.
+
+    place: returns file:line of the entry, for a template that fails.
+    spaced: white space around a template's one expression is part of the text.
+    A text that looks like a column's name must be one, so that a misspelt column is an error and never a prompt.
+    A template that is one `{{ expression }}` keeps the expression's type: `{{choices.text}}` is a list, `{{label}}` an int.
+    Any other template gives text, even if that looks like a number or a list.
+    Errors: DataError naming the doc if the column is missing or the function or template fails.
+    """
+    if isinstance(value, FormatField):
+        return value.evaluate(
+            doc,
+            lambda entry, of_doc, name: evaluate_field(entry, dict(of_doc), block, what=name, where=where, place=place),
+            lambda entry: choices_of(entry, doc, block, where, place),
+        )
+    if callable(value):
+        try:
+            return plain(call(value, doc, block, second=what == "doc_to_text"))
+        except (ConfigError, DataError) as error:
+            raise error.located(where) from error
+        except Exception as error:  # the task's own code
+            raise DataError(f"{what} failed: {type(error).__name__}: {error}", where=where) from error
+    if not isinstance(value, str):
+        return value
+    if value in doc or _COLUMN.match(value):
+        return require_column(doc, value, what, where)
+    if "{{" not in value and "{%" not in value:
+        return value
+    try:
+        return render(value, doc, what=what, where=where, spaced=spaced)
+    except MMEvalError as error:
+        error.where = f"{place()}: {where}" if place else where
+        raise
+
+
+def require_column(doc: Doc, column: str, what: str, where: str) -> Any:
+    """doc[column]; a DataError with a suggestion if the doc lacks it."""
+    if column not in doc:
+        raise DataError(
+            f"{what} names the column {column!r}, which the doc lacks.", where=where, hint=did_you_mean(column, doc)
+        )
+    return doc[column]

@@ -1,0 +1,343 @@
+"""A task: a config with its docs. `Task.instances` turns docs into the requests of a run.
+
+Task.load(config, source) -> task
+task.select(limit) -> doc ids
+task.instances(doc_ids, style) -> one Instance for each doc, choice and repeat
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
+
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.data.decode import decoded_ahead
+from mm_eval.data.docs import Docs, FileState, picture_files
+from mm_eval.data.media import Places
+from mm_eval.data.source import DataSource
+from mm_eval.features.video.frames import videos_of
+from mm_eval.prompt.blind import WITHOUT, without_marks, without_pictures
+from mm_eval.prompt.blocks import PromptBlock, takes_clips
+from mm_eval.prompt.fewshot import Example, ExamplePool
+from mm_eval.prompt.layout import Layout, Turn, context_of, written_context
+from mm_eval.prompt.of_config import docs_of_split, example_pool
+from mm_eval.prompt.question import Question, question_of, text_of
+from mm_eval.prompt.requests import needs_bare_choices, requests_of, selected
+from mm_eval.prompt.visuals import (
+    PictureCache,
+    PictureLoader,
+    Seen,
+    Visual,
+    looked_at,
+    messages_of,
+    pictures_of_another,
+    visuals_of,
+    with_frames,
+)
+from mm_eval.values.errors import ConfigError, DataError, MMEvalError, did_you_mean
+from mm_eval.values.types import Context, Doc, Instance, Message, RequestType
+
+EVALUATION_SPLITS = ("test_split", "validation_split")
+
+
+@dataclass(frozen=True)
+class PromptStyle:
+    """How a run asks one task.
+
+    block: the prompt kwargs of the task for the model. chat: contexts are chat messages, otherwise text.
+    system: `--system_instruction`. multiturn: `--fewshot_as_multiturn`; None leaves it to the task.
+    blind: `--blind`, one of `BLIND`: without pictures, or with those of other docs. None for the docs' own.
+    """
+
+    block: PromptBlock = PromptBlock(stated=False)
+    chat: bool = False
+    system: str | None = None
+    multiturn: bool | None = None
+    blind: str | None = None
+
+
+@dataclass(eq=False)
+class Task:
+    """A resolved config with its docs.
+
+    path: the identity of its answers in the journal. pool: the docs that few-shot examples come from.
+    """
+
+    config: TaskConfig
+    docs: Docs
+    seed: int = 0
+    pool: ExamplePool | None = None
+    _cache: PictureCache = field(default_factory=PictureCache, repr=False)
+    seen: Seen | None = field(default=None, init=False, repr=False)
+    """Called with the digest and the pixels of each picture of a request; raises nothing."""
+
+    @classmethod
+    def load(cls, config: TaskConfig, source: DataSource, seed: int = 0) -> Task:
+        """Reads the docs, and the docs for examples, of a config whose functions are resolved.
+
+        A config with `class: !function task.Mine` is loaded by that class, a subclass of this one, which finds the other keys of
+        its entry in `config.class_arguments`.
+        """
+        if config.task_class is not None and config.task_class is not cls:
+            if not (isinstance(config.task_class, type) and issubclass(config.task_class, Task)):
+                hint = "Derive it from mm_eval.prompt.task.Task."
+                raise ConfigError(
+                    f"{config.task_class!r} is not a task class.", where=config.where("task_class"), hint=hint
+                )
+            return config.task_class.load(config, source, seed)
+        key, split = next(((key, split) for key in EVALUATION_SPLITS if (split := getattr(config, key))), (None, None))
+        if split is None or key is None:
+            raise ConfigError("neither test_split nor validation_split is given.", where=config.where("task"))
+        task = cls(config, docs_of_split(config, source, split, key, config.process_docs), seed)
+        if config.num_fewshot:
+            task.pool = example_pool(config, source, split, task.docs, seed)
+        return task
+
+    @property
+    def path(self) -> str:
+        return self.config.path
+
+    def select(
+        self, limit: int | float | None = None, samples: Sequence[int] | None = None, whole_clusters: bool = False
+    ) -> list[int]:
+        """The doc ids of a run: the `samples`, or the first `limit` docs (below 1: a fraction of them), or all.
+
+        whole_clusters: the limit counts clusters (`cluster_key`), of which all docs are taken.
+        Errors: ConfigError for an invalid limit and for an id that no doc has.
+        """
+        if not whole_clusters or not self.cluster_columns or limit is None or samples is not None:
+            return selected(self.path, len(self.docs), limit, samples)
+        clusters = self.clusters(dict(self.docs.texts(list(range(len(self.docs))))), {})
+        order = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters.values()))}
+        taken = len(selected(self.path, len(order), limit, None))
+        return [doc_id for doc_id, cluster in clusters.items() if order[cluster] < taken]
+
+    def instances(
+        self,
+        doc_ids: Sequence[int],
+        style: PromptStyle,
+        turn_pictures: Callable[[int], Sequence[int] | None] | None = None,
+    ) -> Iterator[Instance]:
+        """The instances of some docs, in order: one for each choice and repeat.
+
+        turn_pictures: for scoring: how many pictures each turn of a doc's prompt had, None if unknown. Nothing is decoded then,
+            and the instances have no pictures.
+        A doc whose text or pictures can't be read gives instances with that error.
+        """
+        decodes = self.has_pictures and turn_pictures is None and self.docs.decodes and style.blind != WITHOUT
+        with decoded_ahead(self.docs.full, doc_ids if decodes else ()) as ahead:
+            for doc_id, doc in self.docs.texts(list(doc_ids)):
+                try:
+                    yield from self._instances(doc_id, doc, style, turn_pictures, ahead(doc_id))
+                except DataError as error:
+                    error.located(f"{self.path} doc {doc_id}")
+                    generates = self.config.output_type == "generate_until"
+                    kind: RequestType = "generate_until" if generates else "loglikelihood"
+                    for repeat in range(self.config.repeats):
+                        yield Instance(kind, self.path, doc_id, doc, repeat=repeat, error=error)
+
+    def _instances(
+        self,
+        doc_id: int,
+        doc: Doc,
+        style: PromptStyle,
+        turn_pictures: Callable[[int], Sequence[int] | None] | None,
+        whole: Callable[[], Doc],
+    ) -> Iterator[Instance]:
+        config, where = self.config, f"{self.path} doc {doc_id}"
+        question = self.question(doc, style.block, where)
+        examples = self.pool.draw(config.num_fewshot, doc_id, doc) if self.pool else []
+        written = self._written_messages(doc_id, style, where, whole)
+        turns = self._picture_loaders(doc_id, examples, style, where, whole)
+
+        digests, pixels, clips, error = looked_at(turns if turn_pictures is None else [], where, self.seen)
+        counts = [len(turn) for turn in digests] if turn_pictures is None else list(turn_pictures(doc_id) or ())
+        counts += [0] * (len(examples) + 1 - len(counts))  # 0 where unknown
+        blocks = self._blocks_with_clips(turns, style.block, len(examples) + 1, where)
+        if blocks[-1].clips:
+            question = self.question(doc, blocks[-1], where)
+
+        place = partial(config.where, "description")
+        description = text_of(config.description, doc, style.block, what="description", where=where, place=place)
+        contexts: list[Context]
+        if written is not None:
+            written = without_pictures(written) if style.blind == WITHOUT else written
+            contexts = [written_context(written, description, style.system, question.prefix)]
+        else:
+            layout, settings = Layout.of_task(config, style.multiturn), config.fewshot_config
+            place_of = f"{where}, few-shot example"
+            shown = [
+                question_of(config, e.doc, each, place_of, settings) for e, each in zip(examples, blocks, strict=False)
+            ]
+            text_of_turn = without_marks if style.blind == WITHOUT else str
+            shots = [Turn(text_of_turn(e.text), n, e.answer, e.prefix) for e, n in zip(shown, counts, strict=False)]
+            texts = map(text_of_turn, question.contexts or [question.text])
+            final = [Turn(text, counts[-1], prefix=question.prefix) for text in texts]
+            contexts = [context_of(turn, shots, layout, description, style.system, style.chat) for turn in final]
+
+        shared: dict[str, Any] = {
+            "task": self.path,
+            "doc_id": doc_id,
+            "doc": doc,
+            "target": question.target,
+            "images": (
+                (lambda: [picture for load in turns for picture in with_frames(load(), self._cache, self.seen)])
+                if any(counts) or error
+                else None
+            ),
+            "image_digests": tuple(digest for turn in digests for digest in turn),
+            "videos": clips,
+            "pixels": pixels,
+            "error": error,
+        }
+        for instance in requests_of(config, question, contexts, shared, self._bare_choices):
+            instance.metadata["turn_pictures"] = counts
+            instance.metadata["choices"] = question.choices
+            yield instance
+
+    def _blocks_with_clips(
+        self, turns: Sequence[PictureLoader], block: PromptBlock, count: int, where: str
+    ) -> list[PromptBlock]:
+        """The block of each turn, with its videos if doc_to_text depends on the shown frames. Nothing is decoded.
+
+        Recorded answers can be scored without the videos; their prompts then lack what depends on the frames.
+        """
+        if not turns or not takes_clips(self.config.doc_to_text):
+            return [block] * count
+        try:
+            return [replace(block, clips=looked_at([turn], where).clips) for turn in turns]
+        except MMEvalError:  # it was raised, or is the doc's error, where a request is made
+            return [block] * count
+
+    @cached_property
+    def _bare_choices(self) -> bool:
+        return needs_bare_choices(self.config)
+
+    def question(self, doc: Doc, block: PromptBlock, where: str) -> Question:
+        """The text, target and choices of a doc."""
+        return question_of(self.config, doc, block, where)
+
+    def writes_messages(self, style: PromptStyle) -> bool:
+        """Whether the task writes its chat itself. A plain-text prompt always comes from doc_to_text."""
+        return style.chat and self.config.doc_to_messages is not None
+
+    def _written_messages(
+        self, doc_id: int, style: PromptStyle, where: str, whole: Callable[[], Doc]
+    ) -> list[Message] | None:
+        """The chat that the task writes itself, None if it doesn't. Its pictures are cached."""
+        if not self.writes_messages(style):
+            return None
+        if self.config.num_fewshot:
+            raise ConfigError(
+                "doc_to_messages writes the whole chat, so few-shot examples can't be added.",
+                where=self.config.where("doc_to_messages"),
+                hint="Use --num_fewshot 0 or --apply_chat_template false.",
+            )
+        messages, pictures = messages_of(self.config.doc_to_messages, whole(), style.block, where, self.docs.places)
+        self._cache.get((style.block.cache_key, doc_id), lambda: pictures)
+        return messages
+
+    def _picture_loaders(
+        self, doc_id: int, examples: Sequence[Example], style: PromptStyle, where: str, whole: Callable[[], Doc]
+    ) -> list[PictureLoader]:
+        """For each turn, examples first, a function that loads its pictures. A chat that the task writes is one turn."""
+        block, visual = style.block, self.config.doc_to_visual
+        if style.blind == WITHOUT or visual is None and not self.writes_messages(style):
+            return []
+        example_visual = self.config.fewshot_config.get("doc_to_visual") or visual
+
+        def of_example(example: Example) -> list[Visual]:
+            return visuals_of(example_visual, example.full(), block, where, self.docs.places)
+
+        def of_another(other: int) -> list[Visual]:
+            return self.pictures(self.docs.full(other), style, f"{self.path} doc {other}", self.docs.places)
+
+        def of_question() -> list[Visual]:
+            own = self.pictures(whole(), style, where, self.docs.places)
+            if style.blind:
+                return pictures_of_another(doc_id, own, of_another, len(self.docs), self.seed, where)
+            return own
+
+        def cached(load: PictureLoader, *key: object) -> PictureLoader:
+            return lambda: self._cache.get((block.cache_key, *key), load)
+
+        shots = [cached(partial(of_example, example), "example", example.index) for example in examples]
+        return [*shots, cached(of_question, style.blind, doc_id) if style.blind else cached(of_question, doc_id)]
+
+    def pictures(self, doc: Doc, style: PromptStyle, where: str, places: Places | None = None) -> list[Visual]:
+        """The pictures and videos of the question of a whole doc, in order. places: where the files are that it names."""
+        if self.writes_messages(style):
+            return messages_of(self.config.doc_to_messages, doc, style.block, where, places)[1]
+        visual = self.config.doc_to_visual
+        return [] if visual is None else visuals_of(visual, doc, style.block, where, places)
+
+    def groups(self, doc_ids: Sequence[int]) -> dict[int, object]:
+        """{doc id: key of the docs to request together}: its `cluster_key`, else its picture files, else the doc itself."""
+        if self.cluster_columns:
+            return self.clusters(dict(self.docs.texts(list(doc_ids))), {})
+        keys = self.docs.picture_keys(list(doc_ids))
+        return {doc_id: keys.get(doc_id, doc_id) for doc_id in doc_ids}
+
+    @property
+    def cluster_columns(self) -> list[str]:
+        """The columns of `cluster_key`; none for a shipped task whose data lacks one of them (`lacking` names it)."""
+        return [] if self.lacking else _listed(self.config.cluster_key)
+
+    @cached_property
+    def lacking(self) -> list[str]:
+        """The columns of a shipped task's `cluster_key` that the data lacks: a copy of it needs no column that scores nothing."""
+        known = self.docs.columns if self.config.is_shipped else _listed(self.config.cluster_key)
+        return [name for name in _listed(self.config.cluster_key) if name not in known]
+
+    def clusters(self, docs: Mapping[int, Doc], digests: Mapping[int, tuple[str, ...]]) -> dict[int, object]:
+        """{doc id: its cluster} for standard errors: its `cluster_key`, else what it shows, else the doc itself.
+
+        A doc with videos belongs to its videos, whichever frames and pictures it shows beside them; another one to its pictures.
+        digests: the picture digests of the docs, as far as known.
+        """
+        names = self.cluster_columns
+        if not names:
+            return {doc_id: videos_of(shown := digests.get(doc_id, ())) or shown or doc_id for doc_id in docs}
+        found: dict[int, object] = {}
+        for doc_id, doc in docs.items():
+            if missing := [name for name in names if name not in doc]:
+                raise DataError(
+                    f"cluster_key names the column {missing[0]!r}, which doc {doc_id} lacks.",
+                    where=self.config.where("cluster_key"),
+                    hint=did_you_mean(missing[0], doc),
+                )
+            found[doc_id] = tuple(str(doc[name]) for name in names)
+        return found
+
+    def categories(self, doc: Doc) -> dict[str, list[str]]:
+        """{level: categories of a doc}. Errors: DataError at the line of an entry that does not fit the doc."""
+        return {level.name: level.of(doc) for level in self.config.category_levels}
+
+    @property
+    def has_pictures(self) -> bool:
+        return self.config.doc_to_visual is not None or self.config.doc_to_messages is not None
+
+    def picture_files(self, doc_ids: Sequence[int], known: Mapping[str, FileState]) -> dict[str, FileState]:
+        """{name: state} of the picture files that these docs and their few-shot examples name.
+
+        known: the states at an earlier launch; unchanged files are not read again.
+        """
+        if not self.has_pictures:
+            return {}
+        found = picture_files(self.docs, doc_ids, known)
+        if self.pool is None:
+            return found
+        asked = self.docs.texts(list(doc_ids))
+        return {**self.pool.picture_files(self.config.num_fewshot, asked, known, self.docs.places), **found}
+
+    @property
+    def examples_fingerprint(self) -> str | None:
+        """The fingerprint of the split that few-shot examples come from; None if it is the docs' own."""
+        docs = self.pool.docs if self.pool is not None else None
+        return docs.fingerprint if isinstance(docs, Docs) and docs.fingerprint != self.docs.fingerprint else None
+
+
+def _listed(names: str | Sequence[str] | None) -> list[str]:
+    return [names] if isinstance(names, str) else list(names or ())

@@ -1,0 +1,280 @@
+"""Jinja templates of task files, rendered in a sandbox and within bounds.
+
+A template can take more time or memory than any prompt needs: nested loops, `'a' * 20000000000`, a macro that calls itself.
+So each rendering has a budget of units. Every loop iteration, call, filter and operator costs units, and so does every character
+and list item that is made; an operation that could make a large value is checked before it runs. A rendering that exceeds its
+budget or `SECONDS` of CPU time fails. Units do not depend on the machine, so the same template fails everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, wraps
+from typing import Any
+
+import jinja2
+from jinja2 import nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
+from jinja2.visitor import NodeTransformer
+
+from mm_eval.prompt.template_cost import (
+    CALL,
+    FILTERS,
+    MAX_BITS,
+    METER,
+    METHODS,
+    READ_AS_TEXT,
+    Meter,
+    TooMuch,
+    meter,
+    percent,
+)
+from mm_eval.values.errors import ConfigError, DataError
+from mm_eval.values.types import Doc
+
+_ONE_EXPRESSION = re.compile(r"(\s*)\{\{[-+]?(.+?)-?\}\}(\s*)\Z", re.DOTALL)
+
+
+def render(template: str, doc: Doc, *, what: str = "template", where: str = "", spaced: bool = False) -> Any:
+    """The value of a Jinja template for a doc's columns. An undefined name is an error.
+
+    A template that is one expression gives the expression's value, any other gives text.
+    spaced: with white space around it, that expression gives text too. A text always keeps its white space.
+    Errors: ConfigError for a template that is invalid for every doc, DataError for one that fails on this doc.
+    """
+    token = METER.set(Meter(doc))
+    try:
+        return _rendered(template, doc, spaced)
+    except TooMuch as error:
+        hint = f"Make the template {template!r:.200} smaller."
+        raise DataError(f"{what} is too much to render: {error}.", where=where, hint=hint) from None
+    except jinja2.TemplateSyntaxError as error:
+        raise ConfigError(
+            f"{what} is not a valid Jinja template: {error.message}: {template!r}", where=where
+        ) from error
+    except jinja2.exceptions.SecurityError as error:
+        raise ConfigError(f"{what} reaches outside the sandbox: {error}: {template!r}", where=where) from error
+    except jinja2.UndefinedError as error:
+        raise DataError(f"{what}: {error}", where=where, hint=f"The doc has: {', '.join(sorted(doc))}.") from error
+    except (RecursionError, MemoryError, SyntaxError) as error:
+        why = f"it is nested too deeply or calls itself without end ({type(error).__name__})"
+        raise DataError(f"{what} is too much to render: {why}: {template!r:.200}", where=where) from None
+    except Exception as error:  # the task's own template
+        raise DataError(f"{what} failed: {type(error).__name__}: {error}", where=where) from error
+    finally:
+        METER.reset(token)
+
+
+def _rendered(template: str, doc: Doc, spaced: bool) -> Any:
+    if match := _ONE_EXPRESSION.match(template):
+        before, source, after = match.groups()
+        expression = _expression(source)
+        if expression is not None:
+            context = expression.new_context(dict(doc))
+            for _ in expression.root_render_func(context):
+                pass
+            value = context.vars["result"]
+            if isinstance(value, jinja2.Undefined):
+                return str(value)  # raises UndefinedError
+            if not (before or after) or not (spaced or isinstance(value, str)):
+                meter().spend(meter().size(value))
+                return value
+    return _template(template).render(**doc)
+
+
+@lru_cache(maxsize=1024)
+def _template(source: str) -> Any:
+    template = _environment().from_string(_Metered().visit(_environment().parse(source)))
+    template.globals = dict(template.globals)  # a ChainMap by default, which each rendering would copy key by key
+    return template
+
+
+@lru_cache(maxsize=1024)
+def _expression(source: str) -> Any:
+    """A template that assigns the expression to `result`; None if `source` is not one expression ("a}} and {{b")."""
+    from jinja2.parser import Parser
+
+    environment = _environment()
+    try:
+        parser = Parser(environment, source, state="variable")
+        expression = parser.parse_expression()
+        if not parser.stream.eos:
+            return None
+    except jinja2.TemplateSyntaxError:
+        return None
+    assigned = nodes.Assign(nodes.Name("result", "store", lineno=1), expression, lineno=1)
+    tree = nodes.Template([assigned], lineno=1)
+    tree.set_environment(environment)
+    return environment.from_string(_Metered().visit(tree))
+
+
+@lru_cache(maxsize=1)
+def _environment() -> _Environment:
+    environment = _Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, finalize=_shown)
+    environment.filters["regex_replace"] = _regex_replace
+    environment.filters.update({name: _metered(name, filter) for name, filter in environment.filters.items()})
+    environment.filters.update({"_step": _step, "_made": _made, "_concatenated": _concatenated})
+    del environment.globals["lipsum"]  # random words
+    return environment
+
+
+class _Formatter(SandboxedFormatter):
+    """Formats a text to learn its cost: `'{:>1000000000}'.format(x)` is checked before it is made."""
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        for number in re.findall(r"\d+", format_spec):
+            meter().require(float(number))
+        shown = super().format_field(value, format_spec)
+        meter().spend(len(shown))
+        return shown
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        meter().require(meter().size(value))
+        return super().convert_field(value, conversion)
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """The sandbox, with the cost of operators and calls."""
+
+    intercepted_binops = frozenset({"+", "*", "**", "%"})
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        now = meter()
+        now.step()
+        numbers = isinstance(left, int) and isinstance(right, int)
+        if operator == "%" and isinstance(left, (str, bytes)):
+            now.require(percent(left, right, now.room() + 1))
+        elif operator == "**" and numbers and left.bit_length() * right > MAX_BITS and abs(left) > 1:
+            raise TooMuch(f"it makes a number of more than {MAX_BITS:,} bits")
+        elif operator == "*" and not numbers:
+            for many, times in ((left, right), (right, left)):
+                if isinstance(many, (str, bytes, list, tuple)) and isinstance(times, int):
+                    now.require(len(many) * times)
+        elif operator == "+" and isinstance(left, (str, bytes)):
+            now.require(len(left) + now.size(right))
+        return now.made(super().call_binop(context, operator, left, right))
+
+    def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:
+        now = meter()
+        now.step(CALL)
+        method = getattr(__obj, "__wrapped__", __obj)  # the sandbox wraps str.format
+        owner, name = getattr(method, "__self__", None), getattr(method, "__name__", "")
+        if isinstance(owner, str) and name in ("format", "format_map"):
+            formatter = _Formatter(__self)
+            formatter.vformat(str(owner), *((args, kwargs) if name == "format" else ((), *args)))
+        elif isinstance(owner, (str, bytes, int)) and name in METHODS:
+            args = tuple(list(arg) if isinstance(arg, Iterator) else arg for arg in args)
+            now.require(METHODS[name](owner, *args, **kwargs))
+        return now.made(super().call(__context, __obj, *args, **kwargs))
+
+
+# `pass_context` keeps the following filters from being evaluated when a template is compiled.
+
+
+@jinja2.pass_context
+def _shown(context: Any, value: Any) -> Any:
+    """A value that a template writes: its text is paid for before it is made."""
+    now = meter()
+    now.spend(len(value) if isinstance(value, str) else now.size(value))
+    return value
+
+
+@jinja2.pass_context
+def _step(context: Any, value: Any) -> Any:
+    meter().step()
+    return value
+
+
+@jinja2.pass_context
+def _made(context: Any, value: Any) -> Any:
+    return meter().made(value)
+
+
+@jinja2.pass_context
+def _concatenated(context: Any, values: list[Any]) -> Any:
+    """`a ~ b`, for which the sandbox has no hook."""
+    now = meter()
+    now.step()
+    now.spend(now.size(values))
+    join = jinja2.runtime.markup_join if context.eval_ctx.autoescape else jinja2.runtime.str_join
+    return join(values)
+
+
+class _Metered(NodeTransformer):
+    """Adds the cost of what the sandbox has no hook for: loops, `~`, slices, literal lists, and plain text."""
+
+    def visit_For(self, node: nodes.For) -> nodes.Node:
+        self.generic_visit(node)
+        node.body.insert(0, nodes.ExprStmt(_filter("_step", nodes.Const(True), node), lineno=node.lineno))
+        if node.test is not None:
+            node.test = nodes.And(_filter("_step", nodes.Const(True), node), node.test, lineno=node.lineno)
+        return node
+
+    def visit_TemplateData(self, node: nodes.TemplateData) -> nodes.Node:
+        return nodes.Const(node.data, lineno=node.lineno)
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
+        self.generic_visit(node)
+        return _filter("_concatenated", nodes.List(node.nodes, lineno=node.lineno), node)
+
+    def visit_List(self, node: nodes.List | nodes.Dict | nodes.Tuple | nodes.Getitem) -> nodes.Node:
+        self.generic_visit(node)
+        assigned = isinstance(node, nodes.Tuple) and node.ctx != "load"
+        item = isinstance(node, nodes.Getitem) and not isinstance(node.arg, nodes.Slice)
+        return node if assigned or item else _filter("_made", node, node)
+
+    visit_Dict = visit_Tuple = visit_Getitem = visit_List
+
+
+def _filter(name: str, value: nodes.Expr, at: nodes.Node) -> nodes.Filter:
+    return nodes.Filter(value, name, [], [], None, None, lineno=at.lineno)
+
+
+def _metered(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter whose cost is checked before it runs, and whose result is paid for."""
+    first = 1 if hasattr(function, "jinja_pass_arg") else 0  # the context or environment comes before the value
+
+    @wraps(function)
+    def filtered(*args: Any, **kwargs: Any) -> Any:
+        now = meter()
+        now.step()
+        given = [list(arg) if isinstance(arg, Iterator) and name == "join" else arg for arg in args]
+        if name in READ_AS_TEXT and len(given) > first:
+            now.require(now.size(given[first]))
+        if name in FILTERS:
+            now.require(FILTERS[name](*given[first:], **kwargs))
+        return now.made(function(*given, **kwargs))
+
+    return filtered
+
+
+def _regex_replace(string: str, pattern: str, repl: str = "", count: int = 0) -> str:
+    """lm-eval's filter, with its argument names."""
+    now = meter()
+
+    def replaced(match: re.Match[str]) -> str:
+        now.step()
+        now.require((len(repl) + 1) * (len(match[0]) + 1))
+        return str(now.made(match.expand(repl)))
+
+    with _interrupted(now):
+        return re.sub(pattern, replaced, string, count=count)
+
+
+@contextmanager
+def _interrupted(now: Meter) -> Iterator[None]:
+    """Inside, a signal stops a regular expression that backtracks without end; in the main thread only."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGVTALRM, lambda *_: now.check_time())
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.5, 0.5)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

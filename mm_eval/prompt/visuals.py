@@ -1,0 +1,295 @@
+"""What a task's functions show of a whole doc: the pictures of `doc_to_visual`, or the chat that `doc_to_messages` writes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from mm_eval.data.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, open_picture
+from mm_eval.data.media import Places, picture_digest, to_pictures
+from mm_eval.data.places import SUFFIXES
+from mm_eval.features.video.frames import Frames, frames_of
+from mm_eval.prompt.blind import others
+from mm_eval.prompt.blocks import PromptBlock, call
+from mm_eval.prompt.question import require_column
+from mm_eval.values.errors import DataError, MMEvalError
+from mm_eval.values.types import Clip, Doc, Message
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Visual: TypeAlias = "Image | Frames"
+"""What a question shows: a decoded picture, or the frames of a video, which are decoded when the question is asked."""
+
+MOST_BYTES = 2 * 2**30
+"""The most bytes of pixels in a cache: three windows of 512 docs with a picture of 640 x 480."""
+REMEMBERED = 4096
+"""The dropped pictures that a cache remembers, to notice that it is too small."""
+
+PictureLoader: TypeAlias = "Callable[[], list[Visual]]"
+Seen: TypeAlias = "Callable[[str, Image], None]"
+
+ROLES = ("system", "user", "assistant")
+
+
+def visuals_of(
+    doc_to_visual: Callable[..., Any] | str | list[str],
+    doc: Doc,
+    block: PromptBlock,
+    where: str,
+    places: Places | None = None,
+) -> list[Visual]:
+    """What a whole doc shows: pictures (RGB) and videos of one column, of several columns in order, or of the task's function.
+
+    places: where the files are that a column names, and videos with a relative path.
+    Errors: DataError if the column is missing, the function fails, or a picture can't be decoded or a video can't be read.
+    """
+    if isinstance(doc_to_visual, list):
+        return [visual for column in doc_to_visual for visual in visuals_of(column, doc, block, where, places)]
+    if callable(doc_to_visual):
+        return to_visuals(_returned("doc_to_visual", doc_to_visual, doc, block, where), block, where, places)
+    found = require_column(doc, doc_to_visual, "doc_to_visual", where)
+    names = [found] if isinstance(found, str) else found
+    if places and isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names):
+        found, count = [], PixelCount()
+        for name in names:
+            with decoding(where):
+                if name.lower().endswith(SUFFIXES) and "://" not in name:
+                    found.append(places.locate(name))
+                else:
+                    found.append(open_picture(places.read(name)))
+                    count.add(found[-1])
+    return to_visuals(found, block, where, places)
+
+
+def to_visuals(
+    found: Any, block: PromptBlock, where: str, places: Places | None = None, what: str = "doc_to_visual"
+) -> list[Visual]:
+    """Pictures, and the frames of videos, from what a task's function returned: a picture, Video or path, or a list of them.
+
+    what: the function's key, for errors. Errors: DataError as `to_pictures` and `frames_of`.
+    """
+    items = found if isinstance(found, Sequence) and not isinstance(found, str) else [found]
+    try:
+        videos = {n: each for n, item in enumerate(items) if (each := frames_of(item, block.video, places or Places()))}
+    except DataError as error:
+        raise error.located(where) from error
+    if not videos:
+        return list(to_pictures(found, where, what))
+    pictures = iter(to_pictures([item for n, item in enumerate(items) if n not in videos], where, what))
+    visuals = [videos[n] if n in videos else next(pictures) for n in range(len(items))]
+    if (pixels := sum(map(_pixels, visuals))) > MOST_PIXELS_OF_A_DOC:
+        much = f"the frames of this doc have {pixels:,} pixels; the limit is {MOST_PIXELS_OF_A_DOC:,}."
+        raise DataError(much, where=where, hint="Make them smaller, for example with --video frames=32,size=448.")
+    return visuals
+
+
+def with_frames(visuals: Sequence[Visual], cache: PictureCache, seen: Seen | None = None) -> list[Image]:
+    """The pictures, with each video's frames in its place. The last frames are kept in the cache.
+
+    seen: called with the digest and the pixels of each frame that is decoded.
+    """
+
+    def of_video(frames: Frames) -> list[Visual]:
+        pictures = frames.pictures()
+        if seen is not None:
+            for digest, picture in zip(frames.digests, pictures, strict=True):
+                seen(digest, picture)
+        return list(pictures)
+
+    shown: list[Image] = []
+    for visual in visuals:
+        found = cache.get(visual.digests, partial(of_video, visual)) if isinstance(visual, Frames) else [visual]
+        shown += [each for each in found if not isinstance(each, Frames)]
+    return shown
+
+
+def _pixels(visual: Visual) -> int:
+    return visual.pixels if isinstance(visual, Frames) else visual.width * visual.height
+
+
+def messages_of(
+    doc_to_messages: Callable[..., Any], doc: Doc, block: PromptBlock, where: str, places: Places | None = None
+) -> tuple[list[Message], list[Visual]]:
+    """(the turns that a task's function writes for a whole doc, their pictures and videos in order).
+
+    The function returns `[{"role": "user", "content": [{"type": "image", "url": picture}, {"type": "text", "text": "..."}]}]`.
+    A part {"type": "video", "url": a path or a Video} becomes a place for each of its frames.
+    Errors: DataError if it fails or returns another kind of turn or part, such as audio.
+    """
+    turns = _returned("doc_to_messages", doc_to_messages, doc, block, where)
+    if not isinstance(turns, list) or not turns:
+        raise DataError(f"doc_to_messages gave {turns!r:.80}; expected a list of turns.", where=where)
+    visuals: list[Visual] = []
+
+    def shown(part: Any, kind: str) -> list[dict[str, Any]]:
+        """The places of what a part of a turn shows, which is appended to `visuals`."""
+        item = part["url"] if "url" in part else part[kind]
+        if kind == "image":
+            found: list[Visual] = [*to_pictures([item], where, "doc_to_messages")]
+        else:
+            found = to_visuals([item], block, where, places, "doc_to_messages")
+            if not isinstance(found[0], Frames):
+                what = (
+                    f"doc_to_messages gave a part of type video with {type(item).__name__}; expected a Video or a path."
+                )
+                raise DataError(what, where=where)
+        visuals.extend(found)
+        return [{"type": "image"} for each in found for _ in (each.ticks if isinstance(each, Frames) else [each])]
+
+    return [_turn(turn, shown, where) for turn in turns], visuals
+
+
+def _returned(name: str, function: Callable[..., Any], doc: Doc, block: PromptBlock, where: str) -> Any:
+    """What a task's function returns. It may decode pictures, so all that it raises is a DataError of this doc."""
+    with decoding(where):
+        try:
+            return call(function, doc, block, second=True)
+        except (MMEvalError, OSError, SyntaxError, ValueError):
+            raise
+        except Exception as error:  # the task's own code
+            what, hint = f"{name} failed: {type(error).__name__}: {error}", _undecoded(doc)
+            raise DataError(f"{what}." if hint else what, where=where, hint=hint) from error
+
+
+def _undecoded(doc: Doc) -> str:
+    """A hint at columns with pictures as bytes, which a data set written without `datasets` has; empty where there are none."""
+    names = [name for name, value in doc.items() if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}]
+    if not names:
+        return ""
+    said = ", ".join(map(repr, names[:5]))
+    return f"Pictures stand there as bytes ({said}): give the columns the type of pictures, cast_column(NAME, datasets.Image())."
+
+
+def _turn(turn: Any, shown: Callable[[Any, str], list[dict[str, Any]]], where: str) -> Message:
+    if not isinstance(turn, Mapping) or turn.get("role") not in ROLES or not isinstance(turn.get("content"), list):
+        raise DataError(
+            f"doc_to_messages gave the turn {turn!r:.80}.",
+            where=where,
+            hint=f"A turn has a `role` ({', '.join(ROLES)}) and `content`, a list of parts.",
+        )
+    return {"role": turn["role"], "content": [each for part in turn["content"] for each in _part(part, shown, where)]}
+
+
+def _part(part: Any, shown: Callable[[Any, str], list[dict[str, Any]]], where: str) -> list[dict[str, Any]]:
+    """A part of a turn: its text, or the places of what it shows. shown: takes the part and its type."""
+    kind = part.get("type") if isinstance(part, Mapping) else None
+    if kind == "text" and isinstance(part.get("text"), str):
+        return [{"type": "text", "text": part["text"]}]
+    if kind == "image" and "url" in part or kind == "video" and ("url" in part or "video" in part):
+        return shown(part, kind)
+    if kind == "audio":
+        raise DataError("doc_to_messages gave sound, which is not supported.", where=where)
+    raise DataError(
+        f"doc_to_messages gave a part that is neither text nor picture nor video: {part!r:.80}.", where=where
+    )
+
+
+def pictures_of_another(
+    doc_id: int, own: list[Visual], pictures_of: Callable[[int], list[Visual]], count: int, seed: int, where: str
+) -> list[Visual]:
+    """As many pictures as a doc has, of the next of `count` docs with other pictures that can be read (`blind.others`).
+
+    own: the doc's pictures. pictures_of: those of another doc. Errors: DataError if no doc has other ones.
+    """
+    mine = looked_at([lambda: own], where).digests
+    for other in others(doc_id, count, seed) if own else ():
+        try:
+            found = pictures_of(other)
+            if found and looked_at([lambda found=found: found], where).digests != mine:  # type: ignore[misc]
+                return [found[n % len(found)] for n in range(len(own))]
+        except DataError:
+            continue
+    if own:
+        raise DataError("no other doc of the task has other pictures.", where=where, hint="Use --blind alone.")
+    return own
+
+
+class Looked(NamedTuple):
+    """What the turns of a prompt show.
+
+    digests: of each turn's pictures and frames. pixels: of all. clips: which of them are the frames of a video.
+    error: why one can't be shown; None if all can.
+    """
+
+    digests: list[list[str]]
+    pixels: int
+    clips: tuple[Clip, ...] = ()
+    error: MMEvalError | None = None
+
+
+def looked_at(loaders: Sequence[PictureLoader], where: str, seen: Seen | None = None) -> Looked:
+    """The identities of what is shown. Videos are not decoded. seen: called with the digest and the pixels of each picture."""
+    found, clips = Looked([], 0), list[Clip]()
+    pixels = 0
+    try:
+        for load in loaders:
+            found.digests.append([])
+            for visual in load():
+                if isinstance(visual, Frames):
+                    clips.append(visual.clip(sum(map(len, found.digests))))
+                    found.digests[-1].extend(visual.digests)
+                else:
+                    with decoding(where):
+                        digest = picture_digest(visual)
+                    found.digests[-1].append(digest)
+                    if seen is not None:
+                        seen(digest, visual)
+                pixels += _pixels(visual)
+    except DataError as error:
+        return Looked([], pixels, error=error.located(where))
+    return found._replace(pixels=pixels, clips=tuple(clips))
+
+
+class PictureCache:
+    """The decoded pictures of the last docs, since a request's key and, some windows of docs later, its prompt need them.
+
+    It is bounded by bytes of pixels. A model that needs no picture (dummy, replay) leaves it small. For one that does, it grows
+    with each picture that was dropped too early, until it holds the docs in flight: a picture is then decoded once.
+    """
+
+    def __init__(self, max_bytes: int = 64 * 2**20, most_bytes: int | None = None) -> None:
+        self._max_bytes, self._bytes = max_bytes, 0
+        self._most_bytes = most_bytes or max(max_bytes, min(MOST_BYTES, _memory() // 8))
+        self._pictures: OrderedDict[object, list[Visual]] = OrderedDict()
+        self._dropped: OrderedDict[object, None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: object, load: PictureLoader) -> list[Visual]:
+        """The pictures under a key, loaded if they are not cached. An error of `load` is not cached."""
+        with self._lock:
+            if key in self._dropped:
+                del self._dropped[key]
+                self._max_bytes = min(2 * self._max_bytes, self._most_bytes)
+            if key in self._pictures:
+                self._pictures.move_to_end(key)
+                return self._pictures[key]
+            if self._bytes > self._max_bytes:  # one large picture: two of them should not be in memory
+                self._pictures.clear()
+                self._bytes = 0
+        pictures = load()
+        with self._lock:
+            if key not in self._pictures:
+                self._pictures[key] = pictures
+                self._bytes += _size(pictures)
+            while self._bytes > self._max_bytes and len(self._pictures) > 1:
+                dropped, oldest = self._pictures.popitem(last=False)
+                self._bytes -= _size(oldest)
+                self._dropped[dropped] = None
+                if len(self._dropped) > REMEMBERED:
+                    self._dropped.popitem(last=False)
+        return pictures
+
+
+def _size(visuals: list[Visual]) -> int:
+    """Bytes in memory: frames of a video are not decoded yet."""
+    return sum(4 * visual.width * visual.height for visual in visuals if not isinstance(visual, Frames))
+
+
+def _memory() -> int:
+    """Bytes of memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,432 @@
+"""A finished run, read from its folder: its numbers, its docs with their values and clusters, and its requests.
+
+Neither the model nor the data is needed, and nothing of the folder is run: what configs say is in results.json. An aggregation
+that is a function of a task's own is taken from the installed task, or from a folder that the reader names.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from array import array
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.config.arguments import column_name
+from mm_eval.config.group import GroupMetric
+from mm_eval.config.schema import shown_name
+from mm_eval.prompt.blind import SAID
+from mm_eval.results.recorded_metrics import GROUP_METRICS, own_aggregation, stated_aggregation
+from mm_eval.results.sample_rows import DocDigests, answer_tokens, kinds_of, lean, sample_name, value_digest
+from mm_eval.scoring.metrics.aggregation import mean
+from mm_eval.scoring.metrics.metric import AGGREGATIONS
+from mm_eval.scoring.metrics.paired import Estimate, estimate, with_stderr
+from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
+from mm_eval.values.run_files import UNREADABLE, json_value, lines_of, read_json
+from mm_eval.values.types import FRAME_MARK, MetricKey
+
+if TYPE_CHECKING:
+    from mm_eval.config.task_config import TaskConfig
+
+
+OF_RUN = frozenset({"spec", "request"})
+OF_RESULTS = frozenset({"results", "groups", "group_subtasks", "configs", "versions", "higher_is_better", "run"})
+OF_ROW = frozenset({"doc_id", "status", "doc", "prompt", "target", "resps", "scores"})
+"""Keys that run.json, results.json and a row of samples/ must have."""
+
+Aggregation = Callable[[Sequence[Any]], float]
+
+
+@dataclass
+class RecordedTask:
+    """The scored docs of one task of a run.
+
+    values: {"metric,filter": {doc_id: value}}. clusters: {doc_id: number of its cluster}.
+    better: {metric: higher is better; None for no direction}.
+    recorded: the task's row of results.json. aggregations: the task's own functions by key.
+    categories: {level: {category: doc ids}}. sizes: {"characters" or "tokens": {doc_id: how long its first answer is}}.
+    shows_videos: whether a prompt shows frames of a video.
+    """
+
+    name: str
+    values: dict[str, dict[int, Any]] = field(default_factory=dict)
+    clusters: dict[int, Hashable] = field(default_factory=dict)
+    better: Mapping[str, bool | None] = field(default_factory=dict)
+    recorded: Mapping[str, Any] = field(default_factory=dict)
+    aggregations: Mapping[str, Aggregation] = field(default_factory=dict)
+    categories: dict[str, dict[str, array[int]]] = field(default_factory=dict)
+    sizes: dict[str, dict[int, int]] = field(default_factory=dict)
+    shows_videos: bool = False
+    _whole: dict[str, Estimate | None] = field(default_factory=dict, repr=False)
+    _functions: dict[str, Aggregation | None] = field(default_factory=dict, repr=False)
+
+    def aggregation(self, key: str) -> Aggregation | None:
+        """The function that computes the number of a key; None where it is not available.
+
+        It must give the recorded number on the recorded values, since neither a file nor an installation is sure to be the one
+        that made it. The mean is tried where nothing is stated.
+        """
+        if key not in self._functions:
+            function, values = self.aggregations.get(key, mean), list(self.values.get(key, {}).values())
+            self._functions[key] = function if _gives(function, values, self.recorded.get(key)) else None
+        return self._functions[key]
+
+    def estimate(self, key: str, of_docs: Collection[int] | None = None) -> Estimate | None:
+        """The number of a key with its 95% interval; None where its aggregation function is not available or fails.
+
+        of_docs: over these docs only. Over all docs it is the recorded number with its recorded standard error, if there is one.
+        """
+        if of_docs is not None and len(of_docs) < len(self.values.get(key, ())):
+            return self._estimate(key, {doc_id: self.values[key][doc_id] for doc_id in of_docs})
+        if key not in self._whole:
+            self._whole[key] = self._estimate(key, self.values.get(key, {}), whole=True)
+        return self._whole[key]
+
+    def estimate_of_category(self, level: str, category: str, row: Mapping[str, Any], key: str) -> Estimate | None:
+        """The recorded number of a category with its 95% interval; None if there is none. row: the category's in results.json."""
+        value, function = row.get(key), self.aggregation(key)
+        if not isinstance(value, (int, float)):
+            return None
+        of_docs = self.values.get(key, {})
+        ids = [doc_id for doc_id in self.categories.get(level, {}).get(category, ()) if doc_id in of_docs]
+        stderr = row.get(_stderr_key(key)) if ids else None
+        values, clusters = [of_docs[doc_id] for doc_id in ids], [self.clusters[doc_id] for doc_id in ids]
+        count = len(set(clusters))
+        recorded = Estimate(float(value), stderr, len(ids), count, max(1, count - 1))
+        if function is None or not ids:
+            return recorded
+        try:
+            return with_stderr(float(value), stderr, function, values, clusters)
+        except Exception:  # the task's own code, on values that went through JSON
+            return recorded
+
+    def _estimate(self, key: str, values: Mapping[int, Any], *, whole: bool = False) -> Estimate | None:
+        function = self.aggregation(key)
+        if function is None or not values:
+            return None
+        clusters = [self.clusters[doc_id] for doc_id in values]
+        value, stderr = self.recorded.get(key), self.recorded.get(_stderr_key(key))
+        try:
+            if whole and isinstance(value, (int, float)) and isinstance(stderr, (int, float)):
+                return with_stderr(float(value), float(stderr), function, list(values.values()), clusters)
+            return estimate(function, list(values.values()), clusters)
+        except Exception:  # the task's own code, on values that went through JSON or on a part of the docs
+            return None
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """A run folder with a results.json. include_path: a folder with task code that the reader trusts."""
+
+    folder: Path
+    results: Mapping[str, Any]
+    spec: Mapping[str, Any]
+    request: Mapping[str, Any]
+    name: str = ""
+    include_path: str | None = None
+
+    @classmethod
+    def read(cls, folder: str | Path, name: str = "", include_path: str | None = None) -> RecordedRun:
+        """The run in a folder. Errors: ConfigError where there is none, or one without results; StoreError for damaged files.
+
+        name: the model's name in tables; by default the name of what was loaded.
+        """
+        path = Path(folder)
+        run, results = read_run(path), _read(path, "results.json", OF_RESULTS)
+        check_results(results, path / "results.json")
+        for key, row in results["results"].items():  # folders of earlier versions hold `task_alias` instead
+            row["alias"] = shown_name(key, run["spec"]["tasks"].get(key, {}).get("path", key))
+        return cls(path, results, run["spec"], run["request"], name, include_path)
+
+    @property
+    def model(self) -> str:
+        """The model's name in tables: a release file's, else that of the checkpoint or adapter; and whether it thinks or sees."""
+        name, args = self.name or self.request.get("name"), self.request.get("model_args") or {}
+        if not name:
+            named = args.get("pretrained") or args.get("model") or args.get("path")
+            name = column_name(str(Path(str(named)).name if named else self.results["run"].get("model_name")), args)
+        return f"{name} ({SAID[blind]})" if (blind := self.spec.get("blind")) in SAID else str(name)
+
+    @property
+    def prompt_keys(self) -> dict[str, str]:
+        """The prompt block of each task."""
+        return {name: prompt["key"] for name, prompt in self.results["run"]["prompts"].items()}
+
+    def judges(self, task: str) -> list[str]:
+        """The names of a task's judges, the first one first; none where it was not judged."""
+        return [str(entry["name"]) for entry in self.results.get("judges", {}).get(task, ())]
+
+    @cached_property
+    def tokens(self) -> dict[str, dict[int, int]]:
+        """{task: {doc id: tokens of its first answer}}, as far as they were counted."""
+        by_path = answer_tokens(self.folder)
+        return {name: by_path.get(task["path"], {}) for name, task in self.spec["tasks"].items()}
+
+    def samples_path(self, task: str) -> Path:
+        """samples/<task>.jsonl"""
+        return self.folder / "samples" / f"{sample_name(task)}.jsonl"
+
+    def rows(self, task: str) -> Iterator[dict[str, Any]]:
+        """The rows of samples/<task>.jsonl."""
+        path, read = self.samples_path(task), 0
+        try:
+            for _, line in lines_of(self.folder, path):
+                row = json_value((line or b"").decode("utf-8"))
+                if not is_row(row):
+                    raise ValueError("it is not a row of a run")
+                yield row
+                read += 1
+        except FileNotFoundError as error:
+            raise ConfigError("the samples are missing.", where=str(path), hint="mm-eval score RUN") from error
+        except OSError as error:
+            raise StoreError(f"the samples can't be read: {error.strerror}.", where=str(path)) from error
+        except ValueError as error:
+            hint = "mm-eval score RUN writes it anew."
+            raise StoreError(f"a row can't be read: {error}.", where=f"{path}:{read + 1}", hint=hint) from error
+
+    @cached_property
+    def tasks(self) -> dict[str, RecordedTask]:
+        """Every task with its docs."""
+        return {name: self._task(name) for name in self.spec["tasks"]}
+
+    def _task(self, name: str) -> RecordedTask:
+        recorded = self.results["results"].get(name, {})
+        task = RecordedTask(name, better=self.results["higher_is_better"].get(name, {}), recorded=recorded)
+        task.aggregations = self.aggregations.get(name, {})
+        clusters: dict[str | int, int] = {}  # a number for each cluster, since its name may be several digests long
+        last = None  # equal neighbours share one object: the values of a doc in its category and in the sum
+        for row in self.rows(name):
+            doc_id = row["doc_id"]
+            drawn_with = json.dumps(row["cluster"]) if "cluster" in row else doc_id
+            task.clusters[doc_id] = clusters.setdefault(drawn_with, len(clusters))
+            if not task.shows_videos:
+                task.shows_videos = any(each.startswith(FRAME_MARK) for each in row.get("images", ()))
+            for level, names in row.get("categories", {}).items():
+                for category in names:
+                    task.categories.setdefault(level, {}).setdefault(category, array("q")).append(doc_id)
+            if row["status"] not in ("failed", "not requested"):
+                if row["resps"] and isinstance(row["resps"][0], str):
+                    task.sizes.setdefault("characters", {})[doc_id] = len(row["resps"][0])
+                for key, value in row["scores"].items():
+                    last = last if value == last and type(value) is type(last) else lean(value)
+                    task.values.setdefault(key, {})[doc_id] = last
+        if recorded and recorded["n"] != len(task.clusters):
+            what = f"it has {len(task.clusters)} docs, and results.json is of {recorded['n']}."
+            raise StoreError(what, where=str(self.samples_path(name)), hint="mm-eval score RUN writes both anew.")
+        by_level = self.results.get("categories", {}).get(name, {})
+        task.categories = {
+            level: {
+                category: task.categories[level][category] for category in found if category in task.categories[level]
+            }
+            for level, found in by_level.items()
+            if level in task.categories
+        }
+        order = list(recorded)  # the order of the table, not of the docs
+        places = {key: order.index(key) if key in order else len(order) for key in task.values}
+        task.values = {key: task.values[key] for key in sorted(task.values, key=lambda key: places[key])}
+        return task
+
+    def recorded_docs(self, name: str) -> dict[int, DocDigests]:
+        """The docs of a task and their answers, as digests, by doc id."""
+        return {
+            row["doc_id"]: DocDigests(
+                value_digest([row["doc"], row["target"]]), value_digest(row["resps"]), kinds_of(row)
+            )
+            for row in self.rows(name)
+        }
+
+    @cached_property
+    def aggregations(self) -> dict[str, dict[str, Aggregation]]:
+        """The aggregation of each number by task and key, where results.json states one."""
+        found: dict[str, dict[str, Aggregation]] = {}
+        for name in self.spec["tasks"]:
+            for key in filter(None, map(MetricKey.parse, self.results["results"].get(name, ()))):
+                if key.is_stderr:
+                    continue
+                metric = without_judge(key.metric, self.judges(name))
+                stated = stated_aggregation(self.results["configs"].get(name, {}), metric, key.scorer)
+                if isinstance(stated, str):
+                    stated = own_aggregation(self.config(name), metric, key.scorer)
+                if stated is not None:
+                    found.setdefault(name, {})[str(key)] = stated
+        return found
+
+    def config(self, task: str) -> TaskConfig | None:
+        """A task's file as it is installed, or lies in `include_path`; None where there is none. Its code is not imported."""
+        from mm_eval.foreign import installed_config
+
+        if task not in self._configs:
+            self._configs[task] = installed_config(
+                self.spec["tasks"].get(task, {}).get("path", task), self.include_path
+            )
+        return self._configs[task]
+
+    @cached_property
+    def _configs(self) -> dict[str, TaskConfig | None]:
+        return {}
+
+    @cached_property
+    def group_metrics(self) -> dict[str, tuple[GroupMetric, ...]]:
+        """How each group's numbers are computed from those of its tasks; nothing in a folder of an older version."""
+        from mm_eval.foreign import installed_group
+
+        found: dict[str, tuple[GroupMetric, ...]] = {}
+        for name, entries in (self.results.get(GROUP_METRICS) or {}).items():
+            try:
+                metrics = tuple(map(GroupMetric.from_dict, entries))
+                if all(metric.aggregation in AGGREGATIONS for metric in metrics):
+                    found[name] = metrics
+                elif (group := installed_group(name, self.include_path)) is not None:
+                    found[name] = group.resolved().aggregate_metric_list
+            except (MMEvalError, *UNREADABLE):
+                continue
+        return found
+
+    @property
+    def lacking(self) -> str:
+        """What the folder of an older version does not say, in a sentence; empty where nothing is missing."""
+        if not self.results["groups"] or GROUP_METRICS in self.results:
+            return ""
+        return "an older version wrote it: groups have no interval and are not compared until `mm-eval score RUN`"
+
+
+def without_judge(metric: str, judges: Sequence[str]) -> str:
+    """The name of a metric without that of the further judge whose it is: `judge_score` for `judge_score@NAME`."""
+    return next((metric.removesuffix(f"@{name}") for name in judges if metric.endswith(f"@{name}")), metric)
+
+
+def _stderr_key(key: str) -> str:
+    metric = MetricKey.parse(key)
+    return str(MetricKey(metric.metric, metric.scorer, is_stderr=True)) if metric else ""
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """run.json with the tasks of its spec and its request. Errors: ConfigError if it is missing, StoreError for a damaged one."""
+    run, where = _read(folder, "run.json", OF_RUN), str(folder / "run.json")
+    tasks, request = run["spec"].get("tasks"), run["request"]
+    if not isinstance(tasks, dict) or not isinstance(request.get("tasks"), list):
+        raise StoreError("it does not name the tasks of the run.", where=where)
+    for name, task in tasks.items():
+        prompt, docs = (task.get("prompt"), task.get("docs")) if isinstance(task, dict) else (None, None)
+        fits = isinstance(prompt, dict) and isinstance(docs, dict) and isinstance(docs.get("count"), int)
+        if not fits or not isinstance(task.get("path"), str):
+            raise StoreError(f"it does not say what was asked of {name[:100]!r}.", where=where)
+    for key in ("model_args", "gen_kwargs"):
+        if not isinstance(request.get(key) or {}, dict):
+            raise StoreError(f"{key!r} of its request is no mapping.", where=where)
+    return run
+
+
+def check_results(results: Mapping[str, Any], path: Path) -> None:
+    """StoreError for a results.json whose parts are not of the form that a run writes."""
+    for part in ("results", "groups", "configs", "higher_is_better"):
+        for name, row in results[part].items():
+            if not isinstance(row, dict):
+                raise _odd(f"{name[:100]!r} of {part!r} is no mapping", path)
+    for name, row in results["results"].items():
+        for key, value in row.items():
+            if key in _COUNTS and (type(value) is not int or value < 0):
+                raise _odd(f"{key!r} of {name[:100]!r} is no count", path)
+            if "," in key and not (value is None or isinstance(value, (bool, int, float, str))):
+                raise _odd(f"{key[:100]!r} of {name[:100]!r} is no number", path)
+    members = results["group_subtasks"]
+    if not all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in members.values()):
+        raise _odd("'group_subtasks' does not name the members of the groups", path)
+    if _has_circle(members):
+        raise _odd("a group is a member of itself", path)
+    if not isinstance(results["run"].get("prompts"), dict):
+        raise _odd("'run' does not name the prompts", path)
+    answered_by = results["run"].get("answered_by") or {}
+    if not isinstance(answered_by, dict) or not all(type(count) is int for count in answered_by.values()):
+        raise _odd("'answered_by' of 'run' does not count the replies of each model", path)
+
+
+_COUNTS = frozenset(
+    [
+        "n",
+        "failed",
+        "not_requested",
+        "filtered",
+        "refused",
+        "truncated",
+        "unanswered",
+        "unparsed",
+        "cut",
+        "ties",
+        "judge_failed",
+    ]
+)
+
+
+def _odd(what: str, path: Path) -> StoreError:
+    return StoreError(f"{what}.", where=str(path), hint="mm-eval score RUN writes it anew.")
+
+
+def _has_circle(members: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a group lies below itself. The groups without inner groups are taken away until none is left."""
+    left = {group: {name for name in names if name in members} for group, names in members.items()}
+    while ends := [group for group, inner in left.items() if not inner]:
+        for group in ends:
+            del left[group]
+        left = {group: inner.difference(ends) for group, inner in left.items()}
+    return bool(left)
+
+
+def is_row(row: Any) -> bool:
+    """Whether a value has the form of a row of samples/."""
+    if not isinstance(row, dict) or not row.keys() >= OF_ROW:
+        return False
+    mappings = (
+        row["scores"],
+        row.get("filtered_resps", {}),
+        row.get("categories", {}),
+        row.get("rules", {}),
+        row["doc"],
+    )
+    return (
+        type(row["doc_id"]) is int
+        and isinstance(row["status"], str)
+        and isinstance(row["resps"], list)
+        and all(isinstance(each, dict) for each in mappings)
+        and all(isinstance(each, str) for each in row.get("images") or ())
+        and all(map(_is_words, (row.get("ended", []), *row.get("rules", {}).values())))
+    )
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _gives(function: Aggregation, values: Sequence[Any], recorded: Any) -> bool:
+    """Whether a function gives the recorded number. Where none is recorded, it must be able to read the values."""
+    if not values:
+        return True
+    try:
+        made = function(values)
+        if not isinstance(recorded, (int, float)):
+            return True
+        return math.isclose(made, recorded, rel_tol=1e-6, abs_tol=1e-9)
+    except Exception:  # a task's own code, on values that went through JSON
+        return False
+
+
+def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
+    """A JSON file of a run folder, which must have these keys with mappings."""
+    where = str(folder / name)
+    try:
+        found = read_json(folder, name)
+    except PermissionError as error:
+        hint = "The folder belongs to another user: ask for the right to read it."
+        raise ConfigError(f"it can't be read: {error.strerror}.", where=where, hint=hint) from error
+    except (FileNotFoundError, NotADirectoryError) as error:
+        hint = "Give the folder of a run." if name == "run.json" else "Score it first: mm-eval score RUN."
+        raise ConfigError(f"there is no {name} in this folder.", where=str(folder), hint=hint) from error
+    except OSError as error:
+        raise StoreError(f"it can't be read: {error.strerror or error}.", where=where) from error
+    if not needed <= {key for key, value in found.items() if isinstance(value, dict)}:
+        hint = "" if name == "run.json" else "mm-eval score RUN writes it anew."
+        raise StoreError("it is not what a run writes.", where=where, hint=hint)
+    return found

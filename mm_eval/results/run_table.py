@@ -1,0 +1,284 @@
+"""What the terminal shows after a run: each number with its standard error, and the counts of docs without a score."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.features.protocols.text import protocol_lines
+from mm_eval.prompt.blind import SAID
+from mm_eval.results.answered_by import sentence as answer_names
+from mm_eval.results.number_text import EXACT
+from mm_eval.results.rows import headline_of, is_official, numbers_of, unanswered_words, warnings_of
+from mm_eval.results.table import LONGEST, Column, Row, Table, to_text
+from mm_eval.values.safe import in_line
+from mm_eval.values.types import MetricKey, Number
+from mm_eval.values.words import counted, listed
+
+if TYPE_CHECKING:
+    from mm_eval.run import Report
+
+
+COUNTED = ("failed", "not requested", "filtered", "refused", "truncated", "unparsed", "cut")
+"""The counts of a row, as the table heads them."""
+ARROWS = {True: "↑", False: "↓", None: " "}
+COLUMNS = (
+    Column("task", "text"),
+    Column("n-shot"),
+    Column("filter", "text"),
+    Column("metric", "text"),
+    Column("", "text", "better"),
+    Column("value"),
+    Column("±", "text"),
+    Column("stderr"),
+    *map(Column, ("docs", "n", *COUNTED)),
+)
+BLANK = {column.key: "" for column in COLUMNS}
+LONGEST_NAME = 40
+"""Characters of a category's name."""
+SILENT = {
+    **{"filter": ("none", ""), "docs": ("",), "not requested": ("", "0")},
+    **dict.fromkeys(("filtered", "refused", "truncated", "cut"), ("0", "")),
+}
+"""Values that say nothing: a column that has no others is left out."""
+
+
+def render(report: Report) -> str:
+    """The whole report of a run: what was measured, the table, problems, and where the files are."""
+    results, parts = report.results, []
+    warning = ""
+    run = results.get("run", {})
+    if run.get("sample"):
+        names = listed(run["sample"], MOST_NAMES)
+        warning = f"sample data, not {names}: drawn for trying mm-eval out, and no result on a benchmark"
+        parts.append(warning)
+    if results:
+        blind = f" ({SAID[run['blind']]})" if run.get("blind") else ""
+        parts.append(f"model: {run.get('model_name')}{blind}")
+        warnings = warnings_of(results)
+        parts += [f"warning: {said}" for said in warnings]
+        if warnings:
+            parts.append(f"`mm-eval diagnose {shlex.quote(str(report.folder))}` says what went wrong and what to try")
+        chosen = levels_shown(results, report.order, report.categories)
+        parts += ["", *table(results, report.order, chosen).split("\n"), ""]
+        parts += [*_footer(results, chosen), *hidden_categories(results, chosen)]
+        if verdicts := list(protocol_lines(results)):
+            parts += ["", *verdicts, ""]
+    parts += [f"note: {note}" for note in report.notes]
+    if report.problems:
+        parts += ["", *report.problems]
+    parts.append(f"run folder: {report.folder}")
+    if warning:
+        parts.append(warning)
+    return "\n".join(map(in_line, parts))
+
+
+def table(
+    results: Mapping[str, Any], order: Sequence[tuple[str, int]], levels: Mapping[str, Sequence[str]] | None = None
+) -> str:
+    """Rows in the YAML's order, groups above their members; the counts stand on a row's first line.
+
+    order: (row name, depth below the outermost group). levels: {task: levels of categories to show below it}.
+    """
+    rows = [
+        Row(cells)
+        for name, depth in order
+        for cells in (
+            *_lines(results, name, depth),
+            *(line for level in (levels or {}).get(name, ()) for line in _category_lines(results, name, level, depth)),
+        )
+    ]
+    shown = [
+        column
+        for column in COLUMNS
+        if column.key not in SILENT or any(row.cells[column.key] not in SILENT[column.key] for row in rows)
+    ]
+    return to_text(Table(shown, rows), longest=None)
+
+
+def _lines(results: Mapping[str, Any], name: str, depth: int) -> Iterator[dict[str, str]]:
+    """The cells of one task or group: a line for each number, or one without any."""
+    row = results["groups"].get(name) or results["results"][name]
+    once = {
+        "task": "  " * depth + ("- " if depth else "") + in_line(row["alias"], LONGEST),
+        "n-shot": str(results["n-shot"].get(name, "")),
+        "n": str(row["n"]),
+        **{key: str(row.get(key.replace(" ", "_"), 0)) for key in COUNTED},
+    }
+    numbers = numbers_of(row, results["higher_is_better"].get(name, {}))
+    if not numbers:
+        written = results.get("submissions", {}).get(name)
+        yield {**BLANK, **once, "metric": f"submission: {written['file']}" if written else ""}
+    for place, number in enumerate(numbers):
+        yield {**BLANK, **({} if place else once), **_name_cells(number), **_value_cells(row, number)}
+
+
+def _category_lines(results: Mapping[str, Any], name: str, level: str, depth: int) -> Iterator[dict[str, str]]:
+    """The level's name with the headline metric, and a line for each category. Zeros of its counts are left out."""
+    headline = headline_of(results, name)
+    if headline is None:
+        return
+    yield {**BLANK, "task": "  " * (depth + 1) + f"by {in_line(level, LONGEST_NAME)}", **_name_cells(headline)}
+    for category, row in results["categories"][name][level].items():
+        number = next((number for number in numbers_of(row) if number.key == headline.key), None)
+        counts = {key: str(row.get(key.replace(" ", "_")) or "") for key in ("n", *COUNTED)}
+        values = {} if number is None else _value_cells(results["results"][name], number, row)
+        yield {**BLANK, "task": "  " * (depth + 2) + in_line(category, LONGEST_NAME), "value": "-", **counts, **values}
+
+
+def _name_cells(number: Number) -> dict[str, str]:
+    return {
+        "filter": in_line(number.filter, LONGEST),
+        "metric": in_line(number.metric, LONGEST),
+        "better": ARROWS[number.higher_is_better],
+    }
+
+
+def _value_cells(
+    row: Mapping[str, Any], number: Number, of_category: Mapping[str, Any] | None = None
+) -> dict[str, str]:
+    """row: decides the decimals of a value of 0. of_category: the row that the number is from, if that is another one."""
+    digits = _digits(row, number.value)
+    mark, stderr = _stderr_cells(number, digits)
+    fewer = (row if of_category is None else of_category).get("n_by_metric", {})
+    docs = str(fewer.get(str(number.key), ""))
+    return {"value": number_text(number.value, digits), "±": mark, "stderr": stderr, "docs": docs}
+
+
+def _stderr_cells(number: Number, digits: int) -> tuple[str, str]:
+    """The standard error with its mark; for a number that did not vary the end of its exact interval, or both ends."""
+    if number.interval is None:
+        return ("", "") if number.stderr is None else ("±", number_text(number.stderr, digits))
+    low, high = (number_text(bound, digits) for bound in number.interval)
+    if number.interval[1] <= number.value:
+        return EXACT, f">= {low}"
+    return EXACT, f"<= {high}" if number.interval[0] >= number.value else f"{low} to {high}"
+
+
+def _digits(row: Mapping[str, Any], value: Any) -> int:
+    """Four decimals for a fraction, two for points; for a value of 0 or None the row's other numbers decide."""
+    numbers = [value] if value else [number for key, number in row.items() if MetricKey.parse(key)]
+    return 2 if any(isinstance(number, (int, float)) and abs(number) >= 2 for number in numbers) else 4
+
+
+def number_text(value: Any, digits: int = 4) -> str:
+    """A number with some decimals; a dash for None."""
+    if value is None:
+        return "-"
+    return f"{value:.{digits}f}" if isinstance(value, (int, float)) else str(value)
+
+
+def judged_by(judges: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+    """A line for each judge with its tasks: whether its numbers can be compared with published ones. judges: of results.json."""
+    said: dict[str, list[str]] = {}
+    for name, entries in judges.items():
+        for entry in entries:
+            returned = [model.split(" (")[0] for model in entry["models"]]
+            others = [model for model in dict.fromkeys(returned) if model not in (entry["model"], entry["name"])]
+            who = entry["name"] + (f" (it answered as {', '.join(others)})" if others else "")
+            if len(set(entry["models"])) > 1:
+                who += f", {len(entry['models'])} versions of it"
+            official = entry["official"]
+            same = official is None or is_official(entry)
+            line = f"judged by {who}" if same else f"judged by {who}, official {official}: not comparable"
+            said.setdefault(line, []).append(name)
+    for line, names in said.items():
+        yield f"{', '.join(names)}: {line}"
+
+
+def _footer(results: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The prompt block of each task, what the marks mean, and the tasks' notes."""
+    prompts = results["run"]["prompts"]
+    by_block: dict[str, list[str]] = {}
+    for name, prompt in prompts.items():
+        kwargs = ", ".join(f"{key}={value!r}" for key, value in prompt["kwargs"].items() if value != "")
+        by_block.setdefault(f"{prompt['key']}{f' ({kwargs})' if kwargs else ''}", []).append(name)
+    for block, names in by_block.items():
+        if any(prompts[name]["kwargs"] for name in names):
+            yield f"prompt of {', '.join(names)}: {block}"
+    by_category = results.get("categories", {})
+    levels = [by_category[name][level] for name, levels in chosen.items() for level in levels]
+    rows = [*results["results"].values(), *(row for found in levels for row in found.values())]
+    exact = [(row[key], *interval) for row in rows for key, interval in row.get("intervals", {}).items()]
+    if any(low < value < high for value, low, high in exact):
+        end = "the exact 95% interval, or its end where all docs are right or wrong"
+        yield f"{EXACT} no cluster of docs differs from the others: {end}"
+    elif exact:
+        yield f"{EXACT} all docs are right or all are wrong, so that nothing varies: the end of the exact 95% interval"
+    if unvaried := [name for name, levels in chosen.items() if _has_unvaried(results, name, levels)]:
+        what = "the docs of a category do not vary: a standard error of 0 says nothing about other docs"
+        yield f"note: {', '.join(unvaried)}: {what}"
+    yield from unanswered_lines(results)
+    if answered_by := results["run"].get("answered_by"):
+        yield f"answered by {answer_names(answered_by)}"
+    yield from judged_by(results.get("judges", {}))
+    by_note: dict[str, list[str]] = {}
+    for name, row in results["results"].items():
+        for note in row.get("notes", ()):
+            by_note.setdefault(note, []).append(name)
+    for note, names in by_note.items():
+        yield f"note: {', '.join(names)}: {note}"
+
+
+def unanswered_lines(results: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each task with missing answers: how many of each kind, and its number without them."""
+    for name, row in results["results"].items():
+        if name in results.get("groups", {}) or not (said := unanswered_words(row)):
+            continue
+        number, beside = headline_of(results, name), ""
+        if number is not None:
+            without = row.get("value_without_unanswered", {}).get(str(number.key))
+            digits = _digits(row, number.value)
+            beside = f"; without them {number.metric} is {number_text(without, digits)}"
+        yield f"{row['alias']}: {said} have no answer and count as wrong{beside}"
+
+
+def _has_unvaried(results: Mapping[str, Any], name: str, levels: Sequence[str]) -> bool:
+    """Whether a shown category has a standard error of 0 and no exact interval, and no note of the task says so."""
+    headline = headline_of(results, name)
+    if any("the docs do not vary" in note for note in results["results"][name].get("notes", ())):
+        return False
+    rows = [row for level in levels for row in results["categories"][name][level].values()]
+    found = [
+        number for row in rows for number in numbers_of(row) if headline is not None and number.key == headline.key
+    ]
+    return any(number.stderr == 0 and number.interval is None for number in found)
+
+
+MOST_NAMES = 5
+"""Data sets that the warning on sample data names; the page and run.json have all."""
+MOST_ROWS = 20
+"""Categories that a table shows without being asked."""
+
+Chosen = Mapping[str, Sequence[str]]
+"""{task: levels that the table shows}"""
+
+
+def levels_shown(results: Mapping[str, Any], order: Sequence[tuple[str, int]], every: bool) -> dict[str, list[str]]:
+    """The levels of each task that a table shows: all, or the first short one of each task if that makes a short table.
+
+    every: all categories were asked for.
+    """
+    by_task = results.get("categories", {})
+    tasks = [name for name in dict.fromkeys(name for name, _ in order) if name in by_task]
+    if every:
+        return {name: list(by_task[name]) for name in tasks}
+    short = {name: [level for level, found in by_task[name].items() if len(found) <= MOST_ROWS][:1] for name in tasks}
+    rows = sum(len(by_task[name][level]) for name, levels in short.items() for level in levels)
+    return short if rows <= MOST_ROWS else {}
+
+
+def hidden_categories(results: Mapping[str, Any], chosen: Chosen) -> Iterator[str]:
+    """A sentence about the categories that the table leaves out; none where it shows all."""
+    hidden = {
+        name: {level: found for level, found in levels.items() if level not in chosen.get(name, ())}
+        for name, levels in results.get("categories", {}).items()
+    }
+    count = sum(len(found) for levels in hidden.values() for found in levels.values())
+    said = [f"{name} by {', '.join(levels)}" for name, levels in hidden.items() if levels]
+    if said:
+        more = f" and {counted(len(said) - 3, 'more task')}" if len(said) > 3 else ""
+        where = "--categories shows them; they are in results.json and on the page"
+        what = counted(count, "category is", "categories are")
+        yield f"{what} not in this table ({'; '.join(said[:3])}{more}): {where}"

@@ -1,0 +1,238 @@
+"""What a row of samples/<task>.jsonl says: its verdicts, what was answered and what is right, and whether the doc is right.
+
+    {"judge": {"prompt": ..., "reply": "GRADE: C", "verdict": 1, "model": "gpt-4o-2024-11-20", "attempts": 1}, "judge@llama": ...}
+
+Where a task judges in several steps or several times, the entry of a judge is a list. How many tokens an answer has stands in the
+journal alone (`answer_tokens`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mm_eval.engine.generation import token_counts
+from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED
+from mm_eval.scoring.metrics.paired import right_or_wrong
+from mm_eval.values.errors import MMEvalError
+from mm_eval.values.run_files import UNREADABLE, journal_files, json_value, lines_of
+from mm_eval.values.types import judge_of_slot
+
+FIELD = "judge"
+"""The key of the first judge's entry in a row; a further judge's is `judge@NAME`."""
+Entry = Mapping[str, Any]
+
+
+def verdicts_in(row: Mapping[str, Any]) -> dict[str, list[Entry]]:
+    """{name of the judge: its entries} of a row, "" being the first judge; empty where nothing was judged."""
+    found = {}
+    for key, value in row.items():
+        if key == FIELD or key.startswith(f"{FIELD}@"):
+            entries = value if isinstance(value, list) else [value]
+            found[key[len(FIELD) + 1 :]] = [entry for entry in entries if isinstance(entry, Mapping)]
+    return {name: entries for name, entries in found.items() if entries}
+
+
+def unreadable(entries: list[Entry]) -> bool:
+    """Whether a verdict of one judge on one answer is missing or could not be read."""
+    return any(entry.get("verdict") is None for entry in entries)
+
+
+def judges_disagree(row: Mapping[str, Any]) -> bool:
+    """Whether two judges give a doc different scores, or a doc without scores different verdicts."""
+    scores, judges = row.get("scores", {}), verdicts_in(row)
+    for name in judges:
+        for key, value in scores.items() if name else ():
+            metric, _, scorer = key.partition(",")
+            plain = f"{metric.removesuffix(f'@{name}')},{scorer}"
+            if metric.endswith(f"@{name}") and plain in scores and scores[plain] != value:
+                return True
+    last = [entries[-1].get("verdict") for entries in judges.values()]
+    known = [verdict for verdict in last if verdict is not None]
+    return any(verdict != known[0] for verdict in known)
+
+
+def final_verdicts(entries: list[Entry], steps: int) -> list[Any]:
+    """The verdicts of one judge on a doc, one for each repeat; None for one that is missing. steps: questions a verdict takes."""
+    found: list[Any] = []
+    asked = 0
+    for entry in entries:
+        asked += 1
+        if asked == steps or entry.get("verdict") is None or entry.get("empty"):
+            found.append(entry.get("verdict"))
+            asked = 0
+    return found
+
+
+def was_sent(entries: list[Entry]) -> bool:
+    """Whether the judge was asked: an empty answer gets its verdict from the task."""
+    return not any(entry.get("empty") for entry in entries)
+
+
+def picked(row: Mapping[str, Any]) -> tuple[str, str] | None:
+    """(right, picked) of a row whose right answer is an option or yes or no; None for another one, or an unread answer.
+
+    Options are capital letters, yes and no are words.
+    """
+    target = row["target"]
+    if "choices" in row and isinstance(target, int) and not isinstance(target, bool) and 0 <= target < 26:
+        sums = [resp[0] for resp in row["resps"][: len(row["choices"])]]
+        return chr(65 + target), chr(65 + max(range(len(sums)), key=sums.__getitem__)) if sums else ""
+    right = _option(target)
+    read = next(iter(row["filtered_resps"].values()), None)
+    pick = _option(read[0]) if read and right is not None else None
+    return (
+        None
+        if right is None or pick is None or len(right) != len(pick) and 1 in (len(right), len(pick))
+        else (right, pick)
+    )
+
+
+def _option(text: Any) -> str | None:
+    bare = text.strip().strip("().").lower() if isinstance(text, str) else ""
+    return bare.upper() if re.fullmatch("[a-z]", bare) else bare if bare in ("yes", "no") else None
+
+
+def right_answer(row: Mapping[str, Any]) -> str:
+    """The right answer as text: of choices the right one's."""
+    target, choices = row["target"], row.get("choices")
+    if choices and isinstance(target, int) and 0 <= target < len(choices):
+        return str(choices[target]).strip()
+    return target if isinstance(target, str) else repr(target)
+
+
+def preferred(row: Mapping[str, Any]) -> str:
+    """The choice that a model prefers, by its log-likelihoods."""
+    choices = row.get("choices")
+    if not choices or not row["resps"]:
+        return repr(row["resps"])
+    best = max(range(min(len(choices), len(row["resps"]))), key=lambda place: row["resps"][place][0])
+    return str(choices[best]).strip()
+
+
+@dataclass(frozen=True)
+class Marking:
+    """How a task's values are read as right or wrong.
+
+    better: {metric: higher is better; None for no direction}. ends: the lowest and highest verdict of its judge, if it has one.
+    """
+
+    better: Mapping[str, bool | None] = field(default_factory=dict)
+    ends: tuple[float, float] = (0.0, 1.0)
+
+    @classmethod
+    def of(cls, results: Mapping[str, Any], task: str) -> Marking:
+        """The marking of a task by results.json. Verdicts of a judge whose range is a function of the doc count from 0 to 1."""
+        judge = results["configs"].get(task, {}).get("judge")
+        stated = judge.get("range") if isinstance(judge, Mapping) and results.get("judges", {}).get(task) else None
+        numbers = isinstance(stated, list) and len(stated) == 2 and all(isinstance(end, (int, float)) for end in stated)
+        ends = (float(stated[0]), float(stated[1])) if numbers and stated else (0.0, 1.0)
+        return cls(results["higher_is_better"].get(task, {}), ends)
+
+    def mark(self, scores: Mapping[str, Any]) -> bool | None:
+        """Whether a doc is right (the best value) or wrong (the worst), by the first of its scores that is a number.
+
+        scores: by "metric,filter". None for a number between, such as a verdict of 0.7, and where no score is a number.
+        """
+        for key, value in scores.items():
+            number = value.get("score") if isinstance(value, Mapping) else value
+            better = self.better.get(key.partition(",")[0], True)
+            if better is None or not isinstance(number, (bool, int, float)):
+                continue
+            low, high = self.ends
+            mark = right_or_wrong((number - low) / (high - low) if high > low else number)
+            return mark if better or mark is None else not mark
+        return None
+
+
+class DocDigests(NamedTuple):
+    """A doc and its raw answers, each as a digest, so that two runs can be compared.
+
+    kinds: how its answers ended (`kinds_of`).
+    """
+
+    doc: bytes
+    answers: bytes
+    kinds: tuple[str, ...] = ()
+
+
+KINDS = (FILTERED, REFUSED, TRUNCATED)
+"""How an answer may end other than by the model's own stop, in the order of the table's columns."""
+
+
+def kinds_of(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """The `KINDS` that hold for a doc, each as the table counts it; none for a doc that failed.
+
+    >>> kinds_of({"status": "filtered", "ended": ["filtered", "length"], "rules": {}})
+    ('filtered', 'truncated')
+    """
+    if row["status"] in ("failed", "not requested"):
+        return ()
+    rules = (rule for found in row.get("rules", {}).values() for rule in found)
+    found = {row["status"], *rules, *(TRUNCATED if each == "length" else each for each in row.get("ended") or ())}
+    return tuple(kind for kind in KINDS if kind in found)
+
+
+def sample_name(name: str) -> str:
+    """A task's name as a file name: visible, unique and inside its folder.
+
+    A plain name is kept. Any other one, and one that ends like a digest, gets its digest as an ending.
+
+    >>> sample_name("mme"), sample_name("a::b@mcqa"), sample_name("../.b")
+    ('mme', 'a__b@mcqa-cf1d76bc', '__.b-4cf595a8')
+    """
+    safe = re.sub(r"[^\w.@+-]+", "__", name)[:48].lstrip(".")
+    if name and safe == name and not re.search(r"-[0-9a-f]{8}$", name):
+        return name
+    return f"{safe}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+def value_digest(value: Any) -> bytes:
+    return hashlib.sha256(json.dumps(value).encode()).digest()[:16]
+
+
+def lean(value: Any) -> Any:
+    """A doc's value with its texts and right/wrong marks shared between docs, to save memory."""
+    if type(value) is str:
+        return sys.intern(value)
+    if type(value) is float:
+        return _MARKS.get(value, value)
+    return {sys.intern(key): lean(item) for key, item in value.items()} if type(value) is dict else value
+
+
+_MARKS = {0.0: 0.0, 1.0: 1.0}
+
+
+def answer_tokens(folder: Path) -> dict[str, dict[int, int]]:
+    """{path of a task: {doc id: tokens of its first answer}}. Docs whose answer has no count are left out.
+
+    A line that can't be read counts as none, since `mm-eval score` reports damage, and a copied folder may lack its journal.
+    """
+    by_key: dict[str, int] = {}
+    slots: list[tuple[str, list[list[int | str]]]] = []
+    found: dict[str, dict[int, int]] = {}
+    files: list[Path] = []
+    with suppress(MMEvalError):
+        files = journal_files(folder)
+    for path in files:
+        with suppress(OSError):
+            for _, line in lines_of(folder, path):
+                with suppress(*UNREADABLE):
+                    record = json_value(line or b"")
+                    if record["kind"] == "answer":
+                        by_key[record["key"]] = token_counts(record["usage"])["completion_tokens"]
+                    if record["kind"] in ("answer", "slots"):
+                        slots.append((record["key"], record["slots"]))
+    for key, of_key in slots:  # further slots of an answer may stand in an earlier file
+        with suppress(*UNREADABLE):
+            for task, doc_id, repeat, *_ in of_key if key in by_key else ():
+                if repeat == 0 and not judge_of_slot(str(task)):
+                    found.setdefault(str(task), {})[int(doc_id)] = by_key[key]
+    return found

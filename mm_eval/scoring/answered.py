@@ -1,0 +1,190 @@
+"""A doc with its recorded answers and scores, and its row of samples/<task>.jsonl."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mm_eval.features.judge.scoring import Judged
+from mm_eval.features.video.frames import clip_record
+from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED, UNANSWERED, found_by
+from mm_eval.values.errors import MMEvalError, ModelError
+from mm_eval.values.reasoning.recorded import as_text, parts_of
+from mm_eval.values.types import FRAME_MARK, Answer, Instance, ReducedDoc, ScoredDoc, Slot
+
+Lookup = Callable[[Slot], Answer | None]
+
+
+def missing_of(answer: Answer) -> str:
+    """Why a question that was asked has no answer (`UNANSWERED`); empty where it has one.
+
+    Reasoning that never closed is not known here, but to the filter that strips it.
+    """
+    if answer.ended in (FILTERED, REFUSED):
+        return answer.ended
+    return TRUNCATED if answer.ended == "length" and not str(answer.output).strip() else ""
+
+
+def scored_text(answer: Answer) -> str:
+    """A generated answer as it is scored and judged: marked and empty where there is none."""
+    missing = missing_of(answer)
+    return found_by("", missing) if missing else as_text(answer.output)
+
+
+@dataclass
+class AnsweredDoc:
+    """A doc with what the journal holds of it.
+
+    failure: why a request failed, or why a pipeline can't score it. not_requested: a request was never made.
+    shown: an answer with all pictures of the prompt; None without pictures. truncated, cut: at least one answer is.
+    filtered, refused: the same. unanswered: at least one answer is missing, and has the worst value of each metric.
+    answers: as they were given, in the order of the instances.
+    scored: by the key of the scorer.
+    """
+
+    instances: list[Instance]
+    failure: MMEvalError | None = None
+    not_requested: MMEvalError | None = None
+    shown: Answer | None = None
+    truncated: bool = False
+    filtered: bool = False
+    refused: bool = False
+    unanswered: bool = False
+    cut: bool = False
+    answers: list[Answer] = field(default_factory=list)
+    scored: dict[str, tuple[ScoredDoc, ReducedDoc]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, instances: list[Instance], lookup: Lookup) -> AnsweredDoc:
+        """The doc of some instances, which get their answers as `resps`."""
+        made = cls(instances)
+        for instance in instances:
+            found = lookup(instance.slot)
+            if error := instance.error or (found and found.error):
+                made.failure = error
+            elif found is None:
+                made.not_requested = ModelError("it was not requested.", where=f"{instance.task} doc {instance.doc_id}")
+            else:
+                generated = instance.request_type == "generate_until"
+                instance.resps = [scored_text(found) if generated else found.output]
+                made.answers.append(found)
+                made.unanswered = made.unanswered or generated and bool(missing_of(found))
+                made.truncated = made.truncated or found.truncated
+                made.filtered = made.filtered or found.ended == FILTERED
+                made.refused = made.refused or found.ended == REFUSED
+                made.cut = made.cut or bool(found.cut)
+                if found.images:  # a request may be without: an option on its own, for acc_mutual_info
+                    made.shown = found
+        return made
+
+    @property
+    def error(self) -> MMEvalError | None:
+        """Why it is in no number; None if it is."""
+        return self.failure or self.not_requested
+
+    @property
+    def resps(self) -> list[Any]:
+        """The answers as they were given."""
+        return [answer.output for answer in self.answers]
+
+    @property
+    def repeats_differ(self) -> bool:
+        return any(answer.output != self.answers[0].output for answer in self.answers)
+
+    @property
+    def status(self) -> str:
+        """The doc's state in one word, for its row."""
+        if self.error is not None:
+            return "failed" if self.failure else "not requested"
+        counted = ((FILTERED, self.filtered), (REFUSED, self.refused), (TRUNCATED, self.truncated))
+        return next((name for name, holds in counted if holds), "answered")
+
+    def note_missing(self, rules: Mapping[str, Sequence[str]]) -> None:
+        """Notes the answers that a pipeline found to be missing: reasoning that never closed. rules: of each pipeline."""
+        found = {rule for of_pipeline in rules.values() for rule in of_pipeline}
+        self.truncated = self.truncated or TRUNCATED in found
+        self.unanswered = self.unanswered or not UNANSWERED.isdisjoint(found)
+
+    @property
+    def tied(self) -> bool:
+        return self.error is None and any(doc.tied for doc, _ in self.scored.values())
+
+    @property
+    def too_large(self) -> list[str]:
+        """The comparisons that an answer is too large for, each once."""
+        found = (what for doc, _ in self.scored.values() for what in doc.too_large)
+        return list(dict.fromkeys(found)) if self.error is None else []
+
+    @property
+    def shows_video(self) -> bool:
+        return self.shown is not None and any(digest.startswith(FRAME_MARK) for digest in self.shown.images)
+
+    @property
+    def own_images(self) -> tuple[str, ...]:
+        """The digests of the question's own pictures: the last turn's, where few-shot examples show pictures before it."""
+        if self.shown is None or not self.shown.turn_pictures:
+            return self.shown.images if self.shown else ()
+        return self.shown.images[len(self.shown.images) - self.shown.turn_pictures[-1] :]
+
+    @property
+    def endings(self) -> list[str]:
+        """How each answer of the row ended; without answers whether the request failed."""
+        if self.error is None:
+            return [answer.ended for answer in self.answers]
+        return ["failed"] if self.failure else []
+
+    def rules(self, scorers: Sequence[Scorer]) -> dict[str, list[str]]:
+        """{pipeline: the rule that read each answer}."""
+        readers = [each for each in scorers if not isinstance(each, Judged) or each.inner and not each.further]
+        return {each.name: list(self.scored[each.key][0].rules) for each in readers if each.key in self.scored}
+
+    def row(self, name: str, scorers: Sequence[Scorer], rules: Mapping[str, list[str]]) -> dict[str, Any]:
+        """The row of samples/<task>.jsonl. name: of the task."""
+        first, error = self.instances[0], self.error
+        filtered: dict[str, list[Any]] = {}
+        for instance in self.instances if error is None else ():
+            for pipeline, answers in instance.filtered_resps.items():
+                filtered.setdefault(pipeline, []).extend(answers)
+        row: dict[str, Any] = {
+            "task": name,
+            "doc_id": first.doc_id,
+            "status": self.status,
+            "doc": first.doc,
+            "prompt": first.context,
+            "target": first.target,
+            "resps": self.resps if error is None else [],
+            **({"ended": self.endings} if first.request_type == "generate_until" else {}),
+            "filtered_resps": filtered,
+            "rules": rules,
+            "scores": {
+                scorer.label(metric): value
+                for scorer in scorers
+                if scorer.key in self.scored
+                for metric, value in self.scored[scorer.key][1].items()
+            },
+        }
+        reasoning = [parts_of(resp).reasoning if isinstance(resp, str) else "" for resp in row["resps"]]
+        if any(reasoning):
+            row["reasoning"] = reasoning
+        if first.continuation is not None and first.request_type == "loglikelihood":
+            row["choices"] = [instance.continuation for instance in self.instances]
+        if self.tied:
+            row["ties"] = True
+        if self.too_large:
+            row["too_large"] = self.too_large
+        if error is not None:
+            row["error"] = {"owner": error.owner, "what": str(error)}
+        row["cut"] = self.cut
+        for judged in (scorer for scorer in scorers if isinstance(scorer, Judged) and error is None):
+            if first.doc_id in judged.shown:
+                row[f"judge{judged.suffix}"] = judged.shown[first.doc_id]
+        return row
+
+    def pictures(self) -> dict[str, Any]:
+        """The entries of the row that say which pictures and videos the prompt shows; none without pictures."""
+        if self.shown is None:
+            return {}
+        videos = [clip_record(clip) for clip in self.shown.videos]
+        return {"images": list(self.shown.images), **({"videos": videos} if videos else {})}

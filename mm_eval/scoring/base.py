@@ -1,0 +1,333 @@
+"""A scorer: one filter pipeline with its metrics, from answers to numbers.
+
+    filter (filters) -> score (here) -> reduce (reducing.py) -> aggregate (number.py)
+
+Per-doc results are `{doc_id: {metric: value}}`, so that the parts of several processes merge with dict.update. An error
+while one doc is scored makes that doc failed (`ScoredDoc.error`): it is in no mean, it is counted, and nothing else is lost.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+from mm_eval.config.draws import Draws
+from mm_eval.scoring.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, build_filter_ensemble
+from mm_eval.scoring.metrics import bounds
+from mm_eval.scoring.metrics.aggregation import mean
+from mm_eval.scoring.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
+from mm_eval.scoring.metrics.stderr import DEFAULT_SEED
+from mm_eval.scoring.reducing import check_repeats, failed, failed_before, number_of, reduced_docs
+from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
+from mm_eval.values.registry import Registry
+from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
+
+ScorerType = TypeVar("ScorerType", bound="Scorer")
+
+SCORERS: Registry[type[Scorer]] = Registry(
+    "scorer", package="mm_eval.scoring", decorator="register_scorer", entry_points="mm_eval.scoring"
+)
+register_scorer = SCORERS.register
+
+DEFAULT_BOOTSTRAP_ITERS = 100_000
+
+
+@dataclass(kw_only=True)
+class Scorer:
+    """Base of all scorers; subclass GenScorer or LLScorer, or override `score_doc` or `score_instances`.
+
+    Filters and metrics come from the config, else from the class (`default_filter_cfg`, `default_metric_cfg`), else they are
+    none and the defaults of the output type.
+
+    name: of the filter pipeline, the second part of each result's key.
+    context: arguments for the metrics from the task (multiple_targets, ...).
+    clusters: which docs belong together, for the standard errors; None says that each doc stands alone.
+    notes: what a reader of the numbers must know, such as why a standard error is missing.
+    draws, filter_draws: what the task's own functions draw from at random, while they score and while they filter.
+    """
+
+    default_filter_cfg: ClassVar[Sequence[Any] | None] = None
+    default_metric_cfg: ClassVar[Sequence[Any] | None] = None
+    strips_thinking: ClassVar[bool] = False
+
+    name: str
+    filter: FilterEnsemble
+    metrics: list[Metric[Any, Any]] | None = None
+    context: dict[str, Any] = field(default_factory=dict)
+    clusters: Mapping[int, Hashable] | None = None
+    seed: int = DEFAULT_SEED
+    notes: list[str] = field(default_factory=list, init=False, repr=False)
+    draws: Draws = field(default_factory=Draws, init=False, repr=False)
+    filter_draws: Draws = field(default_factory=Draws, init=False, repr=False)
+    _part_directions: dict[str, bool | None] = field(default_factory=dict, init=False, repr=False)
+    _raw_docs: dict[int, ScoredDoc] = field(default_factory=dict, init=False, repr=False)
+    _reduced_docs: dict[int, ReducedDoc] = field(default_factory=dict, init=False, repr=False)
+    _reduction_errors: dict[int, MMEvalError] = field(default_factory=dict, init=False, repr=False)
+
+    # Building
+
+    @classmethod
+    def from_dict(
+        cls: type[ScorerType], cfg: Mapping[str, Any], *, output_type: str | None = None, **kwargs: Any
+    ) -> ScorerType:
+        """A scorer from a pipeline's config; an unknown name or argument is a ConfigError.
+
+        cfg: {"name": ..., "filter": [steps], "metric_list": [metrics]}; what is missing or empty is the default. "keeps_frames":
+            the frames around an answer that the task reads itself.
+        kwargs: further fields of the scorer class.
+        """
+        name = cfg.get("name", "none")
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise ConfigError(f"{name!r} can't be the name of a filter pipeline.")
+        known = [f.name for f in dataclasses.fields(cls) if f.init and f.name not in ("name", "filter", "metrics")]
+        for key in kwargs:
+            if key not in known:
+                raise ConfigError(f"Scorer {cls.__name__} takes no argument {key!r}.", hint=did_you_mean(key, known))
+        steps = list(cfg.get("filter") or cls.default_filters(**kwargs))
+        strips = (cls.strips_thinking or output_type == "generate_until") and cfg.get("strip_thinking", True)
+        if strips and "strip_thinking" not in map(_function_of, steps):
+            keeps = cfg.get("keeps_frames")
+            steps = [("strip_thinking", {"keeps": keeps}) if keeps else "strip_thinking", *steps]
+        return cls(
+            name=name,
+            filter=build_filter_ensemble(name, steps),
+            metrics=cls.build_metrics(cfg.get("metric_list"), output_type),
+            **kwargs,
+        )
+
+    @classmethod
+    def default_scorer(cls: type[ScorerType], name: str = "none", **kwargs: Any) -> ScorerType:
+        """A scorer with nothing configured."""
+        return cls.from_dict({"name": name}, **kwargs)
+
+    @classmethod
+    def default_filters(cls, **kwargs: Any) -> Sequence[Any]:
+        """The filter steps where none are configured. kwargs: the fields of the scorer that will have them."""
+        return cls.default_filter_cfg or [{"function": "noop"}]
+
+    @classmethod
+    def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
+        """The configured metrics, else those of the class, else those that fit the output type."""
+        chosen = metric_list or cls.default_metric_cfg
+        if chosen is None:
+            chosen = [{"metric": name} for name in DEFAULT_METRICS.get(output_type or "", ())]
+        return [entry if isinstance(entry, Metric) else Metric.from_dict(entry, output_type) for entry in chosen]
+
+    @property
+    def key(self) -> str:
+        """What its results are kept under while a task is scored: the pipeline's name, or a judge's."""
+        return self.name
+
+    def label(self, metric: str) -> str:
+        """The key of a metric's number in results.json."""
+        return str(MetricKey(metric, self.name))
+
+    def check_repeats(self, repeats: int) -> None:
+        """ConfigError where the pipeline needs more repeats than the task asks for (take_first_k, pass@k)."""
+        check_repeats(self.filter, self.metrics or (), repeats)
+
+    # Filtering and scoring
+
+    def run(self, instances: Sequence[Instance]) -> Mapping[int, ScoredDoc]:
+        """Filters and scores the answers of a task's instances and keeps the results; `aggregate()` gives the numbers."""
+        by_doc: dict[int, list[Instance]] = {}
+        for instance in instances:
+            by_doc.setdefault(instance.doc_id, []).append(instance)
+        return self.run_docs(by_doc)
+
+    def run_docs(self, by_doc: Mapping[int, list[Instance]]) -> Mapping[int, ScoredDoc]:
+        """The same for instances that are grouped by document."""
+        with self.filter_draws.used():
+            self.apply_filter([instance for group in by_doc.values() for instance in group])
+        unscored = {doc_id: failed_before(doc_id, group, self.filter.errors) for doc_id, group in by_doc.items()}
+        whole = {doc_id: group for doc_id, group in by_doc.items() if unscored[doc_id] is None}
+        with self.draws.used():
+            try:
+                scored = self.score_instances(whole)
+            except Exception:  # a batch that fails as a whole is tried doc by doc
+                scored = {doc_id: self._alone(doc_id, group) for doc_id, group in whole.items()}
+        missing = ScoringError("the scorer gave no result for this doc.")
+        results = {}
+        for doc_id, group in by_doc.items():
+            doc = unscored[doc_id] or scored.get(doc_id)
+            results[doc_id] = self._with_rules(doc, group) if doc is not None else failed(doc_id, group, missing)
+        self.set_results(results)
+        return self.raw_docs
+
+    def apply_filter(self, instances: Sequence[Instance]) -> None:
+        """Filters the answers into `filtered_resps[self.name]`."""
+        self.filter.apply(instances)
+
+    def score_instances(self, instances: Mapping[int, list[Instance]]) -> dict[int, ScoredDoc]:
+        """The scores of all docs. Override it to score in batches (a judge, a sandbox)."""
+        found = {}
+        for doc_id, group in instances.items():
+            try:
+                with bounds.reports() as reported:
+                    scored = self.score_doc(doc_id, group)
+                found[doc_id] = dataclasses.replace(scored, too_large=tuple(reported)) if reported else scored
+            except Exception as error:
+                found[doc_id] = failed(doc_id, group, error)
+        return found
+
+    def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
+        """The scores of one doc."""
+        raise NotImplementedError(f"{type(self).__name__} must implement score_doc, or score_instances.")
+
+    def _alone(self, doc_id: int, instances: list[Instance]) -> ScoredDoc:
+        try:
+            return self.score_instances({doc_id: instances})[doc_id]
+        except Exception as error:
+            return failed(doc_id, instances, error)
+
+    def _with_rules(self, doc: ScoredDoc, instances: list[Instance]) -> ScoredDoc:
+        """The doc with the rules that found its answers, where its scorer did not say."""
+        answers = instances[0].filtered_resps.get(self.name)
+        generated = instances[0].request_type == "generate_until"
+        if doc.rules or doc.error or answers is None or not generated:
+            return doc
+        return dataclasses.replace(doc, rules=self.filter.rules(answers))
+
+    def _dispatch_metrics(
+        self, references: Any, predictions: Any, metric_kwargs: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """The value of each metric for one doc. metric_kwargs: from the instance; they win over the task's context."""
+        scores: dict[str, Any] = {}
+        for metric in self.metrics or ():
+            value = metric.compute(references, predictions, **{**self.context, **(metric_kwargs or {})})
+            if isinstance(value, dict):
+                self._part_directions.update(dict.fromkeys(value, metric.higher_is_better))
+            scores.update(value if isinstance(value, dict) else {metric.name: value})
+        return scores
+
+    # Reducing and aggregating
+
+    def reduce(self, scored_docs: Mapping[int, ScoredDoc]) -> dict[int, ReducedDoc]:
+        """One value a metric and doc; failed docs are left out.
+
+        A reduction that gives {name: value} gives keys "name(metric)"; a single score is passed on as it is.
+        """
+        reduced, self._reduction_errors = reduced_docs(scored_docs, self._metric_of, self.aggregation_of)
+        return reduced
+
+    def numbers(
+        self,
+        docs: Mapping[int, ReducedDoc],
+        bootstrap_iters: int = DEFAULT_BOOTSTRAP_ITERS,
+        overrides: Mapping[str, Callable[[Sequence[Any]], float] | str] | None = None,
+        most_calls: int | None = None,
+    ) -> list[Number]:
+        """One number a metric over all documents, in the order of the metrics. Sets `notes`.
+
+        bootstrap_iters: draws of the standard errors that need a bootstrap; 0 computes none of those.
+        overrides: aggregations by metric, in place of the metrics' own.
+        most_calls: how often a standard error may call an aggregation; by default as often as its method needs.
+        """
+        values: dict[str, dict[int, Any]] = {}
+        for doc_id in sorted(docs):  # the order of arrival must not change a sum
+            for name, value in docs[doc_id].items():
+                values.setdefault(name, {})[doc_id] = value
+        found = []
+        for name in self._in_order(values):
+            stated = (overrides or {}).get(name)
+            function = aggregation_named(stated) if stated else self.aggregation_of(name)
+            with self.draws.used(goes_on=False):
+                key = MetricKey(name, self.name)
+                found.append(
+                    number_of(key, function, values[name], self.clusters, bootstrap_iters, self.seed, most_calls)
+                )
+        self.notes = [f"{number.key}: {number.note}" for number in found if number.note]
+        return found
+
+    def aggregate(
+        self,
+        reduced_docs: Mapping[int, ReducedDoc] | None = None,
+        bootstrap_iters: int | None = DEFAULT_BOOTSTRAP_ITERS,
+        aggregation_overrides: Mapping[str, Callable[[Sequence[Any]], float] | str] | None = None,
+    ) -> tuple[dict[str, Any], int]:
+        """`numbers` under lm-eval's keys, "metric,name" and "metric_stderr,name", and the number of documents."""
+        docs = self._reduced_docs if reduced_docs is None else reduced_docs
+        numbers = self.numbers(docs, bootstrap_iters or 0, aggregation_overrides)
+        return as_row(numbers), max((number.n or 0 for number in numbers), default=0)
+
+    def aggregation_of(self, name: str) -> Callable[[Sequence[Any]], float]:
+        """The function that makes the number of a metric, or of a composite one."""
+        metric = self._metric_of(name)
+        return mean if metric is None or metric.aggregation is None else metric.aggregation
+
+    def _metric_of(self, name: str) -> Metric[Any, Any] | None:
+        """The metric of a key, which may be a composite one ("pass@1(exact_match)")."""
+        by_name = {metric.name: metric for metric in self.metrics or ()}
+        return by_name.get(name) or by_name.get(MetricKey(name, self.name).parent_metric or "")
+
+    def _in_order(self, names: Mapping[str, Any]) -> list[str]:
+        """Names in the order of the metrics, composite ones by their metric."""
+        order = {metric.name: i for i, metric in enumerate(self.metrics or ())}
+        last = len(order)
+        return sorted(names, key=lambda name: order.get(name, order.get(MetricKey(name, "").parent_metric or "", last)))
+
+    # Results
+
+    @property
+    def raw_docs(self) -> Mapping[int, ScoredDoc]:
+        """The scores before reduction, failed docs included; empty after `import_reduced`."""
+        return self._raw_docs
+
+    @property
+    def reduced_docs(self) -> Mapping[int, ReducedDoc]:
+        """{doc_id: {metric: value}}, ready to aggregate."""
+        return self._reduced_docs
+
+    @property
+    def higher_is_better(self) -> dict[str, bool | None]:
+        """Which way is better, for each metric and each composite key that the results have; None for no direction."""
+        better = {metric.name: metric.higher_is_better for metric in self.metrics or ()}
+        for doc in self._reduced_docs.values():
+            for name in doc:
+                metric = self._metric_of(name)
+                if metric is not None:
+                    better.setdefault(name, metric.higher_is_better)
+                elif name in self._part_directions:  # a part of what a metric gives as {part: value}
+                    better.setdefault(name, self._part_directions[name])
+        return better
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many docs failed, and how many have an answer that is unparsed or truncated."""
+        docs = self._raw_docs.values()
+        return {
+            "failed": sum(doc.error is not None for doc in docs),
+            UNPARSED: sum(UNPARSED in doc.rules for doc in docs),
+            TRUNCATED: sum(TRUNCATED in doc.rules for doc in docs),
+        }
+
+    def set_results(self, scored_docs: Mapping[int, ScoredDoc]) -> None:
+        """Keeps scores and reduces them; a doc whose scores can't be reduced becomes failed."""
+        self._raw_docs = dict(scored_docs)
+        self._reduced_docs = self.reduce(self._raw_docs)
+        for doc_id, error in self._reduction_errors.items():
+            self._raw_docs[doc_id] = dataclasses.replace(self._raw_docs[doc_id], scores={}, error=error)
+
+    def export_reduced(self) -> dict[int, ReducedDoc]:
+        """The reduced docs, to send to another process."""
+        return dict(self._reduced_docs)
+
+    def import_reduced(self, doc_data: Mapping[int, ReducedDoc]) -> None:
+        """Takes the merged reduced docs of all processes; the scores before reduction stay where they were made."""
+        self._raw_docs = {}
+        self._reduced_docs = dict(doc_data)
+
+
+def _function_of(step: Any) -> Any:
+    return step.get("function") if isinstance(step, Mapping) else step[0] if isinstance(step, tuple) else step
+
+
+def as_row(numbers: Iterable[Number]) -> dict[str, Any]:
+    """Numbers under the keys of results.json: "metric,filter", and "metric_stderr,filter" (None: no standard error)."""
+    row: dict[str, Any] = {}
+    for number in numbers:
+        row[str(number.key)] = number.value
+        row[str(MetricKey(number.metric, number.filter, is_stderr=True))] = number.stderr
+    return row

@@ -1,0 +1,288 @@
+"""The scorers of each output type, those that bring their own way of finding an answer, and that of a submission file."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from mm_eval.scoring.base import Scorer, register_scorer
+from mm_eval.scoring.filters.base import is_unanswered, rule_of
+from mm_eval.scoring.filters.letters import McqLetterFilter
+from mm_eval.scoring.metrics.ll_results import LLResults
+from mm_eval.scoring.metrics.loglikelihood import is_tied
+from mm_eval.scoring.metrics.metric import Metric, at_least_one
+from mm_eval.scoring.metrics.traits import CorpusMetric, accepts
+from mm_eval.values.errors import ScoringError
+from mm_eval.values.types import Instance, ScoredDoc
+
+
+class One(list[Any]):
+    """A list of one value that can be used as that value too.
+
+    A metric function gets its reference and its answer so, because lm-eval's documents write metrics both ways:
+    `predictions[0].strip()` and `predictions.strip()`, `float(references)`.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = getattr(self[0], name)
+        return (lambda *args, **kwargs: found(*map(_value, args), **kwargs)) if callable(found) else found
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self[0] == _value(other)) or list.__eq__(self, other) is True
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(self[0])
+
+    def __contains__(self, item: object) -> bool:
+        item, own = _value(item), self[0]
+        if isinstance(own, str):
+            return isinstance(item, str) and item in own
+        return item == own or (isinstance(own, (list, tuple, set, dict)) and item in own)
+
+    def __int__(self) -> int:
+        return int(self[0])
+
+    def __float__(self) -> float:
+        return float(self[0])
+
+    def __str__(self) -> str:
+        return str(self[0])
+
+
+def _value(thing: Any) -> Any:
+    """The only value of a One; anything else is itself."""
+    return thing[0] if isinstance(thing, One) else thing
+
+
+@register_scorer("generate_until")
+@dataclass
+class GenScorer(Scorer):
+    """Scores generated answers.
+
+    Three ways to make it yours: `default_filter_cfg` and `default_metric_cfg`; `score(reference, predictions)` for one doc;
+    `score_instances(instances)` for batches, with `_extract_inputs` for each doc's (reference, predictions, metric_kwargs).
+    """
+
+    strips_thinking: ClassVar[bool] = True
+
+    _missing: list[bool] = field(default_factory=list, init=False, repr=False)
+    """Which answers of the doc that is scored are missing."""
+
+    def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
+        """The scores of one doc, by `score`."""
+        reference, predictions, metric_kwargs = self._extract_inputs(doc_instances)
+        extra = {"metric_kwargs": metric_kwargs} if accepts(self.score, "metric_kwargs") else {}
+        first = min(doc_instances, key=lambda instance: instance.repeat)
+        self._missing = [is_unanswered(answer) for answer in first.filtered_resps[self.name]]
+        return ScoredDoc(doc_id, reference, self.score(reference, predictions, **extra))
+
+    def score(
+        self, reference: Any, predictions: list[Any], metric_kwargs: Mapping[str, Any] | None = None
+    ) -> dict[str, list[Any]]:
+        """{metric: one score a repeat} for one doc.
+
+        predictions: the filtered answers; None where there is none.
+        """
+        scores: dict[str, list[Any]] = {}
+        for metric in self.metrics or ():
+            context = {**self.context, **(metric_kwargs or {})}
+            found = _scores_of_repeats(metric, reference, predictions, context, self._missing)
+            self._part_directions.update(dict.fromkeys(found, metric.higher_is_better))
+            scores.update(found)
+        return scores
+
+    def _extract_inputs(self, doc_instances: list[Instance]) -> tuple[Any, list[Any], dict[str, Any]]:
+        """(target, filtered answers, metric_kwargs) of a doc."""
+        first = min(doc_instances, key=lambda instance: instance.repeat)
+        if self.name not in first.filtered_resps:
+            raise ScoringError(f"The answers were not filtered under the name {self.name!r}.")
+        answers = [None if is_unanswered(a) else a for a in first.filtered_resps[self.name]]
+        return first.target, answers or [None], dict(first.metadata.get("metric_kwargs") or {})
+
+
+def _scores_of_repeats(
+    metric: Metric[Any, Any],
+    reference: Any,
+    predictions: Sequence[Any],
+    context: Mapping[str, Any],
+    missing: Sequence[bool] = (),
+) -> dict[str, list[Any]]:
+    """One score a repeat, under the metric's name or those that it returns; each answer is scored by itself.
+
+    An answer that no rule could read, or that is missing, is None: it scores `Metric.worst`, or 0 where higher is better. Else
+    the metric is asked about None; about the empty text if the answer is missing and the function takes no None.
+    missing: which answers are (`UNANSWERED`).
+    """
+    worst, is_corpus = metric.worst, isinstance(metric.fn, CorpusMetric)
+    if worst is None and metric.higher_is_better is not False and not is_corpus:
+        worst = 0
+    scored: list[dict[str, Any] | None] = []
+    for place, answer in enumerate(predictions):
+        if answer is None and worst is not None:
+            scored.append(None)
+            continue
+        is_missing = answer is None and any(missing[place : place + 1])
+        try:
+            found = metric.compute(One([reference]), One([answer]), **context)
+        except Exception:
+            if not is_missing:
+                raise
+            found = metric.compute(One([reference]), One([""]), **context)
+        named = _named(metric, found)
+        scored.append({name: at_least_one(value) for name, value in named.items()} if is_missing else named)
+    names = next((list(one) for one in scored if one is not None), [metric.name])
+    return {name: [worst if one is None else one[name] for one in scored] for name in names}
+
+
+def _named(metric: Metric[Any, Any], value: Any) -> dict[str, Any]:
+    """A metric function's result as {name: value}; a metric used under another name reports under that one."""
+    if isinstance(metric.fn, CorpusMetric):
+        return {metric.name: value}
+    if not isinstance(value, dict):
+        return {metric.name: _only(value)}
+    own = getattr(getattr(metric.fn, "registered_metric", None), "name", None)
+    return {metric.name if len(value) == 1 and name == own else name: _only(part) for name, part in value.items()}
+
+
+def _only(value: Any) -> Any:
+    """The value itself, or the only one of a list or array."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+_EXACT_MATCH: Sequence[Mapping[str, Any]] = (
+    {"metric": "exact_match", "aggregation": "mean", "kwargs": {"ignore_case": True, "ignore_punctuation": True}},
+)
+
+_ANNOUNCED = re.compile(r"\b(?:best|final|correct)\s+answer\s*(?:is\b|:)\s*:?", re.IGNORECASE)
+
+
+@register_scorer("first_token")
+@dataclass
+class FirstTokenScorer(GenScorer):
+    """Compares the first token of the answer, or as many as the target has.
+
+    Where the answer announces itself ("The best answer is B", as the formats generate and cot ask for), the first token after
+    the last announcement counts.
+    """
+
+    default_filter_cfg: ClassVar[Sequence[Any] | None] = [{"function": "remove_whitespace"}]
+    default_metric_cfg: ClassVar[Sequence[Any] | None] = _EXACT_MATCH
+
+    def score(
+        self, reference: Any, predictions: list[Any], metric_kwargs: Mapping[str, Any] | None = None
+    ) -> dict[str, list[Any]]:
+        """The scores of the answers cut after as many tokens as the longest accepted target has."""
+        targets = reference if isinstance(reference, (list, tuple)) else [reference]
+        size = max((len(str(target).split()) for target in targets), default=1) or 1
+        heads = [_head(answer, size) if isinstance(answer, str) else answer for answer in predictions]
+        return super().score(reference, heads, metric_kwargs)
+
+
+def _head(answer: str, size: int) -> str:
+    """The first tokens of an answer, after the last "answer is" where there is one."""
+    announced = _ANNOUNCED.split(answer)[-1]
+    return " ".join((announced if announced.strip() else answer).split()[:size])
+
+
+@register_scorer("regex", "regex_extraction")
+@dataclass
+class RegexExtractionScorer(GenScorer):
+    """Finds the answer by a regular expression and compares it.
+
+    regex_pattern, group_select, fallback: of the filter "regex", where the config names no filters.
+    """
+
+    default_metric_cfg: ClassVar[Sequence[Any] | None] = _EXACT_MATCH
+
+    regex_pattern: str | None = None
+    group_select: int | None = None
+    fallback: str | None = None
+
+    @classmethod
+    def default_filters(cls, **kwargs: Any) -> Sequence[Any]:
+        """The filter "regex" with the scorer's arguments."""
+        names = ("regex_pattern", "group_select", "fallback")
+        options = {name: kwargs[name] for name in names if kwargs.get(name) is not None}
+        return cls.default_filter_cfg or [{"function": "regex", "kwargs": options}]
+
+
+@register_scorer("choice_match")
+@dataclass
+class ChoiceMatchScorer(GenScorer):
+    """Finds which of the doc's choices the answer means, and compares it with the target.
+
+    The choices are the instance's metadata "choices", else the doc's field `choices_field`; without any the answer as a whole
+    is compared. The target is a choice's text, its letter or its index.
+    """
+
+    default_metric_cfg: ClassVar[Sequence[Any] | None] = _EXACT_MATCH
+
+    choices_field: str = "choices"
+
+    def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
+        """The scores of one doc, its answers replaced by the texts of the choices that they mean."""
+        reference, predictions, metric_kwargs = self._extract_inputs(doc_instances)
+        choices = self._choices(doc_instances[0])
+        if not choices:
+            return super().score_doc(doc_id, doc_instances)
+        reader = McqLetterFilter(letters=string.ascii_uppercase)
+        letters = [reader.one(answer, choices) for answer in predictions]
+        texts = [None if letter is None else choices[ord(letter) - ord("A")] for letter in letters]
+        scores = self.score(_as_text(reference, choices), texts, metric_kwargs=metric_kwargs)
+        return ScoredDoc(doc_id, reference, scores, tuple(rule_of(letter) for letter in letters))
+
+    def _choices(self, instance: Instance) -> list[str]:
+        found = instance.metadata.get("choices", instance.doc.get(self.choices_field))
+        if isinstance(found, Mapping):
+            found = found.get("text")
+        return [str(choice) for choice in found] if isinstance(found, (list, tuple)) else []
+
+
+def _as_text(target: Any, choices: Sequence[str]) -> Any:
+    """The text of the choice that a target names by text, letter or index."""
+    if isinstance(target, (list, tuple)):
+        return [_as_text(one, choices) for one in target]
+    if isinstance(target, int) and not isinstance(target, bool) and 0 <= target < len(choices):
+        return choices[target]
+    text = str(target)
+    if text not in choices and len(text) == 1 and text.isupper() and ord(text) - ord("A") < len(choices):
+        return choices[ord(text) - ord("A")]
+    return text
+
+
+@register_scorer("multiple_choice", "loglikelihood", "loglikelihood_rolling")
+@dataclass
+class LLScorer(Scorer):
+    """Scores choices by their log-likelihoods; repeats do not matter here."""
+
+    def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
+        """The scores of one doc from all its choices."""
+        results = LLResults.from_instances(doc_instances, self.name)
+        results.check()
+        metric_kwargs = doc_instances[0].metadata.get("metric_kwargs")
+        values = self._dispatch_metrics(results.targets, results, metric_kwargs)
+        scores = {name: [value] for name, value in values.items()}
+        return ScoredDoc(doc_id, results.targets, scores, tied=is_tied(results, [m.name for m in self.metrics or ()]))
+
+
+@register_scorer("submission")
+class SubmissionScorer(Scorer):
+    """Filters the answers and gives no number: a file of the answers is written instead (`submission:` in the task)."""
+
+    @classmethod
+    def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
+        """None."""
+        return []
+
+    def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
+        """No score, but whether the answer could be read."""
+        return ScoredDoc(doc_id, doc_instances[0].target, {})

@@ -1,0 +1,316 @@
+"""The filter protocol, answers marked with the rule that found them, and a named chain of filters.
+
+A filter gets all docs of a task at once: `apply(resps, docs)`, one sequence of repeats per doc. It may be lazy and keeps the
+order. An answer that it can't read becomes None or a fallback marked "unparsed"; that never raises.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
+from mm_eval.values.registry import Registry
+from mm_eval.values.types import Doc, Instance
+from mm_eval.values.words import counted
+
+UNPARSED = "unparsed"
+"""Marks an answer that no rule could read."""
+TRUNCATED = "truncated"
+"""Marks an answer that ended while the model was still thinking, or that the token cap left without any text."""
+FILTERED = "filtered"
+"""Marks an answer that the vendor's filter withheld."""
+REFUSED = "refused"
+"""Marks an answer that the endpoint calls a refusal."""
+UNANSWERED = frozenset({TRUNCATED, FILTERED, REFUSED})
+"""The marks of a question that was asked and not answered. The answer is "", and it has the worst value of each metric."""
+WHOLE_ANSWER = "whole_answer"
+"""Marks an answer that is used as given, in a pipeline without an extractor."""
+INVALID = "[invalid]"
+"""The answer of lm-eval's filters if nothing was found."""
+
+
+@runtime_checkable
+class Filter(Protocol):
+    """Turns the answers of all docs into what a metric compares.
+
+    A class attribute `extracts = False` marks a filter that only selects or rewrites answers; it is never reported as the rule
+    that found one. `marks_missing = True` marks one that finds answers that are missing (`UNANSWERED`).
+    """
+
+    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+        """The answers after this step: the same docs in the same order, with as many repeats or fewer."""
+        ...
+
+
+class EachAnswer(Filter):
+    """Base of filters that handle one answer at a time: implement `one(answer)`."""
+
+    def one(self, answer: Any) -> Any:
+        """The answer after this filter."""
+        raise NotImplementedError
+
+    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+        return ([self.one(answer) for answer in answers] for answers in resps)
+
+
+FilterFactory: TypeAlias = Callable[[], Filter]
+
+FILTERS: Registry[Callable[..., Filter]] = Registry(
+    "filter", package="mm_eval.scoring.filters", decorator="register_filter", entry_points="mm_eval.scoring.filters"
+)
+register_filter = FILTERS.register
+
+
+class Extracted(str):
+    """A text answer with the rule that found it."""
+
+    rule: str = WHOLE_ANSWER
+
+
+class ExtractedInt(int):
+    """A whole number with the rule that found it."""
+
+    rule: str = WHOLE_ANSWER
+
+
+class ExtractedFloat(float):
+    """A number with the rule that found it."""
+
+    rule: str = WHOLE_ANSWER
+
+
+class ExtractedList(list[Any]):
+    """A list of parts with the rule that found it."""
+
+    rule: str = WHOLE_ANSWER
+
+
+_MARKED: dict[type, type] = {str: Extracted, int: ExtractedInt, float: ExtractedFloat, list: ExtractedList}
+
+
+def found_by(value: Any, rule: str) -> Any:
+    """The same value marked with the rule that found it; None, bool and tuple can't be marked and are returned unchanged."""
+    for plain, marked in _MARKED.items():
+        if isinstance(value, plain) and not isinstance(value, bool):
+            answer = marked(value)
+            answer.rule = rule
+            return answer
+    return value
+
+
+def like(value: Any, source: Any) -> Any:
+    """A rewritten answer with the rule of its source."""
+    rule = getattr(source, "rule", None)
+    return value if rule is None else found_by(value, rule)
+
+
+def is_unread(value: Any) -> bool:
+    """Whether an earlier step found no answer."""
+    return value is None or getattr(value, "rule", None) == UNPARSED or is_unanswered(value)
+
+
+def is_unanswered(value: Any) -> bool:
+    """Whether a question was asked and not answered (`UNANSWERED`)."""
+    return getattr(value, "rule", None) in UNANSWERED
+
+
+def rule_of(value: Any, default: str = WHOLE_ANSWER) -> str:
+    """The rule that found an answer; "unparsed" if none did.
+
+    default: the rule of an unmarked answer: the last extractor of its pipeline.
+    """
+    if value is None or (default != WHOLE_ANSWER and value == INVALID and not hasattr(value, "rule")):
+        return UNPARSED
+    return getattr(value, "rule", None) or default
+
+
+@dataclass
+class FilterEnsemble:
+    """A named chain of filters; its result is stored in `Instance.filtered_resps[name]`.
+
+    filters: factories, called for each use so that no state leaks (a filter object is accepted too).
+    errors: by doc id, the error of a filter for that doc's answers; other docs are not affected.
+    """
+
+    name: str
+    filters: list[FilterFactory | Filter]
+    errors: dict[int, MMEvalError] = field(default_factory=dict, repr=False)
+
+    def apply(self, instances: Sequence[Instance]) -> None:
+        """Filters the answers of one task's instances.
+
+        Instances of one doc and choice are its repeats: their answers are joined in order, and the result is stored in the
+        first instance.
+        """
+        self.errors = {}
+        groups = group_repeats(instances)
+        resps = [[resp for instance in group for resp in instance.resps] for group in groups]
+        docs = [group[0].doc for group in groups]
+        outcomes = self._isolated(resps, docs)
+        for group, answers, outcome in zip(groups, self._marked(resps, docs), outcomes, strict=True):
+            first = group[0]
+            if answers and all(map(is_unanswered, answers)):  # whatever a task's own filter makes of nothing
+                outcome = list(answers[: 1 if isinstance(outcome, Exception) else max(1, len(outcome))])
+            for instance in group:
+                instance.filtered_resps.pop(self.name, None)
+            if isinstance(outcome, Exception):
+                self.errors[first.doc_id] = _filter_error(self.name, first, outcome)
+            else:
+                first.filtered_resps[self.name] = outcome
+
+    def chain(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[list[Any]]:
+        """The answers after all filters, one list per doc. Exceptions of filters are not caught."""
+        current: Iterable[Sequence[Any]] = [list(answers) for answers in resps]
+        for step in self.filters:
+            made = step() if isinstance(step, type) or not hasattr(step, "apply") else step
+            current = made.apply(current, docs)
+        result = [list(answers) for answers in current]
+        if len(result) != len(docs):
+            raise ScoringError(f"The filters of {self.name!r} returned {counted(len(result), 'doc')} for {len(docs)}.")
+        return result
+
+    def _marked(self, resps: list[list[Any]], docs: list[Doc]) -> Iterable[Sequence[Any]]:
+        """The answers with those marked that are missing, before any step can lose the mark."""
+        first = self.filters[0] if self.filters else None
+        kind = first.func if isinstance(first, partial) else first
+        if first is None or not getattr(kind, "marks_missing", False):
+            return resps
+        made = first if hasattr(first, "apply") and not isinstance(first, type) else first()
+        return [list(answers) for answers in made.apply(resps, docs)]
+
+    @property
+    def default_rule(self) -> str:
+        """The rule of an unmarked answer: the name of the last step that may extract."""
+        for step in reversed(self.filters):
+            kind = step.func if isinstance(step, partial) else step
+            if getattr(kind, "extracts", True):
+                return str(getattr(kind, "__name__", type(kind).__name__))
+        return WHOLE_ANSWER
+
+    @property
+    def needs_all_docs(self) -> bool:
+        """Whether a step must see all docs of the task at once (`needs_all_docs = True` in its class), not some at a time."""
+        kinds = [step.func if isinstance(step, partial) else step for step in self.filters]
+        return any(getattr(kind, "needs_all_docs", False) for kind in kinds)
+
+    def rules(self, answers: Sequence[Any]) -> tuple[str, ...]:
+        """The rule that found each answer of a doc; a single "unparsed" if there is no answer."""
+        default = self.default_rule
+        return tuple(rule_of(answer, default) for answer in answers) or (UNPARSED,)
+
+    def _isolated(self, resps: list[list[Any]], docs: list[Doc]) -> list[list[Any] | Exception]:
+        """The chain's result for each doc, or the exception that it raised for that doc alone."""
+        try:
+            return list(self.chain(resps, docs))
+        except Exception as error:
+            whole_error = error
+        alone: list[Exception | None] = [self._raised_by(resps[i], docs[i]) for i in range(len(docs))]
+        good = [i for i, error in enumerate(alone) if error is None]
+        outcomes: list[list[Any] | Exception] = [error or whole_error for error in alone]
+        if len(good) < len(docs):
+            try:
+                answers = self.chain([resps[i] for i in good], [docs[i] for i in good])
+            except Exception as error:
+                return [outcome or error for outcome in alone]
+            for i, answer in zip(good, answers, strict=True):
+                outcomes[i] = answer
+        return outcomes
+
+    def _raised_by(self, resps: list[Any], doc: Doc) -> Exception | None:
+        try:
+            self.chain([resps], [doc])
+        except Exception as error:
+            return error
+        return None
+
+
+def group_repeats(instances: Iterable[Instance]) -> list[list[Instance]]:
+    """The instances of each doc and choice as one list, sorted by repeat; lists in order of first appearance."""
+    groups: dict[tuple[Any, ...], list[Instance]] = {}
+    for instance in instances:
+        unconditional = bool(instance.metadata.get("acc_mutual_info", False))
+        groups.setdefault((instance.task, instance.doc_id, instance.choice, unconditional), []).append(instance)
+    return [sorted(group, key=lambda instance: instance.repeat) for group in groups.values()]
+
+
+def build_filter_ensemble(
+    filter_name: str,
+    components: Iterable[tuple[str | Callable[..., Any], Mapping[str, Any] | None] | Mapping[str, Any] | Any],
+) -> FilterEnsemble:
+    """A filter pipeline from its steps.
+
+    components: (name, kwargs) pairs, entries of a YAML's `filter` list ({"function": ..., "kwargs": {...}} or flat), or Filter
+        classes. Raises ConfigError for an unknown name or argument, before any answer is filtered.
+    """
+    return FilterEnsemble(filter_name, [filter_step(component) for component in components])
+
+
+def filter_step(component: Any) -> FilterFactory | Filter:
+    """One step of a pipeline. Its factory is called once, so that a wrong argument is found before any request."""
+    if isinstance(component, tuple) and len(component) == 2:
+        function, kwargs = component[0], dict(component[1] or {})
+    elif isinstance(component, Mapping):
+        if "function" not in component:
+            raise ConfigError(f"A filter step needs `function`: {dict(component)!r}.")
+        flat = {key: value for key, value in component.items() if key not in ("function", "kwargs")}
+        function, kwargs = component["function"], {**flat, **(component.get("kwargs") or {})}
+    else:
+        function, kwargs = component, {}
+    kind: Any = FILTERS.get(function) if isinstance(function, str) else function
+    if hasattr(kind, "apply") and not isinstance(kind, type):
+        step: Filter = kind
+        return step
+    if callable(function) and not isinstance(function, type):
+        kind, kwargs = FILTERS.get("custom"), {"filter_fn": function, **kwargs}
+    else:
+        check_arguments("Filter", getattr(kind, "__name__", str(kind)), kind, kwargs)
+    name = function if isinstance(function, str) else getattr(function, "__name__", repr(function))
+    try:
+        built = kind(**kwargs)
+    except MMEvalError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"Filter {name!r} can't be built with {kwargs!r}: {error}.") from error
+    if not hasattr(built, "apply"):
+        raise ConfigError(f"Filter {name!r} has no `apply(resps, docs)`.")
+    return partial(kind, **kwargs) if kwargs else kind
+
+
+def check_arguments(kind: str, name: str, function: Callable[..., Any], kwargs: Mapping[str, Any]) -> None:
+    """Raises ConfigError for an argument that a function does not take, with the closest one that it takes."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    known = [p.name for p in parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    for key in kwargs:
+        if key not in known:
+            raise ConfigError(f"{kind} {name!r} takes no argument {key!r}.", hint=did_you_mean(key, known))
+
+
+def _filter_error(name: str, instance: Instance, error: Exception) -> MMEvalError:
+    where = f"{instance.task}, doc {instance.doc_id}"
+    if isinstance(error, MMEvalError):
+        return error.located(where)
+    return ScoringError(f"A filter of {name!r} raised {type(error).__name__}: {error}.", where=where)
+
+
+@register_filter("custom")
+class CustomFilter(Filter):
+    """Applies a function `filter_fn(resps, docs)` to the answers of all docs."""
+
+    def __init__(self, filter_fn: Callable[..., Iterable[Sequence[Any]]], **kwargs: Any) -> None:
+        if not callable(filter_fn):
+            raise ConfigError(
+                f"custom: filter_fn must be a function, not {filter_fn!r}.", hint="Write !function utils.f."
+            )
+        self.filter_fn, self.kwargs = filter_fn, kwargs
+
+    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+        return self.filter_fn(resps, docs, **self.kwargs)

@@ -1,0 +1,97 @@
+"""The `option_list` filter: all option letters that an answer chooses, for questions where several options may be right.
+
+Source of the form: LogicVista (Xiao et al. 2024, arXiv:2407.04973), eval/extract_accuracy.py, which lets GPT-4 list the letters
+of an answer. These rules take its place; what they can't read counts as unparsed, and no letter is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mm_eval.scoring.filters.base import UNPARSED, Filter, found_by, is_unread, register_filter, rule_of
+from mm_eval.scoring.filters.extraction import unread
+from mm_eval.scoring.filters.letters import McqLetterFilter
+from mm_eval.scoring.filters.reading import boxed, lines_of, plain, unwrapped
+from mm_eval.values.types import Doc
+
+_ITEM = r"[\"'(\[{]*(?:[A-Za-z]|\d{1,2})[\"')\]}]*"
+_BETWEEN = r"\s*(?:,\s*(?:and\s+|or\s+)?|;|/|&|\s(?:and|or|und|et|y)\s|、|和|\n)\s*"
+_LIST = re.compile(rf"\W*({_ITEM}(?:{_BETWEEN}{_ITEM})*)[^\w%°]*")
+_RUN = re.compile(r"\W*([A-H]{2,5})\W*")
+_SEVERAL = rf"{_ITEM}(?:{_BETWEEN}{_ITEM})+"
+_CHOSEN = re.compile(
+    rf"\b(?i:answers?|options?|choices?|choose|chose|select|pick)\b(?i:\s+(?:are|is|should\s+be|would\s+be))?\s*:?\s*({_SEVERAL})(?![A-Za-z0-9])"
+)
+_BOTH = re.compile(rf"\b(?i:both|options?|choices?)\s+({_SEVERAL})(?![A-Za-z0-9])")
+_OPTION = re.compile(r"\(([A-H])\)([^()]*(?:\((?![A-H]\))[^()]*\)?[^()]*)*)")
+_LETTER = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z]|\d{1,2})(?![A-Za-z0-9])")
+_LONGEST = 2000
+"""Longer answers are searched for a list of letters at their end only."""
+
+
+@register_filter("option_list")
+class OptionListFilter(Filter):
+    """Finds the letters (or numbers) of all options that an answer chooses, as "A, C": an answer that is one or a list of them,
+    else a list after "answers are" or "options", else the one letter that `mcq_letter` finds.
+
+    letters: the possible letters of an answer in prose.
+    question: the doc's field with the question. If that lists its options as "(A) ... (B) ...", an answer in the words of one
+        counts too, and a number is such a text and no label.
+    """
+
+    def __init__(self, letters: str = "ABCDEFGH", question: str | None = None) -> None:
+        self.single, self.question = McqLetterFilter(letters=letters), question
+
+    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+        for answers, doc in zip(resps, docs, strict=True):
+            options = shown_options(str(doc.get(self.question) or "")) if self.question else []
+            yield [self.one(answer, options) for answer in answers]
+
+    def one(self, answer: Any, options: Sequence[str] = ()) -> Any:
+        """The letters of one answer in the order of the alphabet, as often as it names them; None if no rule reads it.
+
+        options: the texts of the options in the order of their letters, where they are known.
+        """
+        if not isinstance(answer, str) or is_unread(answer):
+            return unread(answer, None)
+        text = answer.partition("ASSISTANT:")[2] or answer
+        whole = unwrapped(text).strip()
+        for name, candidate in (
+            ("boxed", boxed(whole)),
+            ("list", [plain(whole)]),
+            ("list", lines_of(plain(whole))[-1:]),
+        ):
+            for part in candidate:
+                found = _LIST.fullmatch(part) if len(part) <= _LONGEST else None
+                if found and not (options and re.search(r"\d", part)):
+                    return found_by(joined(found[1]), f"option_list:{name}")
+                if (found := _RUN.fullmatch(part)) and list(found[1]) == sorted(set(found[1])):
+                    return found_by(", ".join(found[1]), f"option_list:{name}")
+        end = plain(whole)[-_LONGEST:]
+        if found := _last(_CHOSEN, end) or _last(_BOTH, end):
+            return found_by(joined(found[1]), "option_list:chosen")
+        letter = self.single.one(text, options)
+        return letter if rule_of(letter) != UNPARSED else unread(answer, None)
+
+
+def shown_options(question: str) -> list[str]:
+    """The texts of the options that a question lists as "(A) ... (B) ...", if their letters are A, B, C and so on."""
+    _, first, rest = question[-_LONGEST:].rpartition("(A)")
+    found = _OPTION.findall(first + rest)
+    in_order = "".join(letter for letter, _ in found) == "ABCDEFGH"[: len(found)]
+    return [text.strip(" \n\t,;") for _, text in found] if in_order and len(found) > 1 else []
+
+
+def joined(letters: str) -> str:
+    """The letters and numbers in a text as "A, C": capitals, sorted, as often as they occur."""
+    return ", ".join(sorted(letter.upper() for letter in _LETTER.findall(letters)))
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """The last match."""
+    found = None
+    for match in pattern.finditer(text):
+        found = match
+    return found

@@ -1,0 +1,113 @@
+"""The places that an answer names in a picture: the `box` and `point` filters.
+
+They read numbers and never change their units: which units a model writes belongs to its prompt block (docs/guides/grounding.md),
+and the target of a document is written in the same ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mm_eval.scoring.filters.base import EachAnswer, found_by, is_unread, register_filter
+from mm_eval.scoring.filters.extraction import rule_for, unread
+
+_WIDE = str.maketrans("（）［］，；：", "()[],;:")
+_NUMBER = r"([-+]?(?:\d{1,9}(?:\.\d{0,20})?|\.\d{1,20}))"
+_LABEL = r"(?:[\"']?\s{0,3}[xy]_?(?:min|max|[12])?[\"']?\s{0,3}[:=]\s{0,3}[\"']?)?"
+_COMMA = r"[\"']?\s{0,3}[,;]\s{0,9}"
+_PAIR = r"\s{0,3}[\])]\s{0,3},?\s{0,3}[\[(]\s{0,3}"
+"""Between the two corners of "(1,2),(3,4)"."""
+_BEFORE = r"(?<![\w.%-])(?<!\d,)(?<!\d, )(?<!\d; )"
+_AFTER = r"(?![\d%]|\.\d|\s{0,3}[,;]\s{0,9}[-+.]?\d)"
+"""A number before or after makes it a longer list, and not a place."""
+
+
+def _listed(*gaps: str) -> re.Pattern[str]:
+    """Numbers with these gaps, each with or without a label such as "x1=" in front."""
+    numbers = _LABEL + _NUMBER + "".join(gap + _LABEL + _NUMBER for gap in gaps)
+    return re.compile(_BEFORE + numbers + _AFTER, re.IGNORECASE)
+
+
+def _spaced(count: int) -> re.Pattern[str]:
+    """So many numbers with blanks between them: within brackets or a tag, or as the whole answer."""
+    return re.compile(r"(?:^|[\[(>])\s{0,3}" + r"\s{1,9}".join([_NUMBER] * count) + r"\s{0,3}(?:$|[\])<])")
+
+
+_TAGGED = re.compile(
+    r"<\|?box(?:_start)?\|?>\s{0,3}[\[(]\s{0,3}" + _NUMBER + _COMMA + _NUMBER + _PAIR + _NUMBER + _COMMA + _NUMBER
+)
+_FLAT_BOXES = (_listed(_COMMA, _COMMA, _COMMA), _spaced(4))
+_BOXES = (*_FLAT_BOXES, _listed(_COMMA, _PAIR, _COMMA), _TAGGED)
+_POINTS = (_listed(_COMMA), _spaced(2))
+
+
+def first_box(text: str) -> list[float] | None:
+    """The first box, [left, top, right, bottom] with its corners in order, or None.
+
+    >>> first_box('```json\\n[{"bbox_2d": [40, 30, 10, 90], "label": "dog"}]\\n```')
+    [10.0, 30.0, 40.0, 90.0]
+    >>> first_box("<ref>the dog</ref><box>(10,30),(40,90)</box>")
+    [10.0, 30.0, 40.0, 90.0]
+    """
+    return _in_order(_first(_BOXES, text)[1])
+
+
+def first_point(text: str) -> list[float] | None:
+    """The first point, [x, y], or the centre of a box that comes first, or None. Two pairs are a box only in a box tag.
+
+    >>> first_point("pyautogui.click(x=0.25, y=0.5)"), first_point("[10, 20, 30, 40]"), first_point("(1, 2), (3, 4)")
+    ([0.25, 0.5], [20.0, 30.0], [1.0, 2.0])
+    """
+    (at_box, box), (at_point, point) = _first((*_FLAT_BOXES, _TAGGED), text), _first(_POINTS, text)
+    if box and at_box <= at_point:
+        return [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2]
+    return point
+
+
+def _first(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, list[float] | None]:
+    """The start and the numbers of the earliest match."""
+    text = text.translate(_WIDE)
+    found = [match for pattern in patterns if (match := pattern.search(text))]
+    if not found:
+        return len(text), None
+    first = min(found, key=lambda match: match.start())
+    return first.start(), [float(number) for number in first.groups()]
+
+
+def _in_order(corners: list[float] | None) -> list[float] | None:
+    if corners is None:
+        return None
+    (left, right), (top, bottom) = sorted(corners[0::2]), sorted(corners[1::2])
+    return [left, top, right, bottom]
+
+
+class _Place(EachAnswer):
+    """Reads a place as text: "[10, 30, 40, 90]"."""
+
+    read: Callable[[str], list[float] | None]
+    rule: str
+
+    def one(self, answer: Any) -> Any:
+        place = type(self).read(answer) if isinstance(answer, str) and not is_unread(answer) else None
+        if place is None:
+            return unread(answer, None)
+        return found_by(f"[{', '.join(f'{number:.10g}' for number in place)}]", rule_for(answer, self.rule))
+
+
+@register_filter("box")
+class BoxFilter(_Place):
+    """The first box of an answer, in the answer's own units: "[x1, y1, x2, y2]", "(x1, y1), (x2, y2)", JSON or box tags.
+
+    A list of five numbers or more, and percentages, are not read as a box.
+    """
+
+    read, rule = staticmethod(first_box), "box"
+
+
+@register_filter("point")
+class PointFilter(_Place):
+    """The first point of an answer, in the answer's own units: "(x, y)", "x=..., y=...", JSON, or the centre of a box."""
+
+    read, rule = staticmethod(first_point), "point"

@@ -1,0 +1,208 @@
+"""Groups: the numbers of tasks together, with standard errors.
+
+    aggregate_group({"a": Member({"acc,none": 0.5, "acc_stderr,none": 0.1}, n=10), ...}, [GroupMetric("acc")])
+
+The members are the leaf tasks, however deep the groups are nested.
+- micro (weight_by_size): as if all docs were one task: sum (n_i / N) v_i, standard error sqrt(sum (n_i / N)^2 se_i^2),
+  where n_i are the docs that have the metric.
+- macro: each task counts the same: mean of v_i, standard error sqrt(sum se_i^2) / k.
+- a function: of the members' values; its standard error carries each member's over to the result (to first order).
+- a mean of unlike metrics (`of`): over the direct members, each with one number and a scale (`average_of`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mm_eval.config.group import GroupMetric
+from mm_eval.scoring.metrics.intervals import combined
+from mm_eval.scoring.metrics.metric import aggregation_named
+from mm_eval.values.errors import did_you_mean, without_objects
+from mm_eval.values.types import MetricKey, Number
+from mm_eval.values.words import listed, of_all
+
+
+@dataclass(frozen=True)
+class Member:
+    """A leaf task of a group.
+
+    numbers: by key ("acc,none", "acc_stderr,none"). n: of how many docs they are; sizes: the same for each key, where a
+    number is of some docs only. places: how often it stands below the group; it counts as often, with one error.
+    """
+
+    numbers: Mapping[str, Any]
+    n: int
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    places: int = 1
+
+    def size(self, key: str) -> int:
+        """Of how many docs the number of a key is."""
+        return self.sizes.get(key, self.n)
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """The numbers of a group.
+
+    numbers: by key, with standard errors (None where a member has none).
+    n: docs of all members. sizes: for each metric key the docs of the members that have it.
+    higher_is_better: for the metrics that the group says it of. notes: what a reader must know.
+    """
+
+    numbers: dict[str, Any]
+    n: int
+    sizes: dict[str, int]
+    higher_is_better: dict[str, bool] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def aggregate_group(
+    members: Mapping[str, Member], metrics: Sequence[GroupMetric | Mapping[str, Any]] | None
+) -> GroupResult:
+    """The numbers of a group over its leaf tasks. A metric that some members lack is of those that have it, with a note."""
+    result = GroupResult({}, sum(member.n * member.places for member in members.values()), {})
+    for entry in metrics or ():
+        metric = entry if isinstance(entry, GroupMetric) else GroupMetric.from_dict(entry)
+        if metric.of:  # of direct members, not of leaf tasks: see average_of
+            continue
+        aggregation_named(metric.aggregation)
+        keys = _keys_of(members, metric)
+        if not keys and metric.filter_list != ():
+            result.notes.append(_absent(members, metric))
+        for key in keys:
+            _add(result, members, metric, key)
+    return result
+
+
+def average_of(metric: GroupMetric, members: Mapping[str, Mapping[MetricKey, Number]]) -> Number:
+    """The mean of one number of each direct member. members: the numbers of each, by the member's name.
+
+    If a member or its number is missing there is no mean, and the note says so: it would cover fewer benchmarks.
+    """
+    found = {part.member: members.get(part.member, {}).get(part.key) for part in metric.of}
+    numbers = [number for number in found.values() if number is not None and _is_number(number.value)]
+    if len(numbers) < len(found):
+        lacking = [name for name, number in found.items() if number is None or not _is_number(number.value)]
+        note = (
+            f"{metric.metric} is a mean of {len(found)} members and is not computed: no number of {listed(lacking, 5)}."
+        )
+        return Number(metric.key, None, higher_is_better=metric.higher_is_better, note=note)
+    weights = [part.scale / len(metric.of) for part in metric.of]
+    value = math.fsum(weight * number.value for weight, number in zip(weights, numbers, strict=True))
+    errors = [weight * n.stderr for weight, n in zip(weights, numbers, strict=True) if n.stderr is not None]
+    stderr = math.sqrt(math.fsum(error**2 for error in errors)) if len(errors) == len(numbers) else None
+    interval = None
+    if stderr == 0 and any(number.interval for number in numbers):
+        gaps = []
+        for weight, number in zip(weights, numbers, strict=True):
+            low, *_, high = sorted(weight * (end - number.value) for end in (*(number.interval or ()), number.value))
+            gaps.append((-low, high))
+        interval = combined(value, gaps)
+    size = sum(number.n or 0 for number in numbers)
+    return Number(metric.key, value, stderr, interval, size, metric.higher_is_better)
+
+
+def _add(result: GroupResult, members: Mapping[str, Member], metric: GroupMetric, key: MetricKey) -> None:
+    having = {name: member for name, member in members.items() if _is_number(member.numbers.get(str(key)))}
+    lacking = [name for name in members if name not in having]
+    if not having:
+        return
+    if lacking:
+        of = of_all(len(having), len(members), "task")
+        result.notes.append(f"{key} is of {of}; without: {listed(lacking, 5)}.")
+    error_key = str(MetricKey(key.metric, key.scorer, is_stderr=True))
+    values = [float(member.numbers[str(key)]) for member in having.values()]
+    sizes = [member.size(str(key)) for member in having.values()]
+    errors = [member.numbers.get(error_key) for member in having.values()]
+    places = [member.places for member in having.values()]
+    known = [float(error) for error in errors if error is not None and _is_number(error)]
+    if len(known) < len(values):
+        without = [name for name, error in zip(having, errors, strict=True) if not _is_number(error)]
+        result.notes.append(f"{key} has no standard error, since these have none: {listed(without, 5)}.")
+    try:
+        value = _value(metric, values, sizes, places)
+        stderr = _stderr(metric, values, sizes, places, known) if len(known) == len(values) else None
+    except Exception as error:
+        result.notes.append(
+            f"{key}: the group's aggregation raised {type(error).__name__}: {without_objects(str(error))}."
+        )
+        value, stderr = None, None
+    result.numbers[str(key)] = value
+    result.numbers[error_key] = stderr
+    result.sizes[str(key)] = sum(size * count for size, count in zip(sizes, places, strict=True))
+    if metric.higher_is_better is not None:
+        result.higher_is_better[key.metric] = metric.higher_is_better
+
+
+def _weights(metric: GroupMetric, sizes: Sequence[int], places: Sequence[int]) -> list[float]:
+    by_size = metric.weight_by_size and any(sizes)
+    parts = [count * (size if by_size else 1) for size, count in zip(sizes, places, strict=True)]
+    total = sum(parts)
+    return [part / total for part in parts]
+
+
+def _value(metric: GroupMetric, values: Sequence[float], sizes: Sequence[int], places: Sequence[int]) -> float:
+    if metric.aggregation == "mean":
+        return math.fsum(w * value for w, value in zip(_weights(metric, sizes, places), values, strict=True))
+    each = [index for index, count in enumerate(places) for _ in range(count)]
+    function = aggregation_named(metric.aggregation)
+    return float(_call(function, [values[i] for i in each], [sizes[i] for i in each], metric.weight_by_size))
+
+
+def _stderr(
+    metric: GroupMetric,
+    values: Sequence[float],
+    sizes: Sequence[int],
+    places: Sequence[int],
+    errors: Sequence[float],
+) -> float | None:
+    """sqrt(sum of the squares of what each member's error changes the result by); exact for both kinds of mean."""
+    if metric.aggregation == "mean":
+        changes = [weight * error for weight, error in zip(_weights(metric, sizes, places), errors, strict=True)]
+    else:
+        changes = []
+        for i, error in enumerate(errors):
+            up, down = list(values), list(values)
+            up[i] += error
+            down[i] -= error
+            changes.append((_value(metric, up, sizes, places) - _value(metric, down, sizes, places)) / 2)
+    result = math.sqrt(math.fsum(change**2 for change in changes))
+    return result if math.isfinite(result) else None
+
+
+def _call(function: Callable[..., Any], values: Sequence[float], sizes: Sequence[int], weight_by_size: bool) -> Any:
+    """The function with as many of (values, sizes, weight_by_size) as it must have; lm-eval's took all three."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return function(values)
+    needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return function(*(list(values), list(sizes), weight_by_size)[: max(1, len(needed))])
+
+
+def _keys_of(members: Mapping[str, Member], metric: GroupMetric) -> list[MetricKey]:
+    """The keys that an entry selects, in order of first appearance."""
+    found: dict[MetricKey, None] = {}
+    for member in members.values():
+        for text in member.numbers:
+            key = MetricKey.parse(text)
+            if key is None or key.is_stderr or metric.metric not in (key.metric, key.parent_metric, key.without_judge):
+                continue
+            if metric.filter_list is None or key.scorer in metric.filter_list:
+                found[key] = None
+    return list(found)
+
+
+def _absent(members: Mapping[str, Member], metric: GroupMetric) -> str:
+    wanted = metric.metric if metric.filter_list is None else f"{metric.metric} with {', '.join(metric.filter_list)}"
+    keys = [MetricKey.parse(text) for member in members.values() for text in member.numbers]
+    known = {key.metric if metric.filter_list is None else str(key) for key in keys if key and not key.is_stderr}
+    return f"No member has {wanted}. {did_you_mean(metric.metric, known)}" if known else "Its members have no number."
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

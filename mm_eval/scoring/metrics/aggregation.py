@@ -1,0 +1,229 @@
+"""Aggregations: from the values of all docs to one number. Reductions: from the scores of a doc's repeats to one value."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.scoring.metrics.metric import aggregation, reduction
+from mm_eval.scoring.metrics.traits import SumStatistics, declare, not_smooth, of_log_likelihoods, smooth
+from mm_eval.values.errors import ConfigError, ScoringError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@aggregation("mean")
+@declare(is_mean=True)
+def mean(arr: Sequence[float]) -> float:
+    """Arithmetic mean."""
+    return _total(arr) / len(arr)
+
+
+@aggregation("nanmean")
+@declare(is_mean=True)
+def nanmean(arr: Sequence[float]) -> float:
+    """Mean of the values that are not NaN; NaN where there are none."""
+    numbers = [value for value in arr if not math.isnan(value)]
+    return mean(numbers) if numbers else math.nan
+
+
+def _weighted_medians(values: Sequence[float], weights: NDArray[Any]) -> NDArray[Any]:
+    """The medians of draws, shape (draws,). values: (docs,); weights: how often each is drawn, (draws, docs)."""
+    import numpy as np
+
+    order = np.argsort(np.asarray(values, dtype=float), kind="stable")
+    ordered = np.asarray(values, dtype=float)[order]
+    reached = np.cumsum(weights[:, order], axis=1)
+    total = reached[:, -1:]
+    low = (reached < (total + 1) // 2).sum(axis=1)
+    high = (reached < total // 2 + 1).sum(axis=1)
+    middle: NDArray[Any] = (ordered[low] + ordered[high]) / 2
+    return middle
+
+
+@aggregation("median")
+@declare(weighted=_weighted_medians)
+@not_smooth
+def median(arr: Sequence[float]) -> float:
+    """The middle value, or the mean of the two middle ones."""
+    ordered = sorted(arr)
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+
+
+def _influence_on_means(items: Sequence[tuple[Hashable, float]]) -> list[float]:
+    """How much each item moves the mean of category means: its distance from its category's mean / (docs * categories)."""
+    by_category = _by_category(items)
+    means = {category: mean(scores) for category, scores in by_category.items()}
+    shares = {category: 1 / (len(scores) * len(by_category)) for category, scores in by_category.items()}
+    return [(score - means[category]) * shares[category] for category, score in items]
+
+
+@aggregation("mean_of_means")
+@declare(stratum=lambda item: item[0], content=lambda item: item[1], influence=_influence_on_means, smooth=True)
+def mean_of_means(items: Sequence[tuple[Hashable, float]]) -> float:
+    """The mean over categories of each category's mean score (macro average); items are (category, score).
+
+    Every category that has an item counts the same, however many items it has. A category is a text or a number.
+    """
+    return mean([mean(scores) for scores in _by_category(items).values()])
+
+
+@aggregation("perplexity")
+@of_log_likelihoods
+@declare(sums=lambda items: _pair_sums([(item, 1.0) for item in items], -1.0, True))
+def perplexity(items: Sequence[float]) -> float:
+    """exp of minus the mean log-likelihood (nats)."""
+    return _exp(-mean(items))
+
+
+@aggregation("weighted_mean")
+@declare(sums=lambda items: _pair_sums(items, 1.0, False))
+def weighted_mean(items: Sequence[tuple[float, float]]) -> float:
+    """Sum of the values over the sum of the weights; items are (value, weight)."""
+    values, weights = zip(*items, strict=True)
+    return _total(values) / _total(weights)
+
+
+@aggregation("weighted_perplexity")
+@of_log_likelihoods
+@declare(sums=lambda items: _pair_sums(items, -1.0, True))
+def weighted_perplexity(items: Sequence[tuple[float, float]]) -> float:
+    """exp of minus the log-likelihood (nats) per unit; items are (log-likelihood, units)."""
+    return _exp(-weighted_mean(items))
+
+
+@aggregation("bits_per_byte")
+@of_log_likelihoods
+@declare(sums=lambda items: _pair_sums(items, -1.0 / math.log(2), False))
+def bits_per_byte(items: Sequence[tuple[float, float]]) -> float:
+    """Minus the log-likelihood per byte, in bits; items are (log-likelihood in nats, bytes)."""
+    return -weighted_mean(items) / math.log(2)
+
+
+@aggregation("bypass")
+def bypass_agg(arr: Any) -> float:
+    """999, which marks a task that was answered and not scored."""
+    return 999
+
+
+@reduction("mean")
+def mean_of_repeats(references: Any, predictions: Sequence[float]) -> float:
+    """Mean of the repeats' scores."""
+    return math.fsum(predictions) / len(predictions)
+
+
+@reduction("max")
+def best_of_repeats(references: Any, predictions: Sequence[float]) -> float:
+    """Best of the repeats' scores."""
+    return max(predictions)
+
+
+@reduction("majority")
+def majority_of_repeats(references: Any, predictions: Sequence[Any]) -> Any:
+    """The most frequent of the repeats' scores; the first of equally frequent ones."""
+    return Counter(predictions).most_common(1)[0][0]
+
+
+@reduction("pass@k", "pass_at_k")
+def pass_at_k(references: Any, predictions: Sequence[Any], *, k: int | Sequence[int] | None = None) -> dict[str, float]:
+    """The chance that one of k repeats passes, without bias: 1 - C(n - c, k) / C(n, k) (Chen et al. 2021, arXiv 2107.03374).
+
+    predictions: the repeats' scores; a score other than 0 passes.
+    k: one or several; by default 1, 3, 5, 10, 20, 50, 100 and n. A k above n has no estimate, so no key.
+    """
+    n = len(predictions)
+    passed = sum(1 for score in predictions if score)
+    wanted = _usual_k(n) if k is None else checked_k(k)
+    return {f"pass@{size}": 1.0 - _all_fail(n, passed, size) for size in wanted if size <= n}
+
+
+def checked_k(k: Any) -> list[int]:
+    """The values of k as a list. Raises ConfigError if one is not a whole number of at least 1."""
+    values = list(k) if isinstance(k, (list, tuple, set, range)) else [k]
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ConfigError(f"pass@k: k must be a whole number of at least 1, not {value!r}.")
+    return values
+
+
+def _by_category(items: Sequence[tuple[Hashable, float]]) -> dict[Hashable, list[float]]:
+    scores: dict[Hashable, list[float]] = {}
+    for category, score in items:
+        scores.setdefault(category, []).append(score)
+    return scores
+
+
+def _total(values: Sequence[float]) -> float:
+    """The sum, rounded once; infinite or NaN if the values are too large, or infinite both ways."""
+    try:
+        return math.fsum(values)
+    except (OverflowError, ValueError):  # fsum raises if the sum is not finite
+        return sum(values)
+
+
+def _exp(value: float) -> float:
+    """e to the value; infinite if that is too large for a float, NaN for NaN."""
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf
+
+
+def _pair_sums(items: Sequence[Any], scale: float, exponential: bool) -> SumStatistics:
+    """Sufficient statistics of scale * sum of values / sum of weights, or of its exponential. Items are (value, weight)."""
+    import numpy as np
+
+    def score(sums: NDArray[Any]) -> NDArray[Any]:
+        with np.errstate(all="ignore"):
+            ratio = scale * sums[:, 0] / sums[:, 1]
+            result: NDArray[Any] = np.exp(ratio) if exponential else ratio
+        return result
+
+    return SumStatistics(np.array([(float(a), float(b)) for a, b in items]), score)
+
+
+def _all_fail(n: int, passed: int, k: int) -> float:
+    """The chance that none of k repeats, drawn from n of which some passed, passes."""
+    chance = 1.0
+    for i in range(n - passed + 1, n + 1):
+        chance *= max(0.0, 1.0 - k / i)
+    return chance
+
+
+def _usual_k(n: int) -> list[int]:
+    """Small k densely, three a decade above 100, and n."""
+    values = {1, 3, 5, 10, 20, 50, 100, n}
+    if n > 100:
+        span = math.log10(n) - 2.0
+        points = max(2, int(span) * 3)
+        values |= {int(10 ** (2.0 + i * span / points)) for i in range(1, points)}
+    return sorted(value for value in values if 1 <= value <= n)
+
+
+Rotation = tuple[Hashable, float, int]
+"""(group, whether this row is right, how many rows its group has)."""
+
+
+@aggregation("circular_accuracy")
+@smooth
+@declare(stratum=lambda item: None, content=lambda item: item[1:], whole_clusters=True)
+def circular_accuracy(items: Sequence[Rotation]) -> float:
+    """The share of groups with every row right. items: one a row, (group, hit, rows of the group).
+
+    A group that lacks rows (a limit, a failed request) is left out: some right rows make no right question. ScoringError if that
+    leaves none. With the group as `cluster_key` the standard error is that of a mean over groups.
+    """
+    found: dict[Hashable, int] = {}
+    right: dict[Hashable, bool] = {}
+    wanted: dict[Hashable, int] = {}
+    for group, hit, rows in items:
+        found[group] = found.get(group, 0) + 1
+        right[group] = right.get(group, True) and bool(hit)
+        wanted[group] = rows
+    whole = [right[group] for group, rows in wanted.items() if found[group] >= rows]
+    if not whole:
+        raise ScoringError("no question has all of its rotations; a --limit cut them, or requests failed")
+    return sum(whole) / len(whole)

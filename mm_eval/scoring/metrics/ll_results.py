@@ -1,0 +1,145 @@
+"""The log-likelihoods of one doc's choices, as metrics receive them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.values.errors import DataError, ScoringError
+from mm_eval.values.types import Instance, Target
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def count_utf8_bytes(text: str) -> int:
+    """Bytes of a text in UTF-8."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def count_split_words(text: str) -> int:
+    """Parts of a text between runs of white space, as lm-eval counts words: white space at an end adds an empty one."""
+    return len(re.split(r"\s+", text))
+
+
+def _no_numbers() -> NDArray[Any]:
+    import numpy as np
+
+    return np.array([], dtype=float)
+
+
+@dataclass(frozen=True, slots=True)
+class LLResults:
+    """All choices of one doc.
+
+    results: the filtered answers, one entry per choice.
+    lls: log-likelihoods in nats, shape (choices,). is_greedy: whether greedy decoding gives the choice.
+    targets: the index of the right choice, or several; -100 means that no choice is right.
+    choices: the texts of the choices, without the delimiter between prompt and answer.
+    lls_mutual_info: log-likelihood minus that without the question, shape (choices,); empty if that was not requested.
+    """
+
+    results: list[Any]
+    targets: Target
+    ctx: Any = ""
+    choices: Sequence[str] = field(default_factory=list)
+    lls_mutual_info: NDArray[Any] = field(default_factory=_no_numbers)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    lls: NDArray[Any] = field(kw_only=True)
+    is_greedy: Sequence[bool] = field(kw_only=True)
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether the doc is a choice among options, possibly of a single one, and not a continuation."""
+        return self.metadata.get("choices") is not None
+
+    def check(self) -> None:
+        """Raises ScoringError for a log-likelihood of NaN or +inf, DataError if all choices have -inf."""
+        lls = self.lls.tolist()
+        if not all(ll < math.inf for ll in lls):
+            raise ScoringError(f"A log-likelihood is NaN or +inf: {lls}.")
+        if len(lls) > 1 and all(ll == -math.inf for ll in lls):
+            raise DataError(f"All {len(lls)} choices have the log-likelihood -inf, so none is the likeliest.")
+
+    def char_len(self) -> NDArray[Any]:
+        """Characters of each choice, shape (choices,)."""
+        return self._lengths(len)
+
+    def byte_len(self, count_bytes: Callable[[str], float] = count_utf8_bytes) -> NDArray[Any]:
+        """Bytes of each choice, shape (choices,)."""
+        return self._lengths(count_bytes)
+
+    def word_len(self, count_words: Callable[[str], float] = count_split_words) -> NDArray[Any]:
+        """Words of each choice, shape (choices,)."""
+        return self._lengths(count_words)
+
+    def _lengths(self, count: Callable[[str], float]) -> NDArray[Any]:
+        import numpy as np
+
+        return np.array([float(count(text)) for text in self.choices]) if self.choices else np.ones(len(self.lls))
+
+    @classmethod
+    def from_instances(cls, results: Sequence[Instance], filter_name: str = "none") -> LLResults:
+        """The choices of one doc from its filtered instances, in order of choice.
+
+        Repeats after the first are ignored: a log-likelihood does not change. The text of a choice is the instance's
+        metadata "choice_text", else its continuation. Raises ScoringError if an answer is missing or not a log-likelihood.
+        """
+        import numpy as np
+
+        instances = [instance for instance in results if filter_name in instance.filtered_resps]
+        instances.sort(key=lambda instance: (_unconditional(instance), instance.choice))
+        if not instances:
+            raise ScoringError(f"No answers were filtered under the name {filter_name!r}.")
+        pairs = [_pair(instance.filtered_resps[filter_name]) for instance in instances]
+        asked_bare = [_unconditional(instance) for instance in instances]
+        conditional = [i for i, is_bare in enumerate(asked_bare) if not is_bare]
+        bare = [i for i, is_bare in enumerate(asked_bare) if is_bare]
+        lls = np.array([pairs[i][0] for i in conditional], dtype=float)
+        difference = _no_numbers()
+        if bare:
+            if [_text(instances[i]) for i in bare] != [_text(instances[i]) for i in conditional]:
+                raise ScoringError("The choices with and without the question are not the same.")
+            difference = lls - np.array([pairs[i][0] for i in bare], dtype=float)
+        first = instances[0]
+        return cls(
+            results=[instance.filtered_resps[filter_name] for instance in instances],
+            targets=first.target,
+            ctx=first.args[0],
+            choices=[_text(instances[i]) for i in conditional],
+            lls_mutual_info=difference,
+            metadata=dict(first.metadata),
+            lls=lls,
+            is_greedy=[bool(pairs[i][1]) for i in conditional],
+        )
+
+    def to_metric_inputs(self) -> dict[str, Any]:
+        """The arguments of a metric function."""
+        return {"references": self.targets, "predictions": self}
+
+
+def _unconditional(instance: Instance) -> bool:
+    return bool(instance.metadata.get("acc_mutual_info", False))
+
+
+def _text(instance: Instance) -> str:
+    return str(instance.metadata.get("choice_text", instance.args[1]))
+
+
+def _pair(answers: Sequence[Any]) -> tuple[float, bool]:
+    """(log-likelihood, is_greedy) of the first answer; a bare number is a rolling log-likelihood."""
+    if not answers or answers[0] is None:
+        raise ScoringError("A choice has no log-likelihood.")
+    answer = answers[0]
+    if isinstance(answer, (int, float)):
+        return float(answer), False
+    if isinstance(answer, (str, bytes)):
+        raise ScoringError(f"{answer!r} is text; expected (log-likelihood, is_greedy).")
+    try:
+        ll, is_greedy = answer
+        return float(ll), bool(is_greedy)
+    except (TypeError, ValueError) as error:
+        raise ScoringError(f"{answer!r} is not a pair (log-likelihood, is_greedy).") from error

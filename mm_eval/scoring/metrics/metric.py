@@ -1,0 +1,339 @@
+"""A metric: a function that scores one doc, how a doc's repeats become one value, and how all docs become one number.
+
+    fn(references, predictions) -> scores;  reduction(references, scores) -> value;  aggregation(values) -> number
+
+`Metric.from_dict` reads an entry of a task's `metric_list`; `@metric`, `@reduction` and `@aggregation` register
+functions under a name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
+
+from mm_eval.scoring.metrics.traits import CorpusMetric, arguments_of, check_arguments, filter_kwargs, parameters_of
+from mm_eval.values.errors import ConfigError
+from mm_eval.values.registry import Registry
+
+T = TypeVar("T")
+K = TypeVar("K")
+F = TypeVar("F", bound=Callable[..., Any])
+Score = TypeVar("Score", covariant=True)
+RepeatScore = TypeVar("RepeatScore", contravariant=True)
+Reduced = TypeVar("Reduced", covariant=True)
+DocValue = TypeVar("DocValue", contravariant=True)
+
+
+class MetricFn(Protocol[Score]):
+    """Scores one doc: one value, a list with one value per repeat, or {name: such a value} for several metrics at once."""
+
+    def __call__(self, references: Any, predictions: Any, **kwargs: Any) -> Score | list[Score] | dict[str, Any]: ...
+
+
+class ReductionFn(Protocol[RepeatScore, Reduced]):
+    """Turns the scores of a doc's repeats into one value, or into {name: value} for result keys "name(metric)"."""
+
+    def __call__(self, references: Any, predictions: Sequence[RepeatScore]) -> Reduced | dict[str, Reduced]: ...
+
+
+class AggregationFn(Protocol[DocValue]):
+    """Turns the values of all docs into the reported number."""
+
+    def __call__(self, values: Sequence[DocValue]) -> float: ...
+
+
+METRICS: Registry[Any] = Registry(
+    "metric", package="mm_eval.scoring.metrics", decorator="metric", entry_points="mm_eval.scoring.metrics"
+)
+AGGREGATIONS: Registry[Callable[..., float]] = Registry(
+    "aggregation", package="mm_eval.scoring.metrics", decorator="aggregation"
+)
+REDUCTIONS: Registry[Callable[..., Any]] = Registry(
+    "reduction", package="mm_eval.scoring.metrics", decorator="reduction"
+)
+
+METRIC_KEYS = frozenset({"metric", "aggregation", "higher_is_better", "reduction", "kwargs", "worst"})
+"""The keys of an entry of `metric_list`; every other key is an argument of the metric's function."""
+
+DEFAULT_METRICS: dict[str, tuple[str, ...]] = {
+    "generate_until": ("exact_match",),
+    "multiple_choice": ("acc", "acc_norm"),
+    "loglikelihood": ("perplexity", "acc"),
+    "loglikelihood_rolling": ("word_perplexity", "byte_perplexity", "bits_per_byte"),
+}
+"""The metrics of a task without a `metric_list`, by output type."""
+
+_ALIASES: dict[tuple[str | None, str], str] = {("multiple_choice", "exact_match"): "exact_match_mc"}
+"""lm-eval uses one name for two metrics: (output type, its name) -> our name."""
+
+_OWN_METRIC = "registered_metric"
+"""The attribute in which a registered function keeps its Metric, so that `!function` finds the same definition."""
+
+
+@REDUCTIONS.register("take_first")
+def take_first(references: Any, predictions: Sequence[Any]) -> Any:
+    """Takes the first repeat's score."""
+    return predictions[0] if isinstance(predictions, (list, tuple)) and predictions else predictions or None
+
+
+def worst_of(cfg: Mapping[str, Any], default: float | None = None) -> float | None:
+    """The `worst` of an entry of `metric_list`. ConfigError if it is not a finite number."""
+    stated = cfg.get("worst", default)
+    if stated is None or isinstance(stated, int | float) and not isinstance(stated, bool) and math.isfinite(stated):
+        return stated
+    what = f"`worst` of metric {cfg.get('metric')!r} is {stated!r}; a number is needed."
+    raise ConfigError(what, hint="It is the value of an answer that is missing, such as 1 for an edit distance.")
+
+
+def at_least_one(value: Any) -> Any:
+    """The value of a missing answer where lower is better and no `worst` is stated: that of an empty answer, and at least 1.
+
+    1 is the worst of a share and of a normalized distance. A value that is not a number is kept.
+    """
+    return max(value, 1) if isinstance(value, int | float) else value
+
+
+@dataclass(frozen=True)
+class Metric(Generic[T, K]):
+    """A metric as a scorer uses it.
+
+    fn: scores one doc: fn(references, predictions, **kwargs).
+    kwargs: arguments of fn from the task's YAML.
+    aggregation: turns the values of all docs into one number.
+    output_type: the output types of the tasks that it fits.
+    higher_is_better: None for a number that has no direction, such as the share of answers that are yes.
+    reduction: turns the scores of a doc's repeats into one value, or into {name: value} for keys "name(metric)".
+    worst: the value of an answer that is missing. None: 0 where higher is better; where
+        lower is, the value of an empty answer, and at least 1.
+    """
+
+    name: str
+    fn: Callable[..., Any]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    aggregation: Callable[..., float] | None = None
+    higher_is_better: bool | None = True
+    output_type: frozenset[str] = frozenset({"multiple_choice"})
+    reduction: Callable[..., Any] | None = take_first
+    worst: float | None = None
+
+    def __post_init__(self) -> None:
+        check_metric_name(self.name)
+        kinds = [self.output_type] if isinstance(self.output_type, str) else self.output_type
+        object.__setattr__(self, "output_type", frozenset(kinds))
+        object.__setattr__(self, "reduction", self.reduction or take_first)
+        for part, value in (("fn", self.fn), ("aggregation", self.aggregation)):
+            if not callable(value) and not (part == "aggregation" and value is None):
+                raise ConfigError(f"{part} of metric {self.name!r} must be a function, not {value!r}.")
+
+    @classmethod
+    def from_dict(cls, cfg: Mapping[str, Any], output_type: str | None = None) -> Metric[Any, Any]:
+        """The metric of an entry of `metric_list`.
+
+        cfg: {"metric": name or function, "aggregation", "higher_is_better", "reduction", "kwargs"}; other keys are kwargs.
+        output_type: of the task. Raises ConfigError for an unknown name or argument and for a metric of other output types.
+        """
+        if not isinstance(cfg, Mapping) or "metric" not in cfg:
+            raise ConfigError(f"An entry of metric_list needs `metric`: {cfg!r}.")
+        kwargs = arguments_of(cfg, METRIC_KEYS)
+        if kwargs.pop("hf_evaluate", False):
+            what = f"hf_evaluate: mm-eval loads no metric of the hub, and its own {cfg['metric']!r} may be another one."
+            raise ConfigError(what, hint="Leave the key out to use a registered metric, or name a !function.")
+        base = _base_metric(cfg["metric"], output_type)
+        reduction, accepted = _reduction(cfg.get("reduction"), base)
+        own = parameters_of(base.fn)
+        for_reduction = {key: kwargs.pop(key) for key in list(kwargs) if key in accepted and key not in own}
+        base = _with_arguments(base, kwargs)
+        if for_reduction:
+            reduction = partial(reduction, **for_reduction)
+        elif cfg.get("reduction") is None:
+            reduction = base.reduction or take_first
+        return replace(
+            base,
+            reduction=reduction,
+            aggregation=_aggregation(cfg.get("aggregation"), base),
+            higher_is_better=cfg.get("higher_is_better", base.higher_is_better),
+            worst=worst_of(cfg, base.worst),
+        )
+
+    def compute(self, *args: Any, **kwargs: Any) -> Any:
+        """The score of one doc. Of the keyword arguments, those that the function takes are passed on.
+
+        args: references, predictions. A function that has these names gets them by name, in whatever order it has them.
+        """
+        given = filter_kwargs(self.fn, {**self.kwargs, **kwargs})
+        if len(args) == len(_ARGUMENTS) and parameters_of(self.fn).issuperset(_ARGUMENTS):
+            return self.fn(**dict(zip(_ARGUMENTS, args, strict=True)), **given)
+        return self.fn(*args, **given)
+
+    def aggregate(self, values: Sequence[Any]) -> float:
+        """The number for the values of all docs."""
+        if self.aggregation is None:
+            raise ConfigError(f"Metric {self.name!r} has no aggregation.", hint="Name one in metric_list.")
+        return self.aggregation(values)
+
+
+def metric(
+    *names: str,
+    metric: str | None = None,
+    higher_is_better: bool = True,
+    output_type: str | Iterable[str] = "generate_until",
+    aggregation: str | Callable[..., float] | None = None,
+    reduction: str | Callable[..., Any] | None = None,
+) -> Callable[[F], F]:
+    """Registers a function, or a CorpusMetric class, as a metric under one or more names.
+
+    Defaults, which a task's YAML may override: aggregation mean, reduction take_first, higher_is_better true.
+    """
+    all_names = (*names, *([metric] if metric else ()))
+
+    def register(thing: F) -> F:
+        own_names = all_names or (getattr(thing, "__name__", ""),)
+        for name in own_names:
+            check_metric_name(name)
+        fn: Callable[..., Any] = thing() if isinstance(thing, type) else thing
+        corpus = isinstance(fn, CorpusMetric)
+        made: Metric[Any, Any] = Metric(
+            name=own_names[0],
+            fn=fn,
+            aggregation=fn.aggregation if corpus else aggregation_named(aggregation or "mean"),  # type: ignore[attr-defined]
+            higher_is_better=higher_is_better,
+            output_type=frozenset([output_type] if isinstance(output_type, str) else output_type),
+            reduction=fn.reduce if corpus else reduction_named(reduction or take_first),  # type: ignore[attr-defined]
+        )
+        for name in own_names:
+            METRICS.register(name)(replace(made, name=name))
+        if not isinstance(thing, type):
+            setattr(thing, _OWN_METRIC, made)
+        return thing
+
+    return register
+
+
+def aggregation(*names: str) -> Callable[[F], F]:
+    """Registers a function of all docs' values under one or more names."""
+    for name in names:
+        check_metric_name(name)
+    return AGGREGATIONS.register(*names)  # type: ignore[return-value]
+
+
+def reduction(*names: str) -> Callable[[F], F]:
+    """Registers a function (references, scores of the repeats) -> value under one or more names."""
+    for name in names:
+        check_metric_name(name)
+    return REDUCTIONS.register(*names)  # type: ignore[return-value]
+
+
+register_metric, register_aggregation, register_reduction = metric, aggregation, reduction
+
+
+def check_metric_name(name: str) -> str:
+    """The name. Raises ConfigError if a result key "name,pipeline" could not be split into its parts again."""
+    depth = 0
+    for character in name if isinstance(name, str) else ")":
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            break
+    if depth or not name or name != name.strip() or "," in name or name.endswith("_stderr") or not name.isprintable():
+        raise ConfigError(
+            f"{name!r} can't be a metric's name.",
+            hint='A name has no comma, line break or unbalanced parenthesis, and does not end in "_stderr".',
+        )
+    return name
+
+
+def aggregation_named(name: str | Callable[..., float]) -> Callable[..., float]:
+    """The aggregation of a name; a corpus metric's name ("bleu") stands for its aggregation. A function is returned as it is."""
+    if not isinstance(name, str):
+        if not callable(name):
+            raise ConfigError(f"An aggregation is a name or a function, not {name!r}.")
+        return name
+    if name not in AGGREGATIONS and name in METRICS:
+        corpus = getattr(METRICS.get(name), "fn", None)
+        if isinstance(corpus, CorpusMetric):
+            return corpus.aggregation
+    return AGGREGATIONS.get(name)
+
+
+def reduction_named(name: str | Callable[..., Any]) -> Callable[..., Any]:
+    """The reduction of a name; "pass@5" is pass@k with k = 5. A function is returned as it is."""
+    if not isinstance(name, str):
+        if not callable(name):
+            raise ConfigError(f"A reduction is a name or a function, not {name!r}.")
+        return name
+    head, at, tail = name.partition("@")
+    if at and tail.isdigit() and f"{head}@k" in REDUCTIONS:
+        return partial(REDUCTIONS.get(f"{head}@k"), k=int(tail))
+    return REDUCTIONS.get(name)
+
+
+_ARGUMENTS = ("references", "predictions")
+
+
+def _base_metric(given: Any, output_type: str | None) -> Metric[Any, Any]:
+    """The metric that `metric` names, or of the function or corpus metric that it is, before the entry's arguments."""
+    kinds = frozenset({output_type or "generate_until"})
+    if isinstance(given, Metric):
+        return given
+    if isinstance(given, str):
+        found = METRICS.get(_ALIASES.get((output_type, given), given))
+        base = found if isinstance(found, Metric) else replace(_base_metric(found, output_type), name=given)
+        if output_type and output_type not in base.output_type:
+            fitting = [
+                name for name in METRICS.names() if output_type in getattr(METRICS.get(name), "output_type", kinds)
+            ]
+            raise ConfigError(
+                f"Metric {given!r} does not fit output_type {output_type!r} (it is for {', '.join(sorted(base.output_type))}).",
+                hint=f"Fitting: {', '.join(fitting)}.",
+            )
+        return replace(base, name=given) if (output_type, given) in _ALIASES else base
+    if isinstance(given, type) and issubclass(given, CorpusMetric):
+        given = given()
+    if isinstance(given, CorpusMetric):
+        name = type(given).__name__
+        return Metric(name, given, aggregation=given.aggregation, output_type=kinds, reduction=given.reduce)
+    if not callable(given):
+        raise ConfigError(f"`metric` must be a registered name or a function, not {given!r}.")
+    registered = getattr(given, _OWN_METRIC, None)
+    if isinstance(registered, Metric):
+        return registered
+    named = getattr(given, "__name__", None) or getattr(getattr(given, "func", None), "__name__", None)
+    return Metric(str(named or type(given).__name__).strip("<>"), given, output_type=kinds)
+
+
+def _with_arguments(base: Metric[Any, Any], kwargs: dict[str, Any]) -> Metric[Any, Any]:
+    """The metric with the arguments of a YAML; those of a corpus metric configure a new object of its class."""
+    if not kwargs:
+        return base
+    kind: Any = type(base.fn)
+    corpus = isinstance(base.fn, CorpusMetric)
+    known = parameters_of(kind if corpus else base.fn) - {"references", "predictions", "self"}
+    check_arguments(f"Metric {base.name!r}", kwargs, known, METRIC_KEYS)
+    if not corpus:
+        return replace(base, kwargs={**base.kwargs, **kwargs})
+    try:
+        fn = kind(**kwargs)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"Metric {base.name!r} can't be built with {kwargs!r}: {error}.") from error
+    return replace(base, fn=fn, aggregation=fn.aggregation, reduction=fn.reduce)
+
+
+def _aggregation(given: Any, base: Metric[Any, Any]) -> Callable[..., float]:
+    if given is None or (given == base.name and isinstance(base.fn, CorpusMetric)):
+        return base.aggregation or aggregation_named("mean")
+    return aggregation_named(given)
+
+
+def _reduction(given: Any, base: Metric[Any, Any]) -> tuple[Callable[..., Any], frozenset[str]]:
+    """The reduction of an entry, or the metric's own, and the arguments of it that may stand in the entry itself."""
+    if not isinstance(given, Mapping):
+        function = (base.reduction or take_first) if given is None else reduction_named(given)
+        return function, parameters_of(function) - {"references", "predictions", "**"}
+    if "function" not in given:
+        raise ConfigError(f"A reduction needs `function`: {dict(given)!r}.")
+    function, options = reduction_named(given["function"]), arguments_of(given, ("function", "kwargs"))
+    known = parameters_of(function) - {"references", "predictions"}
+    check_arguments(f"Reduction {given['function']!r}", options, known, frozenset())
+    return (partial(function, **options) if options else function), frozenset()

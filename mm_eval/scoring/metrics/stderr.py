@@ -1,0 +1,275 @@
+"""Standard errors: how much a number would vary if other docs had been drawn.
+
+Docs that belong together (questions on one picture) are drawn together: they are a cluster.
+- A mean: closed form over clusters; with one doc per cluster it is the sample standard deviation over sqrt(n).
+- A mean of category means: closed form over clusters within each category.
+- Corpus metrics (BLEU, F1, perplexity): seeded bootstrap over clusters, from sums instead of texts.
+- Any other function: jackknife over clusters, stratified by what the function groups by. If its values without a cluster show
+  that it jumps, as a user's median does: half samples.
+- A function that is declared not smooth (our median): bootstrap over clusters.
+Fewer than two clusters, or a function that fails on a part of its docs: None and a note, never NaN or an exception.
+This module chooses the method; metrics.resampling carries it out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mm_eval.scoring.metrics.resampling import (
+    Members,
+    StandardError,
+    Statistic,
+    Without,
+    draws_of,
+    draws_of_sums,
+    draws_of_weights,
+    half_samples,
+    jackknife,
+)
+from mm_eval.scoring.metrics.traits import SumStatistics, Traits, traits_of
+from mm_eval.values.errors import ScoringError, without_objects
+from mm_eval.values.words import counted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DEFAULT_SEED = 1234
+LEAST_REPLICATES, MOST_VALUES = 200, 5_000_000
+"""A jackknife that visits at most 5 million values is exact (2,200 docs that all differ, any number of docs of few kinds).
+A larger one deletes several clusters at a time: at least 200 groups, which is within 5%."""
+HALF_SAMPLES = 1000
+"""The number of halves (within 2%); fewer if they would visit too many values."""
+
+
+def pop_stddev(arr: Sequence[float]) -> float:
+    """Standard deviation of a population: divided by n."""
+    centre = math.fsum(arr) / len(arr)
+    return math.sqrt(math.fsum((x - centre) ** 2 for x in arr) / len(arr))
+
+
+def sample_stddev(arr: Sequence[float]) -> float | None:
+    """Standard deviation of a sample: divided by n - 1; None for fewer than two values."""
+    return pop_stddev(arr) * math.sqrt(len(arr) / (len(arr) - 1)) if len(arr) > 1 else None
+
+
+def mean_stderr(arr: Sequence[float], clusters: Sequence[Hashable] | None = None) -> float | None:
+    """Standard error of a mean; None for fewer than two values or clusters.
+
+    clusters: one per value; values of one cluster are drawn together.
+    sqrt(G/(G-1) sum_g (sum_{i in g} (x_i - mean))^2) / n, over G clusters of n values.
+    """
+    members = _members(len(arr), clusters)
+    if len(members) < 2:
+        return None
+    n, count = len(arr), len(members)
+    centre = math.fsum(arr) / n
+    deviations = [x - centre for x in arr]
+    squares = math.fsum(math.fsum([deviations[i] for i in positions]) ** 2 for positions in members)
+    return math.sqrt(count / (count - 1) * squares) / n
+
+
+def bootstrap_stderr(
+    f: Statistic,
+    xs: Sequence[Any],
+    iters: int,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    seed: int = DEFAULT_SEED,
+) -> float | None:
+    """Bootstrap standard error of f(xs): the sample standard deviation over exactly `iters` seeded draws of clusters.
+
+    A function that declares its sums (mean, corpus metrics) is not called per draw. None for fewer than two draws or clusters.
+    """
+    import numpy as np
+
+    members, traits = _members(len(xs), clusters), traits_of(f)
+    if len(members) < 2 or iters < 2:
+        return None
+    if traits.is_mean:
+        rows = np.array([(float(x), 1.0) for x in xs])
+        sums: SumStatistics | None = SumStatistics(rows, lambda totals: totals[:, 0] / totals[:, 1])
+    else:
+        sums = _trusted_sums(f, traits, xs)
+    return _deviation(_draws(f, traits, sums, xs, members, iters, seed))
+
+
+def stderr_for_metric(
+    metric: Any, bootstrap_iters: int, *, clusters: Sequence[Hashable] | None = None, seed: int = DEFAULT_SEED
+) -> Callable[[Sequence[Any]], float | None] | None:
+    """A function of the values that gives the standard error of their aggregation; None if bootstrap_iters is 0.
+
+    metric: an aggregation function, or a Metric or CorpusMetric whose aggregation is used.
+    """
+    if bootstrap_iters <= 0:
+        return None
+    own = getattr(metric, "aggregation", None)
+    chosen: Callable[..., Any] = own if callable(own) else metric
+    return lambda xs: standard_error(chosen, xs, clusters, bootstrap_iters=bootstrap_iters, seed=seed).value
+
+
+def standard_error(
+    aggregation: Statistic,
+    values: Sequence[Any],
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    bootstrap_iters: int = 100_000,
+    seed: int = DEFAULT_SEED,
+    most_calls: int | None = None,
+) -> StandardError:
+    """The standard error of aggregation(values), by the method that fits the aggregation (see above).
+
+    most_calls: how often the aggregation may be called at most; by default as often as the method needs.
+    """
+    members = _members(len(values), clusters)
+    if len(members) < 2:
+        of = f"{counted(len(members), 'cluster')} of {counted(len(values), 'doc')}"
+        return StandardError(None, f"{of}: no standard error.")
+    try:
+        return _by_kind(aggregation, values, clusters, members, bootstrap_iters, seed, most_calls)
+    except Exception as error:
+        name = getattr(aggregation, "__name__", repr(aggregation))
+        said = f"no standard error: {name} raised {type(error).__name__} on a part of the docs ({without_objects(str(error))})."
+        advice = "" if isinstance(error, ScoringError) else " If it groups the docs, declare it with @stratified_by."
+        return StandardError(None, said + advice)
+
+
+def _by_kind(
+    aggregation: Statistic,
+    values: Sequence[Any],
+    clusters: Sequence[Hashable] | None,
+    members: Members,
+    iters: int,
+    seed: int,
+    most_calls: int | None,
+) -> StandardError:
+    traits = traits_of(aggregation)
+    if traits.is_mean:
+        kept = [i for i, value in enumerate(values) if not math.isnan(value)]
+        kept_clusters = [clusters[i] for i in kept] if clusters is not None else None
+        value = mean_stderr([values[i] for i in kept], kept_clusters)
+        return _checked(value, "fewer than two clusters with a number: no standard error.")
+    if traits.influence is not None:
+        strata = [traits.stratum(value) if traits.stratum else None for value in values]
+        return _linearised(traits.influence(values), strata, members)
+    sums = _trusted_sums(aggregation, traits, values)
+    if sums is None and traits.smooth is not False:
+        return _without_draws(aggregation, traits, values, members, seed, most_calls)
+    if iters < 2:
+        return StandardError(None, f"bootstrap_iters is {iters}: no standard error.")
+    if most_calls is not None and sums is None and traits.weighted is None:
+        iters = min(iters, most_calls)
+    deviation = _deviation(_draws(aggregation, traits, sums, values, members, iters, seed))
+    return _checked(deviation, "the number is not finite on some draws: no standard error.")
+
+
+def _linearised(influences: Sequence[float], strata: Sequence[Hashable], members: Members) -> StandardError:
+    """sqrt(sum over strata of R/(R-1) sum over its R clusters of (the cluster's influences)^2).
+
+    Strata that share a cluster count as one. The formula is that of a total under stratified cluster sampling (Cochran,
+    Sampling Techniques, 1977, section 11.10).
+    """
+    joined: dict[Hashable, Hashable] = {}
+
+    def first_of(stratum: Hashable) -> Hashable:
+        while (above := joined.setdefault(stratum, stratum)) != stratum:
+            joined[stratum] = stratum = joined[above]
+        return stratum
+
+    for positions in members:
+        for i in positions[1:]:
+            joined[first_of(strata[i])] = first_of(strata[positions[0]])
+    squares: dict[Hashable, list[float]] = {}
+    for positions in members:
+        total = math.fsum([influences[i] for i in positions])
+        squares.setdefault(first_of(strata[positions[0]]), []).append(total * total)
+    known = [found for found in squares.values() if len(found) > 1]
+    if not known:
+        return StandardError(None, "fewer than two clusters in every stratum: no standard error.")
+    alone = len(squares) - len(known)
+    note = f"{alone} of {len(squares)} strata have a single cluster, whose spread is unknown." if alone else ""
+    variance = math.fsum(len(found) / (len(found) - 1) * math.fsum(found) for found in known)
+    return _checked(math.sqrt(variance), "the number is not finite: no standard error.", note)
+
+
+def _without_draws(
+    aggregation: Statistic,
+    traits: Traits,
+    values: Sequence[Any],
+    members: Members,
+    seed: int,
+    most_calls: int | None,
+) -> StandardError:
+    """The jackknife, or half samples if the function is not declared smooth and its values show that it jumps.
+
+    A number that grows with the docs (a count) is half as large on half of them: it keeps the jackknife.
+    """
+    most = most_calls or max(LEAST_REPLICATES, MOST_VALUES // len(values))
+    without = _trusted_without(aggregation, traits, values)
+    found = jackknife(
+        aggregation, values, members, traits.stratum, traits.content, without=without, most=most, seed=seed
+    )
+    if traits.smooth or not found.jumps:
+        return found.error
+    draws = min(HALF_SAMPLES, 2 * most)
+    halves = half_samples(aggregation, values, members, traits.stratum, draws=draws, seed=seed)
+    whole = float(aggregation(values))
+    lost, spread = abs(whole - halves.centre), halves.error.value
+    is_count = spread is not None and lost > spread / 2 and 0.4 * abs(whole) <= lost <= 0.6 * abs(whole)
+    return found.error if is_count else halves.error
+
+
+def _draws(
+    f: Statistic,
+    traits: Traits,
+    sums: SumStatistics | None,
+    values: Sequence[Any],
+    members: Members,
+    iters: int,
+    seed: int,
+) -> NDArray[Any]:
+    """The values of f over bootstrap draws, by the cheapest method that f declares."""
+    if sums is not None:
+        return draws_of_sums(sums, members, iters, seed)
+    if traits.weighted is not None:
+        return draws_of_weights(traits.weighted, values, members, iters, seed)
+    return draws_of(f, values, members, iters, seed)
+
+
+def _trusted_sums(aggregation: Statistic, traits: Traits, values: Sequence[Any]) -> SumStatistics | None:
+    """The declared sums, if they give the aggregation's value (a subclass may have changed it)."""
+    sums = traits.sums(values) if traits.sums else None
+    if sums is None:
+        return None
+    value, expected = sums.value, float(aggregation(values))
+    same = value == expected or math.isclose(value, expected, rel_tol=1e-6, abs_tol=1e-9)
+    return sums if same or (math.isnan(value) and math.isnan(expected)) else None
+
+
+def _trusted_without(aggregation: Statistic, traits: Traits, values: Sequence[Any]) -> Without | None:
+    """The declared way to leave values out, if it gives the aggregation's value without leaving any out."""
+    without = traits.without(values) if traits.without else None
+    return without if without is not None and without(()) == float(aggregation(values)) else None
+
+
+def _members(count: int, clusters: Sequence[Hashable] | None) -> list[list[int]]:
+    """The positions of each cluster's values, in order of first appearance."""
+    if clusters is None:
+        return [[i] for i in range(count)]
+    groups: dict[Hashable, list[int]] = {}
+    for i in range(count):
+        groups.setdefault(clusters[i], []).append(i)
+    return list(groups.values())
+
+
+def _deviation(draws: NDArray[Any]) -> float:
+    """The sample standard deviation; exactly 0 for equal draws, whose mean may be rounded."""
+    import numpy as np
+
+    with np.errstate(invalid="ignore"):
+        return 0.0 if draws.min() == draws.max() else float(np.std(draws, ddof=1))
+
+
+def _checked(value: float | None, reason: str, note: str = "") -> StandardError:
+    return StandardError(value, note) if value is not None and math.isfinite(value) else StandardError(None, reason)

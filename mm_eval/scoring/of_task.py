@@ -1,0 +1,149 @@
+"""The scorers of a task, from its config: one for each pipeline, and those of its judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from mm_eval.config.schema import functions_in
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.features.judge.scoring import Judged, JudgedCode, VerdictSource, check_judge_metrics, judge_metrics
+from mm_eval.scoring.base import SCORERS, Scorer
+from mm_eval.scoring.filters.base import FilterEnsemble
+from mm_eval.scoring.process_results import ProcessResultsScorer
+from mm_eval.values.errors import ConfigError, raise_all
+from mm_eval.values.reasoning.families import FRAMES_BY_NAME
+
+
+def build_scorer(
+    cfg: Mapping[str, Any] | None = None,
+    output_type: str | None = None,
+    scorer_type: str | type[Scorer] | Mapping[str, Any] | None = None,
+    *,
+    process_results: Callable[..., Any] | None = None,
+    **kwargs: Any,
+) -> Scorer:
+    """The scorer of one filter pipeline; an unknown name or argument is a ConfigError.
+
+    cfg: {"name": ..., "filter": [steps], "metric_list": [metrics]}; None is the default pipeline.
+    scorer_type: a registered name, {"type": name, "kwargs": {...}}, {"type": name, ...} or a class; None chooses by the output
+        type.
+    process_results: the task's own scoring function; it takes the place of a scorer type.
+    kwargs: further fields of the scorer (context, clusters, seed).
+    """
+    if process_results is not None:
+        if scorer_type is not None:
+            raise ConfigError("A task has `scorer` or `process_results`, not both.")
+        kind: type[Scorer] = ProcessResultsScorer
+        options: dict[str, Any] = {"fn": process_results}
+        name = "none"
+    else:
+        kind, options, name = _kind(scorer_type, output_type)
+    return kind.from_dict(cfg if cfg is not None else {"name": name}, output_type=output_type, **{**options, **kwargs})
+
+
+def _kind(scorer_type: Any, output_type: str | None) -> tuple[type[Scorer], dict[str, Any], str]:
+    """The scorer class, its arguments, and the pipeline's name where no config gives one."""
+    if scorer_type is None:
+        if output_type not in ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling"):
+            raise ConfigError(f"No scorer is known for output_type {output_type!r}.", hint="Name one with `scorer`.")
+        return SCORERS.get(output_type), {}, "none"
+    if isinstance(scorer_type, Mapping):
+        options = {key: value for key, value in scorer_type.items() if key not in ("type", "kwargs")}
+        options.update(scorer_type.get("kwargs") or {})
+        if "type" not in scorer_type:
+            raise ConfigError(f"`scorer` needs `type`: {dict(scorer_type)!r}.")
+        kind, _, name = _kind(scorer_type["type"], output_type)
+        return kind, options, name
+    if isinstance(scorer_type, type):
+        return scorer_type, {}, "none"
+    if not isinstance(scorer_type, str):
+        raise ConfigError(f"`scorer` is a name or {{type: name, ...}}, not {scorer_type!r}.")
+    return SCORERS.get(scorer_type), {}, scorer_type
+
+
+def scorers_of(config: TaskConfig) -> list[Scorer]:
+    """The scorers of a resolved config, in the order of its pipelines.
+
+    Errors: ConfigError with file:line for an unknown or senseless filter, metric, aggregation or scorer.
+    """
+    scorers: list[Scorer] = []
+    faults: list[ConfigError] = []
+    process_results, pipelines = config.process_results, config.pipelines()
+    if process_results is not None:
+        from mm_eval.features.suites.habits import with_right_spelling
+
+        process_results = with_right_spelling(process_results, pipelines)
+    of_lmms_eval = config.doc_to_visual is not None or config.doc_to_messages is not None or bool(config.prompt_kwargs)
+    strips = of_lmms_eval and config.output_type == "generate_until"
+    keeps = _frames_read_by(config) if config.output_type == "generate_until" else ()
+    for pipeline in pipelines:
+        pipeline["keeps_frames"] = keeps
+        try:
+            by_others = (
+                config.submission is not None or config.judge is not None
+            )  # a server, or a judge, gives the number
+            no_metrics = by_others and not pipeline["metric_list"]
+            scorer = build_scorer(
+                pipeline,
+                config.output_type,
+                None if process_results else config.scorer or ("submission" if no_metrics else None),
+                process_results=process_results,
+                context={"multiple_targets": True} if config.multiple_targets else {},
+            )
+            if strips:
+                from mm_eval.features.suites.habits import BareAnswers
+
+                scorer.filter.filters.append(BareAnswers)
+            scorer.check_repeats(config.repeats)
+        except ConfigError as error:
+            error.located(config.where("filter_list" if config.filter_list else "metric_list"))
+            faults.append(error)
+            continue
+        scorer.draws, scorer.filter_draws = config.draws(), config.draws()
+        scorers.append(scorer)
+    raise_all(faults)
+    if config.judge is not None:
+        check_judge_metrics(config, scorers)
+    return scorers
+
+
+def _frames_read_by(config: TaskConfig) -> tuple[str, ...]:
+    """The frames around an answer that a task's own rules or functions look for: they must be left for these."""
+    stated = [config.source.get(key) for key in ("filter_list", "process_results", "metric_list", "scorer", "formats")]
+    texts = [repr(stated), *(_source(str(function.source())) for function in functions_in(stated))]
+    return tuple(frame for word, frame in FRAMES_BY_NAME.items() if any(word in text for text in texts))
+
+
+@lru_cache(maxsize=256)
+def _source(file: str) -> str:
+    return Path(file).read_text(encoding="utf-8", errors="replace")
+
+
+def with_judges(config: TaskConfig, scorers: Sequence[Scorer], sources: Mapping[str, VerdictSource]) -> list[Scorer]:
+    """The scorers of a task with those of its judges. sources: by the judges' names, the first judge first.
+
+    scorers: the task's own. They are left out where only the judge's verdicts make their numbers; so without a judge nothing
+    is left of these.
+    """
+    judge = config.judged
+    if judge is None:
+        return list(scorers)
+    found = [] if judge.replaces_rules else list(scorers)
+    for number, (name, source) in enumerate(sources.items()):
+        suffix = f"@{name}" if number else ""
+        common: dict[str, Any] = {"judge": judge, "source": source, "suffix": suffix}
+        if judge.replaces_rules:
+            inners = scorers if not number else scorers_of(config)  # each with its own state
+            kind = Judged
+            if judge.by_code:
+                kind = JudgedCode
+            for inner in inners:
+                found.append(kind(name=inner.name, filter=inner.filter, metrics=inner.metrics, inner=inner, **common))
+        else:
+            made = Judged(name="none", filter=FilterEnsemble("none", []), metrics=judge_metrics(config), **common)
+            made.draws = config.draws()
+            found.append(made)
+    return found

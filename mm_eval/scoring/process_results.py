@@ -1,0 +1,191 @@
+"""A task's own `process_results` as one more scorer, so that there is a single scoring path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.filters.base import group_repeats, is_unanswered
+from mm_eval.scoring.metrics.aggregation import mean
+from mm_eval.scoring.metrics.ll_results import LLResults
+from mm_eval.scoring.metrics.loglikelihood import is_tied
+from mm_eval.scoring.metrics.metric import METRICS, Metric, aggregation_named, at_least_one, worst_of
+from mm_eval.values.errors import ConfigError, ScoringError, did_you_mean
+from mm_eval.values.types import Answer, Doc, Instance, MetricKey, Number, ScoredDoc
+
+if TYPE_CHECKING:
+    from mm_eval.features.suites.judges import Asked, JudgeQuestion
+
+SUBMISSION = "submission"
+"""lmms-eval's name for a metric without a number: its function writes a file for a benchmark's server."""
+
+NOT_KEPT = "not a number but a file for the benchmark's server, which is not kept; the answers are in samples/*.jsonl."
+
+RULE_KEY = "__rule__"
+"""The key under which process_results may name the rule that found the answer ("unparsed" where none did)."""
+
+
+class Replies(Protocol):
+    """The replies of a judge, for a function that asks it through lmms-eval's module.
+
+    retries: how often a reply that the function can't read is asked for again.
+    """
+
+    retries: int
+
+    def doc(self, doc_id: int, doc: Doc) -> Doc: ...
+
+    def reply(self, doc_id: int, question: JudgeQuestion) -> Answer | None: ...
+
+
+@dataclass(kw_only=True)
+class ProcessResultsScorer(Scorer):
+    """Scores docs by a function fn(doc, results) -> {metric: value}.
+
+    results: for generated answers a list of str, for choices a list of (log-likelihood, is_greedy), for rolling
+    log-likelihoods a list of numbers. `metric_list` states how each metric is aggregated; a metric that it does not name is
+    not reported. The function returns one value per metric, however many repeats a doc has.
+    replies: of a judge, for a function that asks one. asked: {doc id: what it asked}, and whether that has replies.
+    """
+
+    fn: Callable[[Doc, list[Any]], Mapping[str, Any]]
+    replies: Replies | None = None
+    asked: dict[int, Asked] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        from mm_eval.features.suites.judges import no_judge
+
+        self._unnamed: list[str] = []
+        self._judge_guard = no_judge
+
+    @classmethod
+    def build_metrics(cls, metric_list: Sequence[Any] | None, output_type: str | None) -> list[Metric[Any, Any]]:
+        """The metrics by name; aggregation and direction as stated, else as registered, else mean and higher is better."""
+        return [entry if isinstance(entry, Metric) else declared_metric(entry) for entry in metric_list or ()]
+
+    def score_doc(self, doc_id: int, doc_instances: list[Instance]) -> ScoredDoc:
+        """The function's values for one doc."""
+        instances = first_instances(doc_instances)
+        first = instances[0]
+        lls = None if first.request_type == "generate_until" else LLResults.from_instances(instances, self.name)
+        results = self._results(instances, lls)
+        missing = bool(results) and all(map(is_unanswered, results))
+        try:
+            with self._judge_guard():
+                returned = self._returned(doc_id, first.doc, results)
+        except Exception:
+            worst = {metric.name: worst_value(metric, None) for metric in self.metrics or ()}
+            if not missing or any(value is None for value in worst.values()):
+                raise
+            returned = worst  # it can't read an empty text
+        if doc_id in self.asked and self.asked[doc_id].waits:
+            return ScoredDoc(doc_id, first.target, {})
+        if not isinstance(returned, Mapping):
+            raise ScoringError(f"process_results returned {returned!r}; expected {{metric: value}}.")
+        values = dict(returned)
+        rule = values.pop(RULE_KEY, None)
+        declared = {metric.name for metric in self.metrics or ()}
+        for name in (name for name in values if name not in declared):
+            note = f"process_results returns {name!r}, which metric_list does not name. {did_you_mean(name, declared)}"
+            if note not in self._unnamed:
+                self._unnamed.append(note)
+        if missing:
+            rule = [answer.rule for answer in results]
+            metrics = {metric.name: metric for metric in self.metrics or ()}
+            values = {name: worst_value(metrics[name], value) for name, value in values.items() if name in metrics}
+        scores = {name: [values[name]] for name in values if name in declared}
+        if not scores:
+            raise ScoringError(f"process_results returned none of the metrics {sorted(declared)}: {sorted(values)}.")
+        rules = tuple(rule) if isinstance(rule, (list, tuple)) else (str(rule),) if rule is not None else ()
+        return ScoredDoc(doc_id, first.target, scores, rules, tied=lls is not None and is_tied(lls, ()))
+
+    def _returned(self, doc_id: int, doc: Doc, results: list[Any]) -> Any:
+        """What the function returns; None where it asks a judge something that has no reply."""
+        if self.replies is None:
+            return self.fn(doc, results)
+        from mm_eval.features.suites.server import run_judged
+
+        doc, reply = self.replies.doc(doc_id, doc), partial(self.replies.reply, doc_id)
+        asked = self.asked[doc_id] = run_judged(lambda: self.fn(doc, results), reply, self.replies.retries)
+        return asked.value
+
+    def numbers(self, *args: Any, **kwargs: Any) -> list[Number]:
+        """One number a metric over all documents; `notes` also names values that metric_list does not name.
+
+        A submission, whose function only writes a file for a benchmark's server, is left out where other metrics have numbers.
+        """
+        found = super().numbers(*args, **kwargs)
+        submission = MetricKey(SUBMISSION, self.name)
+        if any(number.key == submission and number.value is None for number in found):
+            self.notes = [note for note in self.notes if not note.startswith(f"{submission}: no standard error")]
+            self.notes.append(f"{submission}: {NOT_KEPT}")
+            if len(self.metrics or ()) > 1:
+                found = [number for number in found if number.key != submission]
+        self.notes += self._unnamed
+        return found
+
+    def _results(self, instances: list[Instance], lls: LLResults | None) -> list[Any]:
+        first = instances[0]
+        if any(self.name not in instance.filtered_resps for instance in instances):
+            raise ScoringError(f"The answers were not filtered under the name {self.name!r}.")
+        if lls is None:
+            return ["" if answer is None else answer for answer in first.filtered_resps[self.name]] or [""]
+        lls.check()
+        if first.request_type == "loglikelihood_rolling":
+            return [float(ll) for ll in lls.lls]
+        return [(float(ll), bool(greedy)) for ll, greedy in zip(lls.lls, lls.is_greedy, strict=True)]
+
+
+def worst_value(metric: Metric[Any, Any], value: Any) -> Any:
+    """What an answer that is missing scores under a metric. value: what process_results gave for the empty text; None: nothing.
+
+    A number where higher is better is at most 0, whatever a function makes of no answer: a default "no", a letter at random. A
+    value that is not a number, such as MME's answer with its category, is the function's own.
+    """
+    if value is not None and not isinstance(value, int | float):
+        return value
+    if metric.worst is not None:
+        return metric.worst
+    if not metric.higher_is_better:
+        return at_least_one(value) if metric.higher_is_better is False else value
+    return 0 if value is None else min(value, 0)
+
+
+def declared_metric(entry: Any) -> Metric[Any, Any]:
+    name = entry.get("metric") if isinstance(entry, Mapping) else None
+    if not isinstance(name, str):
+        if callable(name):
+            return Metric.from_dict(entry)
+        raise ConfigError(f"An entry of metric_list needs the name of a metric: {entry!r}.")
+    registered = METRICS.get(name) if name in METRICS else None
+    known = registered if isinstance(registered, Metric) else None
+    aggregation = entry.get("aggregation")
+    return Metric(
+        name=name,
+        fn=_from_process_results,
+        aggregation=_aggregation(aggregation) if aggregation is not None else known.aggregation if known else mean,
+        higher_is_better=entry.get("higher_is_better", known.higher_is_better if known else True),
+        worst=worst_of(entry, known.worst if known else None),
+    )
+
+
+def _aggregation(given: Any) -> Callable[..., Any]:
+    """The aggregation of a name, or a function of the task's own, which may then be called any number of times."""
+    if isinstance(given, str):
+        return aggregation_named(given)
+    from mm_eval.features.suites.habits import as_called_once
+
+    return as_called_once(aggregation_named(given))
+
+
+def _from_process_results(references: Any, predictions: Any, **kwargs: Any) -> Any:
+    """The value that process_results gave for this metric."""
+    raise ScoringError("This metric's value comes from process_results; it has no function of its own.")
+
+
+def first_instances(instances: Sequence[Instance]) -> list[Instance]:
+    """The first repeat of each choice of a doc, where its filtered answers are."""
+    return [group[0] for group in group_repeats(instances)]

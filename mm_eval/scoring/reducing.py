@@ -1,0 +1,170 @@
+"""From the scores of docs to values and numbers: repeats are reduced, docs that failed are left out and counted.
+
+A doc failed if a request, a filter or its scoring raised. It has no scores, and spoils no other doc.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from numbers import Real
+from typing import Any
+
+from mm_eval.scoring.filters.base import FilterEnsemble
+from mm_eval.scoring.metrics.aggregation import bypass_agg, checked_k, mean, median, nanmean, perplexity
+from mm_eval.scoring.metrics.metric import Metric
+from mm_eval.scoring.metrics.paired import with_stderr
+from mm_eval.scoring.metrics.stderr import standard_error
+from mm_eval.scoring.metrics.traits import traits_of
+from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, without_objects
+from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
+
+ROUNDING = 1e-12
+"""A standard error of at most this share of the number is 0: of equal clusters, whose sums are rounded."""
+
+
+def failed(doc_id: int, instances: Sequence[Instance], error: Exception) -> ScoredDoc:
+    """The doc without scores, with what went wrong."""
+    where = f"{instances[0].task}, doc {doc_id}" if instances else f"doc {doc_id}"
+    reference = instances[0].target if instances else None
+    return ScoredDoc(doc_id, reference, {}, error=as_scoring_error(error, where))
+
+
+def failed_before(
+    doc_id: int, instances: Sequence[Instance], filter_errors: Mapping[int, MMEvalError]
+) -> ScoredDoc | None:
+    """The doc as failed where a request or a filter failed; None where it can be scored."""
+    errors = (instance.error for instance in instances if instance.error is not None)
+    error = next(errors, None) or filter_errors.get(doc_id)
+    return failed(doc_id, instances, error) if error is not None else None
+
+
+def as_scoring_error(error: Exception, where: str) -> MMEvalError:
+    """An error of whatever kind as one with an owner and a place."""
+    if isinstance(error, MMEvalError):
+        return error.located(where)
+    return ScoringError(f"scoring raised {type(error).__name__}: {error}.", where=where)
+
+
+_OF_NUMBERS = (mean, nanmean, median, perplexity)
+"""Aggregations of plain numbers."""
+
+
+def reduced_docs(
+    scored: Mapping[int, ScoredDoc],
+    metric_of: Callable[[str], Metric[Any, Any] | None],
+    aggregation_of: Callable[[str], Callable[[Sequence[Any]], float]],
+) -> tuple[dict[int, ReducedDoc], dict[int, MMEvalError]]:
+    """One value a metric and doc, and the docs that have none, with why; docs that failed before are in neither."""
+    reduced: dict[int, ReducedDoc] = {}
+    errors: dict[int, MMEvalError] = {}
+    for doc_id, doc in scored.items():
+        if doc.error is not None:
+            continue
+        try:
+            reduced[doc_id] = _reduced(doc, metric_of)
+        except Exception as error:
+            errors[doc_id] = as_scoring_error(error, f"doc {doc_id}")
+    for name in dict.fromkeys(name for doc in reduced.values() for name in doc):
+        values = {doc_id: doc[name] for doc_id, doc in reduced.items() if name in doc}
+        for doc_id, value in _unusable(values, aggregation_of(name)).items():
+            unusable = ScoringError(f"the value of {name!r} is {value}, which is not a number.", where=f"doc {doc_id}")
+            errors.setdefault(doc_id, unusable)
+    return {doc_id: doc for doc_id, doc in reduced.items() if doc_id not in errors}, errors
+
+
+def _reduced(doc: ScoredDoc, metric_of: Callable[[str], Metric[Any, Any] | None]) -> ReducedDoc:
+    """A reduction that gives {name: value} gives keys "name(metric)"; a single score is passed on as it is."""
+    values: ReducedDoc = {}
+    for name, scores in doc.scores.items():
+        metric = metric_of(name)
+        if len(scores) == 1:
+            values[name] = scores[0]
+            continue
+        if metric is None or metric.reduction is None:
+            raise ScoringError(f"{name!r} has {len(scores)} scores a doc and no reduction.")
+        result = metric.reduction(doc.reference, scores)
+        values.update(
+            {f"{part}({name})": v for part, v in result.items()} if isinstance(result, dict) else {name: result}
+        )
+    return values
+
+
+def _unusable(values: Mapping[int, Any], aggregation: Callable[..., Any]) -> dict[int, str]:
+    """The docs whose value of a metric would spoil the number of all others, with that value.
+
+    A function of the task's own may take values that are not numbers, as long as no other doc has a number.
+    """
+    numbers = aggregation in _OF_NUMBERS or any(isinstance(value, Real) for value in values.values())
+    unusable = {}
+    for doc_id, value in values.items():
+        nan = isinstance(value, Real) and math.isnan(value) and aggregation is not nanmean
+        if nan or (numbers and (value is None or isinstance(value, str))):
+            unusable[doc_id] = f"{value!r:.80}"
+    return unusable
+
+
+def check_repeats(pipeline: FilterEnsemble, metrics: Sequence[Metric[Any, Any]], repeats: int) -> None:
+    """ConfigError where a pipeline needs more repeats than a task asks for (take_first_k, pass@k)."""
+    left = repeats
+    for step in pipeline.filters:
+        keywords = step.keywords if isinstance(step, partial) else {}
+        name = getattr(step.func if isinstance(step, partial) else step, "__name__", "")
+        if name == "TakeFirstKFilter":
+            if keywords["k"] > left:
+                raise ConfigError(f"take_first_k with k={keywords['k']} needs as many repeats; there are {left}.")
+            left = keywords["k"]
+        elif name in ("TakeFirstFilter", "MajorityVoteFilter"):
+            left = 1
+    for metric in metrics:
+        keywords = metric.reduction.keywords if isinstance(metric.reduction, partial) else {}
+        too_many = [k for k in checked_k(keywords["k"]) if k > left] if "k" in keywords else []
+        if too_many:
+            raise ConfigError(
+                f"pass@{too_many[0]} of {metric.name!r} needs {too_many[0]} repeats; there are {left}.",
+                hint="Raise `repeats` or lower k.",
+            )
+
+
+def number_of(
+    key: MetricKey,
+    function: Callable[[Sequence[Any]], float],
+    of_docs: Mapping[int, Any],
+    clusters: Mapping[int, Hashable] | None,
+    bootstrap_iters: int,
+    seed: int,
+    most_calls: int | None = None,
+) -> Number:
+    """The number that an aggregation makes of the documents' values.
+
+    It raises nothing: an error of the function becomes the note of a number without a value.
+    most_calls: how often the standard error may call the aggregation.
+    """
+    values = list(of_docs.values())
+    try:
+        value = function(values)
+    except Exception as error:
+        note = f"the aggregation raised {type(error).__name__}: {without_objects(str(error))}."
+        return Number(key, None, n=len(values), note=note)
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return Number(key, None, n=len(values), note=f"{_not_finite(value, function, of_docs)}.")
+    drawn = None if clusters is None else [clusters.get(doc_id, ("doc", doc_id)) for doc_id in of_docs]
+    stderr = standard_error(function, values, drawn, bootstrap_iters=bootstrap_iters, seed=seed, most_calls=most_calls)
+    if stderr.value is None or stderr.value > ROUNDING * abs(value):
+        return Number(key, value, stderr.value, None, len(values), note=stderr.note)
+    interval, note = with_stderr(value, 0.0, function, values, drawn).exact, stderr.note
+    if interval is None and function is not bypass_agg:
+        note = "the docs do not vary: a standard error of 0 says nothing about other docs."
+    return Number(key, value, 0.0, interval, len(values), note=note)
+
+
+def _not_finite(value: float, function: Callable[..., Any], of_docs: Mapping[int, Any]) -> str:
+    """Why there is no number, with the first doc that is the cause."""
+    kind, what = "NaN" if math.isnan(value) else "infinite", traits_of(function).of
+    for doc_id, of_doc in of_docs.items():
+        for part in of_doc if isinstance(of_doc, (tuple, list)) else [of_doc]:
+            if isinstance(part, Real) and not math.isfinite(part):
+                return f"{kind}: the {what} of doc {doc_id} is {float(part)}"
+    return f"{kind}, though the {what} of each doc is finite"

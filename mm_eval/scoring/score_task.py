@@ -1,0 +1,190 @@
+"""Scores one task from its recorded answers: filter -> score -> reduce -> aggregate, a chunk of docs at a time.
+
+Nothing of a doc is kept but its reduced scores, so that a hundred thousand docs with long answers fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from mm_eval.features.judge.scoring import Judged, numbers_of
+from mm_eval.features.video.rule import shown_as
+from mm_eval.prompt.task import PromptStyle, Task
+from mm_eval.scoring.answered import AnsweredDoc, Lookup
+from mm_eval.scoring.base import Scorer
+from mm_eval.scoring.categories import CategoryDocs
+from mm_eval.scoring.metrics.traits import CorpusMetric
+from mm_eval.scoring.task_scores import TaskScores, remarks_of
+from mm_eval.values.errors import MMEvalError, ScoringError
+from mm_eval.values.types import Instance, Number, ReducedDoc, Slot
+
+CHUNK = 512
+
+
+@dataclass
+class TaskScoring:
+    """Scores the docs of one task; `samples` streams a row a doc, `scores` sums up after the last."""
+
+    task: Task
+    style: PromptStyle
+    scorers: Sequence[Scorer]
+    lookup: Lookup
+    scores: TaskScores = field(default_factory=TaskScores)
+    _reduced: dict[str, dict[int, ReducedDoc]] = field(default_factory=dict)
+    _clusters: dict[int, Any] = field(default_factory=dict)
+    _categories: CategoryDocs = field(init=False)
+    _unanswered: set[int] = field(default_factory=set)
+    _repeats_differ: bool = False
+    _without_target: int = 0
+    _with_video: int = 0
+
+    def __post_init__(self) -> None:
+        self._categories = CategoryDocs(self.task.config.category_levels)
+        self.scores.silent.blocks = tuple(self.task.config.prompt_kwargs)
+
+    def samples(self, doc_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
+        """Scores the docs and gives one row each, for samples/<task>.jsonl; a row is also a valid replay row."""
+        ids = iter(doc_ids)
+        at_once = len(doc_ids) if any(scorer.filter.needs_all_docs for scorer in self.scorers) else CHUNK
+        while chunk := list(islice(ids, at_once)):
+            yield from self._score_chunk(chunk)
+
+    def aggregate(self, bootstrap_iters: int = 100_000) -> TaskScores:
+        """The numbers over all docs that `samples` has scored."""
+        for scorer in self.scorers:
+            scorer.clusters = self._clusters
+            scorer.import_reduced(self._reduced.get(scorer.key, {}))
+            self._add_without_unanswered(scorer)
+            self.scores.numbers += numbers_of(scorer, scorer.reduced_docs, bootstrap_iters)
+            self.scores.higher_is_better.update(scorer.higher_is_better)
+            if isinstance(scorer, Judged):
+                self._add_judge(scorer)
+            self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
+        same = bool(self._reduced) and not self._repeats_differ
+        video = shown_as(self.style.block.video_input, self.style.block.video) if self._with_video else ""
+        remarks = remarks_of(self.task.config, self.scores, same, self._without_target, self._with_video, video)
+        self.scores.notes += remarks
+        self.scores.categories = self._by_category(bootstrap_iters) if self.scores.numbers else {}
+        self.scores.notes += self._categories.notes
+        return self.scores
+
+    def _add_without_unanswered(self, scorer: Scorer) -> None:
+        """Adds the numbers over the docs that were answered, and names metrics whose worst value is not known."""
+        if not self._unanswered:
+            return
+        answered = {doc_id: doc for doc_id, doc in scorer.reduced_docs.items() if doc_id not in self._unanswered}
+        self.scores.without_unanswered += numbers_of(scorer, answered, 0, most_calls=1) if answered else []
+        for metric in scorer.metrics or ():
+            if metric.higher_is_better is False and metric.worst is None and not isinstance(metric.fn, CorpusMetric):
+                what = f"{metric.name}: a missing answer has the value of an empty one, and at least 1: `worst` is not stated."
+                self.scores.notes.append(what)
+
+    def _add_judge(self, judged: Judged) -> None:
+        """Notes the docs without a verdict, and the bounds of the number."""
+        failed, bounds = len(judged.failed_docs), judged.bounds(judged.reduced_docs)
+        if judged.further:
+            self.scores.further_judges.setdefault(judged.further, (failed, bounds))
+        else:
+            self.scores.judge_bounds = bounds
+            self.scores.judged_metric = next((metric.name for metric in judged.metrics or ()), "")
+        first = sorted(judged.failed_docs)[:5]
+        self.scores.judge_errors[judged.further] = [str(judged.failed_docs[doc_id]) for doc_id in first]
+
+    def _by_category(self, bootstrap_iters: int) -> dict[str, dict[str, TaskScores]]:
+        counted = self._categories.found
+        numbers = self._categories.numbers(self.scorers, self._reduced, numbers_of, bootstrap_iters)
+
+        def scores(found: list[Number], counts: Mapping[str, int]) -> TaskScores:
+            notes = [f"{number.key}: {number.note}" for number in found if number.value is None]
+            made = TaskScores(found, notes=notes)
+            for count, docs in counts.items():
+                setattr(made, count, docs)
+            return made
+
+        return {
+            level: {name: scores(found, counted[level][name].counts) for name, found in of_level.items()}
+            for level, of_level in numbers.items()
+        }
+
+    def _score_chunk(self, doc_ids: list[int]) -> Iterator[dict[str, Any]]:
+        def turn_pictures(doc_id: int) -> tuple[int, ...] | None:
+            found = self.lookup(Slot(self.task.path, doc_id))
+            return found.turn_pictures if found else None
+
+        by_doc = {doc_id: list[Instance]() for doc_id in doc_ids}
+        for instance in self.task.instances(doc_ids, self.style, turn_pictures):
+            by_doc[instance.doc_id].append(instance)
+        docs = {doc_id: AnsweredDoc.of(instances, self.lookup) for doc_id, instances in by_doc.items()}
+        self._with_video += sum(doc.shows_video for doc in docs.values())
+        categories = self._categories.of_docs({doc_id: instances[0].doc for doc_id, instances in by_doc.items()})
+        whole = {doc_id: doc for doc_id, doc in docs.items() if doc.error is None}
+        self._score_whole(whole)
+        self._repeats_differ = self._repeats_differ or any(doc.repeats_differ for doc in whole.values())
+        own_images = {doc_id: doc.own_images for doc_id, doc in whole.items()}
+        self._clusters.update(self.task.clusters({doc_id: by_doc[doc_id][0].doc for doc_id in whole}, own_images))
+        for doc_id, doc in docs.items():
+            rules = doc.rules(self.scorers)
+            doc.note_missing(rules)
+            if doc.error is None and doc.unanswered:
+                self._unanswered.add(doc_id)
+            self.scores.models.update(answer.model for answer in doc.answers if answer.model)
+            self._categories.add(doc_id, categories[doc_id], self._count(doc_id, doc, rules))
+            row = doc.row(self.task.config.row_name, self.scorers, rules)
+            if self._categories.levels:
+                row["categories"] = categories[doc_id]
+            if doc_id in self._clusters and self._clusters[doc_id] != doc_id:
+                row["cluster"] = self._clusters[doc_id]  # so that runs can be compared by what was drawn together
+            yield {**row, **doc.pictures()}
+
+    def _score_whole(self, docs: Mapping[int, AnsweredDoc]) -> None:
+        """Scores the answered docs; one that a pipeline can't score becomes failed."""
+        by_doc = {doc_id: doc.instances for doc_id, doc in docs.items()}
+        for scorer in self.scorers if docs else ():
+            own_run = type(scorer).run is not Scorer.run  # a scorer of a user's may have replaced the public method
+            flat = [instance for instances in by_doc.values() for instance in instances] if own_run else []
+            scored = scorer.run(flat) if own_run else scorer.run_docs(by_doc)
+            for doc_id, found in scored.items():
+                if found.error is None:
+                    docs[doc_id].scored[scorer.key] = found, scorer.reduced_docs[doc_id]
+                elif docs[doc_id].failure is None:
+                    error = found.error if isinstance(found.error, MMEvalError) else ScoringError(str(found.error))
+                    docs[doc_id].failure = error
+        for doc_id, doc in docs.items():
+            for name, (_, values) in doc.scored.items() if doc.failure is None else ():
+                self._reduced.setdefault(name, {})[doc_id] = values
+
+    def _count(self, doc_id: int, doc: AnsweredDoc, rules: Mapping[str, list[str]]) -> list[str]:
+        """Adds a doc to the counts of the task; returns the names of those that it is in."""
+        scores = self.scores
+        unread = [name for name, found in rules.items() if found and all(rule == "unparsed" for rule in found)]
+        self._without_target += doc.instances[0].target is None
+        for what in doc.too_large:
+            scores.too_large_for[what] = scores.too_large_for.get(what, 0) + 1
+        if doc.error is None:
+            scores.silent.add(doc_id, doc.resps, rules)
+            for name in unread:
+                scores.unparsed_by[name] = scores.unparsed_by.get(name, 0) + 1
+        elif doc.failure is not None and len(scores.errors) < 5:
+            scores.errors.append(str(doc.failure))
+        first_judges = (each for each in self.scorers if isinstance(each, Judged) and not each.further)
+        counted = {
+            "n": True,
+            "ties": doc.tied,
+            "too_large": bool(doc.too_large),
+            "failed": doc.failure is not None,
+            "not_requested": doc.failure is None and doc.not_requested is not None,
+            "filtered": doc.error is None and doc.filtered,
+            "refused": doc.error is None and doc.refused,
+            "truncated": doc.error is None and doc.truncated,
+            "unanswered": doc.error is None and doc.unanswered,
+            "unparsed": doc.error is None and bool(unread) and len(unread) == len(rules),
+            "cut": doc.cut,
+            "judge_failed": doc.error is None and any(doc_id in each.failed_docs for each in first_judges),
+        }
+        names = [name for name, holds in counted.items() if holds]
+        for name in names:
+            setattr(scores, name, getattr(scores, name) + 1)
+        return names

@@ -1,0 +1,165 @@
+"""The numbers of a task, what is counted beside them, and what a reader should know: answers that say nothing, ties, videos.
+
+An answer says nothing if it is empty or no filter pipeline could read it. Where there are many of them a score measures the
+prompt, the chat template or the filters, and not the model.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mm_eval.config.task_config import TaskConfig
+from mm_eval.scoring.filters.base import UNANSWERED, UNPARSED
+from mm_eval.values.types import Number
+from mm_eval.values.words import of_all
+
+ONE_IN = 5
+"""A warning comes where more than one in so many answers says nothing."""
+LONGEST = 60
+"""Characters of an answer that a warning quotes."""
+
+
+@dataclass
+class SilentAnswers:
+    """Counts a task's generated answers, and those that say nothing.
+
+    One that is missing (`UNANSWERED`) is not among the latter: the table counts it by kind.
+
+    quoted: (doc id, answer) of two of them. blocks: the names of the task's prompt blocks.
+    """
+
+    answers: int = 0
+    silent: int = 0
+    quoted: list[tuple[int, str]] = field(default_factory=list)
+    blocks: tuple[str, ...] = ()
+
+    def add(self, doc_id: int, resps: Sequence[Any], rules: Mapping[str, Sequence[str]]) -> None:
+        """The answers to a doc, one a repeat; rules: of each pipeline, the rule that read each of them, or "unparsed"."""
+        for place, answer in enumerate(resps):
+            if not isinstance(answer, str):
+                continue
+            self.answers += 1
+            said = [rule for found in rules.values() for rule in found[place : place + 1]]
+            if not UNANSWERED.isdisjoint(said):
+                continue  # the endpoint withheld it, or the cap ended it: counted by kind
+            unread = bool(rules) and len(said) == len(rules) and set(said) == {UNPARSED}
+            if unread or not answer.strip():
+                self.silent += 1
+                self._quote(doc_id, answer)
+
+    def _quote(self, doc_id: int, answer: str) -> None:
+        """Keeps the first answer, and a second one that is other words if there is any."""
+        if len(self.quoted) < 2:
+            self.quoted.append((doc_id, answer))
+        elif self.quoted[0][1] == self.quoted[1][1] != answer:
+            self.quoted[1] = (doc_id, answer)
+
+    @property
+    def warning(self) -> str:
+        """A sentence where more than a fifth of the answers say nothing, else empty."""
+        if self.silent * ONE_IN <= self.answers:
+            return ""
+        shown = " and ".join(f"{_quoted(answer)} (doc {doc_id})" for doc_id, answer in self.quoted)
+        others = f" Its prompt blocks are {', '.join(self.blocks)} (--prompt_key)." if len(self.blocks) > 1 else ""
+        return (
+            f"{of_all(self.silent, self.answers, 'answer', 'is', 'are')} empty or unparsed, such as {shown}. "
+            f"Look at the prompt (`mm-eval show`) and the chat template before you use these numbers.{others}"
+        )
+
+
+def _quoted(answer: str) -> str:
+    return repr(answer[:LONGEST]) + ("..." if len(answer) > LONGEST else "")
+
+
+@dataclass
+class TaskScores:
+    """The numbers of one task.
+
+    numbers: in the order of pipelines and metrics. `process_results` may give a metric for some docs only.
+    n: docs of the run; failed: without an answer or a score; not_requested: the run ended before all of their requests were made.
+    filtered, refused: an answer is. truncated: the token cap ended an answer, or it ended while the model was still thinking.
+    unanswered: of these three, the docs with a missing answer, which has the worst value of each metric.
+    unparsed: no pipeline could read the answer. cut: a prompt was too long and lost its beginning.
+    ties: several choices shared the best score, so that the first of them was taken.
+    too_large: an answer is too large for a comparison and has the worst value there (too_large_for: for which ones).
+    without_unanswered: the numbers over the other docs; empty where no doc is unanswered.
+    models: how many answers state which model.
+    unparsed_by: the same for each pipeline. errors: the first few failures, in words.
+    silent: answers that are empty or unparsed.
+    categories: {level: {category: the same over its docs}}.
+    judge_failed, judge_bounds: of the first judge: docs without a verdict that could be read, and the number with all of them
+        at the lowest and at the highest verdict. judged_metric: the metric of these bounds.
+    further_judges: {name: the same} of the others. judge_errors: {name, "" for the first judge: the first few reasons}.
+    judges: what each judge of the task was, for results.json; None for a task without a judge.
+    """
+
+    numbers: list[Number] = field(default_factory=list)
+    n: int = 0
+    failed: int = 0
+    not_requested: int = 0
+    unparsed: int = 0
+    filtered: int = 0
+    refused: int = 0
+    truncated: int = 0
+    unanswered: int = 0
+    without_unanswered: list[Number] = field(default_factory=list)
+    models: Counter[str] = field(default_factory=Counter)
+    cut: int = 0
+    ties: int = 0
+    too_large: int = 0
+    too_large_for: dict[str, int] = field(default_factory=dict)
+    unparsed_by: dict[str, int] = field(default_factory=dict)
+    higher_is_better: dict[str, bool | None] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    silent: SilentAnswers = field(default_factory=SilentAnswers)
+    categories: dict[str, dict[str, TaskScores]] = field(default_factory=dict)
+    judge_failed: int = 0
+    judge_bounds: list[float] | None = None
+    further_judges: dict[str, tuple[int, list[float] | None]] = field(default_factory=dict)
+    judged_metric: str = ""
+    judge_errors: dict[str, list[str]] = field(default_factory=dict)
+    judges: list[dict[str, Any]] | None = None
+
+    @property
+    def judge_failures(self) -> int:
+        """Verdicts that no judge gave, over all judges."""
+        return self.judge_failed + sum(failed for failed, _ in self.further_judges.values())
+
+    @property
+    def scored(self) -> int:
+        """Docs that the numbers are of."""
+        return self.n - self.failed - self.not_requested
+
+    @property
+    def missing(self) -> list[str]:
+        """The keys of numbers that could not be computed: an aggregation that raised."""
+        return [str(number.key) for number in self.numbers if number.value is None]
+
+
+def remarks_of(
+    config: TaskConfig, scores: TaskScores, same: bool, without_target: int, with_video: int, video: str
+) -> list[str]:
+    """What a reader of a task's numbers should know about its docs and answers.
+
+    same: the repeats of every doc have equal answers. without_target, with_video: counts of docs. video: how videos are shown.
+    """
+    found, generates = [], config.output_type == "generate_until"
+    if generates and config.repeats > 1 and same:
+        what = f"the {config.repeats} answers to each doc are equal, as greedy decoding makes them"
+        found.append(f"{what}: `repeats` adds nothing.")
+    if with_video:
+        found.append(f"{of_all(with_video, scores.n, 'doc', 'shows', 'show')} a video: {video}.")
+    if scores.ties:
+        what = f"in {of_all(scores.ties, scores.n, 'doc')} several choices share the best score"
+        found.append(f"{what}: the first of them was taken.")
+    for what, docs in scores.too_large_for.items():
+        found.append(f"{of_all(docs, scores.n, 'doc', 'has', 'have')} the worst value: too large for {what}.")
+    has_own = any((config.process_results, config.submission, config.judge))
+    if without_target and generates and config.doc_to_target is not None and not has_own:
+        what = f"{of_all(without_target, scores.n, 'doc', 'has', 'have')} no target (doc_to_target gives null)"
+        found.append(f"{what}: no answer can equal that. Perhaps the split's answers are not published.")
+    return found

@@ -1,0 +1,14 @@
+"""What a thinking model writes before its answer: which marks enclose it, and how an answer is told from it.
+
+    families   the marks and the frames of known model families, as data
+    split      a text -> its reasoning and its answer
+    tokens     token ids -> the same; the tokenizer tells a mark from a quoted one
+    recorded   recorded answers -> texts that know how they ended, for the filter `strip_thinking`
+
+Marks enclose the reasoning (`<think>` ... `</think>`). A frame encloses the answer (`<answer>` ... `</answer>`).
+"""
+
+from mm_eval.values.reasoning.families import Marks, marks_of
+from mm_eval.values.reasoning.split import Parts, split, unframed
+
+__all__ = ["Marks", "Parts", "marks_of", "split", "unframed"]

@@ -1,0 +1,87 @@
+"""Recorded answers as texts that know how they ended, for whoever reads them first: the filter `strip_thinking`, and a judge.
+
+An adapter that runs the model has cut the reasoning by token ids already, and recorded it beside the answer. Other answers are
+split here, by their text and by what the run tells about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from mm_eval.values.reasoning.families import NO_MARKS, Marks
+from mm_eval.values.reasoning.split import Parts, split
+from mm_eval.values.types import Answer
+
+
+class Recorded(str):
+    """The text of a recorded answer.
+
+    marks: those that the user states. capped: the token cap ended it. told: the reasoning that the adapter has cut; None if it
+    did not tell. opened: the prompt opened the reasoning, so far as the other answers show.
+    """
+
+    marks: Marks = NO_MARKS
+    capped: bool = False
+    opened: bool = False
+    told: str | None = None
+
+
+def parts_of(answer: str) -> Parts:
+    """The reasoning and the answer of a text, by what is known of it.
+
+    >>> parts_of("<think>A?</think>B")
+    Parts(reasoning='<think>A?</think>', answer='B', closed=True)
+    """
+    if not isinstance(answer, Recorded):
+        return split(answer)
+    if answer.told is None:
+        found = split(answer, answer.marks, capped=answer.capped)
+        if answer.opened and answer.capped and found.closed and not found.cut:
+            return Parts(str(answer), "", closed=False)
+        return found
+    if answer.told and not split(answer, answer.marks).closed and is_opening(answer, answer.marks):
+        return Parts(answer.told, "", closed=False)
+    return Parts(answer.told, str(answer))
+
+
+def as_text(output: object) -> str:
+    """An output as text; a text keeps what is known of it."""
+    return output if isinstance(output, str) else str(output)
+
+
+def is_opening(text: str, marks: Marks = NO_MARKS) -> bool:
+    """Whether a text is an opening mark and nothing else."""
+    found = marks.anywhere.fullmatch(text.strip())
+    return found is not None and bool(found["opening"])
+
+
+def closes_what_the_prompt_opened(answer: Answer, marks: Marks) -> bool:
+    """Whether the first mark in what the model wrote is a closing one."""
+    text = f"{answer.reasoning or ''}{answer.output if isinstance(answer.output, str) else ''}"
+    found = marks.anywhere.search(text)
+    return found is not None and bool(found["closing"])
+
+
+@dataclass
+class Reading:
+    """How the answers of one run are read.
+
+    marks: those that the user states. opened: whether the prompts open the reasoning, as the other answers show: one of them
+    begins inside it. None before it was looked at.
+    """
+
+    marks: Marks = NO_MARKS
+    opened: bool | None = None
+
+    def read(self, answer: Answer, others: Iterable[Answer]) -> Answer:
+        """The answer with its text as `Recorded`. others: all answers of the run, looked at once, for one that was cut."""
+        if not isinstance(answer.output, str):
+            return answer
+        text = Recorded(answer.output)
+        text.marks, text.capped, text.told = self.marks, answer.truncated, answer.reasoning
+        if answer.truncated and answer.reasoning is None:
+            if self.opened is None:
+                self.opened = any(closes_what_the_prompt_opened(other, self.marks) for other in others)
+            text.opened = self.opened
+        return replace(answer, output=text)

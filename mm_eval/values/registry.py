@@ -1,0 +1,171 @@
+"""One registry for models, metrics, aggregations, filters, scorers and formats.
+
+A name comes from one of three places: a decorator that has run; a decorator found by *reading* the files of a package and of
+its subfolders (so that listing the models does not import torch); a Python entry point of an installed package.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.metadata
+import importlib.util
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from threading import RLock
+from typing import Any, Generic, TypeVar
+
+from mm_eval.values.errors import ConfigError, did_you_mean
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Lazy:
+    """An object that is not imported yet: "package.module:attribute", and the first line of its docstring."""
+
+    target: str
+    summary: str = ""
+
+    def load(self) -> Any:
+        module, _, attribute = self.target.partition(":")
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+        return found
+
+
+class Registry(Generic[T]):
+    """Names to objects of one kind.
+
+    kind: the word used in error messages ("metric").
+    package: a package whose files are read, not imported, for `@decorator("name", ...)` on functions and classes.
+    decorator: the name of that decorator ("register_model").
+    entry_points: the entry point group of other packages ("mm_eval.models").
+    """
+
+    def __init__(self, kind: str, *, package: str = "", decorator: str = "", entry_points: str = "") -> None:
+        self.kind, self.package, self.decorator, self.entry_points = kind, package, decorator, entry_points
+        self._objects: dict[str, T | _Lazy] = {}
+        self._scanned = False
+        self._lock = RLock()
+
+    def register(self, *names: str) -> Callable[[T], T]:
+        """A decorator that puts an object under one or more names; a name taken by another object is an error."""
+
+        def put(thing: T) -> T:
+            for name in names:
+                known = self._objects.get(name)
+                if known is not None and not isinstance(known, _Lazy) and not _same_definition(known, thing):
+                    raise ConfigError(f"{self.kind} {name!r} is registered twice: {known!r} and {thing!r}.")
+                self._objects[name] = thing
+            return thing
+
+        return put
+
+    def get(self, name: str, *, where: str = "") -> T:
+        """The object of that name; ConfigError with the closest names when there is none."""
+        if name not in self._objects:
+            self._scan()
+        found = self._objects.get(name)
+        if found is None:
+            raise ConfigError(f"Unknown {self.kind} {name!r}.", where=where, hint=did_you_mean(name, self.names()))
+        if isinstance(found, _Lazy):
+            try:
+                loaded: T = found.load()
+            except ImportError as error:
+                raise ConfigError(f"{self.kind} {name!r} can't be imported: {error}.", where=where) from error
+            # A decorator that ran during the import may have registered something richer than the attribute (a Metric).
+            with self._lock:
+                registered = self._objects[name]
+                self._objects[name] = found = loaded if isinstance(registered, _Lazy) else registered
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        if name not in self._objects:
+            self._scan()
+        return name in self._objects
+
+    def names(self) -> list[str]:
+        """All names, sorted. Imports nothing that is not imported yet."""
+        self._scan()
+        return sorted(self._objects.copy())  # another thread may register meanwhile
+
+    def summary(self, name: str) -> str:
+        """One line of meaning: the first line of the docstring. Imports nothing."""
+        self._scan()
+        found = self._objects[name]
+        text = found.summary if isinstance(found, _Lazy) else describe(found)
+        return text.strip().split("\n")[0]
+
+    def _scan(self) -> None:
+        """Finds the declared names, once. A thread that comes meanwhile waits: it would find none of them."""
+        if self._scanned:
+            return
+        with self._lock:
+            if self._scanned:
+                return
+            for name, lazy in _declared(self.package, self.decorator):
+                self._objects.setdefault(name, lazy)
+            if self.entry_points:
+                for point in entry_points(self.entry_points):
+                    self._objects.setdefault(point.name, _Lazy(point.value))
+            self._scanned = True
+
+
+def entry_points(group: str) -> Iterable[importlib.metadata.EntryPoint]:
+    """The entry points of a group that installed distributions declare."""
+    found: Iterable[importlib.metadata.EntryPoint] = _entry_points().select(group=group)
+    return found
+
+
+@cache
+def _entry_points() -> Any:  # its type differs between versions of Python
+    """Those of all groups: one reading of every distribution's files serves all registries."""
+    return importlib.metadata.entry_points()
+
+
+def describe(thing: Any) -> str:
+    """The docstring of an object, or of the function it wraps (a Metric, a partial)."""
+    own = thing if isinstance(thing, type) or callable(thing) and hasattr(thing, "__name__") else None
+    inner = getattr(thing, "fn", None) or getattr(thing, "func", None)
+    return (getattr(own, "__doc__", None) or getattr(inner, "__doc__", None) or "").strip()
+
+
+def _same_definition(one: Any, other: Any) -> bool:
+    """Whether two objects are the same source read twice (a module imported again under another name)."""
+    keys = ("__module__", "__qualname__")
+    return one is other or all(getattr(one, key, one) == getattr(other, key, other) for key in keys)
+
+
+def _declared(package: str, decorator: str) -> list[tuple[str, _Lazy]]:
+    """The names declared with `@decorator("name", ...)` in a package's files and one folder down; imports nothing."""
+    if not package or not decorator:
+        return []
+    spec = importlib.util.find_spec(package)
+    found = []
+    for folder in spec.submodule_search_locations or () if spec else ():
+        for path in sorted([*Path(folder).glob("*.py"), *Path(folder).glob("*/*.py")]):
+            source = path.read_text(encoding="utf-8")
+            if decorator not in source:
+                continue
+            for node in ast.parse(source).body:
+                if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                    summary = (ast.get_docstring(node) or "").split("\n")[0]
+                    module = ".".join([package, *path.relative_to(folder).with_suffix("").parts])
+                    target = f"{module}:{node.name}"
+                    found += [(name, _Lazy(target, summary)) for name in _names_in(node, decorator)]
+    return found
+
+
+def _names_in(node: ast.FunctionDef | ast.ClassDef, decorator: str) -> list[str]:
+    calls = [call for call in node.decorator_list if isinstance(call, ast.Call)]
+    return [
+        argument.value
+        for call in calls
+        if getattr(call.func, "id", getattr(call.func, "attr", "")) == decorator
+        for argument in call.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    ]

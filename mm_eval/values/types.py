@@ -1,0 +1,365 @@
+"""The values of a run, from a task's docs to a model, and from the model's answers to the numbers.
+
+Instance -> Answer -> (filters) -> ScoredDoc -> ReducedDoc -> {MetricKey: number}
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+from mm_eval.values.errors import (
+    DocError,  # for the functions of tasks, which import from here
+    MMEvalError,
+)
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+OutputType = Literal["generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling"]
+RequestType = Literal["generate_until", "loglikelihood", "loglikelihood_rolling"]
+Ended = Literal["stop", "length", "filtered", "refused", "failed", "tool"]
+ENDINGS: tuple[Ended, ...] = ("stop", "length", "filtered", "refused", "failed", "tool")
+"""How an answer ended: by the model itself, by the token cap, by the vendor's filter, by a refusal that the endpoint states in a
+field of its own, by something that is not the model's doing, or by a tool call where tools were offered."""
+
+Doc: TypeAlias = dict[str, Any]
+"""One row of a dataset after `process_docs`, without its decoded pictures."""
+
+Completion: TypeAlias = str
+"""A generated answer."""
+
+LLOutput: TypeAlias = tuple[float, bool]
+"""A log-likelihood (sum over the continuation's tokens, nats, higher is likelier), and whether greedy decoding gives it."""
+
+Message: TypeAlias = dict[str, Any]
+"""A chat turn: {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "..."}]}.
+
+The n-th {"type": "image"} part over all messages stands for the n-th picture of the instance.
+"""
+
+IMAGE_MARK = "<image>"
+"""The place of a picture in a text. An adapter replaces it by its own token.
+
+A plain-text context has one for each picture if its few-shot examples have pictures too. A task's question may have one for each
+of its pictures (MuirBench, MMT-Bench); in a chat the image parts are put there.
+"""
+
+FRAME_MARK = "frame"
+"""How the digest of a video's frame begins. It is made of the video's bytes; a picture's is the sha256 of its pixels."""
+
+T = TypeVar("T")
+ProcessDocs = TypeVar("ProcessDocs", bound=Callable[..., Any])
+
+Context: TypeAlias = str | list[Message]
+Target: TypeAlias = str | int | list[str] | list[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Video:
+    """A video, or a part of one, in a question: what a task's `doc_to_visual` may return beside pictures.
+
+    path: of the file, absolute or relative to the data's folder. start, end: seconds after the first frame; None for the
+    file's own ends. Which frames are shown is the rule of the run (`--video`), not the task's matter.
+    subtitles: the name of a file with its subtitles below the data's folder, for a `doc_to_text` that takes `clips`.
+    """
+
+    path: str | os.PathLike[str]
+    start: float | None = None
+    end: float | None = None
+    subtitles: str | None = None
+
+
+class Subtitle(NamedTuple):
+    """A text that is shown with a video from `start` to `end`, in seconds. end: None if the file does not state it."""
+
+    start: float
+    end: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """The shown frames of one video of an instance, in the order in which they are shown.
+
+    first: the number of its first frame among the instance's pictures; the others follow it.
+    seconds: when each frame is shown, after the first frame of the file. numbers: of the frames in the file, from 0.
+    total, duration, fps: of the whole file: its frames, its length in seconds, and its mean rate (0 for a single frame).
+    path: of the file; never part of a request key. start, end: in seconds, where a part of the file was asked for.
+    rule: which frames were chosen ("frames=32,ends").
+    subtitles: those of the whole file, where the task named them. None if the video has no file of them.
+    """
+
+    first: int
+    seconds: tuple[float, ...]
+    numbers: tuple[int, ...]
+    total: int
+    duration: float
+    fps: float
+    path: str
+    start: float | None = None
+    end: float | None = None
+    rule: str = ""
+    subtitles: tuple[Subtitle, ...] | None = None
+
+    @property
+    def last(self) -> int:
+        """The number of the picture after its last frame."""
+        return self.first + len(self.seconds)
+
+    def labels(self) -> dict[int, str]:
+        """{number of a picture of the instance: which frame it is}, for people."""
+        name, shown = os.path.basename(self.path), zip(self.numbers, self.seconds, strict=True)
+        return {self.first + n: f"frame {of_file} at {s:.3f} s of {name}" for n, (of_file, s) in enumerate(shown)}
+
+
+class Slot(NamedTuple):
+    """The place of an answer: the task's full path with format and overrides, the doc, the repeat, the choice.
+
+    A journal record lists the slots that its answer fills; a resumed run looks them up.
+    """
+
+    task: str
+    doc_id: int
+    repeat: int = 0
+    choice: int = 0
+
+
+def judge_slot(path: str, judge: str, step: int = 0) -> str:
+    """The task of a judge's slots: `<task>#judge@NAME`, `<task>#judge2@NAME` for the second step of a task's judge."""
+    return f"{path}#judge{step + 1 if step else ''}@{judge}"
+
+
+def judge_of_slot(task: str) -> str:
+    """The judge's name in the task of a slot. Empty for the slots of the model's own answers."""
+    return match[1] if (match := _JUDGE_SLOT.search(task)) else ""
+
+
+_JUDGE_SLOT = re.compile(r"#judge\d*@([^@#]+)\Z")
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """One question to a model.
+
+    context: text, or chat messages with image parts if the chat template is applied.
+    images: loads the pictures in prompt order, RGB. Each call decodes them again, so that none stays in memory. None for text.
+    image_digests: for each picture the sha256 of its decoded RGB pixels and size; for a video's frame see FRAME_MARK.
+    videos: of each video which of the pictures are its frames, and their times. A video's frames are pictures like others for an
+        adapter that ignores this.
+    pixels: of all its pictures, so that an adapter can limit what it decodes at a time. 0 if nothing was decoded.
+    generation_kwargs: for generate_until (until, max_gen_toks, temperature, ...).
+    continuation: for loglikelihood the text that is scored after the context; for loglikelihood_rolling the whole text.
+    resps: the answers, as they are scored: a str, or (log-likelihood, is_greedy).
+    filtered_resps: the answers of all repeats after filtering, by filter pipeline. Only on the first repeat.
+    error: why it can't be requested (an undecodable picture, a missing column). None if it can.
+    """
+
+    request_type: RequestType
+    task: str
+    doc_id: int
+    doc: Doc = field(repr=False)
+    context: Context = ""
+    continuation: str | None = None
+    generation_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    images: Callable[[], list[Image]] | None = field(default=None, repr=False)
+    image_digests: tuple[str, ...] = ()
+    videos: tuple[Clip, ...] = ()
+    pixels: int = 0
+    choice: int = 0
+    repeat: int = 0
+    target: Target = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    resps: list[Any] = field(default_factory=list)
+    filtered_resps: dict[str, Sequence[Any]] = field(default_factory=dict)
+    error: MMEvalError | None = None
+
+    @property
+    def slot(self) -> Slot:
+        return Slot(self.task, self.doc_id, self.repeat, self.choice)
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """The arguments in the sense of lm-eval's metrics and filters: (context, continuation or generation kwargs)."""
+        if self.request_type == "generate_until":
+            return self.context, self.generation_kwargs
+        return self.context, self.continuation
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A model's answer to one instance, from the adapter to the scorer.
+
+    An adapter gives the first five fields, `model`, `ended` and `reasoning`, the engine the others.
+
+    output: generated text, or (log-likelihood in nats, is_greedy). None for a failed request.
+    truncated: the token cap ended the generation, not the model. The same as `ended == "length"`; stating one sets the other.
+    usage: token counts ("prompt_tokens", "completion_tokens", "image_tokens"), as far as known.
+    attempts: the number of requests until the answer came. 0 for an answer from a cache.
+    cut: tokens at the beginning of the prompt were dropped, because prompt and answer did not fit into the model's length.
+        None if an older journal lacks the field.
+    key: the request key. images: digests of the prompt's pictures. turn_pictures: the number of pictures of each turn.
+    videos: which of the pictures are frames of a video. Read from a journal, a path is the file's name alone.
+    error: why the last attempt failed. None for an answer.
+    model: the model's name as the server returned it, with its fingerprint if there is one. Empty if unknown.
+    ended: how the generation ended. "failed" if there is an error.
+    reasoning: what a thinking model wrote before its answer, with its marks; not part of `output`. None if the adapter did not
+        tell the two apart: then `strip_thinking` does, when the answer is scored. Empty if it found none, although the text
+        spells marks.
+    """
+
+    output: Completion | LLOutput | None
+    truncated: bool = False
+    usage: Mapping[str, int] = field(default_factory=dict)
+    attempts: int = 1
+    cut: bool | None = False
+    key: str = ""
+    images: tuple[str, ...] = ()
+    turn_pictures: tuple[int, ...] = ()
+    error: MMEvalError | None = None
+    model: str = ""
+    videos: tuple[Clip, ...] = ()
+    ended: Ended = "stop"
+    reasoning: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.ended not in ENDINGS:
+            raise ValueError(f"ended must be one of {', '.join(ENDINGS)} (got {self.ended!r})")
+        ended: Ended = "failed" if self.error is not None else "length" if self.truncated else self.ended
+        object.__setattr__(self, "ended", ended)
+        object.__setattr__(self, "truncated", ended == "length")
+
+
+Response = Answer
+"""The former name of `Answer`, for adapters outside this repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredDoc:
+    """The raw scores of one doc: for each metric one value per repeat.
+
+    rules: for each repeat the rule of the filter pipeline that found the answer; "unparsed" if none did.
+    error: what the scorer raised. The doc counts as failed: it has no scores and is left out of every mean.
+    tied: several choices have the best score; the first of them was taken.
+    too_large: the comparisons that its answers are too large for; they have the worst value there.
+    """
+
+    doc_id: int
+    reference: Any
+    scores: dict[str, list[Any]]
+    rules: tuple[str, ...] = ()
+    error: Exception | None = None
+    tied: bool = False
+    too_large: tuple[str, ...] = ()
+
+
+ReducedDoc: TypeAlias = dict[str, Any]
+"""{metric: value} of one doc, repeats reduced. The `{doc_id: ReducedDoc}` of several processes merge with dict.update."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricKey:
+    """The key of a number in results.json: "metric,scorer", or "metric_stderr,scorer" for its standard error.
+
+    The scorer's part is the name of its filter pipeline.
+    """
+
+    metric: str
+    scorer: str
+    is_stderr: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.metric}{'_stderr' if self.is_stderr else ''},{self.scorer}"
+
+    @property
+    def parent_metric(self) -> str | None:
+        """The metric inside a composite: "exact_match" for "pass@1(exact_match)". None for a plain metric."""
+        head, opening, inner = self.metric.partition("(")
+        return inner[:-1] if opening and inner.endswith(")") else None
+
+    @property
+    def without_judge(self) -> str:
+        """The metric without the name of a further judge: "judge_score" for "judge_score@NAME". Else the metric itself."""
+        return self.metric if "(" in self.metric else self.metric.partition("@")[0]
+
+    @classmethod
+    def parse(cls, key: str) -> MetricKey | None:
+        """Reads what `str` wrote. None if the text is not a metric key.
+
+        The first comma separates: a metric's name has none (registration refuses it), a pipeline's may.
+        """
+        metric, comma, scorer = key.partition(",")
+        if not comma:
+            return None
+        stem = metric.removesuffix("_stderr")
+        return cls(stem, scorer, is_stderr=stem != metric)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of a task or group with its standard error.
+
+    value: None if it could not be computed; `note` gives the reason. stderr: None if there is none.
+    interval: the exact 95% interval, given if the standard error is 0. n: the number of docs, if known.
+    higher_is_better: None if unknown.
+    """
+
+    key: MetricKey
+    value: Any
+    stderr: float | None = None
+    interval: tuple[float, float] | None = None
+    n: int | None = None
+    higher_is_better: bool | None = None
+    note: str = ""
+
+    @property
+    def metric(self) -> str:
+        return self.key.metric
+
+    @property
+    def filter(self) -> str:
+        """The filter pipeline."""
+        return self.key.scorer
+
+
+def at_image_marks(text: str, token: str) -> tuple[str, list[int]]:
+    r"""The text with an IMAGE_MARK in place of each picture's token, and the numbers of the pictures in that order.
+
+    token: a pattern with the picture's number as its group, such as r"<image (\d)>".
+    """
+    return re.sub(token, IMAGE_MARK, text), [int(number) for number in re.findall(token, text)]
+
+
+def stored_picture(stored: Any) -> Any:
+    """The picture that a column holds as a file: its bytes, or a text in base64 or a data URL. A picture is returned as it is."""
+    from PIL import Image
+
+    content = base64.b64decode(stored.rpartition(",")[2]) if isinstance(stored, str) else stored
+    formats = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+    return Image.open(io.BytesIO(content), formats=formats) if isinstance(content, bytes) else content
+
+
+def reads_columns(process_docs: ProcessDocs) -> ProcessDocs:
+    """Marks a `process_docs` that only reads `dataset[column]` and returns the docs as they are.
+
+    It may get rows that are not a `datasets.Dataset`, whose import takes longer than a short run.
+    """
+    process_docs.reads_columns = True  # type: ignore[attr-defined]
+    return process_docs
+
+
+def found_in(table: Mapping[Any, T], value: Any, column: str) -> T:
+    """table[value]. DocError, which names the column that holds the value, if the table lacks it."""
+    if value not in table:
+        raise DocError(f"{column} is {value!r:.80}; expected one of {', '.join(map(repr, table))}.")
+    return table[value]
+
+
+def plain(value: Any) -> Any:
+    """A numpy scalar or array as Python numbers, texts and lists. Any other value is returned unchanged."""
+    return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
