@@ -21,13 +21,13 @@ import pytest
 from mm_eval.models.openai.adapter import OpenAI
 from PIL import Image
 
+from mm_eval.data.media import open_picture
 from mm_eval.engine.model import ModelSettings
-from mm_eval.errors import ConfigError, ModelError
 from mm_eval.request import RunRequest
+from mm_eval.results.answered_by import oddities
 from mm_eval.run import evaluate
-from mm_eval.runs.answered_by import oddities
-from mm_eval.task.media import open_picture
-from mm_eval.types import Answer
+from mm_eval.values.errors import ConfigError, ModelError
+from mm_eval.values.types import Answer
 from tests.models.openai.test_openai import question
 
 for needed in ("xllamacpp", "gguf"):
