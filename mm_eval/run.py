@@ -95,6 +95,8 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
     spec, own = prepared.spec(), processes()
     folder = RunFolder(Path(path)) if path else default_folder(prepared.request, spec)
     tried = Tried()
+    for judge in prepared.judges:
+        judge.recall(folder)
     if own.leads and prepared.judges:
         if prepared.request.executor and _has_local_judge(prepared):
             prepared.model.close()  # workers that were started to describe it
@@ -169,13 +171,15 @@ def score(
         check_stated(request, opened.configs, opened.judges)
         state = _read_journal(folder)
         state.reading = Reading(marks)
+        for judge in asked:
+            judge.recall(folder)
         if asked:
             tried = try_judges(opened, _read_journal(folder), progress.phase)
             tried.check()
             record_judges(folder, opened.judges)
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
                 tried.write(journal, state)
-                ask_judges(opened, state, journal, opened.doc_ids, outcome, stop, progress)
+                ask_judges(opened, folder, state, journal, opened.doc_ids, outcome, stop, progress)
         return _report(opened, folder, state, outcome, recorded["spec"], time.monotonic(), progress)
 
 
@@ -226,7 +230,8 @@ def _answer(
             if prepared.judges and not asker.halted:
                 if _has_local_judge(prepared):
                     prepared.model.close()  # its memory is needed for the judge
-                ask_judges(prepared, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
+                mine = pending.mine
+                ask_judges(prepared, folder, state, journal, mine, outcome, stop, progress, elsewhere, own.count)
         with model_boundary(outcome):
             outcome.add(launch.others(outcome.counts(), lambda: stop.requested))
         if own.leads and own.count > 1:
@@ -281,8 +286,11 @@ def _report(
         results["run"]["cost"] = cost
     if isinstance(opened, Prepared):
         results["run"].update(opened.model.ran_on())
-    if found := {name: value for name, value in folder.findings().items() if name != "accepted"}:
+    if found := _endpoint(folder, "model"):
         results["run"]["endpoint"] = found
+    judged = {judge.name: _endpoint(folder, judge.endpoint) for judge in opened.judges}
+    if judged := {name: found for name, found in judged.items() if found}:
+        results["run"]["judge_endpoints"] = judged
     if state.judge_usage:
         results["run"]["judge_usage"] = state.judge_usage
     if (under_protocol := protocol_results(opened, results)) is not None:
@@ -297,6 +305,11 @@ def _report(
         notes += write_page(opened, folder, progress)
     problems = [*problems_of(scores, outcome), *(problem for each in submissions for problem in each.problems())]
     return Report(results, folder.path, code, order, notes, problems, categories=opened.request.categories)
+
+
+def _endpoint(folder: RunFolder, name: str) -> dict[str, Any]:
+    """What the endpoint of the model, or of a judge, refuses, for results.json."""
+    return {field: value for field, value in folder.findings(name).items() if field != "accepted"}
 
 
 def _exit_code(outcome: Outcome, failed: int) -> int:

@@ -47,6 +47,10 @@ class Judge(BaseHTTPRequestHandler):
             return self.say(404, "{}")
         content = body["messages"][-1]["content"]
         prompt = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+        if self.server.refuses in body:  # type: ignore[attr-defined]
+            self.server.refused += 1  # type: ignore[attr-defined]
+            said = f"Unrecognized request argument supplied: {self.server.refuses}"  # type: ignore[attr-defined]
+            return self.say(400, json.dumps({"error": {"message": said}}))
         self.server.asked[prompt] += 1  # type: ignore[attr-defined]
         if self.server.log is not None:  # type: ignore[attr-defined]
             with self.server.log.open("a") as file:  # type: ignore[attr-defined]
@@ -90,12 +94,13 @@ class Judge(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """asked: how often each prompt came."""
+    """asked: how often each prompt came. refuses: a field of the requests that it does not know. refused: requests with it."""
 
     def __init__(self, log: Path | None = None, latency: float = 0.0) -> None:
         super().__init__(("127.0.0.1", 0), Judge)
         self.asked: Counter[str] = Counter()
         self.log, self.latency = log, latency
+        self.refuses, self.refused = "", 0
 
     @property
     def url(self) -> str:

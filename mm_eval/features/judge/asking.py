@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.budget import budget_check
 from mm_eval.engine.cache import opened_cache
+from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import Model
 from mm_eval.engine.order import by_cost
@@ -38,6 +40,7 @@ whole process: so it never runs while a judge's adapter opens one."""
 
 def ask_judges(
     opened: OpenedTasks,
+    folder: RunFolder,
     state: JournalState,
     journal: Journal,
     mine: Mapping[str, list[int]],
@@ -78,9 +81,10 @@ def ask_judges(
             opened_cache(opened.request.use_cache, judge.model) as cache,
             model_boundary(verdicts),
         ):
-            of_judge.ask(
-                Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, failed, over)
-            )
+            judge.keep_findings(folder)  # of its trial, which came before the folder
+            asker = Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, failed, over)
+            asker.keep = partial(folder.keep_findings, name=judge.endpoint)
+            of_judge.ask(asker)
         progress.stop()
         first_stopped = first_stopped or verdicts.stopped
     verdicts.stopped = first_stopped

@@ -85,6 +85,21 @@ class Judge:
         mine, others = _as_json(self.options), _as_json(other.options)
         return [path for path in mine if path in others and mine[path] != others[path]]
 
+    def recall(self, folder: RunFolder) -> None:
+        """Begins with what an earlier launch found out about the judge's endpoint."""
+        if self.model is not None:
+            self.model.recall(folder.findings(self.endpoint))
+
+    def keep_findings(self, folder: RunFolder) -> None:
+        """Writes what was found out about the judge's endpoint into run.json."""
+        if self.model is not None and (found := self.model.findings()):
+            folder.keep_findings(found, self.endpoint)
+
+    @property
+    def endpoint(self) -> str:
+        """The name of the judge's endpoint in run.json; the model's is "model"."""
+        return f"judge {self.name}"
+
     @property
     def model_name(self) -> str:
         """The model that was asked for."""

@@ -195,7 +195,10 @@ def _try_all(opened: OpenedTasks, state: JournalState, progress: Callable[[str],
         return
     for judge in asked:
         if judge.model is not None and judge.adapter not in EXEMPT:  # with another model than the run's, to be closed
-            _try(opened, replace(judge, model=judge.model.another()), judged, state, kept, progress, tried)
+            another = judge.model.another()
+            another.recall(judge.model.findings())
+            _try(opened, replace(judge, model=another), judged, state, kept, progress, tried)
+            judge.model.recall(another.findings())
     for judge in asked:
         judge.preflight = "exempt" if judge.adapter in EXEMPT else "passed"
     tried.records = kept.records

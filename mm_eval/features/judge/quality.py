@@ -144,7 +144,9 @@ def ask_the_judge(
         folder.hold_files(opened.picture_files)
         with StopSignal().listening() as stop, closing(Journal(path)) as journal:
             state = read_journal(path)
+            judge.recall(folder)
             _ask(opened, judge, state, journal, stop, docs, progress, quality, only)
+            judge.keep_findings(folder)
     return quality
 
 
