@@ -26,7 +26,7 @@ from mm_eval.config.arguments import (
     switch,
     whole_number,
 )
-from mm_eval.features.video.rule import NEEDED, is_rule
+from mm_eval.data.frames import is_rule, rule_needed
 from mm_eval.prompt.blind import BLIND
 from mm_eval.values.errors import ConfigError, raise_all
 
@@ -208,7 +208,7 @@ RULES: dict[str, Rule] = {
     "on_long_prompt": Rule("cut or fail", lambda value: value in ("cut", "fail")),
     "reasoning_tags": Rule('"<a>,</a>", pairs of marks as JSON, or none', is_text),
     "blind": Rule("without or shuffled", lambda value: value in BLIND),
-    "video": Rule(NEEDED, is_rule),
+    "video": Rule(rule_needed(), is_rule),
     "system_instruction": Rule("a text", lambda value: value == "" or is_text(value)),
     "verbosity": Rule("DEBUG, INFO, WARNING or ERROR", lambda value: value in LEVELS, str.upper),
     **dict.fromkeys(("model_args", "gen_kwargs", "prompt_blocks"), _MAPPING),

@@ -26,6 +26,7 @@ from mm_eval.data.decode import (
     open_picture,
     reset_pillow,
 )
+from mm_eval.data.kept_files import given
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Video
 
@@ -165,11 +166,9 @@ def _picture(feature: Any, value: Any, places: Places, count: PixelCount, again:
 
 def _video(value: Any, places: Places, again: Callable[[], Any]) -> Video:
     """A video of a column of the type `datasets.Video`, which has bytes or a path."""
-    from mm_eval.data import video_store as store
-
     content, name = (value.get("bytes"), value.get("path")) if isinstance(value, Mapping) else (None, str(value))
     if content is not None:
-        return Video(store.given(content, again))
+        return Video(given(content, again))
     if name is None:
         raise DataError("a video has neither bytes nor a path.")
     if name.startswith("zip://") and "::" in name:  # as `datasets` names a file in an archive

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mm_eval.data import video_store as store
 from mm_eval.data.archives import IN, archives_below, is_safe, members_of, opened, split
+from mm_eval.data.kept_files import put
 from mm_eval.values.errors import DataError
 
 SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".ts", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp", ".ogv")
@@ -28,7 +28,7 @@ PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 """Pictures, which are read where they are in an archive."""
 
 
-class VideoFile(NamedTuple):
+class DataFile(NamedTuple):
     """Where one file is. path: its own, or `ARCHIVE::MEMBER`. names: its paths from the data's folder, by the parts of which it
     is found. own: the name that it has in its archive, or from the data's folder. content: what tells equal members in zips."""
 
@@ -53,7 +53,7 @@ class DataFiles:
 
     def __init__(self, roots: Sequence[Path] | Callable[[], Sequence[Path]], allowed: Sequence[Path] = ()) -> None:
         self._roots, self._allowed = roots, allowed
-        self._places: dict[str, list[VideoFile]] | None = None
+        self._places: dict[str, list[DataFile]] | None = None
         self._unread: list[str] = []
         self._lock = threading.Lock()
 
@@ -75,7 +75,7 @@ class DataFiles:
             raise DataError(f"there are {len(found)} files {name[-200:]!r}: {listed}.", hint="Name its folder, too.")
         return found[0].path
 
-    def _near(self, name: str) -> tuple[tuple[str, ...], list[VideoFile]]:
+    def _near(self, name: str) -> tuple[tuple[str, ...], list[DataFile]]:
         """The parts of a name, and the files with the same last part but for its ending."""
         parts = tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
         if not parts or not is_safe(name):
@@ -115,8 +115,8 @@ class DataFiles:
                 return None
             raise
 
-    def _read(self) -> dict[str, list[VideoFile]]:
-        places: dict[str, list[VideoFile]] = defaultdict(list)
+    def _read(self) -> dict[str, list[DataFile]]:
+        places: dict[str, list[DataFile]] = defaultdict(list)
         roots = [Path(root) for root in (self._roots() if callable(self._roots) else self._roots)]
         allowed = [folder.resolve() for folder in (*roots, *self._allowed)]
         for root in roots:
@@ -128,7 +128,7 @@ class DataFiles:
                     path = os.path.join(folder, file)
                     if file.lower().endswith((*SUFFIXES, *TEXTS, *PICTURES)) and _is_below(path, allowed):
                         name = (*within, file)
-                        places[_stem(file)].append(VideoFile(path, (name,), "/".join(name), None))
+                        places[_stem(file)].append(DataFile(path, (name,), "/".join(name), None))
                 readable, others = archives_below(folder, files)
                 self._unread += [f"{name!r} can be read only as a whole: unpack it there" for name in sorted(others)]
                 for archive in sorted(readable):
@@ -136,7 +136,7 @@ class DataFiles:
         return dict(places)
 
     def _add(
-        self, archive: str, within: tuple[str, ...], places: dict[str, list[VideoFile]], allowed: list[Path]
+        self, archive: str, within: tuple[str, ...], places: dict[str, list[DataFile]], allowed: list[Path]
     ) -> None:
         if os.path.exists(archive) and not _is_below(archive, allowed):
             return
@@ -151,7 +151,7 @@ class DataFiles:
                 name = tuple(member.name.split("/"))
                 names = ((*within, *name), (*within, stem, *name))
                 content = None if member.check is None else (member.size, member.check)
-                places[_stem(name[-1])].append(VideoFile(f"{archive}{IN}{member.name}", names, member.name, content))
+                places[_stem(name[-1])].append(DataFile(f"{archive}{IN}{member.name}", names, member.name, content))
 
     def _note(self) -> str:
         more = f"; and {len(self._unread) - 3} more" if len(self._unread) > 3 else ""
@@ -166,7 +166,7 @@ def _is_video(*names: str) -> bool:
     return all(name.lower().endswith(SUFFIXES) for name in names)
 
 
-def _short(place: VideoFile) -> str:
+def _short(place: DataFile) -> str:
     archive, mark, member = place.path.partition(IN)
     return f"{member!r} in {os.path.basename(archive)!r}" if mark else repr(place.own)
 
@@ -209,7 +209,7 @@ def put_in_place(path: str) -> bool:
     if split(found) is None:
         os.symlink(os.path.abspath(found), full)
     else:
-        store.put(found, Path(full))
+        put(found, Path(full))
     return True
 
 

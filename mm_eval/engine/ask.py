@@ -172,9 +172,7 @@ class Asker:
         output, images = answer.output, first.image_digests
         output = (float(output[0]), bool(output[1])) if isinstance(output, tuple) else output
         turn_pictures = tuple(first.metadata.get("turn_pictures", ())) if images else ()
-        answer = replace(
-            answer, output=output, key=key, images=images, turn_pictures=turn_pictures, videos=first.videos
-        )
+        answer = replace(answer, output=output, key=key, images=images, turn_pictures=turn_pictures, clips=first.clips)
         answered, failed = (len(slots), 0) if answer.error is None else (0, len(slots))
         self.outcome.answered += answered
         self.outcome.failed += failed

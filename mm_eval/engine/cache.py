@@ -48,7 +48,7 @@ class AnswerCache:
         if self._model.settings.on_long_prompt == "fail" and answer.cut is not False:
             return None  # the prompt was cut, or may have been
         return replace(
-            answer, attempts=0, cut=bool(answer.cut), usage={}, key="", images=(), turn_pictures=(), videos=()
+            answer, attempts=0, cut=bool(answer.cut), usage={}, key="", images=(), turn_pictures=(), clips=()
         )
 
     def put(self, answer: Answer, instance: Instance) -> None:

@@ -110,7 +110,7 @@ def _pending_docs(
             if instance.error is not None and not with_pictures:
                 continue
             if not with_pictures:
-                instance.image_digests, instance.videos = found.images, found.videos
+                instance.image_digests, instance.clips = found.images, found.clips
             if instance.error is not None or found.key != request_key(prepared.model, instance):
                 hint = "The task's functions, or a file that they read, must have changed; give the run another --output_path."
                 what = "the recorded answer is to another question than the one that this doc makes now"

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mm_eval.engine.generation import token_counts
-from mm_eval.features.video.frames import clip_of, clip_record
 from mm_eval.values.errors import ERRORS_BY_OWNER, MMEvalError
 from mm_eval.values.files import encoder
 from mm_eval.values.run_files import json_value
-from mm_eval.values.types import Answer, Ended, LLOutput, Slot, judge_of_slot
+from mm_eval.values.types import Answer, Ended, LLOutput, Slot, clips_of_json, clips_to_json, judge_of_slot
 
 VERSION = 1
 _CRC_LENGTH = len(',"crc":"00000000"}')
@@ -28,8 +27,7 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
     record: dict[str, Any] = {"v": VERSION, "kind": kind, "key": answer.key, "slots": slots}
     if answer.images:
         record["images"], record["turn_pictures"] = list(answer.images), list(answer.turn_pictures)
-    if answer.videos:
-        record["videos"] = list(map(clip_record, answer.videos))
+    record.update(clips_to_json(answer.clips))
     record["attempts"], record["t"] = answer.attempts, round(time.time(), 3)
     if error is not None:
         return {**record, "error": error_fields(error)}
@@ -79,7 +77,7 @@ def answer_of(record: Mapping[str, Any]) -> Answer | None:
     cut, attempts = fields.get("cut"), record.get("attempts", 1)
     images, turn_pictures = tuple(record.get("images", ())), tuple(record.get("turn_pictures", ()))
     model = sys.intern(str(fields.get("model", "")))
-    videos = tuple(map(clip_of, record.get("videos", ())))
+    clips = clips_of_json(record)
     return Answer(
         output,
         usage=NO_USAGE,
@@ -90,7 +88,7 @@ def answer_of(record: Mapping[str, Any]) -> Answer | None:
         turn_pictures=turn_pictures,
         error=error,
         model=model,
-        videos=videos,
+        clips=clips,
         ended="failed" if error is not None else ended,
         reasoning=fields.get("reasoning"),
     )

@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.features.video.rule import DEFAULT, FrameRule, read_rule
+from mm_eval.data.frames import DEFAULT_RULE, medium
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.types import Clip, Doc
 
@@ -40,9 +40,9 @@ class PromptBlock:
     targets: the task's `model_specific_target_kwargs`, by block key.
     stated: false if the task has no prompt blocks; the default of a function's own parameter then holds.
     read: if given, each key that a function looks up is added to it.
-    video: which frames of a video are shown: `--video`, else the block's key `video`, which no function gets, else the model's
-        own rule. video_input: how the model gets them (`Model.video_input`).
-    clips: the videos of one question; none while it is not known which frames are shown.
+    frames: the rule by which frames of a video are shown: `--video`, else the block's key `video`, which no function gets, else
+        the model's own rule. frames_as: how the model gets them (`Model.video_input`).
+    clips: the shown frames of one question; none while it is not known which frames are shown.
     """
 
     key: str = "default"
@@ -50,8 +50,8 @@ class PromptBlock:
     targets: Mapping[str, Any] = field(default_factory=dict)
     stated: bool = True
     read: set[str] | None = field(default=None, compare=False)
-    video: FrameRule = DEFAULT
-    video_input: str = "pictures"
+    frames: str = DEFAULT_RULE
+    frames_as: str = "pictures"
     clips: tuple[Clip, ...] = field(default=(), compare=False)
 
     @classmethod
@@ -60,29 +60,34 @@ class PromptBlock:
         config: TaskConfig,
         key: str = "default",
         kwargs: Mapping[str, Any] | None = None,
-        video: FrameRule = DEFAULT,
-        video_input: str = "pictures",
+        frames: str = DEFAULT_RULE,
+        frames_as: str = "pictures",
     ) -> PromptBlock:
         """The block of a task with these kwargs."""
         stated = bool(kwargs or config.prompt_kwargs)
-        return cls(key, kwargs or {}, config.target_kwargs, stated, video=video, video_input=video_input)
+        return cls(key, kwargs or {}, config.target_kwargs, stated, frames=frames, frames_as=frames_as)
 
     @classmethod
     def recorded(cls, config: TaskConfig, prompt: Mapping[str, Any]) -> PromptBlock:
         """The block that `to_json` wrote."""
-        video = read_rule(prompt["video"], "run.json") if "video" in prompt else DEFAULT
-        return cls.of_task(config, prompt["key"], prompt["kwargs"], video, prompt.get("video_input", "pictures"))
+        frames = medium().full_rule(prompt["video"], "run.json") if "video" in prompt else DEFAULT_RULE
+        return cls.of_task(config, prompt["key"], prompt["kwargs"], frames, prompt.get("video_input", "pictures"))
 
     def to_json(self) -> dict[str, Any]:
-        """For run.json. Default values of videos are not stated, so that folders of earlier versions stay the same run."""
-        rule = {} if self.video == DEFAULT else {"video": str(self.video)}
-        shown = {} if self.video_input == "pictures" else {"video_input": self.video_input}
+        """For run.json. Default values of frames are not stated, so that folders of earlier versions stay the same run."""
+        rule = {} if self.frames == DEFAULT_RULE else {"video": self.frames}
+        shown = {} if self.frames_as == "pictures" else {"video_input": self.frames_as}
         return {"key": self.key, "kwargs": dict(self.kwargs), **rule, **shown}
 
     @cached_property
     def cache_key(self) -> str:
         """Differs between two blocks of a task for which its functions may show different pictures."""
-        return f"{self.key} {dict(self.kwargs)!r} {self.video}"
+        return f"{self.key} {dict(self.kwargs)!r} {self.frames}"
+
+    @property
+    def shown_as(self) -> str:
+        """How the model gets the frames, for the report."""
+        return medium().shown_as(self.frames_as, self.frames)
 
     def for_function(self) -> dict[str, Any]:
         """A copy of the kwargs for a task's function."""
@@ -94,14 +99,14 @@ def choose_block(
     model_keys: Sequence[str],
     requested: str | None = None,
     blocks: Mapping[str, Any] | None = None,
-    video: str | None = None,
+    frames: str | None = None,
     of_model: tuple[str, str] = ("", "pictures"),
 ) -> PromptBlock:
     """The block of a run: `default` overlaid by the requested block, or else by the most specific block of the model.
 
     model_keys: the model's prompt keys, most specific first. requested: `--prompt_key`; a task without it uses `default`.
-    blocks: the task's blocks with those of the user; by default the task's own. video: `--video`, before the block's own rule.
-    of_model: its rule for the frames of a video, used last, and how it gets them (`Model.video_rule`, `Model.video_input`).
+    blocks: the task's blocks with those of the user; by default the task's own. frames: `--video`, before the block's own rule.
+    of_model: its rule of frames, used last, and how it gets them (`Model.video_rule`, `Model.video_input`).
     """
     blocks = config.prompt_kwargs if blocks is None else blocks
     keys = (requested,) if requested else model_keys
@@ -111,14 +116,14 @@ def choose_block(
         raise ConfigError(f"the prompt block {key!r} is not a mapping: {chosen!r}.")
     kwargs = {**default, **chosen}
     stated = kwargs.pop("video", None)
-    own, video_input = of_model
-    if video is not None:
-        rule = read_rule(video)
+    own, frames_as = of_model
+    if frames is not None:
+        rule = medium().full_rule(frames)
     elif stated is not None:
-        rule = read_rule(stated, f"{config.where('prompt_kwargs')}: `video` of the block {key!r}")
+        rule = medium().full_rule(stated, f"{config.where('prompt_kwargs')}: `video` of the block {key!r}")
     else:
-        rule = read_rule(own, "the model's own rule") if own else DEFAULT
-    return PromptBlock.of_task(config, key, kwargs, rule, video_input)
+        rule = medium().full_rule(own, "the model's own rule") if own else DEFAULT_RULE
+    return PromptBlock.of_task(config, key, kwargs, rule, frames_as)
 
 
 def call(function: Callable[..., Any], doc: Doc, block: PromptBlock, *, second: bool = False) -> Any:

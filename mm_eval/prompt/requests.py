@@ -71,7 +71,7 @@ def _choices(
         context = contexts[choice if question.contexts else 0]
         yield _scored(context, delimiter + scored, option, choice, repeat, common)
     if bare:
-        without = {**common, "images": None, "image_digests": (), "videos": (), "pixels": 0}
+        without = {**common, "images": None, "image_digests": (), "clips": (), "pixels": 0}
         for choice, option in enumerate(options):
             instance = _scored("", delimiter + option, option, len(options) + choice, repeat, without)
             instance.metadata["acc_mutual_info"] = True

@@ -15,9 +15,9 @@ from typing import Any
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.decode import decoded_ahead
 from mm_eval.data.docs import Docs, FileState, picture_files
+from mm_eval.data.frames import files_of
 from mm_eval.data.media import Places
 from mm_eval.data.source import DataSource
-from mm_eval.features.video.frames import videos_of
 from mm_eval.prompt.blind import WITHOUT, without_marks, without_pictures
 from mm_eval.prompt.blocks import PromptBlock, takes_clips
 from mm_eval.prompt.fewshot import Example, ExamplePool
@@ -188,7 +188,7 @@ class Task:
                 else None
             ),
             "image_digests": tuple(digest for turn in digests for digest in turn),
-            "videos": clips,
+            "clips": clips,
             "pixels": pixels,
             "error": error,
         }
@@ -294,12 +294,12 @@ class Task:
     def clusters(self, docs: Mapping[int, Doc], digests: Mapping[int, tuple[str, ...]]) -> dict[int, object]:
         """{doc id: its cluster} for standard errors: its `cluster_key`, else what it shows, else the doc itself.
 
-        A doc with videos belongs to its videos, whichever frames and pictures it shows beside them; another one to its pictures.
+        A doc that shows frames belongs to their files, whatever pictures it shows beside them; another one to its pictures.
         digests: the picture digests of the docs, as far as known.
         """
         names = self.cluster_columns
         if not names:
-            return {doc_id: videos_of(shown := digests.get(doc_id, ())) or shown or doc_id for doc_id in docs}
+            return {doc_id: files_of(shown := digests.get(doc_id, ())) or shown or doc_id for doc_id in docs}
         found: dict[int, object] = {}
         for doc_id, doc in docs.items():
             if missing := [name for name in names if name not in doc]:

@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mm_eval.data.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, open_picture
+from mm_eval.data.frames import Frames, frames_of
 from mm_eval.data.media import Places, picture_digest, to_pictures
 from mm_eval.data.places import SUFFIXES
-from mm_eval.features.video.frames import Frames, frames_of
 from mm_eval.prompt.blind import others
 from mm_eval.prompt.blocks import PromptBlock, call
 from mm_eval.prompt.question import require_column
@@ -75,13 +75,15 @@ def to_visuals(
     """
     items = found if isinstance(found, Sequence) and not isinstance(found, str) else [found]
     try:
-        videos = {n: each for n, item in enumerate(items) if (each := frames_of(item, block.video, places or Places()))}
+        frames = {
+            n: each for n, item in enumerate(items) if (each := frames_of(item, block.frames, places or Places()))
+        }
     except DataError as error:
         raise error.located(where) from error
-    if not videos:
+    if not frames:
         return list(to_pictures(found, where, what))
-    pictures = iter(to_pictures([item for n, item in enumerate(items) if n not in videos], where, what))
-    visuals = [videos[n] if n in videos else next(pictures) for n in range(len(items))]
+    pictures = iter(to_pictures([item for n, item in enumerate(items) if n not in frames], where, what))
+    visuals = [frames[n] if n in frames else next(pictures) for n in range(len(items))]
     if (pixels := sum(map(_pixels, visuals))) > MOST_PIXELS_OF_A_DOC:
         much = f"the frames of this doc have {pixels:,} pixels; the limit is {MOST_PIXELS_OF_A_DOC:,}."
         raise DataError(much, where=where, hint="Make them smaller, for example with --video frames=32,size=448.")
@@ -94,7 +96,7 @@ def with_frames(visuals: Sequence[Visual], cache: PictureCache, seen: Seen | Non
     seen: called with the digest and the pixels of each frame that is decoded.
     """
 
-    def of_video(frames: Frames) -> list[Visual]:
+    def decoded(frames: Frames) -> list[Visual]:
         pictures = frames.pictures()
         if seen is not None:
             for digest, picture in zip(frames.digests, pictures, strict=True):
@@ -103,7 +105,7 @@ def with_frames(visuals: Sequence[Visual], cache: PictureCache, seen: Seen | Non
 
     shown: list[Image] = []
     for visual in visuals:
-        found = cache.get(visual.digests, partial(of_video, visual)) if isinstance(visual, Frames) else [visual]
+        found = cache.get(visual.digests, partial(decoded, visual)) if isinstance(visual, Frames) else [visual]
         shown += [each for each in found if not isinstance(each, Frames)]
     return shown
 
@@ -139,7 +141,7 @@ def messages_of(
                 )
                 raise DataError(what, where=where)
         visuals.extend(found)
-        return [{"type": "image"} for each in found for _ in (each.ticks if isinstance(each, Frames) else [each])]
+        return [{"type": "image"} for each in found for _ in (each.digests if isinstance(each, Frames) else [each])]
 
     return [_turn(turn, shown, where) for turn in turns], visuals
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.features.judge.scoring import Judged
-from mm_eval.features.video.frames import clip_record
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED, UNANSWERED, found_by
 from mm_eval.values.errors import MMEvalError, ModelError
 from mm_eval.values.reasoning.recorded import as_text, parts_of
-from mm_eval.values.types import FRAME_MARK, Answer, Instance, ReducedDoc, ScoredDoc, Slot
+from mm_eval.values.types import FRAME_MARK, Answer, Instance, ReducedDoc, ScoredDoc, Slot, clips_to_json
 
 Lookup = Callable[[Slot], Answer | None]
 
@@ -118,7 +117,7 @@ class AnsweredDoc:
         return list(dict.fromkeys(found)) if self.error is None else []
 
     @property
-    def shows_video(self) -> bool:
+    def shows_frames(self) -> bool:
         return self.shown is not None and any(digest.startswith(FRAME_MARK) for digest in self.shown.images)
 
     @property
@@ -183,8 +182,7 @@ class AnsweredDoc:
         return row
 
     def pictures(self) -> dict[str, Any]:
-        """The entries of the row that say which pictures and videos the prompt shows; none without pictures."""
+        """The entries of the row that say which pictures and clips the prompt shows; none without pictures."""
         if self.shown is None:
             return {}
-        videos = [clip_record(clip) for clip in self.shown.videos]
-        return {"images": list(self.shown.images), **({"videos": videos} if videos else {})}
+        return {"images": list(self.shown.images), **clips_to_json(self.shown.clips)}

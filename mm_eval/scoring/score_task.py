@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Any
 
 from mm_eval.features.judge.scoring import Judged, numbers_of
-from mm_eval.features.video.rule import shown_as
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.scoring.answered import AnsweredDoc, Lookup
 from mm_eval.scoring.base import Scorer
@@ -39,7 +38,7 @@ class TaskScoring:
     _unanswered: set[int] = field(default_factory=set)
     _repeats_differ: bool = False
     _without_target: int = 0
-    _with_video: int = 0
+    _with_frames: int = 0
 
     def __post_init__(self) -> None:
         self._categories = CategoryDocs(self.task.config.category_levels)
@@ -64,8 +63,8 @@ class TaskScoring:
                 self._add_judge(scorer)
             self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
         same = bool(self._reduced) and not self._repeats_differ
-        video = shown_as(self.style.block.video_input, self.style.block.video) if self._with_video else ""
-        remarks = remarks_of(self.task.config, self.scores, same, self._without_target, self._with_video, video)
+        frames = self.style.block.shown_as if self._with_frames else ""
+        remarks = remarks_of(self.task.config, self.scores, same, self._without_target, self._with_frames, frames)
         self.scores.notes += remarks
         self.scores.categories = self._by_category(bootstrap_iters) if self.scores.numbers else {}
         self.scores.notes += self._categories.notes
@@ -118,7 +117,7 @@ class TaskScoring:
         for instance in self.task.instances(doc_ids, self.style, turn_pictures):
             by_doc[instance.doc_id].append(instance)
         docs = {doc_id: AnsweredDoc.of(instances, self.lookup) for doc_id, instances in by_doc.items()}
-        self._with_video += sum(doc.shows_video for doc in docs.values())
+        self._with_frames += sum(doc.shows_frames for doc in docs.values())
         categories = self._categories.of_docs({doc_id: instances[0].doc for doc_id, instances in by_doc.items()})
         whole = {doc_id: doc for doc_id, doc in docs.items() if doc.error is None}
         self._score_whole(whole)

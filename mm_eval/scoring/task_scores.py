@@ -141,18 +141,18 @@ class TaskScores:
 
 
 def remarks_of(
-    config: TaskConfig, scores: TaskScores, same: bool, without_target: int, with_video: int, video: str
+    config: TaskConfig, scores: TaskScores, same: bool, without_target: int, with_frames: int, frames: str
 ) -> list[str]:
     """What a reader of a task's numbers should know about its docs and answers.
 
-    same: the repeats of every doc have equal answers. without_target, with_video: counts of docs. video: how videos are shown.
+    same: the repeats of every doc have equal answers. without_target, with_frames: counts of docs. frames: how they are shown.
     """
     found, generates = [], config.output_type == "generate_until"
     if generates and config.repeats > 1 and same:
         what = f"the {config.repeats} answers to each doc are equal, as greedy decoding makes them"
         found.append(f"{what}: `repeats` adds nothing.")
-    if with_video:
-        found.append(f"{of_all(with_video, scores.n, 'doc', 'shows', 'show')} a video: {video}.")
+    if with_frames:
+        found.append(f"{of_all(with_frames, scores.n, 'doc', 'shows', 'show')} a video: {frames}.")
     if scores.ties:
         what = f"in {of_all(scores.ties, scores.n, 'doc')} several choices share the best score"
         found.append(f"{what}: the first of them was taken.")

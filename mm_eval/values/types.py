@@ -117,6 +117,29 @@ class Clip:
         name, shown = os.path.basename(self.path), zip(self.numbers, self.seconds, strict=True)
         return {self.first + n: f"frame {of_file} at {s:.3f} s of {name}" for n, (of_file, s) in enumerate(shown)}
 
+    def to_json(self) -> dict[str, Any]:
+        """The clip as JSON values, with the file's name in place of its path and without the subtitles."""
+        return {**{name: getattr(self, name) for name in _OF_CLIP}, "path": os.path.basename(self.path)}
+
+    @classmethod
+    def of_json(cls, record: Mapping[str, Any]) -> Clip:
+        """The clip that `to_json` wrote. Its path is the file's name alone."""
+        fields: dict[str, Any] = {name: record[name] for name in (*_OF_CLIP, "path")}
+        return cls(**{**fields, "seconds": tuple(record["seconds"]), "numbers": tuple(record["numbers"])})
+
+
+_OF_CLIP = ("first", "seconds", "numbers", "total", "duration", "fps", "start", "end", "rule")
+
+
+def clips_to_json(clips: Sequence[Clip]) -> dict[str, Any]:
+    """The entry of a record (a line of the journal, a scored document) that holds its clips; none without clips."""
+    return {"videos": [clip.to_json() for clip in clips]} if clips else {}
+
+
+def clips_of_json(record: Mapping[str, Any]) -> tuple[Clip, ...]:
+    """The clips of a record that `clips_to_json` wrote."""
+    return tuple(map(Clip.of_json, record.get("videos", ())))
+
 
 class Slot(NamedTuple):
     """The place of an answer: the task's full path with format and overrides, the doc, the repeat, the choice.
@@ -150,7 +173,7 @@ class Instance:
     context: text, or chat messages with image parts if the chat template is applied.
     images: loads the pictures in prompt order, RGB. Each call decodes them again, so that none stays in memory. None for text.
     image_digests: for each picture the sha256 of its decoded RGB pixels and size; for a video's frame see FRAME_MARK.
-    videos: of each video which of the pictures are its frames, and their times. A video's frames are pictures like others for an
+    clips: of each video which of the pictures are its frames, and their times. A video's frames are pictures like others for an
         adapter that ignores this.
     pixels: of all its pictures, so that an adapter can limit what it decodes at a time. 0 if nothing was decoded.
     generation_kwargs: for generate_until (until, max_gen_toks, temperature, ...).
@@ -169,7 +192,7 @@ class Instance:
     generation_kwargs: Mapping[str, Any] = field(default_factory=dict)
     images: Callable[[], list[Image]] | None = field(default=None, repr=False)
     image_digests: tuple[str, ...] = ()
-    videos: tuple[Clip, ...] = ()
+    clips: tuple[Clip, ...] = ()
     pixels: int = 0
     choice: int = 0
     repeat: int = 0
@@ -178,6 +201,11 @@ class Instance:
     resps: list[Any] = field(default_factory=list)
     filtered_resps: dict[str, Sequence[Any]] = field(default_factory=dict)
     error: MMEvalError | None = None
+
+    @property
+    def videos(self) -> tuple[Clip, ...]:
+        """The former name of `clips`, for adapters outside this repository."""
+        return self.clips
 
     @property
     def slot(self) -> Slot:
@@ -204,7 +232,7 @@ class Answer:
     cut: tokens at the beginning of the prompt were dropped, because prompt and answer did not fit into the model's length.
         None if an older journal lacks the field.
     key: the request key. images: digests of the prompt's pictures. turn_pictures: the number of pictures of each turn.
-    videos: which of the pictures are frames of a video. Read from a journal, a path is the file's name alone.
+    clips: which of the pictures are frames of a video. Read from a journal, a path is the file's name alone.
     error: why the last attempt failed. None for an answer.
     model: the model's name as the server returned it, with its fingerprint if there is one. Empty if unknown.
     ended: how the generation ended. "failed" if there is an error.
@@ -223,9 +251,14 @@ class Answer:
     turn_pictures: tuple[int, ...] = ()
     error: MMEvalError | None = None
     model: str = ""
-    videos: tuple[Clip, ...] = ()
+    clips: tuple[Clip, ...] = ()
     ended: Ended = "stop"
     reasoning: str | None = None
+
+    @property
+    def videos(self) -> tuple[Clip, ...]:
+        """The former name of `clips`, for code outside this repository."""
+        return self.clips
 
     def __post_init__(self) -> None:
         if self.ended not in ENDINGS:

@@ -18,9 +18,9 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.data import video_store as store
+from mm_eval.data import kept_files
+from mm_eval.data.frames import files_of
 from mm_eval.data.media import encoded
-from mm_eval.features.video.frames import videos_of
 from mm_eval.features.video.rule import FrameRule, read_rule
 from mm_eval.values.errors import DataError, ModelError
 from mm_eval.values.types import FRAME_MARK, Clip, Instance, Message
@@ -73,8 +73,8 @@ def preview_messages(instance: Instance, videos: Videos) -> list[Message]:
     """The same for people: a place for each picture, and the name of each file that is sent."""
     if videos.way != "file":
         return _filled(instance, _timed(instance, videos, ({"type": "image"} for _ in instance.image_digests)))
-    names = {clip.first: f"<the file {clip.path.rpartition('/')[2]}>\n" for clip in instance.videos}
-    frames = {place for clip in instance.videos for place in range(clip.first, clip.last)}
+    names = {clip.first: f"<the file {clip.path.rpartition('/')[2]}>\n" for clip in instance.clips}
+    frames = {place for clip in instance.clips for place in range(clip.first, clip.last)}
     places = range(len(instance.image_digests))
     return _filled(
         instance, iter([_text(names.get(place)) if place in frames else [{"type": "image"}] for place in places])
@@ -118,7 +118,7 @@ def _timed(instance: Instance, videos: Videos, pictures: Iterable[dict[str, Any]
     """The parts in the place of each picture: the picture, and around a video's frames the family's time text."""
     before: dict[int, str] = {}
     after: dict[int, str] = {}
-    for clip in instance.videos if videos.way == "times" else ():
+    for clip in instance.clips if videos.way == "times" else ():
         *texts, end = videos.text.around(clip)
         before.update(enumerate(texts, clip.first))
         after[clip.last - 1] = end
@@ -128,8 +128,8 @@ def _timed(instance: Instance, videos: Videos, pictures: Iterable[dict[str, Any]
 
 def _files(instance: Instance, videos: Videos) -> Iterator[Parts]:
     """The parts in the place of each picture: a video's file in that of its first frame, and nothing for the other frames."""
-    clips = {clip.first: clip for clip in instance.videos}
-    frames = {place for clip in instance.videos for place in range(clip.first, clip.last)}
+    clips = {clip.first: clip for clip in instance.clips}
+    frames = {place for clip in instance.clips for place in range(clip.first, clip.last)}
     only_videos = len(frames) == len(instance.image_digests)
     loaded = instance.images() if instance.images and not only_videos else []
     for place, digest in enumerate(instance.image_digests):
@@ -154,7 +154,7 @@ def _text(text: str | None) -> Parts:
 
 def _check_together(instance: Instance) -> None:
     """DataError if text stands between the frames of a video, as with subtitles: a file has no place for it."""
-    frames = {place for clip in instance.videos for place in range(clip.first + 1, clip.last)}
+    frames = {place for clip in instance.clips for place in range(clip.first + 1, clip.last)}
     place = 0
     for message in instance.context:
         parts = message["content"] if isinstance(message, dict) and not isinstance(message["content"], str) else []
@@ -229,18 +229,18 @@ class Videos:
 
     def identity(self, instance: Instance) -> dict[str, Any]:
         """What of a question's videos decides the answer, beside the digests of the frames."""
-        if not instance.videos or self.way == "pictures":
+        if not instance.clips or self.way == "pictures":
             return {}
         if self.way == "file":
-            return {"video": "file", "videos": [[clip.first, clip.rule] for clip in instance.videos]}
-        shown = [[clip.first, list(clip.seconds), clip.duration] for clip in instance.videos]
+            return {"video": "file", "videos": [[clip.first, clip.rule] for clip in instance.clips]}
+        shown = [[clip.first, list(clip.seconds), clip.duration] for clip in instance.clips]
         return {"video": asdict(self.text), "videos": shown}
 
     def fields(self, instance: Instance) -> dict[str, Any]:
         """The fields of a request that tell vLLM which frames to take of a file. Raises DataError for a rule that it lacks."""
-        if self.way != "file" or not instance.videos:
+        if self.way != "file" or not instance.clips:
             return {}
-        rule = read_rule(instance.videos[0].rule)
+        rule = read_rule(instance.clips[0].rule)
         if rule.spread != "ends" or rule.size or rule.fps is not None and rule.least > 1:
             what = f"the rule {rule} can't be passed on to a server, which spreads the frames of a file as `ends` does."
             raise DataError(what, hint=f"Use frames=N or fps=X,max=N. Or: {HINT}")
@@ -253,14 +253,14 @@ class Videos:
         if clip.start is not None or clip.end is not None:
             raise DataError(f"the question shows a part of {name!r}, and a server gets whole files only.", hint=HINT)
         try:
-            with store.local(clip.path) as path, open(path, "rb") as file:
+            with kept_files.local(clip.path) as path, open(path, "rb") as file:
                 content = file.read(self.most + 1)
         except OSError as error:
             raise DataError(f"the video {name!r} can't be read: {error.strerror}.", hint=HINT) from error
         if len(content) > self.most:
             what = f"the video {name!r} has more than {self.most / MEGABYTE:g} MB."
             raise DataError(what, hint=f"Raise max_video_mb if the server takes larger requests. Or: {HINT}")
-        if videos_of([digest]) != videos_of([FRAME_MARK + hashlib.sha256(content).hexdigest()]):
+        if files_of([digest]) != files_of([FRAME_MARK + hashlib.sha256(content).hexdigest()]):
             raise DataError(f"the video {name!r} has changed during the run.")
         kind = mimetypes.guess_type(name)[0] or ""
         mime = kind if kind.startswith("video/") else "video/mp4"

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from mm_eval.config.manager import Loaded
+from mm_eval.data.frames import medium
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.features.protocols.protocol import Benchmark, Protocol
 from mm_eval.features.protocols.protocol_file import protocol_names, read_protocol
 from mm_eval.features.validate.check import TaskCheck
-from mm_eval.features.video.rule import read_rule
 from mm_eval.opening import without_sample
 from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest
@@ -72,7 +72,7 @@ def _settings(protocol: Protocol, benchmark: Benchmark) -> None:
         except ConfigError as error:
             raise ConfigError(error.what, where=settings["gen_kwargs"].where, hint=error.hint) from error
     if "video" in settings:
-        read_rule(settings["video"].value, settings["video"].where)
+        medium().full_rule(settings["video"].value, settings["video"].where)
 
 
 def _task(protocol: Protocol, benchmark: Benchmark, include_path: str | None) -> None:

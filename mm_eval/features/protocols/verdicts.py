@@ -134,8 +134,8 @@ def differences(opened: OpenedTasks, protocol: Protocol, name: str) -> Iterator[
     block = protocol_block(protocol, config)
     if block is not None and dict(block.kwargs) != dict(style.block.kwargs):
         yield Difference("prompt", dict(style.block.kwargs), dict(block.kwargs), True, settings["prompt"])
-    if block is not None and "video" in settings and str(block.video) != str(style.block.video):
-        yield Difference("video", str(style.block.video), str(block.video), True, settings["video"])
+    if block is not None and "video" in settings and block.frames != style.block.frames:
+        yield Difference("video", style.block.frames, block.frames, True, settings["video"])
     for key, ours in (("system_instruction", style.system), ("chat_template", request.chat_template)):
         theirs = settings[key].value if key in settings else None
         if ours != theirs:

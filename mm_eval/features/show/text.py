@@ -38,7 +38,7 @@ class ShownPrompt:
     text: str
     rest: Sequence[str]
     pictures: Sequence[Image]
-    videos: Sequence[Clip] = ()
+    clips: Sequence[Clip] = ()
 
 
 def shown_page(title: str, prompts: Iterable[ShownPrompt]) -> Iterator[str]:
@@ -54,13 +54,13 @@ def shown_page(title: str, prompts: Iterable[ShownPrompt]) -> Iterator[str]:
 
 
 def _pictures(prompt: ShownPrompt) -> Iterator[str]:
-    clips = {clip.first: clip for clip in prompt.videos}
+    clips = {clip.first: clip for clip in prompt.clips}
     place = 0
     while place < len(prompt.pictures):
         clip = clips.get(place)
         captions = [f"{seconds:.3f} s" for seconds in clip.seconds] if clip else [f"picture {place}"]
         if clip:
-            yield f"<h2>{html(video_caption(clip))}</h2>\n"
+            yield f"<h2>{html(clip_caption(clip))}</h2>\n"
         yield '<div class="strip">\n'
         for caption in captions:
             jpeg = base64.b64encode(thumbnail_of(prompt.pictures[place])).decode()
@@ -70,10 +70,10 @@ def _pictures(prompt: ShownPrompt) -> Iterator[str]:
         yield "</div>\n"
 
 
-def video_caption(clip: Clip) -> str:
+def clip_caption(clip: Clip) -> str:
     """A video in one line: its name, the frames that are shown, its length.
 
-    >>> video_caption(Clip(0, (0.0, 1.96), (0, 49), total=50, duration=2.0, fps=25.0, path="a/b.mp4", rule="frames=2,ends"))
+    >>> clip_caption(Clip(0, (0.0, 1.96), (0, 49), total=50, duration=2.0, fps=25.0, path="a/b.mp4", rule="frames=2,ends"))
     'b.mp4: 2 of 50 frames (frames=2,ends), 2.0 s'
     """
     end = "the end" if clip.end is None else f"{clip.end:g} s"

@@ -20,7 +20,6 @@ from mm_eval.cli.options import (
     read_request,
 )
 from mm_eval.cli.say import say, say_lines
-from mm_eval.features.video.rule import shown_as
 from mm_eval.prompt.blind import SAID
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.errors import ConfigError
@@ -100,7 +99,7 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
         f"task: {task.config.row_name}   doc: {doc_id}   request: {first.request_type}   choices: {choices}",
         model,
         f"prompt key: {block.key}   {dict(block.kwargs) or ''}",
-        *([f"video: {shown_as(block.video_input, block.video)}"] if first.videos else []),
+        *([f"video: {block.shown_as}"] if first.clips else []),
         *([SAID[prepared.request.blind]] if prepared.request.blind else []),
         *(["data: the bundled sample, not the benchmark"] if task.docs.bundled else []),
     ]
@@ -115,7 +114,7 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
         from mm_eval.features.show.text import ShownPrompt, shortened
 
         pictures = first.images() if first.images else []
-        return ShownPrompt(head, shortened(preview.text), rest, pictures, first.videos)
+        return ShownPrompt(head, shortened(preview.text), rest, pictures, first.clips)
 
     return for_page
 
@@ -199,7 +198,7 @@ def _print_prompt(preview: Preview, instance: Instance) -> None:
 
 
 def _print_pictures(instance: Instance) -> None:
-    labels = {number: label for clip in instance.videos for number, label in clip.labels().items()}
+    labels = {number: label for clip in instance.clips for number, label in clip.labels().items()}
     for number, picture in enumerate(instance.images() if instance.images else []):
         frame = f"   {labels[number]}" if number in labels else f"   sha256 {instance.image_digests[number][:12]}"
         say(f"picture {number}: {picture.width} x {picture.height}{frame}")

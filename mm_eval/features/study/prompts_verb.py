@@ -25,6 +25,7 @@ from mm_eval.cli.options import (
     read_request,
 )
 from mm_eval.cli.say import complain_briefly, say, say_lines
+from mm_eval.data.frames import medium
 from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean
 
 if TYPE_CHECKING:
@@ -196,9 +197,7 @@ def read_rules(texts: Sequence[str]) -> list[str]:
     >>> read_rules(["frames=2", "fps=1,middle"])
     ['frames=2,ends', 'fps=1,min=1,max=768,middle']
     """
-    from mm_eval.features.video.rule import read_rule
-
-    rules = [str(read_rule(text)) for text in texts]
+    rules = [medium().full_rule(text) for text in texts]
     for place, rule in enumerate(rules):
         if rule in rules[:place]:
             raise ConfigError(f"the rule {rule!r} is given twice.", where="--video", hint="Give each rule once.")

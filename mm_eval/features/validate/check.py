@@ -161,7 +161,7 @@ def shows_videos(task: Task, doc_ids: Sequence[int], style: PromptStyle) -> bool
     """Whether the index of each doc's videos is to be read: the data set has video files, or the first doc shows one."""
     if task.config.dataset_kwargs.get("video"):
         return True
-    return task.has_pictures and any(instance.videos for instance in task.instances(list(doc_ids[:1]), style))
+    return task.has_pictures and any(instance.clips for instance in task.instances(list(doc_ids[:1]), style))
 
 
 def _below_full(trial: Trial, gold: TrialResult) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.data import video_store as store
+from mm_eval.data import kept_files
+from mm_eval.data.frames import OF_FILE, Frames
 from mm_eval.data.media import Places
 from mm_eval.data.places import put_in_place
+from mm_eval.features.video.kept import About, about
 from mm_eval.features.video.reader import FrameIndex, frames_at
 from mm_eval.features.video.rule import FrameRule
 from mm_eval.features.video.subtitles import read_subtitles
@@ -26,12 +28,8 @@ if TYPE_CHECKING:
 AUDIO = (".mp3", ".wav", ".flac", ".ogg", ".opus", ".m4a", ".aac")
 
 
-OF_VIDEO = 32
-"""The characters of a frame's digest that are equal for all frames of one file: FRAME_MARK and 27 digits of the file's sha256."""
-
-
 @dataclass(frozen=True)
-class Frames:
+class VideoFrames(Frames):
     """The chosen frames of one video, not decoded.
 
     path: of the file, and stamp: its state when it was read. digests, ticks and keys (see `frames_at`): of each frame.
@@ -55,9 +53,9 @@ class Frames:
     def pictures(self) -> list[Image]:
         """Decodes the frames. DataError if one can't be decoded, or the file has changed since its times were read."""
         try:
-            if store.stamp(self.path) != self.stamp:
+            if kept_files.stamp(self.path) != self.stamp:
                 raise DataError(f"the video {os.path.basename(self.path)!r} has changed during the run.")
-            with store.local(self.path) as path:
+            with kept_files.local(self.path) as path:
                 return [_fitted(picture, self.size) for picture in frames_at(path, self.ticks, self.keys)]
         except OSError as error:
             raise _unreadable(self.path, error) from error
@@ -67,7 +65,7 @@ class Frames:
         return replace(self.whole, first=first)
 
 
-def frames_of(item: Any, rule: FrameRule, places: Places) -> Frames | None:
+def frames_of(item: Any, rule: FrameRule, places: Places) -> VideoFrames | None:
     """The frames of what a task's function returned: a Video or a path. None if the item is neither.
 
     A relative path is looked for below the data's folders; an absolute one is the function's own.
@@ -91,7 +89,7 @@ def frames_of(item: Any, rule: FrameRule, places: Places) -> Frames | None:
                 f"the video {name[-200:]!r} begins or ends at {edge!r}, which is not a number of seconds from 0."
             )
     try:
-        frames = _chosen(path, store.stamp(path), item.start, item.end, rule)
+        frames = _chosen(path, kept_files.stamp(path), item.start, item.end, rule)
     except OSError as error:
         raise _unreadable(path, error) from error
     said = places.subtitles(item.subtitles) if item.subtitles else None
@@ -102,9 +100,9 @@ NO_SOUND = "Leave the sound out; mm-eval shows text, pictures and the frames of 
 
 
 def _found(name: str, places: Places) -> str:
-    """The path of a video, as `store` takes it."""
-    if os.path.isabs(name) or store.is_given(name):
-        if not (store.exists(name) or put_in_place(name)):
+    """The path of a video, as `kept_files` takes it."""
+    if os.path.isabs(name) or kept_files.is_given(name):
+        if not (kept_files.exists(name) or put_in_place(name)):
             raise DataError(f"there is no video file {name[-200:]!r}.")
         return name
     return places.locate(name)
@@ -115,9 +113,9 @@ def _unreadable(path: str, error: OSError) -> DataError:
 
 
 @lru_cache(maxsize=4096)
-def _chosen(path: str, stamp: tuple[int, ...], start: float | None, end: float | None, rule: FrameRule) -> Frames:
-    about = _about(path, stamp)
-    digest, index = about.digest, about.index
+def _chosen(path: str, stamp: tuple[int, ...], start: float | None, end: float | None, rule: FrameRule) -> VideoFrames:
+    found = _about(path, stamp)
+    digest, index = found.digest, found.index
     first, last = _range(index, start, end)
     if first >= last:
         length = f"{index.seconds(len(index.ticks) - 1):.3f} s"
@@ -137,7 +135,7 @@ def _chosen(path: str, stamp: tuple[int, ...], start: float | None, end: float |
     numbers = [first + place for place in rule.places(total, shown, None if rate is None else float(rate))]
     ticks = [index.ticks[number] for number in numbers]
     width, height = _smaller(index.width, index.height, rule.size)
-    return Frames(
+    return VideoFrames(
         path,
         stamp,
         tuple(_frame_digest(digest, tick, rule.size) for tick in ticks),
@@ -175,17 +173,12 @@ def _range(index: FrameIndex, start: float | None, end: float | None) -> tuple[i
 def _frame_digest(of_file: str, tick: int, size: int | None) -> str:
     """The identity of a frame, in 64 characters. It begins with that of the file, so that a record tells which video is shown."""
     text = f"{of_file} {tick} {size}"
-    return (FRAME_MARK + of_file)[:OF_VIDEO] + hashlib.sha256(text.encode()).hexdigest()[:OF_VIDEO]
-
-
-def videos_of(digests: Iterable[str]) -> tuple[str, ...]:
-    """The videos that pictures of a prompt are frames of, each once, in the order in which they are shown."""
-    return tuple(dict.fromkeys(digest[:OF_VIDEO] for digest in digests if digest.startswith(FRAME_MARK)))
+    return (FRAME_MARK + of_file)[:OF_FILE] + hashlib.sha256(text.encode()).hexdigest()[:OF_FILE]
 
 
 @lru_cache(maxsize=8)
-def _about(path: str, stamp: tuple[int, ...]) -> store.About:
-    return store.about(path, stamp)
+def _about(path: str, stamp: tuple[int, ...]) -> About:
+    return about(path, stamp)
 
 
 def _smaller(width: int, height: int, size: int | None) -> tuple[int, int]:
@@ -200,17 +193,3 @@ def _fitted(picture: Image, size: int | None) -> Image:
 
     fitting = _smaller(picture.width, picture.height, size)
     return picture if fitting == picture.size else picture.resize(fitting, Resampling.BICUBIC)
-
-
-STORED = ("first", "seconds", "numbers", "total", "duration", "fps", "start", "end", "rule")
-
-
-def clip_record(clip: Clip) -> dict[str, Any]:
-    """A clip as JSON values, with the file's name in place of its path."""
-    return {**{name: getattr(clip, name) for name in STORED}, "path": os.path.basename(clip.path)}
-
-
-def clip_of(record: Mapping[str, Any]) -> Clip:
-    """The clip that `clip_record` wrote. Its path is the file's name alone."""
-    fields: dict[str, Any] = {name: record[name] for name in (*STORED, "path")}
-    return Clip(**{**fields, "seconds": tuple(record["seconds"]), "numbers": tuple(record["numbers"])})

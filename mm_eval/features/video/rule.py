@@ -190,15 +190,15 @@ def read_rule(text: object, where: str = "--video") -> FrameRule:
     )  # fmt: skip
 
 
-def shown_as(video_input: str, rule: FrameRule) -> str:
-    """How a model gets a video, for the report. video_input: as in `Model.video_input`.
+def shown_as(way: str, rule: FrameRule | str) -> str:
+    """How a model gets a video, for the report. way: as in `Model.video_input`.
 
     >>> shown_as("video", DEFAULT)
     'the frames are shown as a video (frames=8,ends)'
     """
-    if video_input == "file":
+    if way == "file":
         return f"the server samples the file ({rule} was asked for)"
-    return f"the frames are shown as {'a video' if video_input == 'video' else video_input} ({rule})"
+    return f"the frames are shown as {'a video' if way == 'video' else way} ({rule})"
 
 
 def is_rule(text: object) -> bool:

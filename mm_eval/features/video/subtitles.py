@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from mm_eval.data import video_store as store
+from mm_eval.data import kept_files
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Subtitle
 
@@ -17,13 +17,13 @@ MOST_BYTES = 2**26
 
 
 def read_subtitles(path: str) -> tuple[Subtitle, ...]:
-    """The subtitles of a file in its order, without their formatting. path: as `store.local` takes it.
+    """The subtitles of a file in its order, without their formatting. path: as `kept_files.local` takes it.
 
     Errors: DataError if the file can't be read or is none of these.
     """
     name = path.rpartition("/")[2]
     try:
-        with store.local(path) as real, open(real, "rb") as file:
+        with kept_files.local(path) as real, open(real, "rb") as file:
             text = file.read(MOST_BYTES).decode("utf-8-sig")
         return tuple(_of_json(json.loads(text)) if path.lower().endswith(".json") else _of_blocks(text))
     except (OSError, ValueError, KeyError, TypeError) as error:

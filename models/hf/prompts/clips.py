@@ -22,9 +22,9 @@ def native_clips(instance: Instance, splits: bool = False) -> tuple[Clip, ...]:
     if len(places) != count:
         return ()
     if splits:
-        return tuple(part for clip in instance.videos for part in _parts(clip, places))
-    together = all(places[clip.last - 1] - places[clip.first] == len(clip.seconds) - 1 for clip in instance.videos)
-    return instance.videos if together else ()
+        return tuple(part for clip in instance.clips for part in _parts(clip, places))
+    together = all(places[clip.last - 1] - places[clip.first] == len(clip.seconds) - 1 for clip in instance.clips)
+    return instance.clips if together else ()
 
 
 def _in_chat(messages: Sequence[Message], splits: bool) -> list[int]:

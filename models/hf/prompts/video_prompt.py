@@ -202,7 +202,7 @@ class VideoWriter(PromptWriter):
 
     def _whole(self, instance: Instance, clip: Clip) -> int:
         """How many frames are shown of the video of which a clip is shown."""
-        return next(len(each.seconds) for each in instance.videos if each.first <= clip.first < each.last)
+        return next(len(each.seconds) for each in instance.clips if each.first <= clip.first < each.last)
 
     def _inputs(self, tensors: Mapping[str, Any], step: float) -> dict[str, Any]:
         """The tensors of a video as the model takes them. step: seconds from one frame to the next."""
@@ -260,7 +260,7 @@ class VideoWriter(PromptWriter):
 
         digests = tuple(instance.image_digests[number] for number in numbers)
         text = "\n".join([self.image_token] * len(numbers))
-        return replace(instance, context=text, images=images, image_digests=digests, videos=())
+        return replace(instance, context=text, images=images, image_digests=digests, clips=())
 
     def _with_stills(
         self, ids: Sequence[int], runs: Sequence[list[int]], outside: Sequence[int], videos: Sequence[int]

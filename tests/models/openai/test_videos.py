@@ -41,7 +41,7 @@ def asked(video: Path | Video, rule: str = "frames=3", between: str = "") -> Ins
     ]
     load = frames.pictures
     return Instance(
-        "generate_until", "t", 0, {}, context, images=load, image_digests=frames.digests, videos=(frames.clip(0),)
+        "generate_until", "t", 0, {}, context, images=load, image_digests=frames.digests, clips=(frames.clip(0),)
     )
 
 
@@ -92,8 +92,8 @@ def test_the_ways_are_stated_recorded_and_in_the_key(movie: Path) -> None:
     assert len(keys) == 3
     assert OpenAI(arguments, ModelSettings()).video_input == "pictures with times"
     assert OpenAI({**arguments, "model": "Qwen2-VL-7B"}, ModelSettings()).video_input == "pictures"
-    later = replace(instance.videos[0], seconds=(0.0, 1.0, 2.0))
-    moved = replace(instance, videos=(later,))
+    later = replace(instance.clips[0], seconds=(0.0, 1.0, 2.0))
+    moved = replace(instance, clips=(later,))
     times = OpenAI({**arguments, "video": "times"}, ModelSettings())
     assert request_key(times, moved) != request_key(times, instance)
     with pytest.raises(ConfigError, match="pictures, times or file"):

@@ -14,11 +14,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from mm_eval.data import video_store as store
+from mm_eval.data import kept_files as store
 from mm_eval.data.archives import members_of, opened
 from mm_eval.data.media import Places
 from mm_eval.data.places import DataFiles
 from mm_eval.features.video import frames as frames_module
+from mm_eval.features.video import kept
 from mm_eval.features.video.frames import Frames, frames_of
 from mm_eval.features.video.rule import read_rule
 from mm_eval.values.errors import ConfigError, DataError
@@ -106,7 +107,7 @@ def test_a_second_look_opens_neither_archive_nor_video(
         file.unlink()
     frames_module._chosen.cache_clear()
     frames_module._about.cache_clear()
-    monkeypatch.setattr(store, "index_of", None)
+    monkeypatch.setattr(kept, "index_of", None)
     monkeypatch.setattr(store, "opened", None)
     assert shown(tmp_path, "a.mp4", "frames=12") == before
     monkeypatch.undo()
@@ -238,7 +239,7 @@ def test_several_processes_share_a_cache_that_is_too_small(
 def test_a_killed_copy_leaves_no_half_file(tmp_path: Path, movies: dict[str, bytes], cache: Path) -> None:
     path = zipped(tmp_path / "v.zip", {"a.mp4": movies["a"]})
     code = f"""import os, signal
-from mm_eval.data import video_store as store
+from mm_eval.data import kept_files as store
 own = store._copy
 def half(source, target, size):
     target.write(source.read(size // 2)); target.flush(); os.kill(os.getpid(), signal.SIGKILL)

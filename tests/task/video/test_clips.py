@@ -9,7 +9,6 @@ import pytest
 from mm_eval import Video
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.source import DataSource
-from mm_eval.features.video.rule import read_rule, shown_as
 from mm_eval.prompt.blocks import PromptBlock, choose_block
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.values.types import Instance
@@ -24,7 +23,7 @@ def asked(folder: Path, visual: Any, shots: int = 0, **keys: Any) -> Instance:
               "test_split": "test", "doc_to_visual": visual, "doc_to_text": "q", "doc_to_target": "a", "num_fewshot": shots,
               **keys}  # fmt: skip
     task = Task.load(TaskConfig.from_mapping(config).resolved(), DataSource())
-    [instance] = task.instances([0], PromptStyle(PromptBlock(video=read_rule("frames=3")), chat=True))
+    [instance] = task.instances([0], PromptStyle(PromptBlock(frames="frames=3,ends"), chat=True))
     assert instance.error is None, instance.error
     return instance
 
@@ -39,7 +38,7 @@ def test_videos_between_pictures_say_where_their_frames_stand_and_when(tmp_path:
     shown = [red(), Video("a.mp4", 0.4, 1.2), red(), str(tmp_path / "b.mp4")]
     found = asked(tmp_path, lambda doc: shown)
     assert len(found.image_digests) == len(found.images()) == 8  # type: ignore[misc]
-    part, whole = found.videos
+    part, whole = found.clips
     assert (part.first, part.last, part.start, part.end, part.rule) == (1, 4, 0.4, 1.2, "frames=3,ends")
     assert part.numbers == (10, 20, 30) and part.seconds == (0.4, 0.8, 1.2)
     assert (part.total, part.duration, part.fps) == (50, 2.0, 25.0)
@@ -50,18 +49,18 @@ def test_videos_between_pictures_say_where_their_frames_stand_and_when(tmp_path:
 
 def test_the_videos_of_examples_come_before_those_of_the_question(tmp_path: Path) -> None:
     found = asked(tmp_path, lambda doc: [red(), Video("a.mp4" if doc["q"] == "who?" else "b.mp4")], shots=1)
-    assert [(clip.first, Path(clip.path).name) for clip in found.videos] == [(1, "a.mp4"), (5, "b.mp4")]
+    assert [(clip.first, Path(clip.path).name) for clip in found.clips] == [(1, "a.mp4"), (5, "b.mp4")]
 
 
 def test_the_videos_of_a_chat_that_the_task_writes(tmp_path: Path) -> None:
     parts = [{"type": "image", "url": red()}, {"type": "video", "url": "a.mp4"}, {"type": "video", "video": "b.mp4"}]
     found = asked(tmp_path, None, doc_to_messages=lambda doc: [{"role": "user", "content": parts}])
-    assert [clip.first for clip in found.videos] == [1, 4]
+    assert [clip.first for clip in found.clips] == [1, 4]
     assert found.context[0]["content"] == [{"type": "image"}] * 7  # type: ignore[index]
 
 
 def test_pictures_alone_make_no_video(tmp_path: Path) -> None:
-    assert asked(tmp_path, lambda doc: [red()]).videos == ()
+    assert asked(tmp_path, lambda doc: [red()]).clips == ()
 
 
 @pytest.mark.parametrize(
@@ -75,7 +74,7 @@ def test_pictures_alone_make_no_video(tmp_path: Path) -> None:
 def test_the_rule_of_a_model_is_used_where_nothing_else_says_it(typed: Any, stated: Any, rule: str) -> None:
     blocks = {"default": {"video": stated} if stated else {}}
     config: Any = SimpleNamespace(prompt_kwargs=blocks, target_kwargs={}, where=lambda key: key)
-    block = choose_block(config, (), video=typed, of_model=("frames=32,ends", "video"))
-    assert str(block.video) == rule
+    block = choose_block(config, (), frames=typed, of_model=("frames=32,ends", "video"))
+    assert block.frames == rule
     assert PromptBlock.recorded(config, block.to_json()) == block
-    assert shown_as(block.video_input, block.video) == f"the frames are shown as a video ({rule})"
+    assert block.shown_as == f"the frames are shown as a video ({rule})"

@@ -16,12 +16,12 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from mm_eval.data.frames import Frames
 from mm_eval.data.media import encoded, picture_digest
 from mm_eval.engine.folder import RunFolder
 from mm_eval.features.diagnose.findings import Diagnosis
 from mm_eval.features.report.page import SampleRows, page
 from mm_eval.features.report.run_page import about_run, title_of
-from mm_eval.features.video.frames import Frames
 from mm_eval.results.recorded import RecordedRun, read_run
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.files import write_atomic

@@ -50,7 +50,7 @@ def shows(*turns: Sequence[Part], times: Sequence[float] = TIMES, **fields: Any)
                 parts += [{"type": "image"}] * len(times)
         messages.append({"role": ("user", "assistant")[number % 2], "content": parts})
     fields = {"images": lambda: [one.copy() for one in pictures], "image_digests": tuple(digests), **fields}
-    return instance("", context=messages, videos=tuple(videos), **fields)
+    return instance("", context=messages, clips=tuple(videos), **fields)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -70,7 +70,7 @@ def test_pictures_and_videos_in_one_prompt_are_those_of_the_processor(
     row = shows([STILL, "One. ", FILM, "Two. ", OTHER, SECOND, "What?"])
     prompt = model.writer.write(row)
     loaded = row.images() if row.images else []
-    videos = [numpy.stack([numpy.asarray(frame) for frame in loaded[clip.first : clip.last]]) for clip in row.videos]
+    videos = [numpy.stack([numpy.asarray(frame) for frame in loaded[clip.first : clip.last]]) for clip in row.clips]
     whole = model.writer.processor(
         text=[prompt.text], images=[[loaded[0], loaded[7]]], videos=videos, video_metadata=[metadata(), metadata()],
         do_sample_frames=False, return_tensors="pt",

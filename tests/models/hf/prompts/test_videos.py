@@ -51,7 +51,7 @@ def asked(
     name = f"{seed} {order} {size}"
     digests = tuple(FRAME_MARK + hashlib.sha256(f"{name} {time}".encode()).hexdigest() for time in times)
     clip = Clip(0, tuple(times), tuple(range(len(times))), 100, 5.0, 20.0, "/videos/a.mp4", rule="frames=6,ends")
-    return instance(text, frames, image_digests=digests, videos=(clip,), **fields)
+    return instance(text, frames, image_digests=digests, clips=(clip,), **fields)
 
 
 def by_hand(model: Any, row: Instance) -> float:
@@ -119,8 +119,8 @@ def test_the_times_are_the_files_own(adapter: Adapter, kind: str) -> None:
     else:
         assert changed == 0
     if kind == "qwen2_5_vl":
-        [clip] = one.videos
-        slower = replace(one, videos=(replace(clip, duration=50.0),))
+        [clip] = one.clips
+        slower = replace(one, clips=(replace(clip, duration=50.0),))
         assert abs(by_hand(model, one) - by_hand(model, slower)) > 1e-3
         assert float(model.writer.write(one).pictures[0].tensors["second_per_grid_ts"]) == pytest.approx(2 * 5 / 6)
 
@@ -155,7 +155,7 @@ def test_text_after_a_video_stands_behind_all_of_its_positions(adapter: Adapter,
 
     model = tiny(adapter, kind)
     prompt = model.writer.write(asked("What?"))
-    [clip], step = asked("What?").videos, 1
+    [clip], step = asked("What?").clips, 1
     if kind == "qwen2_5_vl":
         step = float(model.runtime.model.config.vision_config.tokens_per_second) * 2 * clip.duration / 6
     ids = torch.tensor([prompt.ids])
@@ -219,11 +219,11 @@ def test_the_key_has_the_times_the_limits_and_the_pair(adapter: Adapter) -> None
             ({}, {"video": "pictures"}, {"video_pair": "keep"}, {"video_max_pixels": 40_000_000})}  # fmt: skip
     assert len(keys) == 4
     model = adapter("qwen3_vl")
-    [clip] = row.videos
+    [clip] = row.clips
     assert model.identity(row)["videos"] == [[0, list(TIMES)]]
-    assert request_key(model, row) == request_key(model, replace(row, videos=(replace(clip, path="/elsewhere/b.mp4"),)))
+    assert request_key(model, row) == request_key(model, replace(row, clips=(replace(clip, path="/elsewhere/b.mp4"),)))
     assert request_key(model, row) != request_key(
-        model, replace(row, videos=(replace(clip, seconds=(0, 1, 2, 3, 4, 5)),))
+        model, replace(row, clips=(replace(clip, seconds=(0, 1, 2, 3, 4, 5)),))
     )
     still = instance("What?", [picture(40, 40)])
     assert "video" not in model.identity(still)

@@ -1,44 +1,37 @@
-"""What is kept of videos between runs: copies of archives' members, within a limit, and each file's digest and index.
+"""Files that are read in parts: their state, and copies of archives' members and of bytes in rows, kept within a limit.
 
-They are in `$MM_EVAL_CACHE`, else `mm_eval` in the user's cache folder. Any of it may be deleted at any time. Several processes
-may use it: a copy is put in place by a rename, and one that is in use is locked.
+The copies are in `$MM_EVAL_CACHE`, else `mm_eval` in the user's cache folder. Any of them may be deleted at any time. Several
+processes may use them: a copy is put in place by a rename, and one that is in use is locked.
 """
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import hashlib
 import json
 import os
 import shutil
 import time
-import zlib
-from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import IO
 
 from mm_eval.data.archives import IN, members_of, opened, split, stamp_of
-from mm_eval.features.video.reader import FrameIndex, index_of
 from mm_eval.values.errors import ConfigError, DataError
-from mm_eval.values.files import replacing, write_atomic
+from mm_eval.values.files import replacing
 
 LIMIT = "MM_EVAL_VIDEO_CACHE_GB"
 DEFAULT_GB = 20.0
 BLOCK = 2**20
 LEFT_OVER = 3600
 """A temporary file that was not written to for so many seconds was left by a killed process."""
-FORMAT = 2
 
 _given: dict[str, Callable[[], object]] = {}
 
 
 def given(content: bytes, again: Callable[[], object]) -> str:
-    """A path for the bytes of a video that stand in a row. again: reads the row once more; the bytes do not stay in memory."""
+    """A path for the bytes of a file that stand in a row. again: reads the row once more; the bytes do not stay in memory."""
     path = f"{IN}{hashlib.sha256(content).hexdigest()}"
     _given[path] = again
     return path
@@ -69,14 +62,6 @@ def exists(path: str) -> bool:
     return inside is not None and inside[1] in members_of(inside[0])
 
 
-@dataclass(frozen=True)
-class About:
-    """sha256 of a video's bytes, and the times of its frames."""
-
-    digest: str
-    index: FrameIndex
-
-
 def stamp(path: str) -> tuple[int, ...]:
     """The state of a file, or of the archive that it is in: with an equal one its bytes are the same. OSError if it is gone."""
     if path in _given:
@@ -85,57 +70,6 @@ def stamp(path: str) -> tuple[int, ...]:
         return stamp_of(inside[0])
     about = os.stat(path)
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
-
-
-def about(path: str, state: tuple[int, ...]) -> About:
-    """Digest and index of a video, from an earlier run if the file is unchanged since. state: its `stamp`."""
-    name = hashlib.sha256(json.dumps([FORMAT, os.path.abspath(path) if state else path, state]).encode()).hexdigest()[
-        :40
-    ]
-    kept = folder() / "videos" / "about" / name[:2] / f"{name}.json"
-    with suppress(OSError, ValueError, KeyError, TypeError, zlib.error):
-        return _read(json.loads(kept.read_text(encoding="utf-8")))
-    with local(path) as real:
-        index = index_of(real)
-        with open(real, "rb") as file:
-            found = About(hashlib.file_digest(file, "sha256").hexdigest(), index)
-    settled = not state or time.time_ns() - max(state[3::5] + state[4::5]) > 2 * 10**9
-    if settled and stamp(path) == state:
-        with suppress(OSError):  # only the time of another look is lost
-            write_atomic(kept, json.dumps(_written(found)), durable=False)
-    return found
-
-
-def _written(found: About) -> dict[str, object]:
-    index = found.index
-    return {
-        "digest": found.digest,
-        "ticks": _packed(index.ticks),
-        "keys": _packed(index.keys),
-        "tick": str(index.tick),
-        "size": [index.width, index.height],
-    }
-
-
-def _read(kept: dict[str, object]) -> About:
-    width, height = (int(each) for each in kept["size"])  # type: ignore[attr-defined]
-    index = FrameIndex(
-        _unpacked(str(kept["ticks"])), _unpacked(str(kept["keys"])), Fraction(str(kept["tick"])), width, height
-    )
-    return About(str(kept["digest"]), index)
-
-
-def _packed(numbers: Sequence[int]) -> str:
-    """Rising numbers as text: their differences, which are mostly equal, compressed."""
-    steps = [numbers[0], *(later - earlier for earlier, later in zip(numbers, numbers[1:], strict=False))]
-    return base64.b85encode(zlib.compress(array("q", steps).tobytes(), 9)).decode()
-
-
-def _unpacked(text: str) -> Sequence[int]:
-    numbers = array("q", zlib.decompress(base64.b85decode(text)))
-    for place in range(1, len(numbers)):
-        numbers[place] += numbers[place - 1]
-    return numbers
 
 
 @contextmanager
