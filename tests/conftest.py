@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from mm_eval.cli import main
+from tests.processes import Started
 
+STARTED = Started()
 ROOT = Path(__file__).parent.parent
 RECORDED = ROOT.parent / "shared" / "papers" / "mme_lavin.jsonl"
 
@@ -23,6 +25,17 @@ def pytest_runtest_makereport(
     report = yield
     report.sections = [(name, text.encode("utf-8", "replace").decode()) for name, text in report.sections]
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, None, None]:
+    """A test that fails leaves no process behind: it would hold ports and locks, and make the machine slower for the others."""
+    STARTED.forget()
+    try:
+        yield
+    except BaseException:
+        STARTED.kill()
+        raise
 
 
 @dataclass

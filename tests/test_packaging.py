@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import HANGS
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -47,7 +49,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(installed: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [str(installed / "python"), "-m", "mm_eval", *arguments]
-    return subprocess.run(command, cwd=cwd, env=alone(), capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=cwd, env=alone(), capture_output=True, text=True, timeout=HANGS)
 
 
 def alone() -> dict[str, str]:

@@ -10,6 +10,7 @@ import pytest
 
 from mm_eval.cli import VERBS
 from tests.docs import pages
+from tests.processes import HANGS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -30,7 +31,7 @@ def test_the_first_command_prints_what_the_readme_shows(tmp_path: Path) -> None:
     """The numbers and the order of rows; where the run lies may differ."""
     shown = README.split("on two cores:\n\n```text\n")[1].split("\n```")[0]
     command = [sys.executable, "-m", "mm_eval", "--tasks", "mme,seedbench", "--no_report"]
-    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANGS)
     assert printed.returncode == 0, printed.stderr
 
     def rows(text: str) -> list[str]:
@@ -50,7 +51,7 @@ def test_the_group_lines_run(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mm_eval", "--include_path", "my_tasks", "--model", "replay"]
     command += ["--model_args", "path=answers.jsonl", "--output_path"]
     done = subprocess.run(
-        [*command, "one", "--tasks", "both"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [*command, "one", "--tasks", "both"], cwd=tmp_path, capture_output=True, text=True, timeout=HANGS
     )
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "one" / "results.json").read_text())
@@ -60,7 +61,7 @@ def test_the_group_lines_run(tmp_path: Path) -> None:
     assert rows_by_path["both"] == pytest.approx(0.75), "the mean over docs"
     assert len([name for name in rows_by_path if name.rsplit("::", 1)[-1] == "red"]) == 2, "two results of one task"
     leaf = subprocess.run(
-        [*command, "two", "--tasks", "both::brief::red"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [*command, "two", "--tasks", "both::brief::red"], cwd=tmp_path, capture_output=True, text=True, timeout=HANGS
     )
     assert leaf.returncode == 0, leaf.stderr
     assert len(json.loads((tmp_path / "two" / "results.json").read_text())["results"]) == 1

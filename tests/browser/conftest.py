@@ -12,6 +12,7 @@ from mm_eval.features.report.run_page import write_report
 from mm_eval.features.report.site.app import app_of
 from mm_eval.features.report.site.runs import Shown
 from mm_eval.results.recorded import RecordedRun
+from tests.processes import HANGS
 from tests.runs.conftest import answers_with, base, dummy_run, mme_rows, perfect, ran, set_count, worse  # noqa: F401
 
 ATTACK = (
@@ -77,7 +78,7 @@ def served(tmp_path):
     yield serve
     for server, thread, listening in running:
         server.should_exit = True
-        thread.join(10)
+        thread.join(HANGS)
         listening.close()
 
 

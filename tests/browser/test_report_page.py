@@ -177,7 +177,7 @@ def test_the_findings_stand_above_the_samples_and_their_examples_open_them(opene
 
 def wait_for(page, words):
     """The detail of the chosen sample once it has these words; a click on a link changes the page a moment later."""
-    for _ in range(50):
+    for _ in range(3000):
         if words in detail(page):
             break
         time.sleep(0.02)

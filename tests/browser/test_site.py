@@ -25,8 +25,8 @@ pytestmark = pytest.mark.browser
 
 
 def until(page, script, wanted=True):
-    """The script's value once it is the wanted one, or what it is after five seconds."""
-    for _ in range(250):
+    """The script's value once it is the wanted one, or what it is after a minute."""
+    for _ in range(3000):
         if (found := page.execute_script(f"return {script}")) == wanted:
             break
         time.sleep(0.02)

@@ -56,9 +56,9 @@ def test_a_duplicate_key_is_refused_and_both_lines_are_named() -> None:
 
 def test_an_alias_bomb_of_450_bytes_is_refused_within_50_ms() -> None:
     assert len(ALIAS_BOMB) < 450
-    start = time.perf_counter()
+    start = time.process_time()
     message = refused(ALIAS_BOMB)
-    assert time.perf_counter() - start < 0.05
+    assert time.process_time() - start < 0.05
     assert "aliases add more than" in message and message.startswith("tasks/t.yaml:")
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.folders import results_of
+from tests.processes import HANGS
 
 SCRIPT = Path(__file__).with_name("slow_model.py")
 TASKS = ("--tasks", "mme,seedbench_ppl", "--model", "slow", "--sample", "--limit", "40")
@@ -40,14 +41,14 @@ def results(folder: Path) -> tuple[str, int]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
     child = start(folder / "log", folder / "run", 1)
-    _, err = child.communicate(timeout=120)
+    _, err = child.communicate(timeout=HANGS)
     assert child.returncode == 0, err
     return folder
 
 
 def equal_to_one_process(tmp_path: Path, whole: Path, ranks: int) -> None:
     child = start(tmp_path / "log", tmp_path / "run", ranks)
-    out, err = child.communicate(timeout=240)
+    out, err = child.communicate(timeout=HANGS)
     assert child.returncode == 0, err
     assert results(tmp_path / "run") == (results(whole / "run")[0], ranks)
     assert Counter(calls(tmp_path / "log")) == Counter(calls(whole / "log")), "each question once, whoever asks it"
@@ -76,16 +77,16 @@ def rank_of(child: subprocess.Popen, rank: int) -> int:
 def test_what_a_killed_rank_owed_is_asked_after_a_restart_with_another_number(tmp_path: Path, whole: Path) -> None:
     log, folder = tmp_path / "log", tmp_path / "run"
     child = start(log, folder, 2)
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + HANGS
     while len(calls(log)) < 8:
         assert child.poll() is None and time.monotonic() < deadline
         time.sleep(0.005)
     os.kill(rank_of(child, 1), signal.SIGKILL)
-    child.communicate(timeout=120)
+    child.communicate(timeout=HANGS)
     assert child.returncode != 0
     before = len(calls(log))
     last = start(log, folder, 1)
-    out, err = last.communicate(timeout=120)
+    out, err = last.communicate(timeout=HANGS)
     assert last.returncode == 0, err
     assert results(folder) == results(whole / "run")
     assert len(calls(log)) <= len(calls(whole / "log")) + 2 * 4, "twice at most what was in flight"
@@ -96,12 +97,12 @@ def test_what_a_killed_rank_owed_is_asked_after_a_restart_with_another_number(tm
 def test_torchruns_own_restart_brings_a_dead_rank_back(tmp_path: Path, whole: Path) -> None:
     log, folder = tmp_path / "log", tmp_path / "run"
     child = start(log, folder, 2, "--max-restarts", "1")
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + HANGS
     while len(calls(log)) < 8:
         assert child.poll() is None and time.monotonic() < deadline
         time.sleep(0.005)
     os.kill(rank_of(child, 1), signal.SIGKILL)
-    _, err = child.communicate(timeout=200)
+    _, err = child.communicate(timeout=HANGS)
     assert child.returncode == 0, err
     assert results(folder) == (results(whole / "run")[0], 2)
     assert len(calls(log)) <= len(calls(whole / "log")) + 2 * 4

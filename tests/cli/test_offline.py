@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from mm_eval.features.bundle.copying import size_text
+from tests.processes import HANGS
 
 NO_SOCKETS = """
 import socket, sys
@@ -28,7 +29,7 @@ def without_network(*words: object, cache: Path) -> subprocess.CompletedProcess[
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HOME": str(cache)}
     environment.pop("HF_HUB_OFFLINE", None)
     command = [sys.executable, "-c", NO_SOCKETS, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANGS, env=environment)
 
 
 def test_offline_opens_no_socket_though_it_succeeds(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mm_eval.engine.journal import read_journal
 from tests.folders import results_of
+from tests.processes import HANGS
 
 SCRIPT = Path(__file__).with_name("slow_model.py")
 TASKS = ("--tasks", "mme,seedbench", "--model", "slow", "--sample", "--limit", "60")
@@ -27,7 +28,7 @@ def calls(log: Path) -> int:
 
 
 def wait_for_calls(log: Path, child: subprocess.Popen, count: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + HANGS
     while calls(log) < count and child.poll() is None:
         assert time.monotonic() < deadline
         time.sleep(0.002)
@@ -40,7 +41,7 @@ def recorded(folder: Path) -> int:
 
 def test_kill_9_and_repeat_asks_only_what_is_owed_and_gives_the_same_bytes(tmp_path: Path) -> None:
     whole = start(tmp_path / "whole.log", tmp_path / "whole")
-    assert whole.wait(timeout=120) == 0, whole.stderr.read()
+    assert whole.wait(timeout=HANGS) == 0, whole.stderr.read()
     assert calls(tmp_path / "whole.log") == REQUESTS
     log, folder, draw = tmp_path / "log", tmp_path / "run", random.Random(1)
     lost = 0
@@ -53,13 +54,13 @@ def test_kill_9_and_repeat_asks_only_what_is_owed_and_gives_the_same_bytes(tmp_p
         lost = calls(log) - recorded(folder)
         assert 0 <= lost <= kill * IN_FLIGHT
     last = start(log, folder)
-    out, err = last.communicate(timeout=120)
+    out, err = last.communicate(timeout=HANGS)
     assert last.returncode == 0, err
     assert "resumed an earlier launch" in out
     assert calls(log) == REQUESTS + lost, "only what had not been written was asked again"
     assert results_of(folder) == results_of(tmp_path / "whole")
     again = start(log, folder)
-    out, err = again.communicate(timeout=120)
+    out, err = again.communicate(timeout=HANGS)
     assert again.returncode == 0 and "nothing was requested" in out, err
     assert calls(log) == REQUESTS + lost
     assert results_of(folder) == results_of(tmp_path / "whole")
@@ -70,12 +71,12 @@ def test_one_interrupt_keeps_every_finished_answer_and_exits_130(tmp_path: Path)
     child = start(log, folder)
     wait_for_calls(log, child, 20)
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=30)
+    out, err = child.communicate(timeout=HANGS)
     assert child.returncode == 130, err
     asked = calls(log)
     assert 20 <= asked < REQUESTS
     second = start(log, folder)
-    second.communicate(timeout=120)
+    second.communicate(timeout=HANGS)
     assert second.returncode == 0 and calls(log) == REQUESTS, "no finished answer was asked again"
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from mm_eval.cli import VERBS
 from tests.docs.pages import PAGES, ROOT, Block, blocks
+from tests.processes import HANGS
 
 
 def name_of(page: Path) -> str:
@@ -35,7 +36,7 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path) -> None:
             assert "pip install" not in block.text, "a block that installs something would change the other tests"
             command = ["bash", "-euo", "pipefail", "-c"] if block.language == "bash" else [sys.executable, "-c"]
             done = subprocess.run(
-                [*command, block.text], cwd=folder, env=environment, capture_output=True, text=True, timeout=400
+                [*command, block.text], cwd=folder, env=environment, capture_output=True, text=True, timeout=HANGS
             )
             assert done.returncode == 0, f"{name_of(page)}:{block.line}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
 

@@ -15,6 +15,7 @@ from mm_eval.features.ray.worker import differences
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.types import Answer, Instance
 from tests.engine.fakes import Died, Echo, a_fleet, requests
+from tests.processes import HANGS
 
 
 @pytest.fixture(autouse=True)
@@ -177,11 +178,11 @@ def test_a_late_worker_takes_its_part() -> None:
 
 
 def test_idle_workers_go_back_while_another_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fleet, "KEPT", 0.05)
+    monkeypatch.setattr(fleet, "KEPT", 0.2)
 
     class Long(Echo):
         def answer(self, instance: Instance) -> Answer:
-            time.sleep(0.4 if instance.doc_id == 0 else 0)
+            time.sleep(2 if instance.doc_id == 0 else 0)
             return Answer("ok")
 
     model, joined = a_fleet(Long)
@@ -280,7 +281,7 @@ def test_a_worker_that_says_nothing_is_replaced() -> None:
                 threading.Event().wait()
             return Answer("ok")
 
-    model, joined = a_fleet(Hanging, 2, timeout=0.15)
+    model, joined = a_fleet(Hanging, 2, timeout=1.0)
     asked = requests(40)
     found = answered(model.generate(asked), asked)
     assert {a.output for a in found.values()} == {"ok"} and len(joined[0].killed) == 1
@@ -368,7 +369,7 @@ def test_the_identity_comes_from_the_first_worker_and_is_known_before_its_weight
 
     class Waits(Elsewhere):
         def prepare(self) -> None:
-            loading.wait(5)
+            loading.wait(HANGS)
 
     dtypes[:] = ["bfloat16"] * 2
     model, joined = a_fleet(Waits)

@@ -28,7 +28,7 @@ def test_a_second_launch_is_refused_at_once_with_the_holders_pid(tmp_path: Path)
         started = time.monotonic()
         with pytest.raises(ConfigError, match=f"pid {holder.pid} on "), RunFolder(tmp_path).locked():
             pass
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 30, "it does not wait for the minute that the holder lives"
     finally:
         holder.kill()
         holder.wait()

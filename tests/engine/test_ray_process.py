@@ -1,7 +1,6 @@
 """Ray's process beside the command: whatever goes wrong with it is one sentence in bounded time."""
 
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -15,6 +14,7 @@ from mm_eval.features.ray import actors as fleet_ray
 from mm_eval.features.ray import process as ray_process
 from mm_eval.features.ray.process import LOOPBACK, OWN_CLUSTER, RayProcess, authentication, look_for
 from mm_eval.values.errors import ConfigError, ModelError
+from tests.processes import HANGS, child
 
 RAY = """
 import os, signal, sys, time
@@ -74,7 +74,7 @@ def test_a_process_that_ends_is_a_failure_of_the_model(ray: Any) -> None:
     assert found.address == "127.0.0.1:1"
     found.process.kill()
     found.process.wait()
-    end = time.monotonic() + 60
+    end = time.monotonic() + HANGS
     while not found.ended:
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -90,12 +90,12 @@ def test_the_process_ends_with_the_command_though_ray_hangs(ray: Any, tmp_path: 
     code = (
         f"import sys; sys.path[:] = {sys.path!r}; from mm_eval.features.ray.process import RayProcess; RayProcess(None)"
     )
-    with subprocess.Popen([sys.executable, "-c", code]) as child:
-        end = time.monotonic() + 60
+    with child([sys.executable, "-c", code]) as command:
+        end = time.monotonic() + HANGS
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-            assert time.monotonic() < end and child.poll() is None
+            assert time.monotonic() < end and command.poll() is None
             time.sleep(0.02)
-        child.kill()
+        command.kill()
     pid = int((tmp_path / "pid").read_text())
     while Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0] != "Z":
         assert time.monotonic() < end, "it lives on"

@@ -12,6 +12,7 @@ import pytest
 from mm_eval.engine.journal import read_journal
 from mm_eval.values.types import Slot
 from tests.folders import results_of
+from tests.processes import HANGS
 
 HERE = Path(__file__).parent
 IN_FLIGHT = 4
@@ -20,7 +21,7 @@ IN_FLIGHT = 4
 def echo(folder: Path, count: int, **options: object) -> int:
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     command = [sys.executable, str(HERE / "echo.py"), str(folder), str(count), *words]
-    return subprocess.run(command, timeout=120, stderr=subprocess.DEVNULL).returncode
+    return subprocess.run(command, timeout=HANGS, stderr=subprocess.DEVNULL).returncode
 
 
 def lines(path: Path) -> list[int]:
@@ -92,7 +93,7 @@ def run(log: Path, folder: Path, point: str = "") -> subprocess.CompletedProcess
     command = [sys.executable, str(HERE / "dies_at.py"), point, str(log), "--tasks", "mme", "--model", "slow"]
     command += ["--sample", "--limit", "12", "--output_path", str(folder)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANGS, env=environment)
 
 
 def derived(folder: Path) -> dict[str, bytes]:

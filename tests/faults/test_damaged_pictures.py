@@ -25,6 +25,7 @@ from mm_eval.data.media import Places, picture_digest, to_pictures
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Instance
 from tests.cli.test_bad_input import data_root, picture
+from tests.processes import HANGS
 
 EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n%%EOF\n"
 
@@ -335,7 +336,7 @@ def test_a_budget_of_pixels_is_kept_and_one_beyond_it_is_asked_alone() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(HANGS)
     assert broken == [] and most[0] == 500 and held[0] == 0 and not any(thread.is_alive() for thread in threads)
 
 
@@ -369,7 +370,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / sid
 @pytest.mark.slow
 def test_four_large_pictures_in_parallel_need_the_memory_of_one() -> None:
     """In bytes a pixel: 4 for what is shown, 1 + 1 to check the file that is sent, 4 x strips; four in parallel took 40."""
-    done = subprocess.run([sys.executable, "-c", MEMORY, "12000"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", MEMORY, "12000"], capture_output=True, text=True, timeout=HANGS)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 12
 

@@ -248,10 +248,8 @@ def test_answers_of_a_group_that_are_there_when_the_run_ends_are_kept() -> None:
 
 def dead_run(cli, *more: str, url: str = "http://127.0.0.1:9/v1", tasks: str = "mme", folder: Path | None = None):
     arguments = ",".join((f"base_url={url}", "model=m", *more))
-    started = time.monotonic()
     words = ("--tasks", tasks, "--sample", "--model", "openai", "--model_args", arguments)
-    ran = cli(*words, *(("--output_path", str(folder)) if folder else ()))
-    return ran, time.monotonic() - started
+    return cli(*words, *(("--output_path", str(folder)) if folder else ()))
 
 
 @pytest.mark.parametrize(
@@ -263,8 +261,8 @@ def dead_run(cli, *more: str, url: str = "http://127.0.0.1:9/v1", tasks: str = "
     ],
 )
 def test_a_dead_address_is_told_in_words_and_exit_code_3(url: str, reason: str, cli) -> None:
-    ran, seconds = dead_run(cli, "max_outage=1", url=url)
-    assert ran.code == 3 and seconds < 30 and "Traceback" not in ran.err
+    ran = dead_run(cli, "max_outage=1", url=url)
+    assert ran.code == 3 and "Traceback" not in ran.err
     assert re.search(reason, ran.out + ran.err) and "could not be reached" in ran.out + ran.err
 
 
@@ -290,7 +288,7 @@ def test_a_real_server_that_is_killed_and_started_again_fails_nothing(cli, caplo
 
         thread = threading.Thread(target=restart)
         thread.start()
-        ran, _ = dead_run(cli, "num_concurrent=16", url=server.url)
+        ran = dead_run(cli, "num_concurrent=16", url=server.url)
         thread.join()
     assert ran.code == 0, ran.out + ran.err
     assert any("replies again" in each.getMessage() for each in caplog.records)
@@ -303,7 +301,7 @@ def test_a_port_that_accepts_and_closes_is_a_dead_server(cli) -> None:
         exchange.reset()
 
     with raw_server(handle) as server:
-        ran, _ = dead_run(cli, "max_outage=2", url=server.url)
+        ran = dead_run(cli, "max_outage=2", url=server.url)
         assert ran.code == 3 and server.requests <= 8 and "could not be reached" in ran.out, ran.err
 
 
@@ -319,10 +317,12 @@ def test_a_certificate_that_is_not_trusted_ends_the_run_at_once(cli, tmp_path: P
         await exchange.send(said("Yes"))
 
     with raw_server(handle, context) as server:
-        ran, seconds = dead_run(cli, url=server.url.replace("http:", "https:"))
-    assert ran.code == 3 and seconds < 8 and "certificate verify failed" in ran.out and "SSL_CERT_FILE" in ran.out
+        started = time.monotonic()
+        ran = dead_run(cli, "max_outage=600", url=server.url.replace("http:", "https:"))
+    assert ran.code == 3 and time.monotonic() - started < 300, "it does not wait for the end of an outage"
+    assert "certificate verify failed" in ran.out and "SSL_CERT_FILE" in ran.out
     with raw_server(handle) as server:
-        ran, _ = dead_run(
+        ran = dead_run(
             cli, "max_outage=1", "timeout=2", url=server.url.replace("http:", "https:"), folder=tmp_path / "plain"
         )
     assert ran.code == 3 and "could not be reached" in ran.out and "Traceback" not in ran.err
@@ -338,10 +338,10 @@ def test_a_proxy_of_the_environment_is_used_and_a_dead_one_ends_the_run(
 ) -> None:
     with raw_server(as_proxy) as proxy:
         monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
-        ran, _ = dead_run(cli, url="http://server.invalid/v1", tasks="gsm8k")
+        ran = dead_run(cli, url="http://server.invalid/v1", tasks="gsm8k")
         assert ran.code == 0 and proxy.requests > 0, ran.err
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    ran, _ = dead_run(cli, "max_outage=1", url="http://server.invalid/v1", tasks="gsm8k", folder=tmp_path / "dead")
+    ran = dead_run(cli, "max_outage=1", url="http://server.invalid/v1", tasks="gsm8k", folder=tmp_path / "dead")
     assert ran.code == 3 and "could not be reached" in ran.out and "Traceback" not in ran.err
 
 
@@ -350,6 +350,6 @@ def test_403_on_the_command_line_is_one_request_and_exit_code_3(cli) -> None:
         await exchange.send(http(json.dumps({"error": {"message": "no access"}}).encode(), "403 Forbidden"))
 
     with raw_server(handle) as server:
-        ran, seconds = dead_run(cli, url=server.url)
+        ran = dead_run(cli, url=server.url)
         assert server.requests == 1
-    assert ran.code == 3 and "HTTP 403" in ran.out and "no access" in ran.out and seconds < 20
+    assert ran.code == 3 and "HTTP 403" in ran.out and "no access" in ran.out

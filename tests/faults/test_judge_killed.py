@@ -15,6 +15,7 @@ import pytest
 from mm_eval.engine.journal import read_journal
 from tests.folders import results_of
 from tests.judges.conftest import JUDGE, TASK, UTILS
+from tests.processes import HANGS
 
 HERE = Path(__file__).parent
 DOCS = 24
@@ -27,7 +28,7 @@ def judge(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     command = [sys.executable, "-m", "tests.judges.server", str(port), str(log), "0.01"]
     process = subprocess.Popen(command, cwd=HERE.parent.parent)
     try:
-        until = time.monotonic() + 60
+        until = time.monotonic() + HANGS
         while not (port.exists() and port.read_text()):
             assert process.poll() is None and time.monotonic() < until
             time.sleep(0.05)
@@ -68,7 +69,7 @@ def command(point: str, words: list[str], folder: Path) -> list[str]:
 def run(point: str, words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.run(
-        command(point, words, folder), capture_output=True, text=True, timeout=120, env=environment, check=False
+        command(point, words, folder), capture_output=True, text=True, timeout=HANGS, env=environment, check=False
     )
 
 
@@ -108,12 +109,12 @@ def test_an_interrupt_while_judging_keeps_the_verdicts(
 ) -> None:
     folder, log = tmp_path / "run", judge[1]
     process = subprocess.Popen(command("", words, folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    until = time.monotonic() + 60
+    until = time.monotonic() + HANGS
     while sum(asked(log).values()) < 5:
         assert process.poll() is None and time.monotonic() < until
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=HANGS)
     assert process.returncode == 130, out + err
     there = on_disk(folder)
     assert 4 <= there < DOCS
@@ -127,7 +128,7 @@ def test_two_ranks_judge_the_docs_they_were_dealt(tmp_path: Path, words: list[st
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     done = subprocess.run(
         [*launch, "-m", "mm_eval", *words, "--output_path", str(folder)],
-        capture_output=True, text=True, timeout=120, env=environment, check=False,
+        capture_output=True, text=True, timeout=HANGS, env=environment, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(asked(log)) == DOCS == sum(asked(log).values())
@@ -147,7 +148,7 @@ def test_the_judge_is_tried_once_for_two_ranks_and_its_refusal_ends_both(
     def launched(folder: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*launch, *tried, "--output_path", str(tmp_path / folder)],
-            capture_output=True, text=True, timeout=120, env=environment, check=False,
+            capture_output=True, text=True, timeout=HANGS, env=environment, check=False,
         )  # fmt: skip
 
     done = launched("run")

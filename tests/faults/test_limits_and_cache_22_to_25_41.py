@@ -18,6 +18,7 @@ from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Answer, Instance
 from tests.conftest import Ran
 from tests.engine.asking import ask, questions
+from tests.processes import HANGS
 
 HERE = Path(__file__).parent
 
@@ -165,7 +166,7 @@ def test_24_the_limit_counts_the_failures_of_all_processes_of_a_launch(tmp_path:
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
     command = [*launcher, *script, *words, "--output_path", str(tmp_path / "run")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANGS, env=environment)
     assert done.returncode != 0 and "--fail_on_error stops the run at 30" in done.stdout, done.stderr
     assert 30 <= len((tmp_path / "log").read_text().splitlines()) < 45
 

@@ -13,6 +13,7 @@ import pytest
 
 from mm_eval.engine.journal import read_journal
 from tests.folders import results_of
+from tests.processes import HANGS
 
 JOB = [sys.executable, "-m", "mm_eval", "--tasks", "mme,seedbench", "--model", "tiny-llava"]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -25,7 +26,7 @@ def start(folder: Path, *more: str) -> subprocess.Popen:
 
 def finished(folder: Path, *more: str) -> dict[str, bytes]:
     """Lets the job end; its files by name, what comes from a clock left out."""
-    out, err = (child := start(folder, *more)).communicate(timeout=600)
+    out, err = (child := start(folder, *more)).communicate(timeout=HANGS)
     assert child.returncode == 0, err
     samples = {path.name: path.read_bytes() for path in (folder / "samples").glob("*.jsonl")}
     return {"results.json": results_of(folder).encode(), **samples}
@@ -42,7 +43,7 @@ def killed_in_a_loop(tmp_path: Path, kills: int, least: int, most: int, *more: s
         child, until, deadline = (
             start(folder, *more),
             answered(folder) + draw.randint(least, most),
-            time.monotonic() + 120,
+            time.monotonic() + HANGS,
         )
         while child.poll() is None and answered(folder) < until:
             assert time.monotonic() < deadline

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.engine.journal import read_journal
+from tests.processes import HANGS
 
 RUN = ("--tasks", "mme", "--model", "dummy", "--sample", "--limit", "6", "--no_report")
 SLOW = Path(__file__).parent.parent / "cli" / "slow_model.py"
@@ -68,7 +69,7 @@ def test_a_lost_terminal_stops_after_the_requests_in_flight(tmp_path: Path, nohu
         assert child.poll() is None, child.communicate()
         time.sleep(0.01)
     child.send_signal(signal.SIGHUP)
-    out, err = child.communicate(timeout=300)
+    out, err = child.communicate(timeout=HANGS)
     asked = len(log.read_text().splitlines())
     assert child.returncode == (0 if nohup else 130), out + err
     assert asked == len(read_journal(folder).answers) and (asked == 420) is nohup

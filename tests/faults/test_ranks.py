@@ -3,10 +3,11 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+
+from tests.processes import HANGS
 
 HERE = Path(__file__).parent
 SLOW = ("--tasks", "mme", "--sample", "--model", "slow", "--limit", "8")
@@ -21,14 +22,13 @@ def ends_all(launcher: tuple[str, ...], phase: str, folder: Path) -> None:
     """Rank 0 is killed at a phase of the start: all end, nothing is requested, and one process then does all."""
     log, run = folder / "log", ("--output_path", str(folder / "run"))
     command = [sys.executable, *launcher, str(HERE / "rank_0_dies.py"), phase, str(log), *SLOW, *run]
-    started = time.monotonic()
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
-    _, err = child.communicate(timeout=100)
+    _, err = child.communicate(timeout=HANGS)
     assert child.returncode != 0 and "exitcode: -9" in err, err
-    assert time.monotonic() - started < 60 and not subprocess.run(["pgrep", "-f", str(log)], capture_output=True).stdout
+    assert not subprocess.run(["pgrep", "-f", str(log)], capture_output=True).stdout
     assert not log.read_text()
     script = [sys.executable, str(HERE.parent / "cli" / "slow_model.py"), str(log), *SLOW, *run]
-    done = subprocess.run(script, capture_output=True, text=True, timeout=100, env=ENVIRONMENT)
+    done = subprocess.run(script, capture_output=True, text=True, timeout=HANGS, env=ENVIRONMENT)
     assert done.returncode == 0 and len(log.read_text().splitlines()) == 8, done.stderr
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Ran
+from tests.processes import HANGS, child
 
 THREADS = """
 import sys, threading
@@ -33,7 +34,9 @@ print(ended)
 
 
 def test_cold_evaluations_in_threads(tmp_path: Path) -> None:
-    found = subprocess.run([sys.executable, "-c", THREADS, str(tmp_path)], capture_output=True, text=True, timeout=300)
+    found = subprocess.run(
+        [sys.executable, "-c", THREADS, str(tmp_path)], capture_output=True, text=True, timeout=HANGS
+    )
     assert found.stdout.strip() == "[0, 0, 0, 0]", found.stdout + found.stderr
 
 
@@ -46,7 +49,7 @@ def test_a_thread_that_comes_while_names_are_read_waits(monkeypatch: pytest.Monk
 
     def declared(package: str, decorator: str) -> list[tuple[str, registry._Lazy]]:
         reading.set()
-        assert go_on.wait(30)
+        assert go_on.wait(HANGS)
         return [("known", registry._Lazy("json:dumps"))]
 
     monkeypatch.setattr(registry, "_declared", declared)
@@ -54,12 +57,12 @@ def test_a_thread_that_comes_while_names_are_read_waits(monkeypatch: pytest.Monk
     found: list[object] = []
     first, second = (threading.Thread(target=lambda: found.append(names.get("known"))) for _ in range(2))
     first.start()
-    assert reading.wait(30)
+    assert reading.wait(HANGS)
     second.start()
     second.join(0.2)
     go_on.set()
-    first.join(30)
-    second.join(30)
+    first.join(HANGS)
+    second.join(HANGS)
     assert found == [json.dumps, json.dumps]
 
 
@@ -121,7 +124,7 @@ def test_a_lost_table_is_exit_code_3(tmp_path: Path) -> None:
     ):
         with open("/dev/full", "w") as full:
             ended = subprocess.run(
-                [*run, *words], stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, timeout=120
+                [*run, *words], stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, timeout=HANGS
             )
         assert ended.returncode == 3 and ended.stderr.count("can't be written") == 1, ended.stderr
         assert (tmp_path / "run" / "results.json").exists()
@@ -131,7 +134,7 @@ def on_a_terminal(words: list[str], folder: Path) -> str:
     """What a command writes to a terminal as its error stream."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "mm_eval", *words]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, cwd=folder) as process:
+    with child(command, stdout=subprocess.DEVNULL, stderr=theirs, cwd=folder) as process:
         os.close(theirs)
         said = b""
         while True:
@@ -142,7 +145,7 @@ def on_a_terminal(words: list[str], folder: Path) -> str:
             if not part:
                 break
             said += part
-        process.wait(120)
+        process.wait(HANGS)
     os.close(ours)
     return said.decode()
 

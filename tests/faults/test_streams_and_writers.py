@@ -21,6 +21,7 @@ from mm_eval.engine.model import Model, ModelSettings
 from mm_eval.engine.records import answer_record
 from mm_eval.values.errors import StoreError
 from mm_eval.values.types import Answer, Instance, Slot
+from tests.processes import HANGS
 
 HERE = Path(__file__).parent
 TASKS = ("--tasks", "mme", "--sample", "--limit", "40")
@@ -213,7 +214,7 @@ def test_a_run_whose_streams_are_broken_keeps_its_answers_results_and_exit_code(
         if "$?" not in command
         else command.replace("9>&1", f"9>{tmp_path / 'code'}")
     )
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=100)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=HANGS)
     code = int((tmp_path / "code").read_text()) if "$?" in command else done.returncode
     assert code == 3, (done.stdout, done.stderr)
     assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
@@ -229,13 +230,13 @@ def test_a_release_whose_output_lost_its_reader_runs_all_its_models(tmp_path: Pa
         "models: [{model: dummy, name: a}, {model: dummy, name: b}]\n"
     )
     command = f"{{ {sys.executable} -m mm_eval --config {release}; echo $? >{tmp_path}/code; }} | true"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=100)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=HANGS)
     assert (tmp_path / "code").read_text() == "0\n", done.stderr
     assert all((tmp_path / "out" / name / "results.json").exists() for name in "ab")
 
 
 def test_a_list_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     command = f"{sys.executable} -m mm_eval ls tasks >/dev/full"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=HANGS)
     assert done.returncode == 3 and done.stderr.startswith("mm-eval: standard output can't be written: No space left")
     assert len(done.stderr.splitlines()) == 1

@@ -118,7 +118,7 @@ def test_a_reply_that_cannot_be_read_is_asked_for_again_with_the_first_options_a
     assert failed.value is None and "the judge's reply could not be read, 3 times; the last: 'well'" in str(
         failed.error
     )
-    assert time.monotonic() - began < 20  # its code waits 30 s before each question
+    assert time.monotonic() - began < 100  # its code waits 30 s before each: two minutes in all
 
 
 def test_a_verdict_is_not_read_into_a_reply_that_says_something_else(load: Load) -> None:

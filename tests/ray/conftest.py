@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.folders import results_of
+from tests.processes import HANGS
 from tests.ray.kills import kill_a_worker, noted
 
 ROOT = Path(__file__).parent.parent.parent
@@ -54,7 +55,7 @@ class Nodes:
             "print(ray.available_resources().get('CPU', 0))"
         )
         done = subprocess.run(
-            [sys.executable, "-c", script, self.address], env=ENVIRONMENT, capture_output=True, text=True, timeout=60
+            [sys.executable, "-c", script, self.address], env=ENVIRONMENT, capture_output=True, text=True, timeout=HANGS
         )
         return float(done.stdout.strip().splitlines()[-1])
 

@@ -6,6 +6,7 @@ import threading
 import time
 from pathlib import Path
 
+from tests.processes import HANGS
 from tests.ray.kills import kill_a_worker
 
 
@@ -25,8 +26,8 @@ def test_a_request_at_which_a_worker_died_is_not_drawn_again(tmp_path: Path) -> 
         assert worker.poll() is None and not found, "the worker has a request under way that was asked before"
         with log.open("a") as file:
             file.write(f"{worker.pid} ask mme:2\n")
-        thread.join(60)
-        assert found == [worker.pid] and worker.wait(60) == -9
+        thread.join(HANGS)
+        assert found == [worker.pid] and worker.wait(HANGS) == -9
     finally:
         for process in (command, worker):
             process.kill()

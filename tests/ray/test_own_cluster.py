@@ -15,6 +15,7 @@ import pytest
 
 from mm_eval.features.ray.private_folder import PREFIX
 from mm_eval.features.ray.process import LOOPBACK, outer_address
+from tests.processes import child
 from tests.ray.conftest import ENVIRONMENT
 from tests.ray.model import HANGS
 from tests.ray.test_losses import DOCS, MME, alive, counted, whole
@@ -139,9 +140,10 @@ def loopback_cluster() -> Iterator[str]:
     )
     environment = {**ENVIRONMENT, **LOOPBACK, "RAY_AUTH_MODE": "disabled"}
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", script], env=environment, **pipes) as child:
-        yield child.stdout.readline().strip()
-        child.stdin.close()
+    with child([sys.executable, "-c", script], env=environment, **pipes) as cluster:
+        yield cluster.stdout.readline().strip()
+        cluster.stdin.close()
+        cluster.wait(HANGS)
 
 
 def test_a_loopback_cluster_can_be_joined(start: Callable[..., Any]) -> None:

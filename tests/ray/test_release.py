@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.folders import results_of
+from tests.processes import HANGS
 from tests.ray.conftest import ENVIRONMENT, ROOT, Nodes
 from tests.release.conftest import HEAD, MODEL, calls, slow, wait_for
 
@@ -57,12 +58,12 @@ def test_three_models_and_one_that_fails_on_one_cluster(
         ray_address=nodes.address,
         output_path=str(tmp_path / "beside"),
     )
-    out, err = child.communicate(timeout=280)
+    out, err = child.communicate(timeout=HANGS)
     assert child.returncode == 3, out + err
     assert "Traceback" not in err and "| benchmark | A | B | C | bad |" in out
     alone = [{key: value for key, value in model.items() if not key.startswith("worker")} for model in models[:2]]
     child = start(tmp_path, installed, alone, output_path=str(tmp_path / "turn"))
-    out, err = child.communicate(timeout=280)
+    out, err = child.communicate(timeout=HANGS)
     assert child.returncode == 0, out + err
     for name in "AB":
         assert results_of(tmp_path / "beside" / name) == results_of(tmp_path / "turn" / name)
@@ -81,11 +82,11 @@ def test_an_interrupt_ends_all_drivers_and_gives_the_cluster_back(
     child = start(tmp_path, installed, [slow(name, tmp_path, seconds=0.2) for name in names], **more)
     wait_for(lambda: all(calls(tmp_path, name) for name in names), 120)
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=120)
+    out, err = child.communicate(timeout=HANGS)
     assert child.returncode == 130 and "Traceback" not in err, out + err
     wait_for(lambda: nodes.free_cpus() == 2)
     child = start(tmp_path, installed, [slow(name, tmp_path) for name in names], **more)
-    out, err = child.communicate(timeout=200)
+    out, err = child.communicate(timeout=HANGS)
     assert child.returncode == 0, out + err
     for name in names:
         assert len(set(calls(tmp_path, name))) == len(calls(tmp_path, name)) == 40, "what was under way was recorded"

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests.folders import results_of
+from tests.processes import HANGS
 from tests.release.conftest import calls, slow, wait_for
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
 
 def ended(child: "subprocess.Popen[str]") -> tuple[int, str, str]:
-    out, err = child.communicate(timeout=200)
+    out, err = child.communicate(timeout=HANGS)
     return child.returncode, out, err
 
 
@@ -90,7 +91,7 @@ def test_drivers_end_when_the_release_is_killed(start: Start, tmp_path: Path) ->
     wait_for(lambda: calls(tmp_path, "A") and calls(tmp_path, "B"))
     drivers = drivers_of(child)
     os.kill(child.pid, signal.SIGKILL)
-    child.communicate(timeout=60)
+    child.communicate(timeout=HANGS)
     wait_for(lambda: not any(map(is_alive, drivers)), 30)
     assert all(len(calls(tmp_path, name)) < 40 for name in "AB")
 

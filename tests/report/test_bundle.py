@@ -27,6 +27,7 @@ from mm_eval.features.report.site.runs import Shown
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Answer, Slot
 from tests.folders import edited
+from tests.processes import HANGS
 
 TOKEN = "a-token"
 
@@ -269,12 +270,12 @@ def test_interrupting_the_server_ends_it_cleanly(run, tmp_path):
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
     try:
         address = re.search(r"http://127\.0\.0\.1:\d+/[\w-]{30,}/", process.stdout.readline())[0]
-        assert httpx.get(f"{address}dummy/report.html", timeout=30).status_code == 200
+        assert httpx.get(f"{address}dummy/report.html", timeout=HANGS).status_code == 200
         port = address.split(":")[2].split("/")[0]
         taken = subprocess.run([*words, "--port", port], capture_output=True, text=True)
         assert taken.returncode == 2 and f"port {port} can't be used" in taken.stderr
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=HANGS)
     finally:
         process.kill()
     assert process.returncode == 0 and "Traceback" not in err and err == ""

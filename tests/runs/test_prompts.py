@@ -11,6 +11,7 @@ from mm_eval.models.dummy import Dummy
 
 from mm_eval.features.study.prompts import PromptComparison, best_of
 from mm_eval.features.study.prompts_text import render
+from tests.processes import HANGS
 
 from .conftest import answers_with, in_page, ran
 
@@ -175,7 +176,7 @@ def test_of_several_processes_one_tells(tmp_path):
         env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=HANGS,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("page with the flips") == 1 and (tmp_path / "trial/prompts.html").exists()

@@ -132,6 +132,6 @@ def test_equality_is_the_official_one(one: str, other: str, equal: bool) -> None
     "answer", ["9^" * 100_000 + "9", "\\boxed{" * 30_000, "(" * 200_000, "is " * 70_000, "9" * 200_000, "\n" * 200_000]
 )
 def test_hostile_answers_take_bounded_time(answer: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert not mathvision_equal("60", mathvision_answer(answer)[0])
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

@@ -134,7 +134,7 @@ def test_categories_and_unclosed_thinking(cli, tmp_path: Path) -> None:
     ["answer is " * 20_000, "is 1. " * 33_000, "9" * 200_000, "\\boxed{" * 30_000, "(" * 200_000, "\n" * 200_000],
 )
 def test_hostile_answers_take_bounded_time(answer: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for row in (SIDES, COUNT, LIST):
         process_results(row, [answer])
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

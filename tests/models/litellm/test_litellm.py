@@ -25,6 +25,7 @@ from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.types import Answer, Instance
 from tests.models.litellm import vendors
 from tests.models.litellm.vendors import KEY, Vendors, anthropic, azure, gemini
+from tests.processes import HANGS
 
 pytest.importorskip("litellm")
 VENDORS: dict[str, tuple[dict[str, str], Callable[..., Any]]] = {
@@ -270,7 +271,7 @@ assert "litellm" in sys.modules
 def test_no_socket_is_opened_on_import_by_offline_or_by_prepare() -> None:
     env = {**os.environ, "ANTHROPIC_API_KEY": KEY}
     env.pop("LITELLM_LOCAL_MODEL_COST_MAP", None)
-    done = subprocess.run([sys.executable, "-c", SILENT], env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", SILENT], env=env, capture_output=True, text=True, timeout=HANGS)
     assert done.returncode == 0, done.stderr[-2000:]
 
 

@@ -26,6 +26,7 @@ from mm_eval.values.types import Answer, Instance
 from tests.models.litellm import vendors
 from tests.models.litellm.test_litellm import instance
 from tests.models.litellm.vendors import KEY, Vendors, anthropic
+from tests.processes import HANGS
 
 for needed in ("litellm", "litellm_proxy_extras"):
     if importlib.util.find_spec(needed) is None:
@@ -59,7 +60,7 @@ def address(vendor: Vendors, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen([*command, "--telemetry", "False"], cwd=folder, env=local, **quiet)
     try:
-        until = time.monotonic() + 180
+        until = time.monotonic() + HANGS
         while True:
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/liveliness", timeout=2):

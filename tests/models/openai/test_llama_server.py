@@ -29,6 +29,7 @@ from mm_eval.run import evaluate
 from mm_eval.values.errors import ConfigError, ModelError
 from mm_eval.values.types import Answer
 from tests.models.openai.test_openai import question
+from tests.processes import HANGS
 
 for needed in ("xllamacpp", "gguf"):
     pytest.importorskip(needed)
@@ -58,7 +59,7 @@ class Serving:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self.process.stdout is not None
         self.address = f"{self.process.stdout.readline().strip()}/v1"
-        until = time.monotonic() + 60
+        until = time.monotonic() + HANGS
         while True:
             try:
                 with urllib.request.urlopen(f"{self.address}/models", timeout=2):

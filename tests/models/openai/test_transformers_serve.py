@@ -22,6 +22,7 @@ from mm_eval.run import evaluate
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Answer
 from tests.models.openai.test_openai import CHAT, question, scored
+from tests.processes import HANGS
 
 for needed in ("fastapi", "uvicorn", "openai"):
     pytest.importorskip(needed)
@@ -55,7 +56,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(command, env={**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"}, **quiet)
     try:
-        until = time.monotonic() + 180
+        until = time.monotonic() + HANGS
         while True:
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{PORT}/health", timeout=2):

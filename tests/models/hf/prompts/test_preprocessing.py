@@ -16,6 +16,7 @@ from mm_eval.values.errors import DataError
 from tests.models.hf.test_more_families import ALL, SINGLE
 from tests.models.questions import instance, outputs, picture
 from tests.models.tiny_random import FAMILIES
+from tests.processes import HANGS
 
 Adapter = Callable[..., Any]
 ASKED = ("What is shown?", "Is it a dog?", "Which color?", "Is there a bus?", "How many?", "Left or right?")
@@ -192,7 +193,7 @@ def test_threads_preprocess_once_and_never_wait_for_each_other_for_ever(
     shown = [[images[a], images[b]] for a in range(6) for b in range(6) if a != b]
     rows = [instance(text, pair, pixels=800) for text in ASKED[:2] for pair in shown]
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(model.writer.write, rows, timeout=60))
+        found = list(pool.map(model.writer.write, rows, timeout=HANGS))
     assert sorted(calls) == [1] * 6
     assert [prompt.ids for prompt in found] == [adapter("qwen2_vl").writer.write(row).ids for row in rows]
 
@@ -206,7 +207,7 @@ def test_one_worker_writes_the_questions_on_a_picture(adapter: Adapter, monkeypa
         reading.add(seed)
         if len(reading) == 3:
             all_reading.set()
-        assert all_reading.wait(30)
+        assert all_reading.wait(HANGS)
         return [picture(60, 60, seed)]
 
     model = adapter("llava", batch_size=2)
