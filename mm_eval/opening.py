@@ -13,8 +13,12 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.dataset import lacks_sample
 from mm_eval.data.docs import FileState
 from mm_eval.data.source import DataId, DataSource
+from mm_eval.engine.folder import RunFolder
+from mm_eval.engine.journal import Journal, JournalState
 from mm_eval.engine.model import Model
-from mm_eval.features.judge.judges import Judge
+from mm_eval.engine.outcome import Outcome, StopSignal
+from mm_eval.engine.progress import Progress
+from mm_eval.features import brought
 from mm_eval.features.protocols.run_under import applied_protocol, protocol_block, protocol_video
 from mm_eval.preflight import check_first_doc, check_scoring, group_faults
 from mm_eval.prompt.blocks import PromptBlock, choose_block
@@ -24,7 +28,9 @@ from mm_eval.results.submission import check_files
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.traits import traits_of
 from mm_eval.scoring.of_task import scorers_of
-from mm_eval.values.errors import ConfigError, NotHereError, did_you_mean, raise_all
+from mm_eval.scoring.task_scores import TaskScores
+from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, did_you_mean, raise_all
+from mm_eval.values.types import Answer, Slot
 from mm_eval.values.words import counted
 
 
@@ -34,7 +40,7 @@ class OpenedTasks:
 
     tasks: by row name, in the order of the table. styles, scorers, doc_ids: by the same names.
     notes: what the reader of the table should know (sample data, members left out, prompt keys not found).
-    judges: those of the run folder, the first one first; before the folder is open, those of the request.
+    parts: what features add to the run.
     """
 
     request: RunRequest
@@ -44,7 +50,7 @@ class OpenedTasks:
     scorers: dict[str, list[Scorer]]
     doc_ids: dict[str, list[int]]
     notes: list[str] = field(default_factory=list)
-    judges: list[Judge] = field(default_factory=list)
+    parts: list[RunPart] = field(default_factory=list)
 
     @property
     def configs(self) -> dict[str, TaskConfig]:
@@ -80,6 +86,164 @@ class OpenedTasks:
         return {name: states for name, states in found.items() if states}
 
 
+@dataclass(frozen=True)
+class Asking:
+    """What a part needs to ask questions of its own after the answers.
+
+    doc_ids: {task: docs of this process}. elsewhere: the failed requests of the launch's other processes, of which there are
+    `processes` with this one.
+    """
+
+    folder: RunFolder
+    state: JournalState
+    journal: Journal
+    doc_ids: Mapping[str, list[int]]
+    outcome: Outcome
+    stop: StopSignal
+    progress: Progress
+    elsewhere: Callable[[], int] = lambda: 0
+    processes: int = 1
+
+
+@dataclass(frozen=True)
+class Validated:
+    """What a part checked of a task, in words; "" if nothing. grades_all: no doc has a value without the part's answers."""
+
+    said: str = ""
+    grades_all: bool = False
+
+
+class RunPart:
+    """What a feature adds to a run: questions before and after those of the tasks, scorers, entries of results.json, notes.
+
+    `RUN_PARTS` of the feature's folder names its class. Each hook does nothing here. A run calls them in the order in which they
+    stand; of several processes only the first one calls `before` and `join`.
+
+    error: why the run can't begin, as `before` found.
+    """
+
+    error: MMEvalError | None = None
+
+    # Of every feature, also where a run has nothing for it
+
+    @classmethod
+    def for_scoring(cls, request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
+        """A recorded request as its answers are scored again. options: fields of the request that the user states now."""
+        return request
+
+    @classmethod
+    def begin(cls, request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> RunPart | None:
+        """The part of a run; None where it has nothing to do. Before the model is described.
+
+        loaded: the configs of the run, which take notes. options: as of `for_scoring`, for a run that is scored again.
+        Errors: ConfigError for options that are wrong or missing.
+        """
+        return None
+
+    @classmethod
+    def check_scorers(cls, config: TaskConfig, scorers: Sequence[Scorer]) -> None:
+        """ConfigError if what the feature adds to a task does not go with the task's own scorers."""
+
+    @classmethod
+    def validate(cls, task: Task, doc_ids: Sequence[int]) -> Validated:
+        """Checks what the feature adds to a task without any model, for `mm-eval validate`. MMEvalError for a fault."""
+        return Validated()
+
+    # Before the answers
+
+    def check_generation(self, configs: Mapping[str, TaskConfig]) -> None:
+        """ConfigError if it can't ask with the options of a task. Before any weights are loaded."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks questions of its own, in `before` and `after`."""
+        return False
+
+    @property
+    def needs_memory(self) -> bool:
+        """Whether it loads a model on this machine: the model of the run is closed before."""
+        return False
+
+    def recall(self, folder: RunFolder) -> None:
+        """Begins with what earlier launches found out about the endpoints that it asks."""
+
+    def before(self, opened: OpenedTasks, state: JournalState, progress: Callable[[str], None]) -> None:
+        """Asks what must be known before the first request. state: of the journal, to be changed at will. Sets `error`."""
+
+    def check(self) -> None:
+        """Raises `error`."""
+        if self.error is not None:
+            raise self.error
+
+    def join(self, opened: OpenedTasks, folder: RunFolder) -> None:
+        """Takes over what the run folder holds of earlier launches. ConfigError where that does not go with this one."""
+
+    def record(self, folder: RunFolder) -> None:
+        """Writes what it adds to run.json."""
+
+    def keep(self, journal: Journal, state: JournalState) -> None:
+        """Adds the answers of `before` to the run's journal, and to what was read of it."""
+
+    # After the answers
+
+    def after(self, opened: OpenedTasks, asking: Asking) -> None:
+        """Asks its questions about the answers."""
+
+    def scorers(
+        self, task: Task, scorers: Sequence[Scorer], lookup: Callable[[Slot], Answer | None]
+    ) -> Sequence[Scorer]:
+        """The scorers of a task with its own. scorers: so far. lookup: the recorded answers, its own included."""
+        return scorers
+
+    def scored(self, name: str, task: Task, scores: TaskScores) -> None:
+        """A task was scored with its scorers: it may add notes."""
+
+    def results(self) -> dict[str, Any]:
+        """What it adds to the top level of results.json."""
+        return {}
+
+    def complete(self, opened: OpenedTasks, folder: RunFolder, results: dict[str, Any], state: JournalState) -> None:
+        """The last step of results.json, of which all else is there."""
+
+    def spent(self, state: JournalState) -> float | None:
+        """The dollars of all its answers so far; None where a price is unknown."""
+        return 0.0
+
+    def cost(self, state: JournalState, before: Mapping[str, Any]) -> dict[str, Any]:
+        """What it adds to `cost` in results.json; empty where no price is known. before: `cost` of the last time."""
+        return {}
+
+    def notes(self, state: JournalState, outcome: Outcome) -> list[str]:
+        """What a reader of the table should know."""
+        return []
+
+    def problems(self, outcome: Outcome) -> list[str]:
+        """Why it stopped early."""
+        return []
+
+    def problems_of(self, name: str, scores: TaskScores) -> list[str]:
+        """What of a task has no value because of it."""
+        return []
+
+
+def parts_of(request: RunRequest, loaded: Loaded, options: Mapping[str, Any] | None = None) -> list[RunPart]:
+    """The parts that features add to a run. Arguments and errors: those of `RunPart.begin`."""
+    begun = (kind.begin(request, loaded, options) for kind in part_classes())
+    return [part for part in begun if part is not None]
+
+
+def part_classes() -> list[type[RunPart]]:
+    """The classes of all parts that features bring."""
+    return list(brought("RUN_PARTS").values())
+
+
+def _checked_scorers(config: TaskConfig) -> list[Scorer]:
+    scorers = scorers_of(config)
+    for kind in part_classes():
+        kind.check_scorers(config, scorers)
+    return scorers
+
+
 def _needs_whole_clusters(scorers: Sequence[Scorer]) -> bool:
     """Whether a number of the task is undefined on a part of a cluster."""
     stated = [metric.aggregation for scorer in scorers for metric in scorer.metrics or () if metric.aggregation]
@@ -101,7 +265,7 @@ def open_tasks(
     """
     configs = {name: config.resolved() for name, config in loaded.tasks.items()}
     loaded = replace(loaded, groups={name: group.resolved() for name, group in loaded.groups.items()})
-    scorers = {name: scorers_of(config) for name, config in configs.items()}
+    scorers = {name: _checked_scorers(config) for name, config in configs.items()}
     raise_all(fault for _, fault in group_faults(loaded, scorers))
     check_files(configs)
     progress("data")

@@ -12,26 +12,22 @@ from mm_eval.engine.outcome import Outcome
 from mm_eval.engine.prices import Price
 from mm_eval.engine.progress import Progress
 from mm_eval.engine.ranks import Processes
-from mm_eval.features.judge.code import verdicts_of
-from mm_eval.features.judge.judges import identity_of
 from mm_eval.features.report.media import Media
 from mm_eval.features.report.run_page import write_report
 from mm_eval.features.report.thumbnails import pictures_of, thumbnails_of_requests, write_thumbnails
-from mm_eval.opening import OpenedTasks
+from mm_eval.opening import OpenedTasks, RunPart
 from mm_eval.prepare import Prepared
 from mm_eval.prompt.blind import WITHOUT
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
 from mm_eval.results.submission import Submission
-from mm_eval.scoring.of_task import with_judges
+from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.files import encoder
 from mm_eval.values.types import plain
 from mm_eval.values.words import counted, listed, of_all
-
-NOT_JUDGED = "not judged: the numbers that a judge gives are left out (--no_judge)."
 
 
 def score_tasks(
@@ -43,8 +39,9 @@ def score_tasks(
     scores: dict[str, TaskScores] = {}
     submissions: list[Submission] = []
     for name, task in opened.tasks.items():
-        sources = {judge.name: verdicts_of(task, judge.name, state.lookup) for judge in opened.judges}
-        scorers = with_judges(task.config, opened.scorers[name], sources)
+        scorers: Sequence[Scorer] = opened.scorers[name]
+        for part in opened.parts:
+            scorers = part.scorers(task, scorers, state.lookup)
         scoring = TaskScoring(task, opened.styles[name], scorers, state.lookup)
         rows = _counted(scoring.samples(opened.doc_ids[name]), progress)
         if task.config.submission is not None:
@@ -52,11 +49,8 @@ def score_tasks(
             rows = submissions[-1].reading(rows)
         folder.write_lines(f"samples/{sample_name(name)}.jsonl", map(encode, rows))
         scores[name] = scoring.aggregate(opened.request.bootstrap_iters)
-        if task.config.judged is not None:
-            models = {judge.name: sources[judge.name].models for judge in opened.judges}
-            scores[name].judges = [identity_of(judge, task, models[judge.name]) for judge in opened.judges]
-            if not opened.judges:
-                scores[name].notes.insert(0, NOT_JUDGED)
+        for part in opened.parts:
+            part.scored(name, task, scores[name])
     for each in submissions:
         folder.write_lines(each.file, each.lines())
     progress.stop()
@@ -133,29 +127,18 @@ def notes_of(opened: OpenedTasks, state: JournalState, outcome: Outcome, changed
         notes.append(f"{outcome.shared:,} requests equal another one of this run and were not repeated")
     if isinstance(opened, Prepared) and (account := opened.model.account(state.usage)):
         notes.append(account)
-    for judge in opened.judges:
-        used = state.judge_usage.get(judge.name, {})
-        if judge.model is not None and (account := judge.model.account(used)):
-            notes.append(f"judge {judge.name}: {account}")
-    if (verdicts := outcome.verdicts) is not None:
-        ends = [
-            (verdicts.reused, "was there already", "were there already"),
-            (verdicts.requested, "was requested", "were requested"),
-            (verdicts.cached, "came from --use_cache", "came from --use_cache"),
-            (verdicts.shared, "is equal to another one", "are equal to another one"),
-        ]
-        notes.append(f"verdicts: {', '.join(counted(*each) for each in ends if each[0]) or 'none was needed'}")
+    for part in opened.parts:
+        notes += part.notes(state, outcome)
     if state.damaged:
         skipped = counted(state.damaged, "damaged journal line was", "damaged journal lines were")
         notes.append(f"{skipped} skipped; `mm-eval run` requests their answers again")
     return notes
 
 
-def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome) -> list[str]:
+def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome, parts: Sequence[RunPart] = ()) -> list[str]:
     """What failed: why the run stopped early, and each task's failed docs and missing numbers."""
     problems = [f"stopped early: {outcome.stopped.owner} error: {outcome.stopped}"] if outcome.stopped else []
-    if outcome.verdicts is not None and (stopped := outcome.verdicts.stopped) is not None:
-        problems.append(f"judging stopped early: {stopped}")
+    problems += [problem for part in parts for problem in part.problems(outcome)]
     for name, task in scores.items():
         if task.failed:
             what = f"{of_all(task.failed, task.n, 'doc')} failed and {'is' if task.failed == 1 else 'are'} in no number"
@@ -164,37 +147,19 @@ def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome) -> list[str]
         if task.not_requested:
             what = of_all(task.not_requested, task.n, "doc", "was not requested and is", "were not requested and are")
             problems.append(f"{name}: {what} in no number; the command that began this run requests them")
-        problems += _unjudged(name, task)
+        problems += [problem for part in parts for problem in part.problems_of(name, task)]
         problems += [f"{name}: {key} has no value (see the notes)" for key in task.missing]
     return problems
 
 
-def _unjudged(name: str, task: TaskScores) -> Iterator[str]:
-    """The docs that each judge gave no verdict on, why, and what that may change."""
-    for number, entry in enumerate(task.judges or ()):
-        judge = str(entry["name"])
-        failed, bounds = task.further_judges.get(judge, (0, None)) if number else (task.judge_failed, task.judge_bounds)
-        if not failed:
-            continue
-        whose = f" of {judge}" if len(task.judges or ()) > 1 else ""
-        what = of_all(failed, task.n, "doc", f"has no verdict{whose} and is", f"have no verdict{whose} and are")
-        yield f"{name}: {what} not in its number:"
-        yield from (f"  {error}" for error in task.judge_errors.get(judge if number else "", ()))
-        if bounds is not None:
-            low, high = (f"{bound:.4f}" for bound in bounds)
-            yield f"  {task.judged_metric} would be {low} with the lowest verdict on them, {high} with the highest"
-
-
 def spent(opened: Prepared, state: JournalState) -> float | None:
-    """The dollars that all answers and verdicts of a run folder have cost so far; None where a server's prices are unknown."""
-    used = [(opened.model, state.usage)]
-    used += [(judge.model, state.judge_usage.get(judge.name, {})) for judge in opened.judges if judge.model is not None]
-    costs = [model.dollars(tokens) for model, tokens in used]
+    """The dollars that all answers of a run folder have cost so far; None where a server's prices are unknown."""
+    costs = [opened.model.dollars(state.usage), *(part.spent(state) for part in opened.parts)]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
 def cost_of_run(opened: OpenedTasks, state: JournalState, before: Any) -> dict[str, Any]:
-    """What the answers and verdicts have cost, with the prices, for results.json; empty where no price is known.
+    """What the answers have cost, with the prices, for results.json; empty where no price is known.
 
     before: the same of the last time, whose prices apply where a recorded run is scored again without its model.
     """
@@ -203,9 +168,6 @@ def cost_of_run(opened: OpenedTasks, state: JournalState, before: Any) -> dict[s
     price = opened.model.price() if isinstance(opened, Prepared) else Price.of_json(before.get("price"))
     if price is not None:
         cost = {"dollars": round(price.dollars(state.usage), 6), "price": price.to_json()}
-    judges = dict(before["judges"]) if isinstance(before.get("judges"), dict) else {}
-    for judge in opened.judges:
-        if judge.model is not None and (own := judge.model.price()) is not None:
-            dollars = round(own.dollars(state.judge_usage.get(judge.name, {})), 6)
-            judges[judge.name] = {"dollars": dollars, "price": own.to_json()}
-    return {**cost, "judges": judges} if judges else cost
+    for part in opened.parts:
+        cost.update(part.cost(state, before))
+    return cost

@@ -50,7 +50,7 @@ def _build(task: Task, style: PromptStyle, doc_id: int, doc_ids: Sequence[int], 
     task.clusters({doc_id: doc}, {})
     if not task.config.is_shipped:  # of a shipped task, categories whose column the data lacks are left out with a note
         task.categories(doc)
-    scored = not (task.config.process_results or task.config.submission or task.config.judge)
+    scored = not (task.config.process_results or task.config.is_scored_elsewhere)
     if task.config.doc_to_target is not None and scored and question.target is None:
         raise DataError("doc_to_target gave None, so that no answer could be right.", where=where)
     if task.pool is not None:
@@ -134,9 +134,9 @@ def group_faults(loaded: Loaded, scorers: Mapping[str, list[Scorer]]) -> list[tu
         means = {entry.metric for entry in group.aggregate_metric_list if entry.of} if group else set()
         if not all(leaf in scorers and all(map(names_are_known, scorers[leaf])) for leaf in leaves):
             return None
-        of_judges = {name for leaf in leaves if (judge := loaded.tasks[leaf].judged) for name in judge.metrics}
+        of_features = {name for leaf in leaves for name in loaded.tasks[leaf].metrics_of_features}
         own = {metric.name for leaf in leaves for scorer in scorers[leaf] for metric in scorer.metrics or ()}
-        return means | of_judges | own
+        return means | of_features | own
 
     def wanted(name: str) -> Iterator[tuple[GroupMetric, str, set[str] | None]]:
         """(entry, a metric that it needs, the metrics that there are) of a group."""

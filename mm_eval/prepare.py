@@ -17,10 +17,9 @@ from mm_eval.engine.adapters import make_model, model_class_of
 from mm_eval.engine.budget import unknown_price
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model
-from mm_eval.features.judge.judges import check_stated, judged_configs, make_judges
 from mm_eval.features.protocols.run_under import applied_protocol, completed, task_overrides
 from mm_eval.features.protocols.verdicts import differing_notes
-from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks
+from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks, parts_of
 from mm_eval.preflight import docs_digest, requests_digest
 from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits
 from mm_eval.prompt.task import PromptStyle
@@ -67,9 +66,9 @@ class Prepared(OpenedTasks):
         }
 
     def check_generation(self) -> None:
-        """ConfigError if the model, or a judge, can't generate with a task's generation_kwargs."""
-        for judge in self.judges:
-            judge.check_generation(self.configs)
+        """ConfigError if the model, or a part of the run, can't generate with a task's generation_kwargs."""
+        for part in self.parts:
+            part.check_generation(self.configs)
         for task in self.tasks.values():
             if task.config.output_type == "generate_until":
                 try:
@@ -106,10 +105,7 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
     loaded = load_configs(request)  # names first: a typo is reported at once
     if (whole := completed(request, loaded, _uses_sample(request))) != request:
         request, loaded = whole, load_configs(whole)
-    check_stated(request, loaded.tasks)
-    judges = make_judges(request) if judged_configs(loaded.tasks) and not request.predict_only else []
-    if request.judges and not judges:
-        loaded.notes.append("no task of this run is judged: --judge was not asked")
+    parts = parts_of(request, loaded)
     try:
         model = make_model(request)
     except NotHereError as error:
@@ -126,7 +122,7 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
     opened = open_tasks(request, loaded, _uses_sample(request), styles, progress)
     check_pixel_limits({name: style.block for name, style in opened.styles.items()}, request.model_args)
     opened.check_first_docs()
-    plan = Prepared(**{**vars(opened), "judges": judges}, model=model)
+    plan = Prepared(**{**vars(opened), "parts": parts}, model=model)
     plan.notes += differing_notes(plan)
     if request.model is None:
         data = " on bundled sample data" if plan.sampled else ""
@@ -143,9 +139,12 @@ def prepare_without_model(request: RunRequest, only: str, loaded: Loaded | None 
     return opened
 
 
-def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> OpenedTasks:
+def prepare_from_spec(
+    request: RunRequest, spec: Mapping[str, Any], options: Mapping[str, Any] | None = None
+) -> OpenedTasks:
     """The tasks of a recorded run under the recorded prompts, to be scored.
 
+    options: fields of the request that the user states now, for the parts of the run.
     Errors: ConfigError if data or prompts are not those of the run. A changed metric is allowed: scoring again is for that.
     """
     request = request.without_workers()
@@ -164,8 +163,7 @@ def prepare_from_spec(request: RunRequest, spec: Mapping[str, Any]) -> OpenedTas
         }
 
     opened = open_tasks(request, load_configs(request), _uses_sample(request), recorded)
-    if any(task.config.judged for task in opened.tasks.values()):
-        opened.judges = make_judges(replace(request, offline=False))  # these are named now, however the run was made
+    opened.parts = parts_of(request, opened.loaded, options or {})
     for name, task in opened.tasks.items():
         stored = spec["tasks"].get(name)
         if stored is None or (stored["data"], stored.get("examples")) != (

@@ -28,13 +28,10 @@ from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_bou
 from mm_eval.engine.pending import find_pending
 from mm_eval.engine.progress import Progress, Silent, answering, tell_price
 from mm_eval.engine.ranks import Launch, launched, processes
-from mm_eval.features.judge.asking import ask_judges
-from mm_eval.features.judge.judges import check_stated, for_scoring, joined_judges, record_judges
-from mm_eval.features.judge.preflight import Tried, try_judges
 from mm_eval.features.protocols.run_under import compared_with
 from mm_eval.features.protocols.verdicts import protocol_results
 from mm_eval.foreign import trusted_request
-from mm_eval.opening import OpenedTasks
+from mm_eval.opening import Asking, OpenedTasks, part_classes
 from mm_eval.outputs import cost_of_run, notes_of, problems_of, score_tasks, spent, thumbnails, write_page
 from mm_eval.prepare import Prepared, prepare, prepare_from_spec
 from mm_eval.request import DEFAULT_MODEL, RunRequest
@@ -94,29 +91,28 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         prepared.model.expect(RunFolder(Path(path)).constants)
     spec, own = prepared.spec(), processes()
     folder = RunFolder(Path(path)) if path else default_folder(prepared.request, spec)
-    tried = Tried()
-    for judge in prepared.judges:
-        judge.recall(folder)
-    if own.leads and prepared.judges:
-        if prepared.request.executor and _has_local_judge(prepared):
+    asking = [part for part in prepared.parts if part.asks]
+    for part in asking:
+        part.recall(folder)
+    for part in asking if own.leads else ():
+        if prepared.request.executor and part.needs_memory:
             prepared.model.close()  # workers that were started to describe it
-        tried = try_judges(prepared, _read_journal(folder), progress.phase)
-    if own.count == 1:
-        tried.check()
-    if not folder.has_answers and tried.error is None and not prepared.earlier:
+        part.before(prepared, _read_journal(folder), progress.phase)
+        if own.count == 1:
+            part.check()
+    if not folder.has_answers and not any(part.error for part in asking) and not prepared.earlier:
         progress.phase("model")
         prepared.model.prepare_once()
 
-    asked = list(prepared.judges)
-
     def claim() -> None:
-        tried.check()  # so that all processes of the launch get the error
+        for part in asking:
+            part.check()  # so that all processes of the launch get the error
         folder.claim(spec, prepared.request.to_json(), prepared.model.machine(), prepared.model.constants())
         if own.leads:  # once a launch: it may read every picture file
             folder.hold_files(prepared.picture_files)
-            if not prepared.request.no_judge:
-                prepared.judges = joined_judges(folder, asked, prepared.tasks)
-                record_judges(folder, prepared.judges)
+            for part in prepared.parts:
+                part.join(prepared, folder)
+                part.record(folder)
 
     reading = Reading(marks_of(prepared.request.reasoning_tags))
     with launched(own, folder, claim) as launch:
@@ -124,13 +120,13 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         state = _read_journal(folder)
         state.reading = replace(reading)
         launch.all_have_read()
-        outcome = _answer(prepared, folder, state, tried, progress if own.leads else Silent(), launch)
+        outcome = _answer(prepared, folder, state, progress if own.leads else Silent(), launch)
         if not own.leads:
             return Report({}, folder.path, 130 if outcome.interrupted else 0, [], silent=True)
         if prepared.request.predict_only:
             notes = [*prepared.notes, "nothing was scored: --predict_only"]
             code = _exit_code(outcome, outcome.failed)
-            return Report({}, folder.path, code, [], notes, problems_of({}, outcome))
+            return Report({}, folder.path, code, [], notes, problems_of({}, outcome, prepared.parts))
         state = state if own.count == 1 else _read_journal(folder)  # with the answers of the other processes
         state.reading = replace(reading)  # it may have looked at a part of the answers
         return _report(prepared, folder, state, outcome, spec, started, progress)
@@ -140,14 +136,14 @@ def score(
     folder_path: Path,
     bootstrap_iters: int = 100_000,
     progress: Progress | None = None,
-    judging: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
     protocol: str | None = None,
     include_path: str | None = None,
     reasoning_tags: str | None = None,
 ) -> Report:
     """Scores a recorded run again. No model is needed: the journal holds its answers.
 
-    judging: the options about judges, as fields of `RunRequest`; a judge is asked for the verdicts that the journal lacks.
+    options: fields of `RunRequest` for the run's parts. A judge that they name is asked for the verdicts that the journal lacks.
     protocol: the named protocol that a run without one is compared with.
     include_path: a folder with task code that is trusted. Task code comes from there and from the installation, whatever the
         folder says. UntrustedCode where the run needs other code.
@@ -162,24 +158,24 @@ def score(
     if reasoning_tags is not None:
         request = replace(request, reasoning_tags=reasoning_tags)
     marks = marks_of(request.reasoning_tags)
-    request = for_scoring(compared_with(request, protocol), judging or {})
-    opened, outcome = prepare_from_spec(request, recorded["spec"]), Outcome()
+    request = compared_with(request, protocol)
+    for kind in part_classes():
+        request = kind.for_scoring(request, options or {})
+    opened, outcome = prepare_from_spec(request, recorded["spec"], options), Outcome()
     with folder.locked():
         folder.hold_files(opened.picture_files)
-        asked = opened.judges
-        opened.judges = [] if (judging or {}).get("no_judge") else joined_judges(folder, asked, opened.tasks)
-        check_stated(request, opened.configs, opened.judges)
+        for part in opened.parts:
+            part.join(opened, folder)
         state = _read_journal(folder)
         state.reading = Reading(marks)
-        for judge in asked:
-            judge.recall(folder)
-        if asked:
-            tried = try_judges(opened, _read_journal(folder), progress.phase)
-            tried.check()
-            record_judges(folder, opened.judges)
+        for part in (part for part in opened.parts if part.asks):
+            part.recall(folder)
+            part.before(opened, _read_journal(folder), progress.phase)
+            part.check()
+            part.record(folder)
             with StopSignal().listening() as stop, closing(_open_journal(folder)) as journal:
-                tried.write(journal, state)
-                ask_judges(opened, folder, state, journal, opened.doc_ids, outcome, stop, progress)
+                part.keep(journal, state)
+                part.after(opened, Asking(folder, state, journal, opened.doc_ids, outcome, stop, progress))
         return _report(opened, folder, state, outcome, recorded["spec"], time.monotonic(), progress)
 
 
@@ -194,11 +190,10 @@ def _answer(
     prepared: Prepared,
     folder: RunFolder,
     state: JournalState,
-    tried: Tried,
     progress: Progress,
     launch: Launch,
 ) -> Outcome:
-    """Makes this process's pending requests, then judges its docs. Rank 0 waits for the other processes of the launch."""
+    """Makes this process's pending requests, then those of the run's parts. Rank 0 waits for the other processes."""
     own = launch.own
     pending = find_pending(prepared, state, own, folder.changed_tasks(prepared.configs))
     fail_at = failure_limit(prepared.request.fail_on_error, pending.total)
@@ -207,7 +202,8 @@ def _answer(
     progress.start("answering", pending.share - pending.answered)
     with StopSignal().listening() as stop:
         with closing(_open_journal(folder)) as journal:
-            tried.write(journal, state)
+            for part in prepared.parts:
+                part.keep(journal, state)
 
             def elsewhere() -> int:
                 return launch.failed_elsewhere(outcome.counts())
@@ -227,11 +223,12 @@ def _answer(
                 asker.keep = folder.keep_findings
                 asker.ask(in_cheapest_order(pending.instances()))
             progress.stop()
-            if prepared.judges and not asker.halted:
-                if _has_local_judge(prepared):
-                    prepared.model.close()  # its memory is needed for the judge
-                mine = pending.mine
-                ask_judges(prepared, folder, state, journal, mine, outcome, stop, progress, elsewhere, own.count)
+            asking = Asking(folder, state, journal, pending.mine, outcome, stop, progress, elsewhere, own.count)
+            for part in prepared.parts if not asker.halted else ():
+                if part.asks and part.needs_memory:
+                    prepared.model.close()
+                if part.asks:
+                    part.after(prepared, asking)
         with model_boundary(outcome):
             outcome.add(launch.others(outcome.counts(), lambda: stop.requested))
         if own.leads and own.count > 1:
@@ -239,10 +236,6 @@ def _answer(
             if fail_at is not None:
                 outcome.hold_to(fail_at)
     return outcome
-
-
-def _has_local_judge(prepared: Prepared) -> bool:
-    return any(judge.model and judge.model.local for judge in prepared.judges)
 
 
 def _read_journal(folder: RunFolder) -> JournalState:
@@ -286,32 +279,27 @@ def _report(
         results["run"]["cost"] = cost
     if isinstance(opened, Prepared):
         results["run"].update(opened.model.ran_on())
-    if found := _endpoint(folder, "model"):
+    if found := folder.refused("model"):
         results["run"]["endpoint"] = found
-    judged = {judge.name: _endpoint(folder, judge.endpoint) for judge in opened.judges}
-    if judged := {name: found for name, found in judged.items() if found}:
-        results["run"]["judge_endpoints"] = judged
-    if state.judge_usage:
-        results["run"]["judge_usage"] = state.judge_usage
+    for part in opened.parts:
+        part.complete(opened, folder, results, state)
     if (under_protocol := protocol_results(opened, results)) is not None:
         results["protocol"] = under_protocol
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
-    failed = sum(each.failed + each.not_requested + each.judge_failures for each in scores.values())
+    failed = sum(each.failed + each.not_requested + each.without_grade for each in scores.values())
     failed += sum(len(each.missing) for name, each in scores.items() if name not in opened.in_part)
     failed += sum(each.failed for each in submissions)
     code, notes = _exit_code(outcome, failed), notes_of(opened, state, outcome, folder.changed_tasks(opened.configs))
     notes += [each.note(folder.path) for each in submissions]
     if opened.request.report and not outcome.interrupted:
         notes += write_page(opened, folder, progress)
-    problems = [*problems_of(scores, outcome), *(problem for each in submissions for problem in each.problems())]
+    problems = [
+        *problems_of(scores, outcome, opened.parts),
+        *(problem for each in submissions for problem in each.problems()),
+    ]
     return Report(results, folder.path, code, order, notes, problems, categories=opened.request.categories)
 
 
-def _endpoint(folder: RunFolder, name: str) -> dict[str, Any]:
-    """What the endpoint of the model, or of a judge, refuses, for results.json."""
-    return {field: value for field, value in folder.findings(name).items() if field != "accepted"}
-
-
 def _exit_code(outcome: Outcome, failed: int) -> int:
-    stopped = outcome.stopped or outcome.verdicts and outcome.verdicts.stopped
+    stopped = outcome.stopped or any(each.stopped for each in outcome.of_parts.values())
     return 130 if outcome.interrupted else 3 if failed or stopped else 0

@@ -18,12 +18,12 @@ PUBLIC = {"types", "errors", "registry", "filters", "metrics", "scorers"}
 TOP = ["request", "preflight", "opening", "prepare", "outputs", "foreign", "run", "cli", "api", "__main__"]
 """What uses the folders of the core, in this order. `cli` finds the features by name."""
 DEBTS = {
-    *(f"core > {name}" for name in ("judge", "protocols", "ray", "report", "suites", "validate")),
+    *(f"core > {name}" for name in ("protocols", "ray", "report", "suites", "validate")),
     "engine > prepare", "engine > request", "results > foreign", "results > opening", "results > run",
     "exports > judge", "exports > report", "exports > study", "judge > suites", "protocols > validate",
     "report > diagnose", "report > exports", "report > judge", "report > protocols", "report > ray", "report > study",
     "show > judge", "show > protocols", "show > report", "show > study", "study > judge",
-    "study > protocols", "study > report", "validate > judge",
+    "study > protocols", "study > report",
 }  # fmt: skip
 """Arrows that are still against the order. The list only shrinks."""
 HEAVY = {"torch", "transformers", "datasets", "numpy", "PIL", "jinja2", "yaml", "tqdm", "sacrebleu", "pandas"}

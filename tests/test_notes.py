@@ -7,13 +7,14 @@ import pytest
 
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.outcome import Outcome
+from mm_eval.features.judge.run_part import JudgePart
 from mm_eval.outputs import notes_of, problems_of
 from mm_eval.scoring.task_scores import TaskScores
 
 
 def notes(outcome: Outcome, damaged: int = 0, in_part: dict[str, list[int]] | None = None) -> list[str]:
     request = SimpleNamespace(blind=None, use_cache=None)
-    opened: Any = SimpleNamespace(notes=[], in_part=in_part or {}, request=request, judges=())
+    opened: Any = SimpleNamespace(notes=[], in_part=in_part or {}, request=request, parts=[JudgePart([])])
     return notes_of(opened, JournalState(damaged=damaged), outcome)
 
 
@@ -28,10 +29,10 @@ def notes(outcome: Outcome, damaged: int = 0, in_part: dict[str, list[int]] | No
         (Outcome(reused=2, requested=1), "resumed an earlier launch: 2 answers were there, 1 was requested"),
         (Outcome(cached=1), "1 answer came from earlier runs"),
         (
-            Outcome(verdicts=Outcome(reused=1, requested=2, shared=1)),
+            Outcome(of_parts={"judge": Outcome(reused=1, requested=2, shared=1)}),
             "verdicts: 1 was there already, 2 were requested, 1 is equal to another one",
         ),
-        (Outcome(verdicts=Outcome()), "verdicts: none was needed"),
+        (Outcome(of_parts={"judge": Outcome()}), "verdicts: none was needed"),
     ],
 )
 def test_what_became_of_the_requests(outcome: Outcome, said: str) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from mm_eval.config.categories import levels_of
 from mm_eval.config.located import LocatedDict, located, where_item
 from mm_eval.config.schema import (
     FEWSHOT_KEYS,
-    JUDGE,
     MIRROR_KEYS,
     SUBMISSION_KEYS,
     TASK_KEYS,
@@ -18,7 +18,7 @@ from mm_eval.config.schema import (
     is_function,
     is_mappings,
 )
-from mm_eval.features.judge.config import judge_of
+from mm_eval.features import brought
 from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
 
 
@@ -39,8 +39,7 @@ def check_task_keys(source: LocatedDict, what: str, has_class: bool) -> None:
         checks.append(lambda: levels_of(source["categories"], source.where("categories")))
     if isinstance(source.get("submission"), Mapping):
         checks.append(lambda: _check_submission(source))
-    if JUDGE.fits(source.get("judge")):
-        checks.append(lambda: _check_judge(source))
+    checks += [partial(key.check, source) for name, key in brought("TASK_KEYS").items() if source.get(name) is not None]
     raise_all(collected([*checks, *(reference.check for reference in functions_in(source))]))
 
 
@@ -81,14 +80,9 @@ def _check_submission(source: LocatedDict) -> None:
         raise ConfigError(f"submission: {name!r} is not the plain name of a file.", where=stated.where("file"))
 
 
-def _check_judge(source: LocatedDict) -> None:
-    judge = judge_of(source["judge"], source.where("judge"))
-    _check_metrics(judge.metric_list, source.where("judge"))
-
-
 def _check_pipelines(config: LocatedDict) -> None:
     """ConfigError on a metric_list or filter_list with a missing name, or with the same name twice."""
-    _check_metrics(config.get("metric_list"), config.where("metric_list"))
+    check_metrics(config.get("metric_list"), config.where("metric_list"))
     names: set[str] = set()
     for index, pipeline in enumerate(config.get("filter_list") or ()):
         where = where_item(config["filter_list"], index, config.where("filter_list"))
@@ -109,10 +103,11 @@ def _check_pipelines(config: LocatedDict) -> None:
                 where = where_item(steps, number, where)
                 raise ConfigError(f"a step of filter pipeline {name!r} needs a `function`.", where=where)
             _check_kwargs(step, where_item(steps, number, where))
-        _check_metrics(pipeline.get("metric_list"), where)
+        check_metrics(pipeline.get("metric_list"), where)
 
 
-def _check_metrics(metrics: Any, fallback: str) -> None:
+def check_metrics(metrics: Any, fallback: str) -> None:
+    """ConfigError for an entry of a metric_list without a usable name, or with a value of a wrong type. fallback: its place."""
     if metrics is not None and not is_mappings(metrics):
         raise ConfigError("metric_list must be a list of mappings.", where=fallback)
     seen: set[str] = set()

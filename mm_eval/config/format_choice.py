@@ -84,7 +84,9 @@ def formatted(values: dict[str, Any], source: LocatedDict, layout: Format, reque
     chosen = requested is not None and requested != (own.type if own else None)
     listed = requested is None or names_format(formats, requested)
     drops_scoring = chosen and (layout.output_type != own_type or not listed and layout.scorer is not None)
-    kept = {key: value for key, value in values.items() if not (drops_scoring and key in SCORING_KEYS)}
+    kept = {
+        key: value for key, value in values.items() if not (drops_scoring and key in (*SCORING_KEYS, "of_features"))
+    }
     if values.get("output_type", layout.output_type) != layout.output_type and not chosen:
         what = f"output_type is {values['output_type']!r}, but the format {layout.type!r} is {layout.output_type!r}."
         raise ConfigError(what, where=source.where("output_type"), hint="Leave output_type out.")

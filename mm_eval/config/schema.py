@@ -12,6 +12,7 @@ from typing import Any
 from mm_eval.config.arguments import Rule
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import LocatedDict
+from mm_eval.features import named
 from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
 
 OUTPUT_TYPES = ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling")
@@ -89,8 +90,10 @@ CHOICES = Rule(
 )
 SAMPLES = Rule("a list of docs or a function", lambda v: is_mappings(v) or is_function(v))
 NAMED = Rule("a name or a mapping", lambda v: isinstance(v, (str, Mapping)))
-JUDGE = Rule("a mapping, or a list of mappings", lambda v: isinstance(v, Mapping) or bool(v) and is_mappings(v))
 BATCH = Rule('a whole number from 1 or "auto"', lambda v: v == "auto" or _is_count(v) and v >= 1)
+
+OF_FEATURES = tuple(named("TASK_KEYS"))
+"""Keys that features bring (`TaskKey`), which check their own values. They say how answers are scored, and change no question."""
 
 TASK_KEYS: dict[str, Rule] = {
     "task": TEXT,
@@ -141,11 +144,11 @@ TASK_KEYS: dict[str, Rule] = {
     "gold_answer": PROMPT,
     "dataset_mirrors": MAPPINGS,
     "submission": MAPPING,
-    "judge": JUDGE,
+    **dict.fromkeys(OF_FEATURES, Rule("what its feature reads", lambda v: True)),
     "metadata": METADATA,
 }
 
-SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer", "judge")
+SCORING_KEYS = ("metric_list", "filter_list", "process_results", "scorer", *OF_FEATURES)
 """Keys that say how answers are scored; a format with a scoring of its own takes their place."""
 
 MIRROR_KEYS: dict[str, Rule] = {"path": TEXT, "name": TEXTS, "revision": TEXT}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from mm_eval.config import schema
 from mm_eval.config.categories import CategoryLevel, levels_of
@@ -20,18 +20,34 @@ from mm_eval.config.formats import Format
 from mm_eval.config.functions import FunctionRef, task_draws
 from mm_eval.config.located import LocatedDict, located, shown_path, without
 from mm_eval.config.values import resolve, to_json, with_source
-from mm_eval.features.judge.config import JudgeConfig, judge_of, judge_of_code
+from mm_eval.features import brought
 from mm_eval.features.suites.origin import is_from_lmms_eval
 from mm_eval.values.errors import ConfigError, raise_all
 from mm_eval.values.files import digest_of
 from mm_eval.values.types import OutputType
 
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
-ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", "submission", "judge")
+ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", "submission", *schema.OF_FEATURES)
 """Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
 HEADER_KEYS = ("paper", "languages", "licence", "size", "hub", "metric", "published", "prompt_tokens")
 """Keys of `metadata` that describe a benchmark; the spec leaves them out too."""
 METRIC_KEYS = ("metric", "aggregation", "higher_is_better", "reduction")
+
+
+class TaskKey(Protocol):
+    """A key of task files that a feature brings; `TASK_KEYS` of the feature's folder names it."""
+
+    def check(self, source: LocatedDict) -> None:
+        """ConfigError with file:line if the value that a task states can't be used. Imports no function."""
+
+    def conflicts(self, config: TaskConfig) -> Iterator[tuple[str, str, str]]:
+        """(error, its key, hint) for each conflict with other keys of the task, which states this one."""
+
+    def read(self, config: TaskConfig) -> Any:
+        """What the feature makes of a task; None where the task is none of its business. The key need not be stated."""
+
+    def metrics(self, config: TaskConfig) -> list[str]:
+        """The names of the metrics that the feature adds to those of a task."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,6 +61,7 @@ class TaskConfig:
     task_class, class_arguments: `class: !function task.Qasper`, and the keys beside it that mm-eval doesn't know.
     prompt_kwargs: the blocks of model_specific_prompt_kwargs; target_kwargs: those of model_specific_target_kwargs.
     doc_to_messages: makes the whole chat of a doc, for chat models.
+    of_features: the keys that features bring, as stated; `read` gives what they mean.
     """
 
     name: str
@@ -97,7 +114,7 @@ class TaskConfig:
     categories: list[Any] = field(default_factory=list)
     aliases: str | list[str] = field(default_factory=list)
     submission: Mapping[str, Any] | None = None
-    judge: Any = None
+    of_features: Mapping[str, Any] = field(default_factory=dict)
     gold_answer: Any = None
     dataset_mirrors: list[Any] = field(default_factory=list)
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -127,6 +144,7 @@ class TaskConfig:
         check_task_keys(source, f"task {name!r}", has_class)
         values = {key: source[key] for key in _FIELDS if source.get(key) is not None}
         values.update(
+            of_features={key: source[key] for key in schema.OF_FEATURES if source.get(key) is not None},
             tag=tuple(dict.fromkeys(schema.texts(source.get("tag")) + schema.texts(source.get("group")))),
             metadata=schema.one_mapping(source.get("metadata")),
             prompt_kwargs=source.get("model_specific_prompt_kwargs") or {},
@@ -145,11 +163,22 @@ class TaskConfig:
         return made
 
     @cached_property
-    def judged(self) -> JudgeConfig | None:
-        """Its `judge`, or that of its own code; None where it has none."""
-        if self.judge is not None:
-            return judge_of(self.judge, self.where("judge"))
-        return judge_of_code(self.source.get("process_results")) if self.process_results is not None else None
+    def _read(self) -> dict[str, Any]:
+        return {name: key.read(self) for name, key in brought("TASK_KEYS").items()}
+
+    def read(self, key: str) -> Any:
+        """What the feature that brings a key makes of this task; None where it has nothing to do with it, or is not installed."""
+        return self._read.get(key)
+
+    @property
+    def metrics_of_features(self) -> set[str]:
+        """The metrics that features add to its own."""
+        return {name for key in brought("TASK_KEYS").values() for name in key.metrics(self)}
+
+    @property
+    def is_scored_elsewhere(self) -> bool:
+        """Whether a benchmark's server or a feature gives its numbers, so that it may have no metrics and targets of its own."""
+        return self.submission is not None or bool(self.of_features)
 
     @property
     def task(self) -> str:
@@ -252,7 +281,8 @@ class TaskConfig:
         stated["metadata"] = {key: value for key, value in self.metadata.items() if key not in hidden} or None
         if self.format is not None:
             stated["formats"] = self.format.to_json()
-            stated = without(stated, [key for key in schema.SCORING_KEYS if key in stated and not getattr(self, key)])
+            dropped = [key for key in schema.SCORING_KEYS if not self.of_features.get(key, getattr(self, key, None))]
+            stated = without(stated, [key for key in dropped if key in stated])
         return cast(dict[str, Any], to_json({k: v for k, v in stated.items() if v is not None}, function))
 
 
@@ -287,26 +317,12 @@ def _incomplete(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
     if config.output_type != "generate_until" and config.submission is not None:
         what = f"submission needs output_type generate_until, not {config.output_type!r}."
         yield what, "submission", ""
-    if config.judge is not None:
-        yield from _judge_conflicts(config)
+    for key in config.of_features:
+        yield from brought("TASK_KEYS")[key].conflicts(config)
     if config.source.get("scorer") is not None and config.source.get("process_results") is not None:
         yield "scorer and process_results are both given.", "scorer", "Write one of them, or null for the other."
     if config.source.get("unsafe_code"):
         yield "unsafe_code: mm-eval does not run code that a model wrote.", "unsafe_code", ""
-
-
-def _judge_conflicts(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
-    if config.output_type != "generate_until":
-        yield f"judge needs output_type generate_until, not {config.output_type!r}.", "judge", ""
-    if config.repeats > 1:
-        yield "a judged task asks its model once a doc.", "repeats", "`repeats` under judge gives more verdicts."
-    if config.submission is not None:
-        yield "submission and judge are both given.", "submission", "Write one of them, or null for the other."
-    judged = judge_of(config.judge, config.where("judge"))
-    if judged.replaces_rules and not (config.metric_list or config.process_results):
-        yield "extracts and only_unparsed need the task's own metric_list.", "judge", ""
-    if judged.replaces_rules and len(config.filter_list) > 1:
-        yield "extracts and only_unparsed need one filter pipeline.", "filter_list", ""
 
 
 def _split(entry: Mapping[str, Any], known: tuple[str, ...]) -> LocatedDict:

@@ -78,6 +78,10 @@ class RunFolder:
         own = found.get(name) if isinstance(found, dict) else None
         return own if isinstance(own, dict) else NOTHING
 
+    def refused(self, name: str) -> dict[str, Any]:
+        """What an endpoint refuses, for results.json: its findings without what it accepted."""
+        return {field: value for field, value in self.findings(name).items() if field != "accepted"}
+
     def keep_findings(self, findings: Mapping[str, Any], name: str = "model") -> None:
         """Writes `Model.findings` into run.json, outside the spec. Every process of a launch may do so."""
         journal = os.open(self.path / "journal", os.O_RDONLY | os.O_CLOEXEC)

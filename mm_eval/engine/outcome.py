@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
 from types import FrameType
@@ -28,7 +28,7 @@ class Outcome:
         request of another slot with the same question. cached: answers from another run.
     answered, failed: slots that got an answer, or a failure, in this pass.
     stopped: the error that ended the run early. interrupted: by the user.
-    verdicts: the same of the second pass, in which judges are asked.
+    of_parts: the same of the passes over the answers that features add, by name.
     """
 
     reused: int = 0
@@ -39,22 +39,21 @@ class Outcome:
     failed: int = 0
     stopped: MMEvalError | None = None
     interrupted: bool = False
-    verdicts: Outcome | None = None
+    of_parts: dict[str, Outcome] = field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
         """The counts under the names by which ranks exchange them."""
         own = {file_name: getattr(self, name) for file_name, name in COUNTS.items()}
-        judged = self.verdicts.counts() if self.verdicts is not None else {}
-        return {**own, **{f"judge_{name}": count for name, count in judged.items()}}
+        parts = {f"{part}_{name}": n for part, each in self.of_parts.items() for name, n in each.counts().items()}
+        return {**own, **parts}
 
     def add(self, others: Iterable[Mapping[str, int]]) -> None:
         """Adds the counts of the launch's other processes."""
         for counts in others:
             for file_name, name in COUNTS.items():
                 setattr(self, name, getattr(self, name) + counts[file_name])
-                if self.verdicts is not None:
-                    judged = getattr(self.verdicts, name) + counts.get(f"judge_{file_name}", 0)
-                    setattr(self.verdicts, name, judged)
+                for part, each in self.of_parts.items():
+                    setattr(each, name, getattr(each, name) + counts.get(f"{part}_{file_name}", 0))
 
     def hold_to(self, fail_at: int, elsewhere: int = 0) -> None:
         """Stops the run once `fail_at` requests have failed. elsewhere: failures in other processes."""

@@ -158,7 +158,7 @@ class Launch:
         now = time.monotonic()
         if self.store is not None and now >= self._next_look:
             self._next_look = now + RETOLD
-            failed = counts["failed"] + counts.get("judge_failed", 0)
+            failed = sum(count for name, count in counts.items() if name == "failed" or name.endswith("_failed"))
             new, self._failed = failed - self._failed, failed
             self._elsewhere = int(self._or_lost(lambda store: store.add(f"{self.name}/failed", new))) - failed
         return self._elsewhere

@@ -20,7 +20,7 @@ from mm_eval.results.rows import numbers_of
 from mm_eval.scoring.base import as_row
 from mm_eval.scoring.groups import Member, aggregate_group, average_of
 from mm_eval.scoring.metrics.intervals import combined
-from mm_eval.scoring.task_scores import TaskScores
+from mm_eval.scoring.task_scores import TaskScores, Ungraded, grader_key
 from mm_eval.values.types import Number
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def assemble(plan: OpenedTasks, scores: Mapping[str, TaskScores]) -> tuple[dict[
             name: {"original": len(plan.tasks[name].docs), "effective": score.n} for name, score in scores.items()
         },
     }
-    if judges := {name: score.judges for name, score in scores.items() if score.judges is not None}:
-        results["judges"] = judges
+    for part in plan.parts:
+        results.update(part.results())
     if categories := {name: found for name, score in scores.items() if (found := category_rows(score))}:
         results["categories"] = categories
     return results, order
@@ -91,7 +91,7 @@ RARE_COUNTS = ("not_requested", "unanswered", "too_large")
 
 def task_row(alias: str, scores: TaskScores) -> dict[str, Any]:
     """One task's numbers and counts."""
-    row: dict[str, Any] = {"alias": alias, **_row(scores)}
+    row: dict[str, Any] = {"alias": alias, **_row(scores, scores.ungraded)}
     if warning := scores.silent.warning:
         row["warnings"] = [warning]
     return row
@@ -101,18 +101,25 @@ def category_rows(scores: TaskScores) -> dict[str, dict[str, dict[str, Any]]]:
     """{level: {category: its numbers and counts}} of a task; empty where it has no categories."""
     return {
         level: {
-            name: {**_row(of_category), **({"judge_failed": of_category.judge_failed} if scores.judges else {})}
+            name: {
+                **_row(of_category, {}),
+                **{
+                    grader_key(each, "failed"): of_category.ungraded.get(each, Ungraded()).docs
+                    for each in scores.graders
+                },
+            }
             for name, of_category in found.items()
         }
         for level, found in scores.categories.items()
     }
 
 
-def _row(scores: TaskScores) -> dict[str, Any]:
+def _row(scores: TaskScores, ungraded: Mapping[str, Ungraded]) -> dict[str, Any]:
+    """ungraded: with what the row says of those who grade beside the task's rules."""
     row: dict[str, Any] = {**as_row(scores.numbers), **{count: getattr(scores, count) for count in COUNTS}}
     for count in RARE_COUNTS:
-        if found := getattr(scores, count):
-            row[count] = found
+        if number := getattr(scores, count):
+            row[count] = number
     row.update(_fewer(_sizes(scores), scores.scored))
     if scores.unanswered:
         without = {str(number.key): number.value for number in scores.without_unanswered}
@@ -121,10 +128,8 @@ def _row(scores: TaskScores) -> dict[str, Any]:
         row["intervals"] = exact
     if len(scores.unparsed_by) > 1:
         row["unparsed_by_filter"] = dict(scores.unparsed_by)
-    if scores.judges:
-        row.update(judge_failed=scores.judge_failed, judge_bounds=scores.judge_bounds)
-        for name, (failed, bounds) in scores.further_judges.items():
-            row.update({f"judge_failed@{name}": failed, f"judge_bounds@{name}": bounds})
+    for grader, found in ungraded.items():
+        row[grader_key(grader, "failed")], row[grader_key(grader, "bounds")] = found.docs, found.bounds
     if scores.notes:
         row["notes"] = list(scores.notes)
     return row
@@ -163,9 +168,10 @@ def group_row(
         }
         without = {number.key: number.value for number in numbers_of(aggregate_group(answered, metrics).numbers)}
         row["value_without_unanswered"] = {str(n.key): without.get(n.key) for n in numbers_of(result.numbers)}
-    if any(score.judges for score in leaves.values()):
-        row["judge_failed"] = sum(score.judge_failed * places[leaf] for leaf, score in leaves.items())
-        row["judge_bounds"] = _group_bounds(below, metrics, leaves)
+    for grader in dict.fromkeys(grader for score in leaves.values() for grader in score.graders):
+        of_leaves = {leaf: score.ungraded[grader] for leaf, score in leaves.items() if grader in score.ungraded}
+        row[grader_key(grader, "failed")] = sum(each.docs * places[leaf] for leaf, each in of_leaves.items())
+        row[grader_key(grader, "bounds")] = _group_bounds(below, metrics, leaves, of_leaves)
     row.update(_fewer(result.sizes, row["n"] - row["failed"] - row.get("not_requested", 0)))
     if intervals := _group_intervals(numbers_of(result.numbers), below, metrics, leaves):
         row["intervals"] = intervals
@@ -203,19 +209,25 @@ def _sizes(scores: TaskScores) -> dict[str, int]:
 
 
 def _group_bounds(
-    below: Mapping[str, Member], metrics: Sequence[GroupMetric], leaves: Mapping[str, TaskScores]
+    below: Mapping[str, Member],
+    metrics: Sequence[GroupMetric],
+    leaves: Mapping[str, TaskScores],
+    ungraded: Mapping[str, Ungraded],
 ) -> list[float] | None:
-    """The group's first number with the judged numbers of its tasks at their ends; None if no verdict failed."""
-    if not any(score.judge_bounds for score in leaves.values()):
+    """The group's first number with those of its tasks that a grader gives at their ends; None if no doc lacks a value.
+
+    ungraded: of the grader, by task.
+    """
+    if not any(each.bounds for each in ungraded.values()):
         return None
     ends: list[float] = []
     for end in (0, 1):
         moved = dict(below)
-        for leaf, score in leaves.items():
-            if score.judge_bounds is not None and score.numbers:
-                judged = str(next((n.key for n in score.numbers if n.key.metric == score.judged_metric), ""))
-                sizes = {**below[leaf].sizes, judged: below[leaf].sizes.get(judged, 0) + score.judge_failed}
-                numbers = {**below[leaf].numbers, judged: score.judge_bounds[end]}
+        for leaf, each in ungraded.items():
+            if each.bounds is not None and leaves[leaf].numbers:
+                graded = str(next((n.key for n in leaves[leaf].numbers if n.key.metric == each.metric), ""))
+                sizes = {**below[leaf].sizes, graded: below[leaf].sizes.get(graded, 0) + each.docs}
+                numbers = {**below[leaf].numbers, graded: each.bounds[end]}
                 moved[leaf] = replace(below[leaf], numbers=numbers, sizes=sizes)
         first = next(iter(numbers_of(aggregate_group(moved, metrics).numbers)), None)
         if first is None or not isinstance(first.value, (int, float)):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mm_eval.features.judge.scoring import Judged
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED, UNANSWERED, found_by
 from mm_eval.values.errors import MMEvalError, ModelError
@@ -136,8 +135,8 @@ class AnsweredDoc:
 
     def rules(self, scorers: Sequence[Scorer]) -> dict[str, list[str]]:
         """{pipeline: the rule that read each answer}."""
-        readers = [each for each in scorers if not isinstance(each, Judged) or each.inner and not each.further]
-        return {each.name: list(self.scored[each.key][0].rules) for each in readers if each.key in self.scored}
+        readers = [each for each in scorers if each.reads_answers and each.key in self.scored]
+        return {each.name: list(self.scored[each.key][0].rules) for each in readers}
 
     def row(self, name: str, scorers: Sequence[Scorer], rules: Mapping[str, list[str]]) -> dict[str, Any]:
         """The row of samples/<task>.jsonl. name: of the task."""
@@ -176,9 +175,8 @@ class AnsweredDoc:
         if error is not None:
             row["error"] = {"owner": error.owner, "what": str(error)}
         row["cut"] = self.cut
-        for judged in (scorer for scorer in scorers if isinstance(scorer, Judged) and error is None):
-            if first.doc_id in judged.shown:
-                row[f"judge{judged.suffix}"] = judged.shown[first.doc_id]
+        for scorer in scorers if error is None else ():
+            row.update(scorer.row_entries(first.doc_id))
         return row
 
     def pictures(self) -> dict[str, Any]:

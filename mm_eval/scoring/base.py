@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 
 from mm_eval.config.draws import Draws
 from mm_eval.scoring.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, build_filter_ensemble
-from mm_eval.scoring.metrics import bounds
+from mm_eval.scoring.metrics import bounds as limits
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import DEFAULT_METRICS, Metric, aggregation_named
 from mm_eval.scoring.metrics.stderr import DEFAULT_SEED
@@ -65,6 +65,31 @@ class Scorer:
     _raw_docs: dict[int, ScoredDoc] = field(default_factory=dict, init=False, repr=False)
     _reduced_docs: dict[int, ReducedDoc] = field(default_factory=dict, init=False, repr=False)
     _reduction_errors: dict[int, MMEvalError] = field(default_factory=dict, init=False, repr=False)
+
+    # What a feature's scorer says further
+
+    @property
+    def graded_by(self) -> str:
+        """Who grades the answers beside the task's rules, as rows name it ("judge", "judge@NAME" for a further one); else ""."""
+        return ""
+
+    @property
+    def ungraded(self) -> Mapping[int, MMEvalError]:
+        """{doc id: why} of docs that were answered and have no value through no fault of the model. They are in no number."""
+        return {}
+
+    @property
+    def reads_answers(self) -> bool:
+        """Whether the rules of its pipeline say how the model's answers were read."""
+        return True
+
+    def bounds(self, docs: Mapping[int, ReducedDoc]) -> list[float] | None:
+        """[low, high]: its first number with all ungraded docs at the worst, and at the best value; None if it is not known."""
+        return None
+
+    def row_entries(self, doc_id: int) -> dict[str, Any]:
+        """What it adds to the row of a doc in samples/."""
+        return {}
 
     # Building
 
@@ -165,7 +190,7 @@ class Scorer:
         found = {}
         for doc_id, group in instances.items():
             try:
-                with bounds.reports() as reported:
+                with limits.reports() as reported:
                     scored = self.score_doc(doc_id, group)
                 found[doc_id] = dataclasses.replace(scored, too_large=tuple(reported)) if reported else scored
             except Exception as error:
@@ -240,6 +265,17 @@ class Scorer:
                 )
         self.notes = [f"{number.key}: {number.note}" for number in found if number.note]
         return found
+
+    def results(
+        self, docs: Mapping[int, ReducedDoc], bootstrap_iters: int, most_calls: int | None = None
+    ) -> list[Number]:
+        """What the engine takes: `numbers`, or those of an `aggregate` that a subclass replaced. Arguments as of `numbers`."""
+        return self.numbers(docs, bootstrap_iters, most_calls=most_calls)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "aggregate" in vars(cls) and "results" not in vars(cls):
+            cls.results = _results_of_aggregate  # type: ignore[method-assign, assignment]
 
     def aggregate(
         self,
@@ -318,6 +354,19 @@ class Scorer:
         """Takes the merged reduced docs of all processes; the scores before reduction stay where they were made."""
         self._raw_docs = {}
         self._reduced_docs = dict(doc_data)
+
+
+def _results_of_aggregate(
+    scorer: Scorer, docs: Mapping[int, ReducedDoc], bootstrap_iters: int, most_calls: int | None = None
+) -> list[Number]:
+    """The numbers of a scorer whose `aggregate` is its own: those of its row."""
+    row, _ = scorer.aggregate(docs, bootstrap_iters=bootstrap_iters)
+    found = []
+    for text, value in row.items():
+        if (key := MetricKey.parse(text)) and not key.is_stderr:
+            stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
+            found.append(Number(key, value, stderr, n=sum(key.metric in doc for doc in docs.values()) or len(docs)))
+    return found
 
 
 def _function_of(step: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mm_eval.config.categories import CategoryLevel
@@ -27,7 +27,6 @@ jackknife in a task of more than 25,000 docs (within 10%)."""
 
 Categories = Mapping[str, Sequence[str]]
 """{level: the categories of a doc}"""
-NumbersOf = Callable[[Scorer, Mapping[int, ReducedDoc], int, int], list[Number]]
 
 
 @dataclass
@@ -94,12 +93,11 @@ class CategoryDocs:
         self,
         scorers: Sequence[Scorer],
         reduced: Mapping[str, Mapping[int, ReducedDoc]],
-        numbers_of: NumbersOf,
         bootstrap_iters: int,
     ) -> dict[str, dict[str, list[Number]]]:
         """{level: {category: its numbers}}, in the order of the levels and of each level's categories.
 
-        reduced: {pipeline: {doc id: values}}. numbers_of: the numbers of a pipeline over some docs (draws, most calls).
+        reduced: {pipeline: {doc id: values}}.
         """
         found: dict[str, dict[str, list[Number]]] = {}
         for level in self.levels:
@@ -114,14 +112,12 @@ class CategoryDocs:
                 for scorer in scorers:
                     values = reduced.get(scorer.key, {})
                     own = {doc_id: values[doc_id] for doc_id in members[name].doc_ids if doc_id in values}
-                    of_level[name] += self._numbers(scorer, own, numbers_of, draws, calls) if own else []
+                    of_level[name] += self._numbers(scorer, own, draws, calls) if own else []
         return found
 
-    def _numbers(
-        self, scorer: Scorer, docs: Mapping[int, ReducedDoc], numbers_of: NumbersOf, draws: int, calls: int
-    ) -> list[Number]:
+    def _numbers(self, scorer: Scorer, docs: Mapping[int, ReducedDoc], draws: int, calls: int) -> list[Number]:
         try:
-            found = numbers_of(scorer, docs, draws, calls)
+            found = scorer.results(docs, draws, calls)
         except Exception as error:  # a user's own scorer, on a part of the docs
             self.failed_scorers[scorer.name] = f"{scorer.name}: no numbers by category: {type(error).__name__}: {error}"
             return []

@@ -1,17 +1,15 @@
-"""The scorers of a task, from its config: one for each pipeline, and those of its judges."""
+"""The scorers of a task, from its config: one for each pipeline."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from mm_eval.config.schema import functions_in
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.features.judge.scoring import Judged, JudgedCode, VerdictSource, check_judge_metrics, judge_metrics
 from mm_eval.scoring.base import SCORERS, Scorer
-from mm_eval.scoring.filters.base import FilterEnsemble
 from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.values.errors import ConfigError, raise_all
 from mm_eval.values.reasoning.families import FRAMES_BY_NAME
@@ -82,10 +80,7 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
     for pipeline in pipelines:
         pipeline["keeps_frames"] = keeps
         try:
-            by_others = (
-                config.submission is not None or config.judge is not None
-            )  # a server, or a judge, gives the number
-            no_metrics = by_others and not pipeline["metric_list"]
+            no_metrics = config.is_scored_elsewhere and not pipeline["metric_list"]
             scorer = build_scorer(
                 pipeline,
                 config.output_type,
@@ -105,8 +100,6 @@ def scorers_of(config: TaskConfig) -> list[Scorer]:
         scorer.draws, scorer.filter_draws = config.draws(), config.draws()
         scorers.append(scorer)
     raise_all(faults)
-    if config.judge is not None:
-        check_judge_metrics(config, scorers)
     return scorers
 
 
@@ -120,30 +113,3 @@ def _frames_read_by(config: TaskConfig) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def _source(file: str) -> str:
     return Path(file).read_text(encoding="utf-8", errors="replace")
-
-
-def with_judges(config: TaskConfig, scorers: Sequence[Scorer], sources: Mapping[str, VerdictSource]) -> list[Scorer]:
-    """The scorers of a task with those of its judges. sources: by the judges' names, the first judge first.
-
-    scorers: the task's own. They are left out where only the judge's verdicts make their numbers; so without a judge nothing
-    is left of these.
-    """
-    judge = config.judged
-    if judge is None:
-        return list(scorers)
-    found = [] if judge.replaces_rules else list(scorers)
-    for number, (name, source) in enumerate(sources.items()):
-        suffix = f"@{name}" if number else ""
-        common: dict[str, Any] = {"judge": judge, "source": source, "suffix": suffix}
-        if judge.replaces_rules:
-            inners = scorers if not number else scorers_of(config)  # each with its own state
-            kind = Judged
-            if judge.by_code:
-                kind = JudgedCode
-            for inner in inners:
-                found.append(kind(name=inner.name, filter=inner.filter, metrics=inner.metrics, inner=inner, **common))
-        else:
-            made = Judged(name="none", filter=FilterEnsemble("none", []), metrics=judge_metrics(config), **common)
-            made.draws = config.draws()
-            found.append(made)
-    return found

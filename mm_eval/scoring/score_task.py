@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from mm_eval.features.judge.scoring import Judged, numbers_of
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.scoring.answered import AnsweredDoc, Lookup
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.categories import CategoryDocs
 from mm_eval.scoring.metrics.traits import CorpusMetric
-from mm_eval.scoring.task_scores import TaskScores, remarks_of
+from mm_eval.scoring.task_scores import TaskScores, Ungraded, grader_key, remarks_of
 from mm_eval.values.errors import MMEvalError, ScoringError
 from mm_eval.values.types import Instance, Number, ReducedDoc, Slot
 
@@ -43,6 +42,7 @@ class TaskScoring:
     def __post_init__(self) -> None:
         self._categories = CategoryDocs(self.task.config.category_levels)
         self.scores.silent.blocks = tuple(self.task.config.prompt_kwargs)
+        self.scores.ungraded = {scorer.graded_by: Ungraded() for scorer in self.scorers if scorer.graded_by}
 
     def samples(self, doc_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
         """Scores the docs and gives one row each, for samples/<task>.jsonl; a row is also a valid replay row."""
@@ -57,10 +57,10 @@ class TaskScoring:
             scorer.clusters = self._clusters
             scorer.import_reduced(self._reduced.get(scorer.key, {}))
             self._add_without_unanswered(scorer)
-            self.scores.numbers += numbers_of(scorer, scorer.reduced_docs, bootstrap_iters)
+            self.scores.numbers += scorer.results(scorer.reduced_docs, bootstrap_iters)
             self.scores.higher_is_better.update(scorer.higher_is_better)
-            if isinstance(scorer, Judged):
-                self._add_judge(scorer)
+            if scorer.graded_by:
+                self._note_ungraded(scorer)
             self.scores.notes += [note for note in scorer.notes if note not in self.scores.notes]
         same = bool(self._reduced) and not self._repeats_differ
         frames = self.style.block.shown_as if self._with_frames else ""
@@ -75,32 +75,32 @@ class TaskScoring:
         if not self._unanswered:
             return
         answered = {doc_id: doc for doc_id, doc in scorer.reduced_docs.items() if doc_id not in self._unanswered}
-        self.scores.without_unanswered += numbers_of(scorer, answered, 0, most_calls=1) if answered else []
+        self.scores.without_unanswered += scorer.results(answered, 0, most_calls=1) if answered else []
         for metric in scorer.metrics or ():
             if metric.higher_is_better is False and metric.worst is None and not isinstance(metric.fn, CorpusMetric):
                 what = f"{metric.name}: a missing answer has the value of an empty one, and at least 1: `worst` is not stated."
                 self.scores.notes.append(what)
 
-    def _add_judge(self, judged: Judged) -> None:
-        """Notes the docs without a verdict, and the bounds of the number."""
-        failed, bounds = len(judged.failed_docs), judged.bounds(judged.reduced_docs)
-        if judged.further:
-            self.scores.further_judges.setdefault(judged.further, (failed, bounds))
-        else:
-            self.scores.judge_bounds = bounds
-            self.scores.judged_metric = next((metric.name for metric in judged.metrics or ()), "")
-        first = sorted(judged.failed_docs)[:5]
-        self.scores.judge_errors[judged.further] = [str(judged.failed_docs[doc_id]) for doc_id in first]
+    def _note_ungraded(self, scorer: Scorer) -> None:
+        """Notes why docs have no value of a grader, and the bounds of the number."""
+        found = self.scores.ungraded[scorer.graded_by]
+        found.bounds = scorer.bounds(scorer.reduced_docs)
+        found.metric = next((metric.name for metric in scorer.metrics or ()), "")
+        found.errors = [str(scorer.ungraded[doc_id]) for doc_id in sorted(scorer.ungraded)[:5]]
 
     def _by_category(self, bootstrap_iters: int) -> dict[str, dict[str, TaskScores]]:
         counted = self._categories.found
-        numbers = self._categories.numbers(self.scorers, self._reduced, numbers_of, bootstrap_iters)
+        numbers = self._categories.numbers(self.scorers, self._reduced, bootstrap_iters)
+        keys = {grader_key(grader, "failed"): grader for grader in self.scores.ungraded}
 
         def scores(found: list[Number], counts: Mapping[str, int]) -> TaskScores:
             notes = [f"{number.key}: {number.note}" for number in found if number.value is None]
             made = TaskScores(found, notes=notes)
             for count, docs in counts.items():
-                setattr(made, count, docs)
+                if count in keys:
+                    made.ungraded[keys[count]] = Ungraded(docs)
+                else:
+                    setattr(made, count, docs)
             return made
 
         return {
@@ -140,12 +140,9 @@ class TaskScoring:
 
     def _score_whole(self, docs: Mapping[int, AnsweredDoc]) -> None:
         """Scores the answered docs; one that a pipeline can't score becomes failed."""
-        by_doc = {doc_id: doc.instances for doc_id, doc in docs.items()}
+        instances = [instance for doc in docs.values() for instance in doc.instances]
         for scorer in self.scorers if docs else ():
-            own_run = type(scorer).run is not Scorer.run  # a scorer of a user's may have replaced the public method
-            flat = [instance for instances in by_doc.values() for instance in instances] if own_run else []
-            scored = scorer.run(flat) if own_run else scorer.run_docs(by_doc)
-            for doc_id, found in scored.items():
+            for doc_id, found in scorer.run(instances).items():
                 if found.error is None:
                     docs[doc_id].scored[scorer.key] = found, scorer.reduced_docs[doc_id]
                 elif docs[doc_id].failure is None:
@@ -168,7 +165,6 @@ class TaskScoring:
                 scores.unparsed_by[name] = scores.unparsed_by.get(name, 0) + 1
         elif doc.failure is not None and len(scores.errors) < 5:
             scores.errors.append(str(doc.failure))
-        first_judges = (each for each in self.scorers if isinstance(each, Judged) and not each.further)
         counted = {
             "n": True,
             "ties": doc.tied,
@@ -181,9 +177,11 @@ class TaskScoring:
             "unanswered": doc.error is None and doc.unanswered,
             "unparsed": doc.error is None and bool(unread) and len(unread) == len(rules),
             "cut": doc.cut,
-            "judge_failed": doc.error is None and any(doc_id in each.failed_docs for each in first_judges),
         }
         names = [name for name, holds in counted.items() if holds]
         for name in names:
             setattr(scores, name, getattr(scores, name) + 1)
-        return names
+        without = {scorer.graded_by for scorer in self.scorers if doc.error is None and doc_id in scorer.ungraded}
+        for grader in without:
+            scores.ungraded[grader].docs += 1
+        return names + [grader_key(grader, "failed") for grader in without]

@@ -75,6 +75,30 @@ def _quoted(answer: str) -> str:
 
 
 @dataclass
+class Ungraded:
+    """The docs that one grader beside the task's rules, such as a judge, gave no value though they were answered.
+
+    docs: how many. bounds: the grader's first number with all of them at the lowest, and at the highest value; None if unknown.
+    metric: of the bounds. errors: the first few reasons.
+    """
+
+    docs: int = 0
+    bounds: list[float] | None = None
+    metric: str = ""
+    errors: list[str] = field(default_factory=list)
+
+
+def grader_key(grader: str, what: str) -> str:
+    """The key of a row for something of a grader.
+
+    >>> grader_key("judge", "failed"), grader_key("judge@NAME", "bounds")
+    ('judge_failed', 'judge_bounds@NAME')
+    """
+    kind, at, name = grader.partition("@")
+    return f"{kind}_{what}{at}{name}"
+
+
+@dataclass
 class TaskScores:
     """The numbers of one task.
 
@@ -90,10 +114,7 @@ class TaskScores:
     unparsed_by: the same for each pipeline. errors: the first few failures, in words.
     silent: answers that are empty or unparsed.
     categories: {level: {category: the same over its docs}}.
-    judge_failed, judge_bounds: of the first judge: docs without a verdict that could be read, and the number with all of them
-        at the lowest and at the highest verdict. judged_metric: the metric of these bounds.
-    further_judges: {name: the same} of the others. judge_errors: {name, "" for the first judge: the first few reasons}.
-    judges: what each judge of the task was, for results.json; None for a task without a judge.
+    ungraded: by who grades beside the task's rules (`Scorer.graded_by`); the first of its kind comes first.
     """
 
     numbers: list[Number] = field(default_factory=list)
@@ -117,17 +138,17 @@ class TaskScores:
     errors: list[str] = field(default_factory=list)
     silent: SilentAnswers = field(default_factory=SilentAnswers)
     categories: dict[str, dict[str, TaskScores]] = field(default_factory=dict)
-    judge_failed: int = 0
-    judge_bounds: list[float] | None = None
-    further_judges: dict[str, tuple[int, list[float] | None]] = field(default_factory=dict)
-    judged_metric: str = ""
-    judge_errors: dict[str, list[str]] = field(default_factory=dict)
-    judges: list[dict[str, Any]] | None = None
+    ungraded: dict[str, Ungraded] = field(default_factory=dict)
 
     @property
-    def judge_failures(self) -> int:
-        """Verdicts that no judge gave, over all judges."""
-        return self.judge_failed + sum(failed for failed, _ in self.further_judges.values())
+    def without_grade(self) -> int:
+        """Grades that are missing, over all graders."""
+        return sum(each.docs for each in self.ungraded.values())
+
+    @property
+    def graders(self) -> list[str]:
+        """The first grader of each kind: its docs without a value are counted in groups and categories, too."""
+        return [grader for grader in self.ungraded if "@" not in grader]
 
     @property
     def scored(self) -> int:
@@ -158,7 +179,7 @@ def remarks_of(
         found.append(f"{what}: the first of them was taken.")
     for what, docs in scores.too_large_for.items():
         found.append(f"{of_all(docs, scores.n, 'doc', 'has', 'have')} the worst value: too large for {what}.")
-    has_own = any((config.process_results, config.submission, config.judge))
+    has_own = config.process_results is not None or config.is_scored_elsewhere
     if without_target and generates and config.doc_to_target is not None and not has_own:
         what = f"{of_all(without_target, scores.n, 'doc', 'has', 'have')} no target (doc_to_target gives null)"
         found.append(f"{what}: no answer can equal that. Perhaps the split's answers are not published.")

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 
 from mm_eval.config.categories import levels_of
-from mm_eval.features.judge.scoring import numbers_of
 from mm_eval.scoring.categories import MOST_CATEGORIES, CategoryDocs
 from mm_eval.scoring.metrics import F1, mean_stderr
 
@@ -184,7 +183,7 @@ class Numbered:
 
         scorer = GenScorer.from_dict({"metric_list": metric_list}, output_type="generate_until")
         scorer.clusters = clusters
-        return self.docs.numbers([scorer], {"none": values}, numbers_of, 100_000)
+        return self.docs.numbers([scorer], {"none": values}, 100_000)
 
 
 def slow_share(values):

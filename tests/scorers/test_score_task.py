@@ -95,12 +95,11 @@ def test_repeats_of_which_one_differs_are_as_they_should_be(cli, tmp_path: Path)
 
 
 def test_a_scorer_that_replaces_the_public_methods_is_heard() -> None:
-    from mm_eval.features.judge.scoring import numbers_of
     from mm_eval.scorers import GenScorer
 
     class Own(GenScorer):
         def aggregate(self, *args, **kwargs):
             return {"mine,none": 7.0, "mine_stderr,none": 0.5}, 1
 
-    [number] = numbers_of(Own.default_scorer(), {}, 0)
+    [number] = Own.default_scorer().results({}, 0)
     assert (str(number.key), number.value, number.stderr) == ("mine,none", 7.0, 0.5)

@@ -12,3 +12,5 @@ VERBS = {
         "how good the judge of a run is: known answers, both orders of a pair, two judges, people's labels",
     ),
 }
+TASK_KEYS = {"judge": "config:JudgeKey"}
+RUN_PARTS = {"judge": "run_part:JudgePart"}

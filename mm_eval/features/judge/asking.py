@@ -6,7 +6,7 @@ finds nothing to ask is the last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,18 +15,17 @@ from itertools import islice
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.budget import budget_check
 from mm_eval.engine.cache import opened_cache
-from mm_eval.engine.folder import RunFolder
-from mm_eval.engine.journal import Journal, JournalState
+from mm_eval.engine.journal import JournalState
 from mm_eval.engine.model import Model
 from mm_eval.engine.order import by_cost
-from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
-from mm_eval.engine.progress import Progress
+from mm_eval.engine.outcome import Outcome, failure_limit, model_boundary
 from mm_eval.features.judge.code import verdicts_of
+from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.judges import Judge
 from mm_eval.features.judge.preflight import judges_spent
 from mm_eval.features.judge.scoring import rules_read_nothing
 from mm_eval.features.judge.verdicts import ASTRAY, PURE, is_astray
-from mm_eval.opening import OpenedTasks
+from mm_eval.opening import Asking, OpenedTasks
 from mm_eval.prompt.task import Task
 from mm_eval.scoring.answered import scored_text
 from mm_eval.scoring.of_task import scorers_of
@@ -38,39 +37,29 @@ AT_ONCE = 1024
 whole process: so it never runs while a judge's adapter opens one."""
 
 
-def ask_judges(
-    opened: OpenedTasks,
-    folder: RunFolder,
-    state: JournalState,
-    journal: Journal,
-    mine: Mapping[str, list[int]],
-    outcome: Outcome,
-    stop: StopSignal,
-    progress: Progress,
-    elsewhere: Callable[[], int] = lambda: 0,
-    processes: int = 1,
-) -> None:
-    """Asks the judges for the verdicts that these docs lack."""
-    judged = docs_to_judge(opened, state, mine)
+def ask_judges(opened: OpenedTasks, judges: Sequence[Judge], asking: Asking) -> None:
+    """Asks the judges for the verdicts that the docs of this process lack."""
+    state, outcome, stop, progress = asking.state, asking.outcome, asking.stop, asking.progress
+    judged = docs_to_judge(opened, state, asking.doc_ids)
     requests = sum(map(len, [*opened.doc_ids.values(), *judged.values()]))
     fail_at = failure_limit(opened.request.fail_on_error, requests)
-    verdicts = outcome.verdicts = Outcome()
+    verdicts = outcome.of_parts["judge"] = Outcome()
     over = budget_check(
-        lambda: judges_spent(opened.judges, state),
+        lambda: judges_spent(judges, state),
         opened.request.judge_budget,
         "--judge_budget",
         "the verdicts have",
-        processes,
+        asking.processes,
     )
 
     def failed() -> int:
-        return outcome.failed + elsewhere()
+        return outcome.failed + asking.elsewhere()
 
     def at_limit() -> bool:
         return over() is not None or fail_at is not None and verdicts.failed + failed() >= fail_at
 
     first_stopped: MMEvalError | None = None
-    for judge in opened.judges:
+    for judge in judges:
         if judge.model is None or stop.requested or first_stopped and at_limit():
             continue  # only its recorded verdicts are used, or nothing more is asked
         verdicts.stopped = None  # what ended one judge, such as its key, does not end another
@@ -81,9 +70,10 @@ def ask_judges(
             opened_cache(opened.request.use_cache, judge.model) as cache,
             model_boundary(verdicts),
         ):
-            judge.keep_findings(folder)  # of its trial, which came before the folder
-            asker = Asker(judge.model, journal, state, stop, progress.tick, fail_at, cache, verdicts, failed, over)
-            asker.keep = partial(folder.keep_findings, name=judge.endpoint)
+            judge.keep_findings(asking.folder)  # of its trial, which came before the folder
+            journal, tick = asking.journal, progress.tick
+            asker = Asker(judge.model, journal, state, stop, tick, fail_at, cache, verdicts, failed, over)
+            asker.keep = partial(asking.folder.keep_findings, name=judge.endpoint)
             of_judge.ask(asker)
         progress.stop()
         first_stopped = first_stopped or verdicts.stopped
@@ -111,7 +101,7 @@ class JudgePass:
         """The questions of this process, if every reply can be read."""
         found = 0
         for name, ids in self.doc_ids.items():
-            config = self.opened.tasks[name].config.judged
+            config = judge_of_task(self.opened.tasks[name].config)
             found += len(ids) * config.repeats * max(1, len(config.steps)) if config else 0
         return found
 
@@ -159,7 +149,7 @@ def docs_to_judge(opened: OpenedTasks, state: JournalState, mine: Mapping[str, l
     """{task: docs of this process whose answers are judged}. mine: {task: docs of this process}."""
     found: dict[str, list[int]] = {}
     for name, task in opened.tasks.items():
-        if (judge := task.config.judged) is None:
+        if (judge := judge_of_task(task.config)) is None:
             continue
         ids = [doc_id for doc_id in mine[name] if state.answer(Slot(task.path, doc_id)) is not None]
         found[name] = list(_unread(opened, name, task, ids, state)) if judge.only_unparsed else ids

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mm_eval.features.judge.code import CodeVerdicts
+from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import doc_of, judge_instance
 from mm_eval.features.judge.verdicts import first_value, read_reply
 from mm_eval.prompt.task import Task
@@ -21,7 +22,7 @@ def check_judge(task: Task, doc_ids: Sequence[int]) -> str:
 
     Errors: ConfigError for a prompt that fails, or an example that is read as something else than it states.
     """
-    judge, first = task.config.judged, list(doc_ids[:RENDERED])
+    judge, first = judge_of_task(task.config), list(doc_ids[:RENDERED])
     assert judge is not None
     if judge.by_code:
         return _check_code(task, first)

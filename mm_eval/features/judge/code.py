@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import doc_of, filled, prompt_digest, shown, turns_of
 from mm_eval.features.judge.scoring import DocVerdict
 from mm_eval.features.judge.verdicts import Chain, Lookup, Verdicts
@@ -124,7 +125,7 @@ def verdicts_of(
 
     retries: not used for scoring, where every recorded reply is read.
     """
-    judged = task.config.judged
+    judged = judge_of_task(task.config)
     if judged is not None and judged.by_code:
         return CodeVerdicts(task, judge, lookup, retries if asks else MOST, chat, asks)
     return Verdicts(task, judge, lookup, retries, chat, asks)

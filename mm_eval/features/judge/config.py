@@ -13,15 +13,27 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 from mm_eval.config.arguments import Rule
+from mm_eval.config.checks import check_metrics
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import LocatedDict, located, where_item
-from mm_eval.config.schema import BOOLEAN, FUNCTION, MAPPING, MAPPINGS, REPEATS, TEXT, check_keys, is_function
+from mm_eval.config.schema import (
+    BOOLEAN,
+    FUNCTION,
+    MAPPING,
+    MAPPINGS,
+    REPEATS,
+    TEXT,
+    check_keys,
+    is_function,
+    is_mappings,
+)
+from mm_eval.config.task_config import TaskConfig
 from mm_eval.values.errors import ConfigError
 
 GENERATION: Mapping[str, Any] = {"temperature": 0, "max_new_tokens": 512}
@@ -162,10 +174,49 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
     return frozenset(each.name for each in parameters if each.kind in kinds)
 
 
-def is_judge(value: Any) -> bool:
-    """Whether a value has the form of a `judge:`, before its keys are checked."""
-    steps = value if isinstance(value, list) else [value]
-    return bool(steps) and all(isinstance(step, Mapping) for step in steps)
+class JudgeKey:
+    """The key `judge` of task files (`TaskKey`)."""
+
+    @staticmethod
+    def check(source: LocatedDict) -> None:
+        """ConfigError with file:line for each unknown or missing key, wrong type, or conflict within `judge`."""
+        stated, where = source["judge"], source.where("judge")
+        if not (isinstance(stated, Mapping) or stated and is_mappings(stated)):
+            raise ConfigError(f"'judge' must be a mapping, or a list of mappings, not {stated!r:.80}.", where=where)
+        check_metrics(judge_of(stated, where).metric_list, where)
+
+    @staticmethod
+    def conflicts(config: TaskConfig) -> Iterator[tuple[str, str, str]]:
+        """(error, its key, hint) for each conflict between `judge` and other keys of a task."""
+        if config.output_type != "generate_until":
+            yield f"judge needs output_type generate_until, not {config.output_type!r}.", "judge", ""
+        if config.repeats > 1:
+            yield "a judged task asks its model once a doc.", "repeats", "`repeats` under judge gives more verdicts."
+        if config.submission is not None:
+            yield "submission and judge are both given.", "submission", "Write one of them, or null for the other."
+        judged = judge_of(config.of_features["judge"], config.where("judge"))
+        if judged.replaces_rules and not (config.metric_list or config.process_results):
+            yield "extracts and only_unparsed need the task's own metric_list.", "judge", ""
+        if judged.replaces_rules and len(config.filter_list) > 1:
+            yield "extracts and only_unparsed need one filter pipeline.", "filter_list", ""
+
+    @staticmethod
+    def read(config: TaskConfig) -> JudgeConfig | None:
+        """The `judge` of a task, or that of its own code; None where it has none."""
+        if (stated := config.of_features.get("judge")) is not None:
+            return judge_of(stated, config.where("judge"))
+        return judge_of_code(config.source.get("process_results")) if config.process_results is not None else None
+
+    @staticmethod
+    def metrics(config: TaskConfig) -> list[str]:
+        """The names of the metrics that the task's judge states."""
+        return judge.metrics if (judge := judge_of_task(config)) is not None else []
+
+
+def judge_of_task(config: TaskConfig) -> JudgeConfig | None:
+    """The judge of a task; None where it has none."""
+    judge: JudgeConfig | None = config.read("judge")
+    return judge
 
 
 def judge_of_code(reference: Any) -> JudgeConfig | None:

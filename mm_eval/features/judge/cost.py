@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Model, flatten
 from mm_eval.features.judge.code import first_questions
+from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import judge_instance
 from mm_eval.features.judge.verdicts import first_value
 from mm_eval.prompt.task import PromptStyle, Task
@@ -61,7 +62,7 @@ def cost_of(task: Task, style: PromptStyle, doc_ids: Sequence[int], model: Model
 
     model: the judge; None where it is not known yet.
     """
-    config = task.config.judged
+    config = judge_of_task(task.config)
     assert config is not None
     sample = doc_ids[:: max(1, len(doc_ids) // SAMPLED)][:SAMPLED]
     chat = model is None or model.chat
@@ -86,7 +87,7 @@ def questions_about(task: Task, doc_id: int, doc: Doc, answer: str, chat: bool =
 
     Where a step's prompt needs the verdict of the one before, that is the first of its examples.
     """
-    config = task.config.judged
+    config = judge_of_task(task.config)
     assert config is not None
     if config.by_code:
         return list(first_questions(task, [doc_id], answer))

@@ -20,6 +20,7 @@ from mm_eval.engine.adapters import model_settings, on_executor
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import MODELS, Model
+from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import judge_instance
 from mm_eval.features.judge.verdicts import first_value
 from mm_eval.prompt.task import Task
@@ -109,7 +110,8 @@ class Judge:
     def check_generation(self, configs: Mapping[str, TaskConfig]) -> None:
         """ConfigError if the judge can't generate with a task's generation_kwargs."""
         for config in configs.values():
-            for step in config.judged.steps if config.judged and self.model else ():
+            judge = judge_of_task(config)
+            for step in judge.steps if judge is not None and self.model else ():
                 try:
                     self.model.check_generation(step.generation_kwargs)  # type: ignore[union-attr]
                 except ConfigError as error:
@@ -120,7 +122,7 @@ class Judge:
 
 def judged_configs(configs: Mapping[str, TaskConfig]) -> dict[str, TaskConfig]:
     """The tasks that have a judge."""
-    return {name: config for name, config in configs.items() if config.judged is not None}
+    return {name: config for name, config in configs.items() if judge_of_task(config) is not None}
 
 
 def check_stated(request: RunRequest, configs: Mapping[str, TaskConfig], recorded: Sequence[Any] = ()) -> None:
@@ -129,7 +131,7 @@ def check_stated(request: RunRequest, configs: Mapping[str, TaskConfig], recorde
     if judged and not (request.judges or request.no_judge or request.predict_only or recorded):
         names = ", ".join(list(judged)[:5]) + (" ..." if len(judged) > 5 else "")
         first, config = next(iter(judged.items()))
-        official = config.judged.official if config.judged else ""
+        official = judge.official if (judge := judge_of_task(config)) is not None else ""
         whose = f" The judge that {first}'s authors used is {official}." if official else ""
         example = (
             f"--judge openai --judge_args base_url=https://api.openai.com/v1,model={official or 'gpt-4o-2024-11-20'}"
@@ -205,7 +207,7 @@ def joined_judges(folder: RunFolder, judges: Sequence[Judge], tasks: Mapping[str
     Errors: ConfigError if the folder has verdicts of another judge of the same name, or under other options of the task.
     """
     known = [Judge.from_json(entry) for entry in (folder.read("run.json") or {}).get("judges", ())]
-    judged = {name: task for name, task in tasks.items() if task.config.judged is not None}
+    judged = {name: task for name, task in tasks.items() if judge_of_task(task.config) is not None}
     for judge in judges:
         judge.options = {task.path: options_of(task) for task in judged.values()}
     for judge in known if judges else ():
@@ -285,7 +287,7 @@ def _functions(config: TaskConfig) -> list[Any]:
 
 
 def _first_questions(task: Task) -> Iterator[Instance]:
-    judge, doc_ids = task.config.judged, list(range(min(RENDERED, len(task.docs))))
+    judge, doc_ids = judge_of_task(task.config), list(range(min(RENDERED, len(task.docs))))
     assert judge is not None
     if judge.by_code:
         from mm_eval.features.judge.code import first_questions
@@ -300,7 +302,7 @@ def _first_questions(task: Task) -> Iterator[Instance]:
 
 def options_of(task: Task) -> list[dict[str, Any]]:
     """The generation_kwargs with which a task asks its judge, for each step; of its code's first question if it asks by code."""
-    config = task.config.judged
+    config = judge_of_task(task.config)
     assert config is not None
     if config.by_code and (first := next(_first_questions(task), None)) is not None:
         return [dict(first.generation_kwargs)]
@@ -309,7 +311,7 @@ def options_of(task: Task) -> list[dict[str, Any]]:
 
 def identity_of(judge: Judge, task: Task, models: Mapping[str, int]) -> dict[str, Any]:
     """The entry of results.json for a judge and a task: all that its number depends on. models: replies by returned name."""
-    config = task.config.judged
+    config = judge_of_task(task.config)
     assert config is not None
     args = {key: value for key, value in judge.args.items() if key not in ("model", "pretrained", "path")}
     official = config.official

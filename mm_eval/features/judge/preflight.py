@@ -22,13 +22,14 @@ from mm_eval.engine.ask import Asker
 from mm_eval.engine.budget import unknown_price
 from mm_eval.engine.journal import Journal, JournalState, add_record
 from mm_eval.features.judge.code import verdicts_of
+from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.cost import Cost, cost_of, gold_answer
 from mm_eval.features.judge.judges import EXEMPT, Judge
-from mm_eval.features.judge.scoring import Judged
+from mm_eval.features.judge.scoring import Judged, with_judges
 from mm_eval.features.judge.verdicts import ASTRAY, PURE, Chain, Verdicts, is_astray
 from mm_eval.opening import OpenedTasks
 from mm_eval.prompt.task import Task
-from mm_eval.scoring.of_task import scorers_of, with_judges
+from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.types import Answer, Slot
@@ -168,7 +169,9 @@ class _Trial:
         return None
 
 
-def try_judges(opened: OpenedTasks, state: JournalState, progress: Callable[[str], None]) -> Tried:
+def try_judges(
+    opened: OpenedTasks, judges: Sequence[Judge], state: JournalState, progress: Callable[[str], None]
+) -> Tried:
     """Estimates what the judges will cost, and tries each on gold and worthless answers to every task that it judges.
 
     state: the recorded replies; gets the new ones. The error is a ConfigError: a judge does not answer, does not tell the
@@ -176,17 +179,23 @@ def try_judges(opened: OpenedTasks, state: JournalState, progress: Callable[[str
     """
     tried = Tried()
     try:
-        _try_all(opened, state, progress, tried)
+        _try_all(opened, judges, state, progress, tried)
     except MMEvalError as error:
         tried.error = error
     opened.notes += tried.notes
     return tried
 
 
-def _try_all(opened: OpenedTasks, state: JournalState, progress: Callable[[str], None], tried: Tried) -> None:
+def _try_all(
+    opened: OpenedTasks,
+    judges: Sequence[Judge],
+    state: JournalState,
+    progress: Callable[[str], None],
+    tried: Tried,
+) -> None:
     kept = KeptRecords()
-    judged = [name for name, task in opened.tasks.items() if task.config.judged is not None]
-    asked = [judge for judge in opened.judges if judge.model is not None]
+    judged = [name for name, task in opened.tasks.items() if judge_of_task(task.config) is not None]
+    asked = [judge for judge in judges if judge.model is not None]
     if not judged or not asked:
         return
     _check_budget(opened, asked, judged, tried, progress)
@@ -347,7 +356,7 @@ def _score(opened: OpenedTasks, trial: _Trial, doc_id: int, answer: str) -> floa
     )
     list(scoring.samples([doc_id]))
     scores = scoring.aggregate(bootstrap_iters=0)
-    if scores.judge_failures or scores.failed:
+    if scores.without_grade or scores.failed:
         return 0.0
     for number in scores.numbers:
         if isinstance(number.value, (int, float)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.data.decode import decoding
 from mm_eval.data.media import picture_digest, to_pictures
-from mm_eval.features.judge.config import JudgeStep
+from mm_eval.features.judge.config import JudgeStep, judge_of_task
 from mm_eval.features.suites.judges import NO_SOCKET, JudgeCalled, no_judge
 from mm_eval.prompt.task import Task
 from mm_eval.prompt.visuals import ROLES
@@ -65,7 +65,7 @@ def judge_instance(
     text: the doc without its pictures. chat: the judge takes chat messages. asked: False for scoring: pictures get no digests.
     The `choice` of its slot is a digest of the prompt, so that another prompt or answer has another slot and is asked anew.
     """
-    stated = task.config.judged
+    stated = judge_of_task(task.config)
     assert stated is not None
     of_step, where = stated.steps[step], f"{task.path} doc {doc_id}"
     name = judge_slot(task.path, judge, step)

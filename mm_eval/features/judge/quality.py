@@ -20,10 +20,12 @@ from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.engine.progress import Progress
+from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.injections import STYLES, best_reply, injected
 from mm_eval.features.judge.judges import EXEMPT, Judge, for_scoring
 from mm_eval.features.judge.prompts import judge_instance
 from mm_eval.features.judge.recorded_quality import Finding, position
+from mm_eval.features.judge.run_part import judges_of_run
 from mm_eval.features.judge.verdicts import (
     ASTRAY,
     PURE,
@@ -129,7 +131,7 @@ def ask_the_judge(
         quality.left_out.append("the checks that ask the judge: no judge is recorded. Name one: --judge, --judge_args.")
         return quality
     opened = prepare_from_spec(request, recorded["spec"])
-    judge = opened.judges[0]
+    judge = judges_of_run(opened)[0]
     quality.judge = judge.name
     if judge.adapter in EXEMPT:
         quality.left_out.append("the checks that ask the judge: a file of recorded verdicts can't judge other answers.")
@@ -165,7 +167,7 @@ def _ask(
     assert model is not None
     trials: list[_Trial] = []
     for name, task in opened.tasks.items():
-        if task.config.judged is not None and (not only or name in only):
+        if judge_of_task(task.config) is not None and (not only or name in only):
             verdicts = Verdicts(task, judge.name, state.lookup, opened.request.judge_retries, model.chat, asks=True)
             trials.append(_Trial(opened, name, task, verdicts, state, _probes(opened, name, task, state, docs)))
     progress.start(f"asking the judge {judge.name}", sum(len(trial.probes) for trial in trials))
@@ -207,7 +209,7 @@ def _probes(opened: OpenedTasks, name: str, task: Task, state: JournalState, doc
     if not gold:
         found += [Probe(kind, doc_id, said) for doc_id in spread[:docs] for kind, said in WORTHLESS.items()]
         found += [probe for doc_id in spread[:docs] for probe in _injected(task, doc_id, KNOWS_NOTHING)]
-    judged = task.config.judged
+    judged = judge_of_task(task.config)
     if judged is not None and len(judged.steps) == 1 and judged.steps[0].is_pairwise:
         for doc_id in spread:
             answer = state.answer(Slot(task.path, doc_id))
@@ -220,7 +222,7 @@ def _probes(opened: OpenedTasks, name: str, task: Task, state: JournalState, doc
 
 def _injected(task: Task, doc_id: int, wrong: str) -> list[Probe]:
     """A wrong answer to a doc with each style of instruction to the judge."""
-    config = task.config.judged
+    config = judge_of_task(task.config)
     assert config is not None
     verdict = best_reply(config, task.docs.text(doc_id))
     return [Probe(INJECTED, doc_id, text, style, wrong) for style, text in injected(wrong, verdict).items()]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.features.judge.agreement import agreement, correlation, is_nominal, measure, noise_share
+from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.judged_by import RecordedJudge, judges_of
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import final_verdicts, verdicts_in, was_sent
@@ -23,7 +24,7 @@ from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, did_yo
 from mm_eval.values.words import counted, of_all
 
 if TYPE_CHECKING:
-    from mm_eval.features.judge.config import JudgeConfig
+    from mm_eval.features.judge.config import JudgeConfig, judge_of_task
 
 SHOWN = 5
 """Answers that are quoted."""
@@ -114,7 +115,7 @@ def _installed_judge(run: RecordedRun, name: str) -> JudgeConfig | None:
     """The judge of the task as it is installed, with its functions; None where there is none, or another one."""
     config = run.config(name)
     try:
-        return config.resolved().judged if config is not None else None
+        return judge_of_task(config.resolved()) if config is not None else None
     except MMEvalError:
         return None
 

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.features.judge.config import JudgeConfig
+from mm_eval.features.judge.config import JudgeConfig, judge_of_task
 from mm_eval.scoring.base import DEFAULT_BOOTSTRAP_ITERS, Scorer
-from mm_eval.scoring.filters.base import UNPARSED, is_unanswered
+from mm_eval.scoring.filters.base import UNPARSED, FilterEnsemble, is_unanswered
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import Metric
+from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer, declared_metric
 from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean
 from mm_eval.values.reasoning.recorded import as_text
@@ -65,9 +66,20 @@ class Judged(Scorer):
         return f"#judge{self.suffix}"
 
     @property
-    def further(self) -> str:
-        """The judge's name if it is not the first one; empty for the first."""
-        return self.suffix[1:]
+    def graded_by(self) -> str:
+        return f"judge{self.suffix}"
+
+    @property
+    def ungraded(self) -> Mapping[int, MMEvalError]:
+        return self.failed_docs
+
+    @property
+    def reads_answers(self) -> bool:
+        """Of the first judge the task's own rules; a further one reads the same answers."""
+        return self.inner is not None and not self.suffix
+
+    def row_entries(self, doc_id: int) -> dict[str, Any]:
+        return {f"judge{self.suffix}": self.shown[doc_id]} if doc_id in self.shown else {}
 
     def label(self, metric: str) -> str:
         return str(MetricKey(f"{metric}{self.suffix}", self.name))
@@ -199,7 +211,7 @@ def rules_read_nothing(doc: ScoredDoc) -> bool:
 
 def judge_metrics(config: TaskConfig) -> list[Metric[Any, Any]]:
     """The metrics that a task's judge states; none where its verdicts work on the task's own."""
-    judge = config.judged
+    judge = judge_of_task(config)
     return [] if judge is None or judge.replaces_rules else [declared_metric(entry) for entry in judge.metric_list]
 
 
@@ -210,7 +222,7 @@ def judge_aggregations(config: TaskConfig) -> dict[str, Callable[..., float]]:
 
 def check_judge_metrics(config: TaskConfig, scorers: Sequence[Scorer]) -> None:
     """ConfigError where the metrics of a judge are unknown, or also the task's own."""
-    judge = config.judged
+    judge = judge_of_task(config)
     if judge is None:
         return
     where, own = config.where("judge"), {metric.name for scorer in scorers for metric in scorer.metrics or ()}
@@ -255,19 +267,28 @@ class JudgedCode(Judged):
         return self.raw_docs
 
 
-def numbers_of(
-    scorer: Scorer, docs: Mapping[int, ReducedDoc], bootstrap_iters: int, most_calls: int | None = None
-) -> list[Number]:
-    """The numbers of a scorer over some docs, also where a user's class replaces a public method."""
-    kind = type(scorer)
-    if kind.aggregate is Scorer.aggregate:
-        if kind.numbers in (Scorer.numbers, Judged.numbers):
-            return scorer.numbers(docs, bootstrap_iters, most_calls=most_calls)
-        return scorer.numbers(docs, bootstrap_iters)
-    row, _ = scorer.aggregate(docs, bootstrap_iters=bootstrap_iters)
-    found = []
-    for text, value in row.items():
-        if (key := MetricKey.parse(text)) and not key.is_stderr:
-            stderr = row.get(str(MetricKey(key.metric, key.scorer, is_stderr=True)))
-            found.append(Number(key, value, stderr, n=sum(key.metric in doc for doc in docs.values()) or len(docs)))
+def with_judges(config: TaskConfig, scorers: Sequence[Scorer], sources: Mapping[str, VerdictSource]) -> list[Scorer]:
+    """The scorers of a task with those of its judges. sources: by the judges' names, the first judge first.
+
+    scorers: the task's own. They are left out where only the judge's verdicts make their numbers; so without a judge nothing
+    is left of these.
+    """
+    judge = judge_of_task(config)
+    if judge is None:
+        return list(scorers)
+    found = [] if judge.replaces_rules else list(scorers)
+    for number, (name, source) in enumerate(sources.items()):
+        suffix = f"@{name}" if number else ""
+        common: dict[str, Any] = {"judge": judge, "source": source, "suffix": suffix}
+        if judge.replaces_rules:
+            inners = scorers if not number else scorers_of(config)  # each with its own state
+            kind = Judged
+            if judge.by_code:
+                kind = JudgedCode
+            for inner in inners:
+                found.append(kind(name=inner.name, filter=inner.filter, metrics=inner.metrics, inner=inner, **common))
+        else:
+            made = Judged(name="none", filter=FilterEnsemble("none", []), metrics=judge_metrics(config), **common)
+            made.draws = config.draws()
+            found.append(made)
     return found

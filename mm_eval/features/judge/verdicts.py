@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mm_eval.config.arguments import shortly
-from mm_eval.features.judge.config import JudgeConfig, JudgeStep
+from mm_eval.features.judge.config import JudgeConfig, JudgeStep, judge_of_task
 from mm_eval.features.judge.prompts import doc_of, judge_instance
 from mm_eval.features.judge.scoring import DocVerdict
 from mm_eval.features.suites.judges import NO_SOCKET, JudgeCalled, no_judge
@@ -84,8 +84,9 @@ class Verdicts:
 
     @property
     def config(self) -> JudgeConfig:
-        assert self.task.config.judged is not None
-        return self.task.config.judged
+        judge = judge_of_task(self.task.config)
+        assert judge is not None
+        return judge
 
     def chain(self, doc_id: int, doc: Doc, answer: str, repeat: int = 0) -> Chain:
         """The verdict of a doc with this answer. doc: without its pictures. repeat: which of its verdicts."""

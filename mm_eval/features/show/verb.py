@@ -227,12 +227,14 @@ def show_judge(args: argparse.Namespace, prepared: Prepared) -> None:
     Errors: ConfigError for a task without a judge, and for a doc without a gold answer where `--answer` is not given.
     """
     from mm_eval.engine.model import flatten
+    from mm_eval.features.judge.config import judge_of_task
     from mm_eval.features.judge.cost import cost_of, gold_answer, questions_about
 
     judge = _judge(args, prepared)
     model = judge.model if judge is not None else None
     for name, task in prepared.tasks.items():
-        if task.config.judged is None:
+        config = judge_of_task(task.config)
+        if config is None:
             raise ConfigError(f"{name} has no judge: its answers are scored by rules.", where="--judge")
         style = prepared.styles[name]
         first = next(iter(task.instances([args.doc], style, lambda doc_id: None)))
@@ -254,7 +256,7 @@ def show_judge(args: argparse.Namespace, prepared: Prepared) -> None:
             say_lines(flatten(instance))
             say("---------------------------------------- end of prompt")
             say(f"generation: {dict(instance.generation_kwargs)}")
-        official = task.config.judged.official or next((str(each.metadata.get("model", "")) for each in questions), "")
+        official = config.official or next((str(each.metadata.get("model", "")) for each in questions), "")
         say(f"official judge: {official or 'none is stated'}")
         cost = cost_of(task, style, prepared.doc_ids[name], model)
         docs = counted(len(prepared.doc_ids[name]), "doc")

@@ -17,8 +17,7 @@ from typing import Any
 from mm_eval.config.manager import Loaded
 from mm_eval.engine.model import Model
 from mm_eval.engine.order import in_cheapest_order
-from mm_eval.features.judge.checking import check_judge
-from mm_eval.opening import OpenedTasks, without_sample
+from mm_eval.opening import OpenedTasks, part_classes, without_sample
 from mm_eval.preflight import group_faults
 from mm_eval.prepare import Prepared, load_configs, prepare, prepare_without_model
 from mm_eval.prompt.blocks import check_prompt_keys, choose_block
@@ -111,17 +110,18 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
         check_prompt_keys(task, doc_ids, [choose_block(task.config, (), key) for key in blocks])
     except MMEvalError as error:
         return TaskCheck(name, False, f"{error.owner} error: {error}")
-    judged = ""
-    if task.config.judged is not None:
+    checked: list[str] = []
+    for part in part_classes():
         try:
-            judged = check_judge(task, doc_ids)
+            found = part.validate(task, doc_ids)
         except MMEvalError as error:
             return TaskCheck(name, False, f"{error.owner} error: {error}")
-        if task.config.judged.by_code or not any(scorer.metrics for scorer in plan.scorers[name]):
-            return TaskCheck(name, True, f"{counted(len(doc_ids), 'doc')}; {judged}")
+        checked += [found.said] if found.said else []
+        if found.grades_all or found.said and not any(scorer.metrics for scorer in plan.scorers[name]):
+            return TaskCheck(name, True, f"{counted(len(doc_ids), 'doc')}; {found.said}")
     without = len(doc_ids) - len(trial.known)
     said = counted(len(doc_ids), "doc") + (f", {without} without a gold answer" if without else "")
-    said += f"; {judged}" if judged else ""
+    said = "; ".join([said, *checked])
     if not trial.known:
         written = f", and a run writes {task.config.submission['file']}" if task.config.submission else ""
         return TaskCheck(
