@@ -102,6 +102,7 @@ def derived(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files if not path.name.startswith(".")}
 
 
+@pytest.mark.full
 def test_02_and_03_kill_9_after_the_answers_asks_nothing_and_gives_equal_results(tmp_path: Path) -> None:
     whole, log, folder = tmp_path / "whole", tmp_path / "log", tmp_path / "run"
     done = run(tmp_path / "whole.log", whole)

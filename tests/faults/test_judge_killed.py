@@ -122,6 +122,7 @@ def test_an_interrupt_while_judging_keeps_the_verdicts(
     assert last.returncode == 0 and f"verdicts: {there} were there already, {DOCS - there} w" in last.stdout
 
 
+@pytest.mark.full
 def test_two_ranks_judge_the_docs_they_were_dealt(tmp_path: Path, words: list[str], judge: tuple[str, Path]) -> None:
     folder, log = tmp_path / "run", judge[1]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
@@ -138,6 +139,7 @@ def test_two_ranks_judge_the_docs_they_were_dealt(tmp_path: Path, words: list[st
     assert row["judge_score,none"] == sum(n % 3 != 0 or n == 0 for n in range(DOCS)) / DOCS
 
 
+@pytest.mark.full
 def test_the_judge_is_tried_once_for_two_ranks_and_its_refusal_ends_both(
     tmp_path: Path, words: list[str], judge: tuple[str, Path]
 ) -> None:

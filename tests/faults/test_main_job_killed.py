@@ -59,6 +59,7 @@ def killed_in_a_loop(tmp_path: Path, kills: int, least: int, most: int, *more: s
     assert before < set(keys)
 
 
+@pytest.mark.full
 def test_the_main_job_killed_once_ends_in_the_same_bytes(tmp_path: Path) -> None:
     killed_in_a_loop(tmp_path, 1, 2, 6, "--limit", "12", "--batch_size", "4")
 

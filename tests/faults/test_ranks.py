@@ -32,6 +32,7 @@ def ends_all(launcher: tuple[str, ...], phase: str, folder: Path) -> None:
     assert done.returncode == 0 and len(log.read_text().splitlines()) == 8, done.stderr
 
 
+@pytest.mark.full
 def test_rank_0_killed_at_the_start_ends_the_others_under_torchrun(tmp_path: Path) -> None:
     ends_all(TORCHRUN, "claim", tmp_path)
 

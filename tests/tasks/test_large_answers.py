@@ -107,7 +107,7 @@ def slow_ones(name: str, answers: dict[str, str]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in GENERATION]
+    "name", [pytest.param(name, marks=pytest.mark.full if name in QUICK else pytest.mark.slow) for name in GENERATION]
 )
 def test_a_hostile_answer_of_a_megabyte_ends(name: str) -> None:
     assert slow_ones(name, HOSTILE) == []

@@ -247,6 +247,7 @@ def test_half_precision_checkpoints_run_in_float32_on_a_cpu(tmp_path: Path, adap
     assert all(total < 0 for total, _ in outputs(half.loglikelihood(mixed(continuation=" the dog"))).values())
 
 
+@pytest.mark.full
 def test_a_normal_run_is_silent_and_changes_no_logger(checkpoint: Callable[[str], Path]) -> None:
     code = f"""
 import logging

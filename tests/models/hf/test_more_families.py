@@ -14,13 +14,17 @@ import pytest
 from tests.models.questions import instance, outputs, picture
 from tests.models.tiny_more import MORE
 from tests.models.tiny_recent import RECENT
+from tests.sets import few
 
 Adapter = Callable[..., Any]
 QUICK = ("gemma3", "glm4v", "internvl", "qwen3_5", "mllama", "blip2", "kosmos2", *RECENT)
 SINGLE = ("blip2", "instructblip", "kosmos2")
 """Types that take one picture in each prompt and have no chat template."""
 ALL = (*MORE, "idefics3", "paligemma")
-KINDS = [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in ALL]
+KINDS = few(
+    [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in ALL],
+    *("gemma3", "internvl", "mllama", "blip2", *list(RECENT)[:1]),
+)
 ASKED = ("What is shown?", "Is there a person in the photo?", "Which color?")
 CHOICES = (" A", " the yellow bus")
 STEPS = {"max_new_tokens": 5, "min_new_tokens": 5}

@@ -15,6 +15,7 @@ from mm_eval.models.hf.families import TEXT_FAMILIES, UNKNOWN, family_of
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.values.errors import ConfigError
 from tests.models.questions import instance, outputs
+from tests.sets import few
 
 COMMON = {
     "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
@@ -90,6 +91,8 @@ OWN: dict[str, dict[str, Any]] = {
     "xglm": {"d_model": 64, "ffn_dim": 128, "num_layers": 2, "attention_heads": 4},
 }
 """Options of the types that need some of their own; windows are shorter than the prompts below."""
+QUICK = ("gemma3_text", "gpt2", "llama", "mixtral", "mpt", "opt", "phi3", "qwen2", "qwen3", "xglm")
+"""Different positions, windows, experts and caches."""
 SLOW = {"afmoe", "mimo_v2_flash"}
 KINDS = [pytest.param(kind, marks=pytest.mark.slow) if kind in SLOW else kind for kind in sorted(TEXT_FAMILIES)]
 
@@ -144,7 +147,7 @@ def _greedy(model: Any, prompt: list[int], steps: int) -> list[int]:
     return new
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS, *QUICK))
 def test_short_cuts_are_whole_forwards(kind: str) -> None:
     from mm_eval.models.hf.inference.cache import runtime_of
     from mm_eval.models.hf.inference.decoding import GenerationRow

@@ -9,6 +9,7 @@ import pytest
 
 from tests.models.questions import instance, mixed, outputs, picture
 from tests.models.tiny_random import FAMILIES
+from tests.sets import few
 
 Adapter = Callable[..., Any]
 ASKED = (
@@ -41,7 +42,7 @@ def close(found: dict[Any, Any], expected: dict[Any, Any]) -> None:
         assert greedy == expected[key][1]
 
 
-@pytest.mark.parametrize("kind", [*FAMILIES, "llama"])
+@pytest.mark.parametrize("kind", few([*FAMILIES, "llama"], "llava", "qwen2_vl", "llama"))
 def test_shared_is_separate(adapter: Adapter, kind: str) -> None:
     """Generation gives equal tokens, log-likelihoods are within 1e-4, together and alone."""
     alone, together = adapter(kind, batch_size=1), adapter(kind, batch_size=16)
@@ -200,7 +201,7 @@ def _said(text: str) -> dict[str, Any]:
 HEADED = ("llava", "qwen2_vl", "qwen2_5_vl", "qwen3_vl")
 
 
-@pytest.mark.parametrize("kind", FAMILIES)
+@pytest.mark.parametrize("kind", few(FAMILIES, "llava"))
 def test_after_examples_with_pictures_together_is_alone(adapter: Adapter, kind: str) -> None:
     together = adapter(kind, batch_size=16)
     generating = after_examples(kind, generation_kwargs=STEPS)

@@ -9,10 +9,12 @@ import pytest
 
 from tests.models.hf.inference.test_prefixes import ASKED, CHOICES, STEPS, close, vision_runs
 from tests.models.questions import instance, outputs, picture
+from tests.sets import few
 
 Adapter = Callable[..., Any]
 SIZES = ((90, 60), (56, 112), (60, 60), (112, 112), (28, 84), (84, 56))
-KINDS = ["llava", "qwen2_vl", "qwen3_vl", "gemma3", "internvl", pytest.param("aya_vision", marks=pytest.mark.slow)]
+SLOW = pytest.param("aya_vision", marks=pytest.mark.slow)
+KINDS = few(["llava", "qwen2_vl", "qwen3_vl", "gemma3", "internvl", SLOW], "qwen2_vl")
 
 
 def questions(count: int = 6, **fields: Any) -> list[Any]:
