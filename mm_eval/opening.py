@@ -24,10 +24,10 @@ from mm_eval.preflight import check_first_doc, check_scoring, group_faults
 from mm_eval.prompt.blocks import PromptBlock, choose_block
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import RunRequest
-from mm_eval.results.submission import check_files
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics.traits import traits_of
 from mm_eval.scoring.of_task import scorers_of
+from mm_eval.scoring.submission import check_files
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, did_you_mean, raise_all
 from mm_eval.values.types import Answer, Slot

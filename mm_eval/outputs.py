@@ -12,17 +12,17 @@ from mm_eval.engine.outcome import Outcome
 from mm_eval.engine.prices import Price
 from mm_eval.engine.progress import Progress
 from mm_eval.engine.ranks import Processes
-from mm_eval.features.report.media import Media
-from mm_eval.features.report.run_page import write_report
-from mm_eval.features.report.thumbnails import pictures_of, thumbnails_of_requests, write_thumbnails
+from mm_eval.features import brought
 from mm_eval.opening import OpenedTasks, RunPart
 from mm_eval.prepare import Prepared
 from mm_eval.prompt.blind import WITHOUT
+from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
-from mm_eval.results.submission import Submission
+from mm_eval.results.thumbnails import pictures_of, thumbnails_of_requests, write_thumbnails
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.score_task import TaskScoring
+from mm_eval.scoring.submission import Submission
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.files import encoder
@@ -81,7 +81,7 @@ def write_page(opened: OpenedTasks, folder: RunFolder, progress: Progress) -> li
                 write_thumbnails(media, task, opened.styles[name], pictures_of(rows))
         progress.stop()
         progress.phase("report")
-        return [f"report: {write_report(recorded)}"]
+        return [f"report: {write(recorded)}" for write in brought("PAGES").values()]
     except Exception as error:  # pictures are foreign bytes, and no failure here may cost the results
         what = str(error) if isinstance(error, (OSError, MMEvalError)) else f"{type(error).__name__}: {error}"
         return [f"no report.html could be written: {what}"]

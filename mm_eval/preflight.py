@@ -14,12 +14,12 @@ from mm_eval.features.suites.judges import no_judge
 from mm_eval.prompt.blind import WITHOUT
 from mm_eval.prompt.blocks import check_prompt_keys
 from mm_eval.prompt.task import PromptStyle, Task
-from mm_eval.results.submission import record_of
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.metrics import METRICS
 from mm_eval.scoring.metrics.metric import aggregation_named
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer
+from mm_eval.scoring.submission import record_of
 from mm_eval.values.errors import ConfigError, DataError, DocError, did_you_mean
 from mm_eval.values.types import MetricKey
 

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mm_eval.adapters import make_model, model_class_of
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
-from mm_eval.engine.adapters import make_model, model_class_of
 from mm_eval.engine.budget import unknown_price
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model

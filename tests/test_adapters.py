@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mm_eval.engine.adapters import make_model
+from mm_eval.adapters import make_model
 from mm_eval.engine.model import ModelSettings
 from mm_eval.features.diagnose.command_line import as_command
 from mm_eval.features.judge.judges import Judge, make_judges

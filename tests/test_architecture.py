@@ -11,12 +11,13 @@ import pytest
 import mm_eval.values.errors
 
 ROOT = Path(__file__).parent.parent
-CORE = ["package", "values", "config", "data", "prompt", "engine", "scoring", "results"]
-"""The folders of the core: each imports only those before it."""
+CORE = [
+    "package", "values", "config", "data", "prompt", "request", "engine", "scoring", "preflight", "opening", "adapters",
+    "prepare", "pending", "foreign", "results", "check", "outputs", "run", "several", "cli", "api", "__main__",
+]  # fmt: skip
+"""The core's folders and files: each imports only those before it. `cli` finds the features by name."""
 PUBLIC = {"types", "errors", "registry", "filters", "metrics", "scorers"}
 """Thin modules with public names."""
-TOP = ["request", "preflight", "opening", "prepare", "outputs", "foreign", "run", "cli", "api", "__main__"]
-"""What uses the folders of the core, in this order. `cli` finds the features by name."""
 DEBTS = {
     *(f"core > {name}" for name in ("protocols", "ray", "report", "suites", "validate")),
     "engine > prepare", "engine > request", "results > foreign", "results > opening", "results > run",
@@ -49,7 +50,6 @@ def place(name: str) -> str:
 def arrow(importing: str, imported: str) -> str:
     """The arrow between two modules of mm_eval if it is against the order, else ""."""
     mine, target = place(importing), place(imported)
-    order = [*CORE, *TOP]
     if not mine or mine == target or not target or target == "features":
         return ""
     if mine in PUBLIC:
@@ -60,13 +60,13 @@ def arrow(importing: str, imported: str) -> str:
         return f"{mine[9:]} > {target[9:]}" if target.startswith("features.") else ""
     if target.startswith("features."):
         return f"core > {target[9:]}"
-    return "" if order.index(target) < order.index(mine) else f"{mine} > {target}"
+    return "" if CORE.index(target) < CORE.index(mine) else f"{mine} > {target}"
 
 
 def test_every_part_of_the_core_has_its_place_in_the_order() -> None:
     parts = {place(module) for module in MODULES if module.startswith("mm_eval.")} - {""}
     core = {part for part in parts if part.split(".")[0] not in ("features", "models", "assets")}
-    assert core == {*CORE, *TOP, *PUBLIC}
+    assert core == {*CORE, *PUBLIC}
 
 
 def test_each_part_imports_those_before_it_and_no_feature() -> None:

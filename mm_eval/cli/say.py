@@ -15,7 +15,7 @@ from mm_eval.values.errors import MMEvalError, all_faults
 from mm_eval.values.safe import in_line, terminal_safe
 
 if TYPE_CHECKING:
-    from mm_eval.features.validate.check import TaskCheck
+    from mm_eval.check import TaskCheck
 
 LONGEST = 4000
 """Characters of an error; one that quotes a long value is cut in the middle."""

@@ -3,12 +3,31 @@
 What a feature brings stands as plain data in its `__init__.py`, which imports nothing heavy:
 
 VERBS      commands: {"compare": ("compare_verb", "two runs or more, paired by doc")}, a file of the folder and a line of help.
-TASK_KEYS  keys of task files: {"judge": "config:JudgeKey"}, a `TaskKey` (config/task_config.py) in a file of the folder.
-RUN_PARTS  what it adds to a run: {"judge": "run_part:JudgePart"}, a subclass of `RunPart` (opening.py).
+
+Everything else is {name: "file:attribute"}, imported when it is used (`brought`):
+
+TASK_KEYS  keys of task files: a `TaskKey` (config/task_config.py).
+RUN_PARTS  what it adds to a run: a subclass of `RunPart` (opening.py).
+EXECUTORS  where a model answers (`--executor NAME`): (model, request) -> the model there.
+SHARED     what several runs that go on side by side share: (requests by name) -> a context with the requests to run.
+CONFIGS    what `mm-eval run --config FILE` does with a file that has this key: (args, its options as a request) -> exit code.
+PAGES      the page of a finished run: (recorded run) -> its path.
+PAGE_PARTS what stands above the samples of a run's page: (recorded run) -> an object with
+           look(task, row), which gets each sample, and about(), its data after the last one.
+ROW_NOTES  notes on a row of a run's table: (recorded run, name of a task or group) -> sentences.
+MARKS      a mark and a verdict on a number of a release table: (recorded run, task, key) -> two texts.
+TABLE_NOTES notes below a release table: (column, recorded run) -> sentences.
+FOOTERS    lines below the table of a run: (results) -> lines.
+EXPORTS    formats of other tools: (recorded run, folder, name, whether it is the only one) -> written files.
+CARDS      parts of a model card: (recorded runs) -> data.
+SHOWS      what `mm-eval show --NAME` shows in place of a prompt: (args, prepared run) -> None.
+SHOWN      lines below a prompt: (prepared run, task) -> lines.
+REPORTS    where published numbers with their settings come from: a module as `study.ablation` uses it.
 """
 
 import importlib
 import pkgutil
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -21,18 +40,33 @@ def features() -> tuple[ModuleType, ...]:
     return tuple(importlib.import_module(f"{__name__}.{name}") for name in names)
 
 
-@cache
-def named(kind: str) -> dict[str, str]:
-    """{name: "module:attribute"} of what the features bring under one of the headings above. Imports none of these modules."""
-    return {
-        name: f"{feature.__name__}.{place}"
-        for feature in features()
-        for name, place in getattr(feature, kind, {}).items()
-    }
+class Brought(Mapping[str, Any]):
+    """What the features bring of one kind, by name; each is imported when it is looked up."""
+
+    def __init__(self, kind: str) -> None:
+        self._where = {
+            name: f"{feature.__name__}.{stated}"
+            for feature in features()
+            for name, stated in getattr(feature, kind, {}).items()
+        }
+
+        self._found: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._found:
+            module, _, attribute = self._where[name].partition(":")
+            found = importlib.import_module(module)
+            self._found[name] = getattr(found, attribute) if attribute else found
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._where)
+
+    def __len__(self) -> int:
+        return len(self._where)
 
 
 @cache
-def brought(kind: str) -> dict[str, Any]:
-    """{name: object} of what the features bring: `brought("RUN_PARTS")` imports the file of each part."""
-    found = {name: place.partition(":") for name, place in named(kind).items()}
-    return {name: getattr(importlib.import_module(module), object) for name, (module, _, object) in found.items()}
+def brought(kind: str) -> Brought:
+    """What the features bring of one kind, such as "EXPORTS"."""
+    return Brought(kind)

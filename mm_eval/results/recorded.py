@@ -27,6 +27,7 @@ from mm_eval.scoring.metrics.paired import Estimate, estimate, with_stderr
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.run_files import UNREADABLE, json_value, lines_of, read_json
 from mm_eval.values.types import FRAME_MARK, MetricKey
+from mm_eval.values.words import of_all
 
 if TYPE_CHECKING:
     from mm_eval.config.task_config import TaskConfig
@@ -430,3 +431,9 @@ def _read(folder: Path, name: str, needed: frozenset[str]) -> dict[str, Any]:
         hint = "" if name == "run.json" else "mm-eval score RUN writes it anew."
         raise StoreError("it is not what a run writes.", where=where, hint=hint)
     return found
+
+
+def parts_of(run: RecordedRun) -> dict[str, str]:
+    """{task: "60 of 420 docs"} where docs were left out."""
+    in_part = run.results["run"].get("in_part", {})
+    return {name: of_all(requested, every, "doc") for name, (requested, every) in in_part.items()}

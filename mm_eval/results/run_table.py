@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.features.protocols.text import protocol_lines
+from mm_eval.features import brought
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.answered_by import sentence as answer_names
 from mm_eval.results.number_text import EXACT
@@ -63,8 +63,9 @@ def render(report: Report) -> str:
         chosen = levels_shown(results, report.order, report.categories)
         parts += ["", *table(results, report.order, chosen).split("\n"), ""]
         parts += [*_footer(results, chosen), *hidden_categories(results, chosen)]
-        if verdicts := list(protocol_lines(results)):
-            parts += ["", *verdicts, ""]
+        for footer in brought("FOOTERS").values():
+            if lines := list(footer(results)):
+                parts += ["", *lines, ""]
     parts += [f"note: {note}" for note in report.notes]
     if report.problems:
         parts += ["", *report.problems]

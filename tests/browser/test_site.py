@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from mm_eval.cli import main
-from mm_eval.features.report.media import Media
 from mm_eval.features.report.release.numbers import release_table
 from mm_eval.features.report.release.page import write_release_page
 from mm_eval.features.report.run_page import write_report
 from mm_eval.features.report.site import parts
+from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
 
 from .conftest import set_count

@@ -20,7 +20,7 @@ import pytest
 from mm_eval.cli import main
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.records import encode
-from mm_eval.features.report.media import Media
+from mm_eval.results.media import Media
 from mm_eval.values.files import make_folder
 from mm_eval.values.run_files import DEPTH, json_value, lines_of, open_regular, read_bytes
 from tests.conftest import Ran

@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from mm_eval.features.report import media
-from mm_eval.features.report.media import Media
+from mm_eval.results import media
+from mm_eval.results.media import Media
 
 DIGESTS = [f"{n:02x}" + "0" * 62 for n in range(4)]
 

@@ -6,11 +6,11 @@ import io
 import pytest
 from PIL import Image, ImageChops
 
-from mm_eval.features.report import thumbnails
-from mm_eval.features.report.media import Media
-from mm_eval.features.report.thumbnails import pictures_of, write_thumbnails
 from mm_eval.prepare import prepare_from_spec
+from mm_eval.results import thumbnails
+from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.thumbnails import pictures_of, write_thumbnails
 from mm_eval.run import RunRequest, evaluate
 
 YAML = """

@@ -14,8 +14,8 @@ from PIL import Image, ImageDraw
 from mm_eval.data import decode, media
 from mm_eval.data.decode import decoded_ahead, open_picture
 from mm_eval.data.media import own_file, picture_digest
-from mm_eval.features.report.media import Media
 from mm_eval.prompt.visuals import PictureCache
+from mm_eval.results.media import Media
 
 
 def saved(kind: str = "PNG", mode: str = "RGB", colour: Any = (10, 20, 30), size: tuple[int, int] = (8, 6)) -> bytes:

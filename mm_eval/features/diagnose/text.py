@@ -8,7 +8,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from mm_eval.features.diagnose.findings import Fault
+from mm_eval.features.diagnose.findings import Diagnosis, Fault
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.safe import in_line, json_safe
 
@@ -42,6 +42,19 @@ def as_json(run: RecordedRun, findings: Sequence[Fault]) -> str:
     """The findings as a JSON document."""
     document = {"run": str(run.folder), "model": run.model, "findings": [asdict(each) for each in findings]}
     return json_safe(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+class Findings:
+    """The findings of a run as a part of its page."""
+
+    def __init__(self, run: RecordedRun) -> None:
+        diagnosis = Diagnosis(run)
+        self.look = diagnosis.add
+        self._findings = diagnosis.findings
+
+    def about(self) -> dict[str, Any]:
+        """The findings on all samples."""
+        return as_values(self._findings())
 
 
 def as_values(findings: Sequence[Fault]) -> dict[str, Any]:

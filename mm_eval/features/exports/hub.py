@@ -10,10 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mm_eval.config.schema import texts
-from mm_eval.features.judge.judged_by import judges_behind
-from mm_eval.features.report.release.numbers import parts_of
-from mm_eval.features.study.compare import headline_keys
-from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.compare import headline_keys
+from mm_eval.results.judged_by import judges_behind
+from mm_eval.results.recorded import RecordedRun, parts_of
 from mm_eval.results.rows import headline_of
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.features.report.media import Media
+from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.rows import numbers_of
 from mm_eval.results.sample_rows import sample_name

@@ -14,3 +14,4 @@ VERBS = {
 }
 TASK_KEYS = {"judge": "config:JudgeKey"}
 RUN_PARTS = {"judge": "run_part:JudgePart"}
+SHOWS = {"judge": "show:show_judge"}

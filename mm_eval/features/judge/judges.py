@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from mm_eval.adapters import model_settings, on_executor
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.config.values import to_json, with_source
-from mm_eval.engine.adapters import model_settings, on_executor
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import MODELS, Model

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.features.judge.agreement import agreement, correlation, is_nominal, measure, noise_share
 from mm_eval.features.judge.config import judge_of_task
-from mm_eval.features.judge.judged_by import RecordedJudge, judges_of
+from mm_eval.results.judged_by import RecordedJudge, judges_of
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import final_verdicts, verdicts_in, was_sent
 from mm_eval.scoring.metrics.paired import Estimate

@@ -6,3 +6,8 @@ VERBS = {
         "named protocols of reports: settings with their provenance, and reported numbers; check them",
     ),
 }
+FOOTERS = {"protocol": "text:protocol_lines"}
+MARKS = {"protocol": "release_notes:protocol_of_number"}
+TABLE_NOTES = {"protocol": "release_notes:notes_on_protocols"}
+ROW_NOTES = {"protocol": "release_notes:verdict_notes"}
+SHOWN = {"protocol": "show:lines"}

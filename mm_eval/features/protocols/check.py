@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from mm_eval.check import TaskCheck
 from mm_eval.config.manager import Loaded
 from mm_eval.data.frames import medium
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.features.protocols.protocol import Benchmark, Protocol
 from mm_eval.features.protocols.protocol_file import protocol_names, read_protocol
-from mm_eval.features.validate.check import TaskCheck
 from mm_eval.opening import without_sample
 from mm_eval.prepare import load_configs, prepare_without_model
 from mm_eval.request import RunRequest

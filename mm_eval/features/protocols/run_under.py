@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from mm_eval.adapters import model_class_of, model_settings
 from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
-from mm_eval.engine.adapters import model_class_of, model_settings
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model
 from mm_eval.features.protocols.protocol import SETTINGS, Benchmark, Protocol, Setting

@@ -4,3 +4,5 @@ VERBS = {
     "report": ("report_verb", "report.html of a run, or a release table of several"),
     "view": ("view_verb", "serve run folders on this machine: tables, samples, pictures in full size, runs that go on"),
 }
+CONFIGS = {"models": "release.run_models:run_release"}
+PAGES = {"report.html": "run_page:write_report"}

@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING
 from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import complain_briefly, say, say_lines
+from mm_eval.features import brought
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 
 if TYPE_CHECKING:
     from mm_eval.features.report.release.table import ReleaseTable
     from mm_eval.results.recorded import RecordedRun
-
-
-EXPORTS = ("inspect", "lm_eval", "lmms_eval", "eval_results")
-"""Formats of other tools. Each run is written into a folder, or a file of the hub."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--format",
-        choices=("html", "md", "latex", "csv", *EXPORTS),
+        choices=("html", "md", "latex", "csv", *brought("EXPORTS")),
         default="html",
         help="html (default): report.html of one run, release.html of several; md, latex, csv: a table, which is printed; "
         "inspect, lm_eval, lmms_eval: files that these tools read; eval_results: YAML for a model's repository on the hub",
@@ -77,14 +74,13 @@ def main(args: argparse.Namespace) -> int:
     if args.model_index:
         import yaml
 
-        from mm_eval.features.exports.hub import model_index
-
-        _write(args.model_index, yaml.safe_dump({"model-index": model_index(runs)}, sort_keys=False))
+        card = brought("CARDS")["model-index"](runs)
+        _write(args.model_index, yaml.safe_dump({"model-index": card}, sort_keys=False))
     reference = read_reference(args.reference) if args.reference else ()
     if args.figures:
         _write_figures(Path(args.figures), release_table(runs, reference, holes, mix_judges=args.mix_judges))
         return 3 if holes else 0
-    if args.format in EXPORTS:
+    if args.format in brought("EXPORTS"):
         for path in _export(runs, args.format, args.output):
             say(path)
         return 3 if holes else 0
@@ -132,25 +128,13 @@ def main(args: argparse.Namespace) -> int:
 
 def _export(runs: list[RecordedRun], kind: str, output: str | None) -> list[Path]:
     """Writes the runs in the format of another tool, by default below export-FORMAT."""
-    import yaml
-
-    from mm_eval.features.exports.harness import write_harness
-    from mm_eval.features.exports.hub import eval_results
-    from mm_eval.features.exports.inspect import write_inspect
     from mm_eval.features.report.site.bundle import names_of
 
     folder, written = Path(output or f"export-{kind}"), list[Path]()
     names = names_of([run.folder for run in runs])
     with _writing("the files", str(folder)):
         for name, run in zip(names, runs, strict=True):
-            if kind == "inspect":
-                written += write_inspect(run, folder if len(runs) == 1 else folder / name)
-            elif kind == "eval_results":
-                folder.mkdir(parents=True, exist_ok=True)
-                written.append(folder / f"{name}.yaml")
-                written[-1].write_text(yaml.safe_dump(eval_results(run), sort_keys=False), encoding="utf-8")
-            else:
-                written += write_harness(run, folder, "lm_eval" if kind == "lm_eval" else "lmms_eval")
+            written += brought("EXPORTS")[kind](run, folder, name, len(runs) == 1)
     return written
 
 

@@ -13,17 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.features.diagnose.findings import Diagnosis
-from mm_eval.features.diagnose.text import as_values
-from mm_eval.features.judge.judged_by import AT, judges_of
-from mm_eval.features.protocols.release_notes import verdict_notes
-from mm_eval.features.report.page import SampleRows, category_labels, page, pictures
-from mm_eval.features.study.compare import headline_keys
-from mm_eval.features.study.prompts import marks
+from mm_eval.features import brought
 from mm_eval.results.answered_by import oddities
 from mm_eval.results.answered_by import sentence as answer_names
+from mm_eval.results.compare import headline_keys, marks
 from mm_eval.results.estimates import estimates
+from mm_eval.results.judged_by import AT, judges_of
 from mm_eval.results.number_text import number as shown
+from mm_eval.results.page import SampleRows, category_labels, page, pictures
 from mm_eval.results.recorded import RecordedRun, RecordedTask
 from mm_eval.results.rows import headline_of, numbers_of, unanswered_words
 from mm_eval.scoring.metrics.aggregation import mean
@@ -32,13 +29,29 @@ from mm_eval.scoring.metrics.paired import estimate
 MOST_CATEGORIES = 40
 
 
+class PageParts:
+    """What features show above the samples of a run's page, collected while the samples are written."""
+
+    def __init__(self, run: RecordedRun) -> None:
+        self._parts = {name: make(run) for name, make in brought("PAGE_PARTS").items()}
+
+    def look(self, task: str, row: Mapping[str, Any]) -> None:
+        """Shows a sample to each part."""
+        for part in self._parts.values():
+            part.look(task, row)
+
+    def about(self) -> dict[str, Any]:
+        """{name of a part: its data}, after the last sample."""
+        return {name: part.about() for name, part in self._parts.items()}
+
+
 def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
     """Writes report.html into the run's folder and returns its path.
 
     against: another run; its answers are shown beside each sample, so that flipped docs can be inspected.
     """
-    diagnosis = Diagnosis(run)
-    rows = SampleRows(run, [against] if against else [], look=diagnosis.add)
+    parts = PageParts(run)
+    rows = SampleRows(run, [against] if against else [], look=parts.look)
     beside = ["/".join(against.folder.parts[-2:])] if against else []
     outside = 0  # pictures that are not in the page itself
 
@@ -50,7 +63,7 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
 
     def about() -> dict[str, Any]:
         where = {"where": str(run.folder), "outside": outside}
-        return {**about_run(run, rows.categories, diagnosis, beside), **where}
+        return {**about_run(run, rows.categories, parts, beside), **where}
 
     lines = page(title_of(run), "run.js", rows, counted, about)
     return RunFolder(run.folder).write_lines("report.html", lines)
@@ -62,13 +75,13 @@ def title_of(run: RecordedRun) -> str:
 
 
 def about_run(
-    run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]], diagnosis: Diagnosis, beside: Sequence[str]
+    run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]], parts: PageParts, beside: Sequence[str]
 ) -> dict[str, Any]:
     """The part of a run's page above its samples, from what was collected while they were written.
 
-    categories, diagnosis: of all samples. beside: the names of the runs whose answers stand beside each sample.
+    categories, parts: of all samples. beside: the names of the runs whose answers stand beside each sample.
     """
-    return {**_overview(run, categories), "findings": as_values(diagnosis.findings()), "beside": list(beside)}
+    return {**_overview(run, categories), **parts.about(), "beside": list(beside)}
 
 
 def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Any]:
@@ -161,11 +174,16 @@ def _table(run: RecordedRun) -> Iterator[dict[str, Any]]:
             "numbers": numbers,
             "headlines": headlines,
             "better": better,
-            "notes": [*verdict_notes(run, name), *_missing_notes(run, name), *row.get("notes", []), *lacking],
+            "notes": [*_notes_of_features(run, name), *_missing_notes(run, name), *row.get("notes", []), *lacking],
             "warnings": row.get("warnings", []),
             "bounds": row.get("judge_bounds"),
             **counts,
         }
+
+
+def _notes_of_features(run: RecordedRun, name: str) -> Iterator[str]:
+    for notes in brought("ROW_NOTES").values():
+        yield from notes(run, name)
 
 
 def _missing_notes(run: RecordedRun, name: str) -> Iterator[str]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from mm_eval.features.report.page import asset
-from mm_eval.features.report.thumbnails import thumbnail_of
+from mm_eval.results.page import asset
+from mm_eval.results.thumbnails import thumbnail_of
 from mm_eval.values.safe import html, in_line, terminal_safe
 from mm_eval.values.types import Clip
 from mm_eval.values.words import of_all

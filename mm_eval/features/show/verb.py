@@ -16,19 +16,17 @@ from mm_eval.cli.options import (
     add_protocol_option,
     add_task_options,
     read_names,
-    read_pairs,
     read_request,
 )
 from mm_eval.cli.say import say, say_lines
+from mm_eval.features import brought
 from mm_eval.prompt.blind import SAID
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.files import write_atomic
-from mm_eval.values.words import counted
 
 if TYPE_CHECKING:
     from mm_eval.engine.model import Preview
-    from mm_eval.features.judge.judges import Judge
     from mm_eval.features.show.text import ShownPrompt
     from mm_eval.prepare import Prepared
     from mm_eval.values.types import Instance
@@ -76,9 +74,7 @@ def main(args: argparse.Namespace) -> int:
         _compare_keys(args, prepared, model)
         return 0
     if args.judge is not None:
-        from mm_eval.features.show.verb import show_judge
-
-        show_judge(args, prepared)
+        brought("SHOWS")["judge"](args, prepared)
         return 0
     shown = [_show(prepared, name, args.doc, model) for name in prepared.tasks]
     if args.html:
@@ -105,7 +101,7 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
     ]
     for line in head:
         say(line)
-    preview, rest = prepared.model.preview(first), [*_rest(instances), *_protocol(prepared, name)]
+    preview, rest = prepared.model.preview(first), [*_rest(instances), *_lines_of_features(prepared, name)]
     _print_prompt(preview, first)
     for line in rest:
         say(line)
@@ -119,17 +115,8 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
     return for_page
 
 
-def _protocol(prepared: Prepared, name: str) -> list[str]:
-    """How each setting of the protocol is known, and what an option overrides. Empty without a protocol."""
-    from mm_eval.features.protocols.run_under import protocol_of
-    from mm_eval.features.protocols.text import provenance
-    from mm_eval.features.protocols.verdicts import differences
-
-    protocol = protocol_of(prepared.request)
-    if protocol is None:
-        return []
-    differing = [f"  differs: {each.said}" for each in differences(prepared, protocol, name)]
-    return [*provenance(protocol, prepared.tasks[name].path), *differing]
+def _lines_of_features(prepared: Prepared, name: str) -> list[str]:
+    return [line for lines in brought("SHOWN").values() for line in lines(prepared, name)]
 
 
 def _write(path: str, page: Iterable[str]) -> None:
@@ -146,7 +133,7 @@ def _compare_keys(args: argparse.Namespace, prepared: Prepared, model: str) -> N
     import shutil
 
     from mm_eval.features.show.text import shortened, side_by_side
-    from mm_eval.features.study.prompts_verb import check_keys
+    from mm_eval.several import check_keys
 
     keys = read_names(args.keys)
     check_keys(prepared, keys)
@@ -174,9 +161,8 @@ def _instances(prepared: Prepared, name: str, doc_id: int) -> list[Instance]:
 
 def _with_stand_in(args: argparse.Namespace) -> tuple[RunRequest, str]:
     """The request, and a remark: a family without `pretrained` is shown with its bundled model."""
-    from dataclasses import replace
 
-    from mm_eval.engine.adapters import model_class_of
+    from mm_eval.adapters import model_class_of
 
     request = read_request(args, protocol=args.protocol)
     stand_in = getattr(model_class_of(request), "bundled_stand_in", None)
@@ -219,60 +205,3 @@ def _rest(instances: list[Instance]) -> list[str]:
     elif first.generation_kwargs:
         lines.append(f"generation: {dict(first.generation_kwargs)}")
     return [*lines, f"target: {first.target!r}"]
-
-
-def show_judge(args: argparse.Namespace, prepared: Prepared) -> None:
-    """Prints the questions about one doc's gold answer, or about `--answer`, and the estimate for all docs.
-
-    Errors: ConfigError for a task without a judge, and for a doc without a gold answer where `--answer` is not given.
-    """
-    from mm_eval.engine.model import flatten
-    from mm_eval.features.judge.config import judge_of_task
-    from mm_eval.features.judge.cost import cost_of, gold_answer, questions_about
-
-    judge = _judge(args, prepared)
-    model = judge.model if judge is not None else None
-    for name, task in prepared.tasks.items():
-        config = judge_of_task(task.config)
-        if config is None:
-            raise ConfigError(f"{name} has no judge: its answers are scored by rules.", where="--judge")
-        style = prepared.styles[name]
-        first = next(iter(task.instances([args.doc], style, lambda doc_id: None)))
-        answer = gold_answer(task, style, first) if args.answer is None else args.answer
-        if args.answer is not None and not answer.strip():
-            what = "an empty answer is not sent to a judge: the task states its verdict."
-            raise ConfigError(what, where="--answer")
-        if not answer:
-            raise ConfigError(f"no gold answer is known for doc {args.doc} of {name}.", hint="Give one with --answer.")
-        gold = " (gold)" if args.answer is None else ""
-        say(f"task: {task.config.row_name}   doc: {args.doc}   judged answer: {answer!r}{gold}")
-        questions = questions_about(task, args.doc, first.doc, answer)
-        for number, instance in enumerate(questions, 1):
-            if instance.error is not None:
-                raise instance.error
-            step = f" of step {number}, after a made-up verdict" if number > 1 else ""
-            pictures = f", pictures: {len(instance.image_digests)}" if instance.image_digests else ""
-            say(f"---------------------------------------- the judge's prompt{step}{pictures}")
-            say_lines(flatten(instance))
-            say("---------------------------------------- end of prompt")
-            say(f"generation: {dict(instance.generation_kwargs)}")
-        official = config.official or next((str(each.metadata.get("model", "")) for each in questions), "")
-        say(f"official judge: {official or 'none is stated'}")
-        cost = cost_of(task, style, prepared.doc_ids[name], model)
-        docs = counted(len(prepared.doc_ids[name]), "doc")
-        say(f"verdicts on {docs}{f' by {judge.name}' if judge else ''}: {cost}")
-        if model is not None and model.dollars({}) is None:
-            say("prices: give input_price=...,output_price=... (dollars per million tokens) in --judge_args")
-
-
-def _judge(args: argparse.Namespace, prepared: Prepared) -> Judge | None:
-    """The judge of the options, its weights not loaded; None where none is named."""
-    from mm_eval.features.judge.judges import make_judges
-
-    if not args.judge:
-        if args.judge_args:
-            raise ConfigError("--judge_args needs the judge's adapter: --judge openai.", where="--judge_args")
-        return None
-    own = read_pairs(args.judge_args, "--judge_args")
-    [judge] = make_judges(replace(prepared.request, judge=(args.judge,), judge_args=(own,), no_judge=False))
-    return judge

@@ -22,7 +22,6 @@ from mm_eval.engine.progress import Progress
 from mm_eval.features.protocols.protocol import Protocol
 from mm_eval.features.protocols.run_under import compared_with, protocol_of
 from mm_eval.features.protocols.verdicts import RECORDED, Difference, differences, protocol_results
-from mm_eval.features.report.release.plan import INTERRUPTED, folder_name
 from mm_eval.features.study.blind import MODES
 from mm_eval.features.study.why import ALL, AS_RUN, FEWEST, LABELS, MOST, chosen_docs, docs_for, gaps_of, setting_of
 from mm_eval.foreign import trusted_request
@@ -30,6 +29,7 @@ from mm_eval.prepare import Prepared, prepare
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.run import Report, run
+from mm_eval.several import INTERRUPTED, folder_name
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.words import counted
 

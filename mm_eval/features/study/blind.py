@@ -11,8 +11,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import ClassVar, Self
 
-from mm_eval.features.study.compare import compare as compared_runs
 from mm_eval.features.study.prompts import PromptComparison
+from mm_eval.results.compare import compare as compared_runs
 from mm_eval.results.number_text import p_text, rounded, signed, spread
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.rows import headline_of

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.features.report.page import SampleRows, about_differences, page, pictures, run_fact
-from mm_eval.features.study.compare import Change, Comparison, Kinds, count_kinds, verdict
+from mm_eval.results.compare import Change, Comparison, Kinds, count_kinds, verdict
 from mm_eval.results.number_text import EXACT, EXACT_NOTE, number, p_text, signed, spread
+from mm_eval.results.page import SampleRows, about_differences, page, pictures, run_fact
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.rows import warnings_of
 from mm_eval.results.table import Cell, Column, DocCount, Drawing, Row, Table, to_page, to_text

@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    from mm_eval.features.study.compare import compare
     from mm_eval.features.study.compare_text import as_json, render
+    from mm_eval.results.compare import compare
     from mm_eval.results.recorded import RecordedRun
 
     folders = run_folders(args.runs)

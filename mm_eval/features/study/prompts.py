@@ -11,10 +11,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from mm_eval.features.study.compare import Change, Comparison, compare, headline_keys, verdict
+from mm_eval.results.compare import Change, Comparison, compare, headline_keys, marks, verdict
 from mm_eval.results.estimates import estimates, leaves
-from mm_eval.results.recorded import RecordedRun, RecordedTask
-from mm_eval.scoring.metrics.paired import Estimate, right_or_wrong
+from mm_eval.results.recorded import RecordedRun
+from mm_eval.scoring.metrics.paired import Estimate
 
 
 @dataclass
@@ -138,15 +138,6 @@ class PromptComparison:
 def block_text(kwargs: Mapping[str, Any]) -> str:
     """A block in one line: post_prompt='\\nAnswer:'; empty entries are left out."""
     return ", ".join(f"{key}={value!r}" for key, value in kwargs.items() if value != "") or "(nothing)"
-
-
-def marks(task: RecordedTask) -> dict[int, bool | None]:
-    """Whether each doc was right, by the first of the task's numbers that includes it."""
-    found: dict[int, bool | None] = {}
-    for of_docs in task.values.values():
-        for doc_id, value in of_docs.items():
-            found.setdefault(doc_id, right_or_wrong(value))
-    return found
 
 
 def best_of(compared: PromptComparison, name: str, metric: str) -> list[str]:

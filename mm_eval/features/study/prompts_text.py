@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.features.report.page import SampleRows, about_differences, page, pictures, run_fact
 from mm_eval.features.study.compare_text import change_json, difference_cells, estimate_json, reach, with_margin
 from mm_eval.features.study.prompts import PromptComparison, best_of
 from mm_eval.results.number_text import EXACT, EXACT_NOTE, p_text, signed, spread
+from mm_eval.results.page import SampleRows, about_differences, page, pictures, run_fact
 from mm_eval.results.rows import warnings_of
 from mm_eval.results.table import Cell, Column, DocCount, Row, Table, to_page, to_text
 from mm_eval.values.safe import in_line, json_safe

@@ -26,11 +26,10 @@ from mm_eval.cli.options import (
 )
 from mm_eval.cli.say import complain_briefly, say, say_lines
 from mm_eval.data.frames import medium
-from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean
+from mm_eval.values.errors import ConfigError, MMEvalError
 
 if TYPE_CHECKING:
     from mm_eval.engine.progress import Progress
-    from mm_eval.prepare import Prepared
     from mm_eval.request import RunRequest
     from mm_eval.run import Report
 
@@ -55,9 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     from mm_eval.cli.progress import ProgressBar
     from mm_eval.engine.folder import RunFolder
-    from mm_eval.features.report.release.plan import INTERRUPTED, PARTIAL, attempt, check_models
     from mm_eval.features.study.prompts import PromptComparison
     from mm_eval.features.study.prompts_text import as_json, render, write_prompts
+    from mm_eval.several import INTERRUPTED, PARTIAL, attempt, check_models
 
     rules = read_rules(args.video or [])
     keys = read_names(args.keys) if args.keys else None
@@ -116,9 +115,9 @@ def run_prompts(
     rules: of the frames of videos, as `--video`. name: of the model's folder.
     Errors: ConfigError, before the first request, for a key that no task has or a block with a key that nothing reads.
     """
-    from mm_eval.features.report.release.plan import INTERRUPTED, folder_name
     from mm_eval.prepare import prepare
     from mm_eval.run import run
+    from mm_eval.several import INTERRUPTED, check_keys, folder_name, known_keys
 
     prepared = prepare(request, progress.phase)
     chosen = list(keys) if keys else [] if len(rules) > 1 else known_keys(prepared)
@@ -150,30 +149,6 @@ def asked_with(keys: Sequence[str], rules: Sequence[str]) -> dict[str, tuple[str
         parts = [key if len(keys) > 1 else "", rule if len(rules) > 1 else ""]
         named[" ".join(filter(None, parts))] = key or None, rule or None
     return named
-
-
-def known_keys(prepared: Prepared) -> list[str]:
-    """Every prompt key of the tasks, `default` first."""
-    from mm_eval.opening import prompt_blocks
-
-    blocks = prompt_blocks(prepared.request, {name: task.config for name, task in prepared.tasks.items()})
-    return list(dict.fromkeys(["default", *(key for own in blocks.values() for key in own)]))
-
-
-def check_keys(prepared: Prepared, keys: Sequence[str], fewest: int = 2) -> None:
-    """ConfigError for a key that no task has, for one given twice, and where there is nothing to compare."""
-    from mm_eval.features.report.release.plan import check_folders
-
-    known = known_keys(prepared)
-    for key in keys:
-        if key not in known:
-            hint = did_you_mean(key, known)
-            raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--keys", hint=hint)
-    if len(set(keys)) < max(fewest, len(keys)):
-        what = f"at least two different prompt keys are needed, not {list(keys)}."
-        hint = "Add blocks of your own with --prompt_file, or compare frames with several --video."
-        raise ConfigError(what, where="--keys", hint=hint)
-    check_folders(keys, "--keys")
 
 
 def read_prompt_file(path: str) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 from mm_eval.features.protocols.protocol import SETTINGS
 from mm_eval.features.protocols.verdicts import Difference
-from mm_eval.features.study.compare import Change, verdict
 from mm_eval.features.study.prompts import PromptComparison
+from mm_eval.results.compare import Change, verdict
 from mm_eval.results.number_text import rounded, signed, signless, spread
 
 AS_RUN, ALL = "as run", "all settings"

@@ -28,13 +28,13 @@ def main(args: argparse.Namespace) -> int:
     args.tasks = args.tasks or args.named_tasks
     if args.model or args.model_args:
         return _invariance(args)
-    from mm_eval.features.validate.check import validate
+    from mm_eval.check import validate
 
     return say_checks(validate(read_task_request(args, prompt_key=args.prompt_key)))
 
 
 def _invariance(args: argparse.Namespace) -> int:
-    from mm_eval.features.validate.check import invariance
+    from mm_eval.check import invariance
 
     if args.limit is None and args.samples is None:
         args.limit = SAMPLES

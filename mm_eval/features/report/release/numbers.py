@@ -14,18 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mm_eval.config.arguments import is_number, shortly
-from mm_eval.features.judge.judged_by import by_another_judge, judges_behind, notes_on_holes
-from mm_eval.features.protocols.release_notes import notes_on_protocols, protocol_of_number
+from mm_eval.features import brought
 from mm_eval.features.report.release.ranking import rank, set_apart, set_apart_by_judge
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
-from mm_eval.features.study.compare import headline_keys
 from mm_eval.prompt.blind import SAID
+from mm_eval.results.compare import headline_keys
 from mm_eval.results.estimates import estimates
+from mm_eval.results.judged_by import by_another_judge, judges_behind, notes_on_holes
 from mm_eval.results.number_text import number, signed
-from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.recorded import RecordedRun, parts_of
 from mm_eval.results.rows import headline_of, incomplete, numbers_of, warnings_of
 from mm_eval.values.errors import ConfigError, did_you_mean
-from mm_eval.values.words import of_all
 
 REFERENCE_KEYS = ("model", "task", "metric", "value", "tolerance", "source", "judge")
 
@@ -113,7 +112,9 @@ def release_table(
             table.notes.append(f"{run.folder}: {run.lacking}.")
         if blind := run.spec.get("blind"):
             table.notes.append(f"{column}: {SAID[blind]}: not ranked with the others.")
-        table.notes += [*notes_on_holes(column, run), *notes_on_protocols(column, run)]
+        table.notes += notes_on_holes(column, run)
+        for notes in brought("TABLE_NOTES").values():
+            table.notes += notes(column, run)
     for model, reason in (holes or {}).items():
         if _line(model) not in table.columns:
             table.columns.append(_line(model))
@@ -128,10 +129,13 @@ def release_table(
     return table
 
 
-def parts_of(run: RecordedRun) -> dict[str, str]:
-    """{task: "60 of 420 docs"} where docs were left out."""
-    in_part = run.results["run"].get("in_part", {})
-    return {name: of_all(requested, every, "doc") for name, (requested, every) in in_part.items()}
+def _marked(run: RecordedRun, name: str, key: str) -> tuple[str, str]:
+    """A mark and a verdict on a number, from the feature that has one; each "" where there is none."""
+    for mark in brought("MARKS").values():
+        found: tuple[str, str] = mark(run, name, key)
+        if any(found):
+            return found
+    return "", ""
 
 
 def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
@@ -148,7 +152,7 @@ def _add_run(table: ReleaseTable, run: RecordedRun) -> str:
             known = measured.get(key)
             margin, interval = (known.margin, known.interval) if known else (None, None)
             place = (str(row["alias"]), key.removesuffix(",none"))
-            protocol, verdict = protocol_of_number(run, name, key)
+            protocol, verdict = _marked(run, name, key)
             found[place] = ReleaseNumber(
                 float(each.value),
                 margin,

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mm_eval.features.report.release.plan import INTERRUPTED, PARTIAL, attempt
 from mm_eval.request import RunRequest
+from mm_eval.several import INTERRUPTED, PARTIAL, attempt
 from mm_eval.values.errors import MMEvalError
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from mm_eval.engine.folder import RunFolder
-from mm_eval.features.report.page import asset, filled, shown_category
 from mm_eval.features.report.release.ranking import ranked_columns
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
+from mm_eval.results.page import asset, filled, shown_category
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.run_files import is_inside
 from mm_eval.values.safe import href, html, in_script

@@ -15,18 +15,16 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from mm_eval.config.arguments import Rule, column_name, faults, shortly
 from mm_eval.request import EXECUTOR, REQUEST_RULES, RULES, RunRequest, by_field, model_arguments, task_names
-from mm_eval.values.errors import ConfigError, MMEvalError, ModelError, all_faults, did_you_mean, raise_all
+from mm_eval.several import check_folders, folder_name
+from mm_eval.values.errors import ConfigError, did_you_mean, raise_all
 
 _CHECKED_LATER = Rule("", lambda value: True)
 OF_BOTH = {
@@ -40,9 +38,6 @@ OF_FILE = {
     **{name: RULES[name] for name in ("output_path", "verbosity", "parallel")},
 }
 OF_MODEL = {**OF_BOTH, "model": RULES["model"], "name": RULES["name"]}
-PARTIAL, INTERRUPTED = 3, 130
-"""Exit codes of a release of which a model failed, and of one that was interrupted."""
-T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
@@ -148,81 +143,8 @@ def at_a_time(requests: Mapping[str, RunRequest], stated: int | None) -> int:
     return min(stated, len(requests))
 
 
-@contextmanager
-def on_one_cluster(requests: Mapping[str, RunRequest]) -> Iterator[Mapping[str, RunRequest]]:
-    """The same runs with the address of a cluster that all of them share, started here for those that state none."""
-    without = [name for name, request in requests.items() if request.executor == "ray" and request.ray_address is None]
-    if not without or os.environ.get("RAY_ADDRESS"):
-        yield requests
-        return
-    from mm_eval.features.ray.process import local_cluster
-
-    with local_cluster() as address:
-        placed = {name: replace(requests[name], ray_address=address) for name in without}
-        yield {**requests, **placed}
-
-
 def _default_name(entry: Mapping[str, Any]) -> str:
     """The last part of the checkpoint's name, else the adapter's name; and whether the model thinks, where that is stated."""
     args = entry.get("model_args") or {}
     named = args.get("pretrained") or args.get("model")
     return column_name(Path(str(named)).name if named else str(entry["model"]), args)
-
-
-def check_models(requests: Mapping[str, RunRequest]) -> None:
-    """Checks every model with its tasks, data and run folder before the first request; loads no weights.
-
-    requests: by name, with which each error begins.
-    Errors: ConfigError with every mistake of every model; a mistake that models share is reported once.
-    """
-    models: dict[tuple[str, str, str], list[str]] = {}
-    for name, request in requests.items():
-        for error in mistakes(request):
-            models.setdefault((error.what, error.where, error.hint), []).append(name)
-    raise_all(
-        ConfigError(what, where=": ".join([", ".join(names), *([where] if where else [])]), hint=hint)
-        for (what, where, hint), names in models.items()
-    )
-
-
-def mistakes(request: RunRequest) -> list[MMEvalError]:
-    """What is wrong with a run before its first request: its tasks and its model and, where those are right, all else."""
-    from mm_eval.engine.adapters import make_model
-    from mm_eval.engine.folder import RunFolder
-    from mm_eval.prepare import load_configs, prepare
-
-    def whole() -> None:
-        prepared = prepare(request)
-        prepared.check_generation()
-        if request.output_path and request.executor is None:  # workers that load the model describe it, later
-            RunFolder(Path(request.output_path)).refuse_other(prepared.spec())
-
-    def failures(*parts: Callable[[], object]) -> list[MMEvalError]:
-        errors = [error for part in parts if isinstance(error := attempt(part), MMEvalError)]
-        return [fault for error in errors for fault in all_faults(error)]
-
-    return failures(partial(load_configs, request), partial(make_model, request)) or failures(whole)
-
-
-def attempt(part: Callable[[], T]) -> T | MMEvalError:
-    """What a part of a release returns, or the error that it fails with: a model's own files and code may raise anything."""
-    try:
-        return part()
-    except MMEvalError as error:
-        return error
-    except Exception as error:  # a checkpoint's config, a task's code, a library
-        log.debug("An unexpected failure:", exc_info=True)
-        return ModelError(f"{type(error).__name__}: {error}")
-
-
-def folder_name(name: str) -> str:
-    """A model's or prompt's name as a folder within another one."""
-    return re.sub(r"[^\w.@+-]+", "_", name).lstrip(".") or "_"
-
-
-def check_folders(names: Sequence[str], where: str) -> None:
-    """ConfigError where two names would have one folder."""
-    taken: dict[str, str] = {}
-    for name in names:
-        if (other := taken.setdefault(folder_name(name), name)) != name:
-            raise ConfigError(f"{other!r} and {name!r} would have one folder.", where=where, hint="Rename one of them.")

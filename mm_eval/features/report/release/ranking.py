@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from mm_eval.features.judge.judged_by import RecordedJudge, by_another_judge, judges_differ
 from mm_eval.features.report.release.table import ReleaseNumber, ReleaseTable
-from mm_eval.features.study.compare import change_of
+from mm_eval.results.compare import change_of
 from mm_eval.results.estimates import Triple, group_differences, leaves
+from mm_eval.results.judged_by import RecordedJudge, by_another_judge, judges_differ
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.scoring.metrics.intervals import holm
 from mm_eval.scoring.metrics.paired import Estimate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mm_eval.features.judge.judged_by import RecordedJudge
+from mm_eval.results.judged_by import RecordedJudge
 from mm_eval.results.recorded import RecordedRun
 
 

@@ -19,10 +19,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from mm_eval.features.report.media import DIGEST
-from mm_eval.features.report.page import asset
 from mm_eval.features.report.site.parts import PAGE
 from mm_eval.features.report.site.runs import Shown, ShownRun
+from mm_eval.results.media import DIGEST
+from mm_eval.results.page import asset
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import UNREADABLE, odd_content
 from mm_eval.values.safe import html

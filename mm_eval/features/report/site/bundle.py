@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mm_eval.features.report.media import Media
 from mm_eval.features.report.release.page import write_release_page
 from mm_eval.features.report.release.table import ReleaseTable
 from mm_eval.features.report.site.parts import ENDINGS, PAGE, RunPictures, write_run_page
+from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
 from mm_eval.values.errors import ConfigError

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.data.frames import Frames
 from mm_eval.data.media import encoded, picture_digest
 from mm_eval.engine.folder import RunFolder
-from mm_eval.features.diagnose.findings import Diagnosis
-from mm_eval.features.report.page import SampleRows, page
-from mm_eval.features.report.run_page import about_run, title_of
+from mm_eval.features.report.run_page import PageParts, about_run, title_of
+from mm_eval.results.page import SampleRows, page
 from mm_eval.results.recorded import RecordedRun, read_run
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.files import write_atomic
@@ -64,8 +63,8 @@ def write_run_page(
     ending} of its listed pictures. tick: gets the number of samples so far.
     """
     beside = {name: other for name, other in others.items() if other.spec["tasks"].keys() & run.spec["tasks"].keys()}
-    diagnosis = Diagnosis(run)
-    rows = SampleRows(run, list(beside.values()), look=diagnosis.add)
+    parts = PageParts(run)
+    rows = SampleRows(run, list(beside.values()), look=parts.look)
     done, number, each = 0, 1, iter(rows)
     chunk = list(islice(each, FIRST))
     while True:
@@ -81,7 +80,7 @@ def write_run_page(
             break
         chunk, number = following, number + 1
     about = {
-        **about_run(run, rows.categories, diagnosis, list(beside)),
+        **about_run(run, rows.categories, parts, list(beside)),
         "own": run.model if beside else "",
         "next": "rows/1.js",
         "samples": done,

@@ -12,15 +12,15 @@ from threading import Event, Lock, Thread
 from typing import Any
 
 from mm_eval.config.arguments import column_name
-from mm_eval.features.report.media import Media
-from mm_eval.features.report.page import page
 from mm_eval.features.report.release.numbers import release_table
 from mm_eval.features.report.release.page import release_page
 from mm_eval.features.report.site.bundle import beside, names_of
 from mm_eval.features.report.site.live import LiveRun, is_live
 from mm_eval.features.report.site.parts import PAGE, RunPictures, part, write_run_page
-from mm_eval.features.report.thumbnails import thumbnail
+from mm_eval.results.media import Media
+from mm_eval.results.page import page
 from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.thumbnails import thumbnail
 from mm_eval.values.errors import MMEvalError, StoreError
 from mm_eval.values.run_files import UNREADABLE, odd_content, read_bytes
 from mm_eval.values.safe import in_script

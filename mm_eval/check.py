@@ -23,9 +23,9 @@ from mm_eval.prepare import Prepared, load_configs, prepare, prepare_without_mod
 from mm_eval.prompt.blocks import check_prompt_keys, choose_block
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.request import RunRequest
-from mm_eval.results.submission import record_of
 from mm_eval.scoring.base import Scorer
 from mm_eval.scoring.gold import FULL, Trial, TrialResult
+from mm_eval.scoring.submission import record_of
 from mm_eval.values.errors import ConfigError, MMEvalError, all_faults
 from mm_eval.values.types import Instance, Slot
 from mm_eval.values.words import counted, listed

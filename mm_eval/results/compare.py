@@ -11,14 +11,14 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from mm_eval.features.judge.judged_by import AT, judges_behind, judges_differ
 from mm_eval.results.estimates import Triple, group_differences, leaves
+from mm_eval.results.judged_by import AT, judges_behind, judges_differ
 from mm_eval.results.number_text import p_text, rounded, signed, signless, spread
 from mm_eval.results.recorded import RecordedRun, RecordedTask
 from mm_eval.results.rows import headline_of
 from mm_eval.results.sample_rows import KINDS
 from mm_eval.scoring.metrics.intervals import holm
-from mm_eval.scoring.metrics.paired import Estimate, Flips, flips, paired_difference
+from mm_eval.scoring.metrics.paired import Estimate, Flips, flips, paired_difference, right_or_wrong
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.words import counted, listed
 
@@ -314,3 +314,12 @@ def verdict(change: Change, name: str, baseline: str) -> str:
         f"On {where} no difference between {name} and {baseline} can be told apart with {counted(found.docs, 'doc')}; "
         f"about {rounded(needed):,} would be needed if it is as large as seen ({signed(found.value)})."
     )
+
+
+def marks(task: RecordedTask) -> dict[int, bool | None]:
+    """Whether each doc was right, by the first of the task's numbers that includes it."""
+    found: dict[int, bool | None] = {}
+    for of_docs in task.values.values():
+        for doc_id, value in of_docs.items():
+            found.setdefault(doc_id, right_or_wrong(value))
+    return found

@@ -1,17 +1,13 @@
-"""The adapter that a request names: in this process (and the ranks of its launch), or on workers (`--executor ray`)."""
+"""The adapter that a request names: in this process (and the ranks of its launch), or where an executor of a feature puts it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 from mm_eval.engine.model import MODELS, Model, ModelSettings
-from mm_eval.features.ray.fleet import Fleet
-from mm_eval.features.ray.worker import Cluster
+from mm_eval.features import brought
 from mm_eval.request import DEFAULT_MODEL, EXECUTOR, RunRequest
 from mm_eval.values.errors import ConfigError
-
-WORKERS, CPUS, TIMEOUT = 1, 1, 1800
 
 
 def model_class_of(request: RunRequest) -> type[Model]:
@@ -55,9 +51,5 @@ def on_executor(model: Model, request: RunRequest) -> Model:
     if not model.travels:
         return model
 
-    def join(make: Callable[[], Model]) -> Cluster:
-        from mm_eval.features.ray.process import RayCluster
-
-        return RayCluster(make, request.ray_address, request.worker_cpus or CPUS, request.worker_gpus)
-
-    return Fleet(model, join, request.workers or WORKERS, request.worker_timeout or TIMEOUT)
+    fleet: Model = brought("EXECUTORS")[request.executor](model, request)
+    return fleet

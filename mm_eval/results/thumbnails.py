@@ -23,9 +23,9 @@ from PIL.JpegImagePlugin import JpegImageFile
 from mm_eval.data.decode import check_size, decoding, open_picture
 from mm_eval.data.frames import Frames
 from mm_eval.data.media import own_file, picture_digest
-from mm_eval.features.report.media import Media
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.prompt.visuals import Visual
+from mm_eval.results.media import Media
 from mm_eval.values.errors import DataError, MMEvalError
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from mm_eval.features.report.media import Media
+from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.rows import warnings_of
 from mm_eval.results.sample_rows import Marking, judges_disagree, verdicts_in

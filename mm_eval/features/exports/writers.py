@@ -1,0 +1,34 @@
+"""The exports of `mm-eval report --format NAME`: a run, the folder of all, its name there, and whether it is the only one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mm_eval.features.exports import harness, hub
+from mm_eval.features.exports.inspect import write_inspect
+from mm_eval.results.recorded import RecordedRun
+
+
+def inspect(run: RecordedRun, folder: Path, name: str, alone: bool) -> list[Path]:
+    """Logs of inspect_ai, in a folder for each run where there are several."""
+    return write_inspect(run, folder if alone else folder / name)
+
+
+def lm_eval(run: RecordedRun, folder: Path, name: str, alone: bool) -> list[Path]:
+    """The files of lm-evaluation-harness."""
+    return harness.write_harness(run, folder, "lm_eval")
+
+
+def lmms_eval(run: RecordedRun, folder: Path, name: str, alone: bool) -> list[Path]:
+    """The files of lmms-eval."""
+    return harness.write_harness(run, folder, "lmms_eval")
+
+
+def eval_results(run: RecordedRun, folder: Path, name: str, alone: bool) -> list[Path]:
+    """The YAML file of a model's repository on the hub."""
+    import yaml
+
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(hub.eval_results(run), sort_keys=False), encoding="utf-8")
+    return [path]

@@ -1,0 +1,40 @@
+"""`--executor ray`: the model of a run as a fleet of workers, and one cluster for several runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from mm_eval.engine.model import Model
+from mm_eval.features.ray.fleet import Fleet
+from mm_eval.features.ray.worker import Cluster
+from mm_eval.request import RunRequest
+
+WORKERS, CPUS, TIMEOUT = 1, 1, 1800
+
+
+def fleet_of(model: Model, request: RunRequest) -> Model:
+    """The model on workers, as the request states them. Starts nothing."""
+
+    def join(make: Callable[[], Model]) -> Cluster:
+        from mm_eval.features.ray.process import RayCluster
+
+        return RayCluster(make, request.ray_address, request.worker_cpus or CPUS, request.worker_gpus)
+
+    return Fleet(model, join, request.workers or WORKERS, request.worker_timeout or TIMEOUT)
+
+
+@contextmanager
+def on_one_cluster(requests: Mapping[str, RunRequest]) -> Iterator[Mapping[str, RunRequest]]:
+    """The same runs with the address of a cluster that all of them share, started here for those that state none."""
+    without = [name for name, request in requests.items() if request.executor == "ray" and request.ray_address is None]
+    if not without or os.environ.get("RAY_ADDRESS"):
+        yield requests
+        return
+    from mm_eval.features.ray.process import local_cluster
+
+    with local_cluster() as address:
+        placed = {name: replace(requests[name], ray_address=address) for name in without}
+        yield {**requests, **placed}

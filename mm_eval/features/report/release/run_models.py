@@ -1,0 +1,104 @@
+"""`mm-eval run --config FILE`: the models of a release, in turn or side by side, and one table of all."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mm_eval.cli.say import say, say_lines
+from mm_eval.features import brought
+from mm_eval.values.errors import ConfigError
+
+if TYPE_CHECKING:
+    from mm_eval.features.report.release.outcomes import Ended, Outcomes
+    from mm_eval.request import RunRequest
+
+
+def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], RunRequest]) -> int:
+    """Runs the models of a release file and prints one table; a model that fails leaves its column empty.
+
+    read: reads the command's own options.
+    """
+    from dataclasses import replace
+
+    from mm_eval.features.report.release.numbers import release_table
+    from mm_eval.features.report.release.outcomes import Outcomes
+    from mm_eval.features.report.release.page import write_release_page
+    from mm_eval.features.report.release.plan import at_a_time, read_release
+    from mm_eval.features.report.release.text import as_markdown
+    from mm_eval.several import INTERRUPTED, check_models
+
+    named = bool(args.tasks)
+    args.tasks = args.tasks or "none"
+    if args.model or args.model_args or args.name:
+        what = "--model, --model_args and --name belong into the file of --config."
+        raise ConfigError(what, hint="Give one or the other.")
+    base = read(args)
+    release = read_release(args.config, base if named else replace(base, tasks=()))
+    requests = release.chosen(args.only)
+    parallel = at_a_time(requests, args.parallel or release.parallel)
+    check_models(requests)
+    found = Outcomes()
+    run = _side_by_side if parallel > 1 else _in_turn
+    run(requests, parallel, found)
+    if found.exit_code == INTERRUPTED:
+        found.leave_out(requests, "it was not run: the release was interrupted before it")
+    for name, request in release.runs.items():
+        if name not in requests:
+            found.add_recorded(name, request)
+    if found.runs or found.holes:
+        found.runs.sort(key=lambda run: list(release.runs).index(run.name))
+        table = release_table(found.runs, holes=found.holes, order=list(release.runs))
+        say_lines(
+            "\n"
+            + as_markdown(table, intervals=True, categories=any(request.categories for request in requests.values()))
+        )
+        if found.runs:
+            folder = Path(os.path.commonpath([run.folder.resolve().parent for run in found.runs]))
+            say(f"page: {write_release_page(folder / 'release.html', table)}")
+    return found.exit_code
+
+
+def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes) -> None:
+    """Runs the models one after another in this process."""
+    from mm_eval.cli.progress import ProgressBar
+    from mm_eval.features.report.release.outcomes import drive
+    from mm_eval.several import INTERRUPTED
+
+    for name, request in requests.items():
+        say(f"{name}: {request.output_path}")
+        ended = drive(request, ProgressBar())
+        found.add(name, ended, requests[name].include_path)
+        for problem in ended.problems:
+            say(f"  {problem}")
+        if ended.exit_code == INTERRUPTED:
+            break
+
+
+def _side_by_side(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes) -> None:
+    """Runs the models in processes of their own, `parallel` at a time."""
+    from mm_eval.features.report.release.drivers import Drivers
+    from mm_eval.features.report.release.progress import ReleaseProgress
+    from mm_eval.several import INTERRUPTED
+
+    progress = ReleaseProgress(list(requests))
+
+    def end(name: str, ended: Ended) -> None:
+        found.add(name, ended, requests[name].include_path)
+        with progress.aside():
+            say(f"{name}: {requests[name].output_path}")
+            for problem in ended.problems:
+                say(f"  {problem}")
+
+    with ExitStack() as stack:
+        placed = requests
+        for share in brought("SHARED").values():
+            placed = stack.enter_context(share(placed))
+        interrupted = Drivers(placed, parallel, progress, end).run()
+    progress.draw(last=True)
+    if interrupted:
+        found.exit_code = INTERRUPTED

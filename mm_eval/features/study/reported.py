@@ -1,0 +1,74 @@
+"""Reports with published numbers, as `mm-eval why` uses them. The feature that knows reports brings them (`REPORTS`)."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, Protocol, cast
+
+from mm_eval.features import brought
+from mm_eval.opening import OpenedTasks
+from mm_eval.request import RunRequest
+from mm_eval.values.errors import ConfigError
+
+
+class Setting(Protocol):
+    """A setting of a report, such as its prompt."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> Any: ...
+
+
+class Difference(Protocol):
+    """A setting that the run does not have. name: of the setting, or of a generation option. said: in words."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def said(self) -> str: ...
+    @property
+    def setting(self) -> Setting | None: ...
+
+
+class Numbers(Protocol):
+    """Numbers that a report prints. metrics: ours, of which they are."""
+
+    @property
+    def metrics(self) -> Sequence[str]: ...
+
+
+class Benchmark(Protocol):
+    """A benchmark of a report."""
+
+    @property
+    def reported(self) -> Sequence[Numbers]: ...
+
+
+class Report(Protocol):
+    """A report: its benchmarks by task, and the settings of each."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def benchmarks(self) -> Mapping[str, Any]: ...
+    def benchmark_of(self, path: str) -> Benchmark | None: ...
+    def settings_of(self, benchmark: Any) -> Mapping[str, Setting]: ...
+
+
+class Reports(Protocol):
+    """Where reports are found. SETTINGS: the names of all settings that a report may state."""
+
+    @property
+    def SETTINGS(self) -> Container[str]: ...
+    def protocol_of(self, request: RunRequest) -> Report | None: ...
+    def compared_with(self, request: RunRequest, name: str | None) -> RunRequest: ...
+    def differences(self, opened: OpenedTasks, report: Any, task: str) -> Sequence[Difference]: ...
+    def protocol_results(self, opened: OpenedTasks, results: Mapping[str, Any]) -> Mapping[str, Any] | None: ...
+
+
+def reports() -> Reports:
+    """The reports of this installation. ConfigError without a feature that knows any."""
+    for found in brought("REPORTS").values():
+        return cast(Reports, found)
+    raise ConfigError("no reports are known here: the feature that reads them is not installed.")
