@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,32 +37,12 @@ from mm_eval.prepare import Prepared, prepare, prepare_from_spec
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.results.assemble import assemble, environment
 from mm_eval.results.recorded import read_run
+from mm_eval.results.run_report import Report
 from mm_eval.values.errors import ConfigError, StoreError
 from mm_eval.values.reasoning.families import marks_of
 from mm_eval.values.reasoning.recorded import Reading
 
 __all__ = ["Progress", "Report", "RunRequest", "Silent", "evaluate", "run", "score"]
-
-
-@dataclass
-class Report:
-    """What a run came to.
-
-    results: results.json as a mapping, empty where nothing was scored. order: the rows of the table with their depth.
-    exit_code: 0 everything was answered and scored, 3 some requests failed, 130 interrupted.
-    notes: what a reader of the table should know. problems: what failed.
-    silent: this process is one of several and not the one that reports.
-    categories: the table shows every category, however many there are.
-    """
-
-    results: dict[str, Any]
-    folder: Path
-    exit_code: int
-    order: list[tuple[str, int]]
-    notes: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    silent: bool = False
-    categories: bool = False
 
 
 def evaluate(request: RunRequest, progress: Progress | None = None) -> Report:

@@ -17,7 +17,7 @@ from mm_eval.values.types import MetricKey, Number
 from mm_eval.values.words import counted, listed
 
 if TYPE_CHECKING:
-    from mm_eval.run import Report
+    from mm_eval.results.run_report import Report
 
 
 COUNTED = ("failed", "not requested", "filtered", "refused", "truncated", "unparsed", "cut")

@@ -11,3 +11,4 @@ MARKS = {"protocol": "release_notes:protocol_of_number"}
 TABLE_NOTES = {"protocol": "release_notes:notes_on_protocols"}
 ROW_NOTES = {"protocol": "release_notes:verdict_notes"}
 SHOWN = {"protocol": "show:lines"}
+REPORTS = {"protocol": "reported"}

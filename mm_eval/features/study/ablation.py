@@ -19,10 +19,9 @@ from typing import Any
 
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.progress import Progress
-from mm_eval.features.protocols.protocol import Protocol
-from mm_eval.features.protocols.run_under import compared_with, protocol_of
-from mm_eval.features.protocols.verdicts import RECORDED, Difference, differences, protocol_results
 from mm_eval.features.study.blind import MODES
+from mm_eval.features.study.reported import Difference, reports
+from mm_eval.features.study.reported import Report as Published
 from mm_eval.features.study.why import ALL, AS_RUN, FEWEST, LABELS, MOST, chosen_docs, docs_for, gaps_of, setting_of
 from mm_eval.foreign import trusted_request
 from mm_eval.prepare import Prepared, prepare
@@ -33,6 +32,8 @@ from mm_eval.several import INTERRUPTED, folder_name
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.words import counted
 
+RECORDED = "replay"
+"""The adapter of recorded answers, whose model can't be asked anew."""
 Differing = dict[str, dict[str, list[Difference]]]
 """{setting: {task: differences}}"""
 
@@ -48,7 +49,7 @@ class Plan:
 
     run: RecordedRun
     output: Path
-    protocol: Protocol | None = None
+    protocol: Published | None = None
     trials: dict[str, Prepared] = field(default_factory=dict)
     differing: dict[str, dict[str, str]] = field(default_factory=dict)
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -85,7 +86,7 @@ def plan_trials(
     name = protocol_name or request.protocol
     if name is None:
         raise ConfigError("the run has no protocol: --protocol is needed.", hint="`mm-eval protocols` lists them.")
-    protocol = protocol_of(compared_with(request, name))
+    protocol = reports().protocol_of(reports().compared_with(request, name))
     request = _to_repeat(request, docs)
     assert protocol is not None
     plan = Plan(recorded, output or folder / f"why-{folder_name(protocol.name)}", protocol)
@@ -165,7 +166,7 @@ def _below(opened: Prepared, root: str) -> list[str]:
 
 
 def _of_tasks(
-    request: RunRequest, opened: Prepared, tasks: Sequence[str] | None, protocol: Protocol | None = None
+    request: RunRequest, opened: Prepared, tasks: Sequence[str] | None, protocol: Published | None = None
 ) -> RunRequest:
     """The request for those of the run's tasks and groups that are named, and that the protocol has."""
     roots = _checked(opened, tasks)
@@ -185,20 +186,20 @@ def _of_tasks(
     return replace(request, tasks=tuple(kept), samples=samples)
 
 
-def _verdict_rows(opened: Prepared, protocol: Protocol, recorded: RecordedRun) -> list[dict[str, Any]]:
+def _verdict_rows(opened: Prepared, protocol: Published, recorded: RecordedRun) -> list[dict[str, Any]]:
     """The protocol's verdicts on the whole run, of the tasks that are compared."""
     named = {
         name: row for name, row in recorded.results["results"].items() if name in {*opened.tasks, *opened.loaded.groups}
     }
-    judged = replace(opened, request=compared_with(opened.request, protocol.name))
-    found = protocol_results(judged, {**recorded.results, "results": named})
+    judged = replace(opened, request=reports().compared_with(opened.request, protocol.name))
+    found = reports().protocol_results(judged, {**recorded.results, "results": named})
     return list(found["rows"]) if found else []
 
 
-def _differing(opened: Prepared, protocol: Protocol) -> Differing:
+def _differing(opened: Prepared, protocol: Published) -> Differing:
     found: Differing = {}
     for task in opened.tasks:
-        for each in differences(opened, protocol, task):
+        for each in reports().differences(opened, protocol, task):
             found.setdefault(setting_of(each), {}).setdefault(task, []).append(each)
     return found
 
@@ -217,7 +218,7 @@ def _docs_of(plan: Plan, task: str, count: int | None, seed: int) -> list[int]:
     return ids
 
 
-def _add_trials(plan: Plan, protocol: Protocol, base: RunRequest, differing: Differing) -> None:
+def _add_trials(plan: Plan, protocol: Published, base: RunRequest, differing: Differing) -> None:
     """Prepares the run as it was, each setting alone, and all together. Trials with equal weights share a model."""
     tried: list[str] = []
     trials = {AS_RUN: prepare(base)}
@@ -247,7 +248,7 @@ def _add_trials(plan: Plan, protocol: Protocol, base: RunRequest, differing: Dif
         plan.trials = trials
 
 
-def with_settings(request: RunRequest, protocol: Protocol, settings: Sequence[str]) -> RunRequest:
+def with_settings(request: RunRequest, protocol: Published, settings: Sequence[str]) -> RunRequest:
     """A request with some settings of a protocol, whose options are taken back; its other options stay."""
     own = request.protocol_settings if request.protocol else ()
     cleared: dict[str, Any] = {}

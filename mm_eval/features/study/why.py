@@ -12,9 +12,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from mm_eval.features.protocols.protocol import SETTINGS
-from mm_eval.features.protocols.verdicts import Difference
 from mm_eval.features.study.prompts import PromptComparison
+from mm_eval.features.study.reported import Difference, reports
 from mm_eval.results.compare import Change, verdict
 from mm_eval.results.number_text import rounded, signed, signless, spread
 
@@ -42,7 +41,7 @@ def setting_of(difference: Difference) -> str:
     """The name of the protocol's setting that a difference is of, as in `SETTINGS`."""
     if difference.setting is not None:
         return difference.setting.name
-    return difference.name if difference.name in SETTINGS else "gen_kwargs"
+    return difference.name if difference.name in reports().SETTINGS else "gen_kwargs"
 
 
 def chosen_docs(clusters: Mapping[int, Hashable], count: int, seed: int) -> list[int]:
