@@ -12,7 +12,7 @@ from typing import Any
 from mm_eval.config.arguments import Rule
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import LocatedDict
-from mm_eval.features import named
+from mm_eval.features import brought
 from mm_eval.values.errors import ConfigError, collected, did_you_mean, raise_all
 
 OUTPUT_TYPES = ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling")
@@ -92,7 +92,7 @@ SAMPLES = Rule("a list of docs or a function", lambda v: is_mappings(v) or is_fu
 NAMED = Rule("a name or a mapping", lambda v: isinstance(v, (str, Mapping)))
 BATCH = Rule('a whole number from 1 or "auto"', lambda v: v == "auto" or _is_count(v) and v >= 1)
 
-OF_FEATURES = tuple(named("TASK_KEYS"))
+OF_FEATURES = tuple(brought("TASK_KEYS"))
 """Keys that features bring (`TaskKey`), which check their own values. They say how answers are scored, and change no question."""
 
 TASK_KEYS: dict[str, Rule] = {
