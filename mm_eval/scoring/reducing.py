@@ -16,7 +16,7 @@ from mm_eval.scoring.metrics.aggregation import bypass_agg, checked_k, mean, med
 from mm_eval.scoring.metrics.metric import Metric
 from mm_eval.scoring.metrics.paired import with_stderr
 from mm_eval.scoring.metrics.stderr import standard_error
-from mm_eval.scoring.metrics.traits import traits_of
+from mm_eval.scoring.metrics.traits import Undefined, traits_of
 from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, without_objects
 from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 
@@ -138,12 +138,14 @@ def number_of(
 ) -> Number:
     """The number that an aggregation makes of the documents' values.
 
-    It raises nothing: an error of the function becomes the note of a number without a value.
+    It raises nothing: an error of the function, or why it has no value here (Undefined), is the note of a number without one.
     most_calls: how often the standard error may call the aggregation.
     """
     values = list(of_docs.values())
     try:
         value = function(values)
+    except Undefined as undefined:
+        return Number(key, None, n=len(values), note=f"it has no value: {without_objects(str(undefined))}.")
     except Exception as error:
         note = f"the aggregation raised {type(error).__name__}: {without_objects(str(error))}."
         return Number(key, None, n=len(values), note=note)

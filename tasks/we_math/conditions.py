@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mm_eval.scoring.metrics import Undefined
 from mm_eval.scoring.metrics.traits import declare
 
 Item = Mapping[str, Any]
@@ -14,7 +15,10 @@ Item = Mapping[str, Any]
 
 
 def conditions(items: Sequence[Item], strict: bool) -> Counter[str]:
-    """How many problems are under each condition: IK, IG, CM, RM. A problem of which a question is missing is left out."""
+    """How many problems are under each condition: IK, IG, CM, RM. A problem of which a question is missing is left out.
+
+    Raises Undefined where no problem is whole.
+    """
     problems: dict[str, dict[str, bool]] = defaultdict(dict)
     for item in items:
         problems[item["ID"]][item["key"].partition("_")[2]] = bool(item["score"])
@@ -29,7 +33,7 @@ def conditions(items: Sequence[Item], strict: bool) -> Counter[str]:
         else:
             found["IG" if all(answers.values()) else "IK"] += 1
     if not found:
-        raise ValueError("no problem has all of its steps; a --limit cut them, or requests failed")
+        raise Undefined("no problem has all of its steps; a --limit cut them, or requests failed")
     return found
 
 

@@ -129,6 +129,32 @@ def test_an_empty_answer_is_not_sent(judged, server) -> None:
     assert sample["judge"]["empty"] and sample["judge"]["verdict"] == 0 and sample["judge"]["attempts"] == 0
 
 
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ("raise RuntimeError('no table')", "its verdict of an empty answer failed: RuntimeError: no table"),
+        ("return 7", "the verdict that `empty` gives can't be used: it is 7, outside of the range 0 to 1"),
+        ("return float('nan')", "the verdict that `empty` gives can't be used: it is nan"),
+        ("return None", "the verdict that `empty` gives can't be used: it is None"),
+    ],
+)
+def test_a_verdict_of_an_empty_answer_that_fails_is_no_verdict(judged, server, made: str, said: str) -> None:
+    """The function is the task's own. What it does to one doc is a failed verdict of that doc, never a score."""
+    rows = [{"q": "1", "a": "1"}, {"q": "2", "a": "2"}, {"q": "3", "a": "3"}]
+    utils = f"{UTILS}\n\ndef of_empty(doc):\n    {made}\n"
+    judge = JUDGE.replace("  official", "  empty: !function utils.of_empty\n  official")
+    judged.write(rows, ["1", "", "no"], TASK + judge, utils)
+    ran = judged.with_server(server)
+    row = ran.results["results"]["graded"]
+    assert ran.code == 3 and len(server.asked) == 2, ran.err
+    assert (row["judge_failed"], row["failed"], row["judge_score,none"]) == (1, 0, 1 / 2)
+    assert row["judge_bounds"] == [1 / 3, 2 / 3]
+    sample = ran.samples("graded")[1]
+    assert sample["judge"]["verdict"] is None and said in sample["judge"]["error"] and said in ran.out
+    judged.write(rows, ["1", "", "no"], TASK + judge, utils.replace(made, "return 0"))
+    assert judged.run("--judge", "openai", "--judge_args", f"base_url={server.url},model=judge-1,{NO_WAIT}").code == 0
+
+
 def test_the_judge_is_shown_the_answer_without_its_thinking(judged, server) -> None:
     judged.write([{"q": "1", "a": "1"}], ["<think>Reference: 7</think>1"])
     ran = judged.with_server(server)

@@ -100,6 +100,7 @@ def test_a_run_gives_the_three_numbers_of_each_category(cli, tmp_path: Path, tas
     row = ran.results["results"][task]
     assert ran.code == 3 and row["judge_failed"] == 10
     assert row["judge_score,none"] == 10  # of the empty answer: the worst pair of the scale
+    assert ran.results["higher_is_better"][task]["gpt_score"] is None, "it is no score of the model, and 100 here"
     low, high = row["judge_bounds"]
     assert low == 10 and high > 400
 

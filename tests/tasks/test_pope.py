@@ -75,3 +75,17 @@ def test_lmms_eval_counts_only_whole_answers_and_the_gold_yes(cli, tmp_path: Pat
     assert row["pope_precision,none"] == pytest.approx(5 / 6) and row["pope_recall,none"] == pytest.approx(5 / 6)
     assert row["pope_f1_score,none"] == pytest.approx(5 / 6) and row["pope_yes_ratio,none"] == 0.5
     assert row["unparsed"] == 3
+
+
+@pytest.mark.parametrize(("task", "share"), [("pope", "yes_rate"), ("pope_lmms", "")])
+def test_a_missing_answer_counts_as_the_wrong_one_of_yes_and_no(cli, tmp_path: Path, task: str, share: str) -> None:
+    """It was left out of lmms-eval's recall and F1, and of the precision, so that a filter gave better numbers than an error."""
+    opposite = {"yes": "no", "no": "yes"}
+    wrong = answered(cli, tmp_path, task, [*map(opposite.__getitem__, GOLD[:8]), *GOLD[8:]])
+    lost = answered(cli, tmp_path, task, [*["<think>so far"] * 8, *GOLD[8:]])
+    one, other = (ran.results["results"][task] for ran in (wrong, lost))
+    values = {name for name in one if name.endswith(",none") and "_stderr" not in name} - {f"{share},none"}
+    assert len(values) >= 5 and {name: other[name] for name in values} == {name: one[name] for name in values}
+    assert other["unanswered"] == 8 and set(other["value_without_unanswered"].values()) <= {1, 0.5}
+    if share:
+        assert other["yes_rate,none"] == 5 / 18, "no answer is no yes"

@@ -1,5 +1,6 @@
 """SimpleVQA: prompts in two languages, pictures as base64, three grades, and the harmonic mean by hand."""
 
+import json
 import shutil
 
 import pyarrow.parquet as pq
@@ -7,7 +8,7 @@ import pytest
 from mm_eval.tasks.simplevqa.utils import correct_of_attempted, f1, judge_prompt, verdict
 
 from tests.tasks.answers import prompt
-from tests.tasks.judged import judged
+from tests.tasks.judged import JUDGE, judged, write_replies
 from tests.tasks.of_sample import DATA
 
 TASK = "simplevqa"
@@ -105,6 +106,30 @@ def test_a_judged_run_by_hand(cli, tmp_path) -> None:
     )
     found = ran.results["categories"][TASK]["language"]
     assert list(found) == ["Chinese", "English"] and found["English"]["is_correct,none"] == pytest.approx(1 / 4)
+
+
+@pytest.mark.parametrize("missing", [{"resps": [""], "ended": "filtered"}, {"resps": ["<think>a capital"]}])
+def test_a_missing_answer_is_incorrect_and_an_empty_one_is_not_attempted(cli, tmp_path, missing) -> None:
+    """A filter, or a cap that ends the reasoning, must not give a better f1 than wrong answers do."""
+    names = ("is_correct", "is_incorrect", "is_not_attempted", "accuracy_given_attempted", "f1")
+
+    def shares(rows: list[dict], replies: list[str | None]) -> tuple[list[float], dict]:
+        path = tmp_path / f"answers-{len(list(tmp_path.iterdir()))}.jsonl"
+        path.write_text("".join(json.dumps({"task": TASK, "doc_id": n, **row}) + "\n" for n, row in enumerate(rows)))
+        replied = write_replies(tmp_path / f"{path.stem}-replies.jsonl", TASK, replies)
+        asked = ("--judge", "replay", "--judge_args", f"path={replied},name={JUDGE}", "--sample")
+        words = ("--tasks", TASK, "--model", "replay", "--model_args", f"path={path}")
+        ran = cli(*words, *asked, "--output_path", tmp_path / path.stem)
+        assert ran.code == 0, ran.err
+        row = ran.results["results"][TASK]
+        return [row[f"{name},none"] for name in names], row
+
+    right = [{"resps": ["Paris"]}] * 4
+    lost, row = shares([*right, *[missing] * 4], [*[RIGHT] * 4, *[None] * 4])
+    wrong, _ = shares([*right, *[{"resps": ["Rome"]}] * 4], [*[RIGHT] * 4, *[WRONG] * 4])
+    empty, _ = shares([*right, *[{"resps": [""]}] * 4], [*[RIGHT] * 4, *[None] * 4])
+    assert lost == wrong == [0.5, 0.5, 0, 0.5, 0.5] and empty[:3] == [0.5, 0, 0.5] and empty[-1] > lost[-1]
+    assert row["unanswered"] == 4 and row["value_without_unanswered"]["f1,none"] == 1
 
 
 def test_its_examples_hold(cli) -> None:

@@ -141,7 +141,7 @@ class JudgeConfig:
     def of_empty(self, doc: Mapping[str, Any]) -> Any:
         """The verdict of an empty answer to a doc. Errors: ConfigError for one that can't be used."""
         found = self.empty(doc) if callable(self.empty) else self.empty
-        if callable(self.empty) and (fault := self.fault(found)):
+        if callable(self.empty) and (fault := "it is None." if found is None else self.fault(found)):
             raise ConfigError(f"the verdict that `empty` gives can't be used: {fault}", hint="It is code of the task.")
         return found
 

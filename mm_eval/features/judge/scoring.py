@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.features.judge.config import JudgeConfig, judge_of_task
 from mm_eval.scoring.base import DEFAULT_BOOTSTRAP_ITERS, Scorer
-from mm_eval.scoring.filters.base import UNPARSED, FilterEnsemble, is_unanswered
+from mm_eval.scoring.filters.base import TRUNCATED, UNPARSED, FilterEnsemble, is_unanswered
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.metric import Metric
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer, declared_metric
 from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean
-from mm_eval.values.reasoning.recorded import as_text
+from mm_eval.values.reasoning.recorded import as_text, parts_of
 from mm_eval.values.types import Doc, Instance, MetricKey, Number, ReducedDoc, ScoredDoc
 
 if TYPE_CHECKING:
@@ -43,6 +43,13 @@ class VerdictSource(Protocol):
     """Where verdicts come from: the journal."""
 
     def of_doc(self, doc_id: int, doc: Doc, answer: str) -> DocVerdict: ...
+
+
+def _missing(answer: Any) -> str:
+    """Why a question that was asked has no answer (`UNANSWERED`), open reasoning included; empty where it has one."""
+    if is_unanswered(answer):
+        return str(answer.rule)
+    return "" if parts_of(as_text(answer)).closed else TRUNCATED
 
 
 @dataclass(kw_only=True)
@@ -95,7 +102,7 @@ class Judged(Scorer):
         texts: dict[int, list[Instance]] = {}
         for doc_id, group in judged.items():
             first = group[0]
-            missing = is_unanswered(first.resps[0])
+            missing = _missing(first.resps[0])
             verdict = self.source.of_doc(doc_id, first.doc, as_text(first.resps[0]))
             self.shown[doc_id] = verdict.shown
             values: dict[str, list[Any]] = {}
@@ -107,8 +114,8 @@ class Judged(Scorer):
                     replace(first, resps=[first.resps[0] if missing else verdict.value], filtered_resps={})
                 ]
             else:
-                values = {name: [value] for name, value in self._by_metric(verdict.value).items()}
-            rules = scored[doc_id].rules if doc_id in scored else (first.resps[0].rule,) if missing else ()
+                values = {name: [value] for name, value in self._by_metric(verdict.value, bool(missing)).items()}
+            rules = scored[doc_id].rules if doc_id in scored else (missing,) if missing else ()
             scored[doc_id] = ScoredDoc(doc_id, first.target, values, rules)
         if texts and self.inner is not None:
             for doc_id, found in self.inner.run_docs(texts).items():
@@ -118,10 +125,13 @@ class Judged(Scorer):
         self.set_results({doc_id: scored[doc_id] for doc_id in by_doc})
         return self.raw_docs
 
-    def _by_metric(self, verdict: Any) -> dict[str, Any]:
+    def _by_metric(self, verdict: Any, missing: bool = False) -> dict[str, Any]:
+        """What each metric gets of a verdict. missing: of a missing answer, for which a metric may state its `worst`."""
         named = isinstance(verdict, Mapping)
         names = self.judge.metrics or [metric.name for metric in self.metrics or ()]
-        return {name: verdict[name] if named else verdict for name in names if not named or name in verdict}
+        found = {name: verdict[name] if named else verdict for name in names if not named or name in verdict}
+        worst = {metric.name: metric.worst for metric in self.metrics or () if missing and metric.worst is not None}
+        return {name: worst.get(name, value) for name, value in found.items()}
 
     def reduce(self, scored_docs: Mapping[int, ScoredDoc]) -> dict[int, ReducedDoc]:
         if self.inner is None:

@@ -69,7 +69,15 @@ from mm_eval.scoring.metrics.stderr import (
     standard_error,
     stderr_for_metric,
 )
-from mm_eval.scoring.metrics.traits import CorpusMetric, SumStatistics, filter_kwargs, not_smooth, smooth, stratified_by
+from mm_eval.scoring.metrics.traits import (
+    CorpusMetric,
+    SumStatistics,
+    Undefined,
+    filter_kwargs,
+    not_smooth,
+    smooth,
+    stratified_by,
+)
 from mm_eval.scoring.metrics.vqa import agreed_answer, vqa_accuracy
 from mm_eval.scoring.metrics.whole_groups import whole_groups
 
@@ -98,6 +106,7 @@ __all__ = [
     "StandardError",
     "SumStatistics",
     "Ter",
+    "Undefined",
     "Units",
     "WordPerplexity",
     "acc",

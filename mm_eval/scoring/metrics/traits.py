@@ -31,6 +31,13 @@ T = TypeVar("T")
 _ATTRIBUTE = "aggregation_traits"
 
 
+class Undefined(ValueError):
+    """Raised by an aggregation that has no value for these documents: no error, and its message says why to a reader.
+
+    raise Undefined("no problem has all of its steps")
+    """
+
+
 @dataclass(frozen=True)
 class SumStatistics:
     """An aggregation that only needs column sums: value = score(rows.sum(axis=0)).

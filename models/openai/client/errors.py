@@ -16,13 +16,21 @@ class Passing(Exception):
 
     what: our message. said: the message of the server or a library; it is redacted and shortened before it is shown.
     wait: seconds to wait, if the server states them. throttled: it was a 429. free: it does not count as a retry.
+    status: of the reply; 0 where there was none.
     """
 
     def __init__(
-        self, what: str, wait: float | None = None, throttled: bool = False, *, said: object = None, free: bool = False
+        self,
+        what: str,
+        wait: float | None = None,
+        throttled: bool = False,
+        *,
+        said: object = None,
+        free: bool = False,
+        status: int = 0,
     ) -> None:
         super().__init__(what)
-        self.what, self.said = what, said
+        self.what, self.said, self.status = what, said, status
         self.wait, self.throttled, self.free = wait, throttled, free
 
     def forget_reply(self) -> None:

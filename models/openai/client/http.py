@@ -45,6 +45,11 @@ from .statuses import (
 from .streams import streamed
 from .transport import MEGABYTE, too_large
 
+SEND_STOP = (
+    "A server may fail on stop strings, as transformers serve does with image-text models. send_stop=false in its arguments "
+    "leaves them out, and answers are cut at them here all the same."
+)
+"""What to do where each question with stop strings is answered with a 500, and none was ever answered."""
 MAY_BE_TOO_LONG = (200, 400, 413, 422, 500)
 
 
@@ -223,6 +228,8 @@ class Client:
                     self._throttled(tries, error.wait, what)
                     continue
                 tries.failures += 1
+                fails_on_stop = error.status == 500 and "stop" in body.sent and "stop" not in self.endpoint.accepted
+                hint = SEND_STOP if fails_on_stop else ""
                 wait = self._jitter(tries.attempts) if error.wait is None else error.wait
             except Refused as error:
                 if tries.adapted < MOST_ADAPTED and trial.goes_on(error, body.sent):
@@ -243,9 +250,9 @@ class Client:
             finally:
                 self.gate.leave(single)
             if tries.failures > self.limits.max_retries:
-                raise _gave_up(f"{what} ({tries.attempts} attempts)", tries.attempts)
+                raise _gave_up(f"{what} ({tries.attempts} attempts)", tries.attempts, hint)
             if asyncio.get_running_loop().time() + wait > self._until(tries):
-                raise _gave_up(f"{what} (the deadline of {self.limits.deadline:g} s is over)", tries.attempts)
+                raise _gave_up(f"{what} (the deadline of {self.limits.deadline:g} s is over)", tries.attempts, hint)
             await self.gate.rest(wait)
 
     def _throttled(self, tries: Tries, stated: float | None, what: str) -> None:
@@ -425,7 +432,8 @@ class Client:
         text = _text(reply)
         if status in MAY_BE_TOO_LONG and TOO_LONG.search(text):
             return self._too_long(status, reply)
-        passing = Passing(f"HTTP {status}", stated_wait(reply.headers, text), status in THROTTLED, said=text)
+        wait, throttled = stated_wait(reply.headers, text), status in THROTTLED
+        passing = Passing(f"HTTP {status}", wait, throttled, said=text, status=status)
         said = self._message(passing)
         if status in FILTER_STATUSES and says_filtered(_json(reply)):
             return Filtered(f"the server's content filter: {said}")
@@ -491,7 +499,7 @@ def _json(reply: httpx.Response) -> object:
         return _text(reply)
 
 
-def _gave_up(what: str, attempts: int) -> ModelError:
-    error = ModelError(what)
+def _gave_up(what: str, attempts: int, hint: str = "") -> ModelError:
+    error = ModelError(what, hint=hint)
     error.attempts = attempts
     return error

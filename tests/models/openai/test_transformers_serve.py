@@ -100,6 +100,16 @@ def test_what_it_does_not_know_stops_the_run_in_words(address: str) -> None:
         list(model(address).loglikelihood(scored(CHAT, " red house", " blue house")))
 
 
+def test_stop_strings_fail_and_the_message_names_the_option(address: str) -> None:
+    asked = question([], "hi")
+    asked.generation_kwargs = {"max_new_tokens": 4, "until": ["\n"]}
+    args = {"base_url": address, "model": str(FOLDER), "max_retries": 1}
+    [(_, failed)] = OpenAI(args, ModelSettings()).generate([asked])
+    assert isinstance(failed, ModelError) and "HTTP 500" in str(failed) and "send_stop=false" in str(failed)
+    [(_, found)] = OpenAI({**args, "send_stop": False}, ModelSettings()).generate([asked])
+    assert isinstance(found, Answer)
+
+
 def test_an_odd_question_fails_alone_after_an_answer(address: str) -> None:
     asked = [question([], f"q{number}") for number in range(4)]
     for number, each in enumerate(asked):

@@ -134,6 +134,28 @@ def test_send_stop_false_leaves_the_stop_strings_to_us() -> None:
         assert found.output == "echo a" and server.requests[0][1].get("stop") == sent
 
 
+def test_a_server_that_fails_on_stop_strings_is_reported_with_the_option_that_leaves_them_out() -> None:
+    """`transformers serve` answers so, in these words, to image-text models."""
+    asked, plain = question([], "a. b"), question([], "q")
+    asked.generation_kwargs = {"until": ["."]}
+
+    def fails(body: dict[str, Any], nth: int) -> httpx.Response:
+        return httpx.Response(500, text="Internal Server Error") if "stop" in body else echo(body)
+
+    found = [answer for _, answer in Server(fails).model(max_retries=2, num_concurrent=1).generate([plain, asked])]
+    assert isinstance(found[0], Answer) and "HTTP 500" in str(found[1]) and "send_stop=false" in str(found[1])
+    broken = Server(lambda body, nth: httpx.Response(500, text="Internal Server Error"))
+    [(_, other)] = broken.model(max_retries=2).generate([plain])
+    assert "HTTP 500" in str(other) and "send_stop" not in str(other), "it had no stop strings"
+    later = Server(
+        lambda body, nth: echo(body) if "a. b" in str(body) else httpx.Response(500, text="Internal Server Error")
+    )
+    other = question([], "c. d")
+    other.generation_kwargs = {"until": ["."]}
+    found = [answer for _, answer in later.model(max_retries=2, num_concurrent=1).generate([asked, other])]
+    assert isinstance(found[0], Answer) and "send_stop" not in str(found[1]), "one with stop strings was answered"
+
+
 def thinking(text: str | None, reasoning: str | None, finish: str = "stop", name: str = "reasoning_content") -> Any:
     message = {"role": "assistant", "content": text, name: reasoning}
     return httpx.Response(200, json={"choices": [{"message": message, "finish_reason": finish}]})
