@@ -19,7 +19,6 @@ from mm_eval.engine.model import Model
 from mm_eval.engine.outcome import Outcome, StopSignal
 from mm_eval.engine.progress import Progress
 from mm_eval.features import brought
-from mm_eval.features.protocols.run_under import applied_protocol, protocol_block, protocol_video
 from mm_eval.preflight import check_first_doc, check_scoring, group_faults
 from mm_eval.prompt.blocks import PromptBlock, choose_block
 from mm_eval.prompt.task import PromptStyle, Task
@@ -113,6 +112,18 @@ class Validated:
     grades_all: bool = False
 
 
+class Prompts:
+    """The prompts that a feature states for tasks."""
+
+    def block(self, config: TaskConfig, frames: str | None, of_model: tuple[str, str]) -> PromptBlock | None:
+        """The prompt block of a task; None where none is stated. frames: `--video`. of_model: as in `choose_block`."""
+        return None
+
+    def frames(self, config: TaskConfig) -> str | None:
+        """The rule of a task's frames; None where none is stated."""
+        return None
+
+
 class RunPart:
     """What a feature adds to a run: questions before and after those of the tasks, scorers, entries of results.json, notes.
 
@@ -125,6 +136,26 @@ class RunPart:
     error: MMEvalError | None = None
 
     # Of every feature, also where a run has nothing for it
+
+    @classmethod
+    def asked_for(cls, request: RunRequest) -> tuple[Sequence[str], Mapping[str, Mapping[str, Any]]]:
+        """What a request asks for by the feature's option: tasks where it names none, and {task or group: keys of its config}."""
+        return (), {}
+
+    @classmethod
+    def completed(cls, request: RunRequest, loaded: Loaded, sample: bool) -> RunRequest:
+        """The request with what the feature states for the whole run; an option that is given stays. sample: on sample data."""
+        return request
+
+    @classmethod
+    def prompts(cls, request: RunRequest) -> Prompts | None:
+        """The prompts that the feature states for the tasks of a request; None where it states none."""
+        return None
+
+    @classmethod
+    def compared_with(cls, request: RunRequest, name: str | None) -> RunRequest:
+        """A recorded request whose results are compared with what the option names (`mm-eval score --protocol NAME`)."""
+        return request
 
     @classmethod
     def for_scoring(cls, request: RunRequest, options: Mapping[str, Any]) -> RunRequest:
@@ -150,6 +181,10 @@ class RunPart:
         return Validated()
 
     # Before the answers
+
+    def opened(self, opened: OpenedTasks) -> list[str]:
+        """What a reader should know of the opened tasks."""
+        return []
 
     def check_generation(self, configs: Mapping[str, TaskConfig]) -> None:
         """ConfigError if it can't ask with the options of a task. Before any weights are loaded."""
@@ -363,14 +398,16 @@ def choose_styles(
         raise ConfigError(f"no task of this run has the prompt key {key!r}.", where="--prompt_key", hint=hint)
     system, multiturn = request.system_instruction, request.fewshot_as_multiturn
     keys, of_model = (model.prompt_keys, (model.video_rule, model.video_input)) if model else ((), ("", "pictures"))
-    protocol = applied_protocol(request)
+    stated = [found for kind in part_classes() if (found := kind.prompts(request)) is not None]
 
     def block(name: str) -> PromptBlock:
         shows = configs[name].doc_to_visual is not None or configs[name].doc_to_messages is not None
         rule = of_model if shows else ("", "pictures")  # the folder of a text task is the same for every family
-        stated = protocol_block(protocol, configs[name], request.video, rule) if protocol and not key else None
-        video = request.video or protocol_video(protocol, configs[name])
-        return stated or choose_block(configs[name], keys, key, blocks[name], video, rule)
+        for prompts in stated if not key else ():
+            if (own := prompts.block(configs[name], request.video, rule)) is not None:
+                return own
+        frames = request.video or next((found for each in stated if (found := each.frames(configs[name]))), None)
+        return choose_block(configs[name], keys, key, blocks[name], frames, rule)
 
     return {name: PromptStyle(block(name), chat, system, multiturn, request.blind) for name in blocks}
 

@@ -17,9 +17,7 @@ from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
 from mm_eval.engine.budget import unknown_price
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model
-from mm_eval.features.protocols.run_under import applied_protocol, completed, task_overrides
-from mm_eval.features.protocols.verdicts import differing_notes
-from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks, parts_of
+from mm_eval.opening import OpenedTasks, choose_styles, missing_key_notes, open_tasks, part_classes, parts_of
 from mm_eval.preflight import docs_digest, requests_digest
 from mm_eval.prompt.blocks import PromptBlock, check_pixel_limits
 from mm_eval.prompt.task import PromptStyle
@@ -103,7 +101,10 @@ class Prepared(OpenedTasks):
 def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase: None) -> Prepared:
     """Loads tasks, data and the model's description; loads no weights and requests nothing."""
     loaded = load_configs(request)  # names first: a typo is reported at once
-    if (whole := completed(request, loaded, _uses_sample(request))) != request:
+    whole = request
+    for kind in part_classes():
+        whole = kind.completed(whole, loaded, _uses_sample(whole))
+    if whole != request:
         request, loaded = whole, load_configs(whole)
     parts = parts_of(request, loaded)
     try:
@@ -123,7 +124,7 @@ def prepare(request: RunRequest, progress: Callable[[str], None] = lambda phase:
     check_pixel_limits({name: style.block for name, style in opened.styles.items()}, request.model_args)
     opened.check_first_docs()
     plan = Prepared(**{**vars(opened), "parts": parts}, model=model)
-    plan.notes += differing_notes(plan)
+    plan.notes += [note for part in parts for note in part.opened(plan)]
     if request.model is None:
         data = " on bundled sample data" if plan.sampled else ""
         plan.notes.append(f"no --model was given: this is the bundled {DEFAULT_MODEL}{data}")
@@ -189,10 +190,12 @@ def load_configs(request: RunRequest, faults: list[tuple[str, ConfigError]] | No
         overrides["num_fewshot"] = request.num_fewshot
     if request.gen_kwargs:
         overrides["generation_kwargs"] = one_token_cap(request.gen_kwargs)
-    protocol, manager = applied_protocol(request), TaskManager(include_path=request.include_path)
-    names = request.tasks or (protocol.benchmarks if protocol else ())
-    below = task_overrides(protocol) if protocol else None
-    loaded = manager.load(list(names), overrides=overrides or None, faults=faults, below=below)
+    names, below = list(request.tasks), dict[str, Mapping[str, Any]]()
+    for kind in part_classes():
+        stated, keys = kind.asked_for(request)
+        names, below = names or list(stated), {**below, **keys}
+    manager = TaskManager(include_path=request.include_path)
+    loaded = manager.load(names, overrides=overrides or None, faults=faults, below=below or None)
     for name in request.samples or ():
         if name not in loaded.tasks:
             hint = did_you_mean(name, loaded.tasks)

@@ -27,8 +27,6 @@ from mm_eval.engine.order import in_cheapest_order
 from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
 from mm_eval.engine.progress import Progress, Silent, answering, tell_price
 from mm_eval.engine.ranks import Launch, launched, processes
-from mm_eval.features.protocols.run_under import compared_with
-from mm_eval.features.protocols.verdicts import protocol_results
 from mm_eval.foreign import trusted_request
 from mm_eval.opening import Asking, OpenedTasks, part_classes
 from mm_eval.outputs import cost_of_run, notes_of, problems_of, score_tasks, spent, thumbnails, write_page
@@ -138,7 +136,8 @@ def score(
     if reasoning_tags is not None:
         request = replace(request, reasoning_tags=reasoning_tags)
     marks = marks_of(request.reasoning_tags)
-    request = compared_with(request, protocol)
+    for kind in part_classes():
+        request = kind.compared_with(request, protocol)
     for kind in part_classes():
         request = kind.for_scoring(request, options or {})
     opened, outcome = prepare_from_spec(request, recorded["spec"], options), Outcome()
@@ -263,8 +262,6 @@ def _report(
         results["run"]["endpoint"] = found
     for part in opened.parts:
         part.complete(opened, folder, results, state)
-    if (under_protocol := protocol_results(opened, results)) is not None:
-        results["protocol"] = under_protocol
     folder.write("results.json", json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False))
     failed = sum(each.failed + each.not_requested + each.without_grade for each in scores.values())
     failed += sum(len(each.missing) for name, each in scores.items() if name not in opened.in_part)

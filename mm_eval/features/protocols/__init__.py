@@ -12,3 +12,4 @@ TABLE_NOTES = {"protocol": "release_notes:notes_on_protocols"}
 ROW_NOTES = {"protocol": "release_notes:verdict_notes"}
 SHOWN = {"protocol": "show:lines"}
 REPORTS = {"protocol": "reported"}
+RUN_PARTS = {"protocol": "run_part:ProtocolPart"}
