@@ -74,10 +74,28 @@ def test_each_part_imports_those_before_it_and_no_feature() -> None:
     assert against == DEBTS
 
 
-@pytest.mark.parametrize("name", [*sorted(PUBLIC), "engine.model", "api", "config.manager"])
+@pytest.mark.parametrize(
+    "name",
+    [*sorted(PUBLIC), "metrics.metric", "metrics.traits", "metrics.bounds", "engine.model", "api", "config.manager"],
+)
 def test_public_paths_stay(name: str) -> None:
     module = importlib.import_module(f"mm_eval.{name}")
     assert [each for each in vars(module) if each[0] != "_"], "public names"
+
+
+def test_entry_point_groups_stay() -> None:
+    """Packages of others are installed with these names."""
+    from mm_eval.config.formats import FORMATS
+    from mm_eval.config.index import ENTRY_POINTS
+    from mm_eval.engine.model import MODELS
+    from mm_eval.scoring.base import SCORERS
+    from mm_eval.scoring.filters.base import FILTERS
+    from mm_eval.scoring.metrics.metric import METRICS
+
+    groups = [each.entry_points for each in (MODELS, METRICS, FILTERS, SCORERS, FORMATS)]
+    assert [*groups, ENTRY_POINTS] == [
+        f"mm_eval.{n}" for n in ("models", "metrics", "filters", "scorers", "formats", "tasks")
+    ]
 
 
 def test_import_arrows() -> None:

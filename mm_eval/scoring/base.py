@@ -27,7 +27,7 @@ from mm_eval.values.types import Instance, MetricKey, Number, ReducedDoc, Scored
 ScorerType = TypeVar("ScorerType", bound="Scorer")
 
 SCORERS: Registry[type[Scorer]] = Registry(
-    "scorer", package="mm_eval.scoring", decorator="register_scorer", entry_points="mm_eval.scoring"
+    "scorer", package="mm_eval.scoring", decorator="register_scorer", entry_points="mm_eval.scorers"
 )
 register_scorer = SCORERS.register
 

@@ -318,7 +318,7 @@ def test_a_metric_of_another_package_is_found_by_its_entry_point(tmp_path, monke
         importlib.metadata.EntryPoint("their_score", "their_metrics:score", "mm_eval.scoring.metrics"),
         importlib.metadata.EntryPoint("their_plain", "their_metrics:plain", "mm_eval.scoring.metrics"),
     ]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "mm_eval.scoring.metrics" else [])
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "mm_eval.metrics" else [])
     monkeypatch.setattr(METRICS, "_scanned", False)
     monkeypatch.setattr(METRICS, "_objects", dict(METRICS._objects))
     made = Metric.from_dict({"metric": "their_score"}, "generate_until")

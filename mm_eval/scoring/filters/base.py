@@ -60,7 +60,7 @@ class EachAnswer(Filter):
 FilterFactory: TypeAlias = Callable[[], Filter]
 
 FILTERS: Registry[Callable[..., Filter]] = Registry(
-    "filter", package="mm_eval.scoring.filters", decorator="register_filter", entry_points="mm_eval.scoring.filters"
+    "filter", package="mm_eval.scoring.filters", decorator="register_filter", entry_points="mm_eval.filters"
 )
 register_filter = FILTERS.register
 

@@ -46,7 +46,7 @@ class AggregationFn(Protocol[DocValue]):
 
 
 METRICS: Registry[Any] = Registry(
-    "metric", package="mm_eval.scoring.metrics", decorator="metric", entry_points="mm_eval.scoring.metrics"
+    "metric", package="mm_eval.scoring.metrics", decorator="metric", entry_points="mm_eval.metrics"
 )
 AGGREGATIONS: Registry[Callable[..., float]] = Registry(
     "aggregation", package="mm_eval.scoring.metrics", decorator="aggregation"
