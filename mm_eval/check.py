@@ -15,6 +15,7 @@ from itertools import groupby
 from typing import Any
 
 from mm_eval.config.manager import Loaded
+from mm_eval.data.data_files import has_files
 from mm_eval.engine.model import Model
 from mm_eval.engine.order import in_cheapest_order
 from mm_eval.opening import OpenedTasks, part_classes, without_sample
@@ -96,7 +97,7 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
     """Builds every doc's prompt, and scores its gold answer, a wrong answer and an empty one."""
     style, doc_ids, blocks = plan.styles[name], plan.doc_ids[name], task.config.prompt_kwargs
     trial = Trial(task, style, plan.scorers[name])
-    unseen = None if shows_videos(task, doc_ids, style) else lambda doc_id: None
+    unseen = None if shows_frames(task, doc_ids, style) else lambda doc_id: None
     for instance in task.instances(doc_ids, style, unseen):
         if instance.error is not None:
             return TaskCheck(name, False, f"{instance.error.owner} error: {instance.error}")
@@ -157,9 +158,9 @@ def check_task(plan: OpenedTasks, name: str, task: Task) -> TaskCheck:
     return TaskCheck(name, True, said)
 
 
-def shows_videos(task: Task, doc_ids: Sequence[int], style: PromptStyle) -> bool:
-    """Whether the index of each doc's videos is to be read: the data set has video files, or the first doc shows one."""
-    if task.config.dataset_kwargs.get("video"):
+def shows_frames(task: Task, doc_ids: Sequence[int], style: PromptStyle) -> bool:
+    """Whether the frames of each doc are to be looked for: the data set has such files, or the first doc shows one."""
+    if has_files(task.config.dataset_kwargs):
         return True
     return task.has_pictures and any(instance.clips for instance in task.instances(list(doc_ids[:1]), style))
 

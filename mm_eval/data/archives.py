@@ -24,7 +24,7 @@ IN = "::"
 
 PACKED = re.compile(r"\.(zip|tar)$", re.IGNORECASE)
 PART = re.compile(r"(.+\.(?:zip|tar))[._-](?:part[._-]?)?((?!gz|xz)[a-z]{2}|\d{1,4})$", re.IGNORECASE)
-"""One of several files whose contents follow one another: videos.tar.part.aa, videos.tar.part0, videos.zip.001."""
+"""One of several files whose contents follow one another: test.tar.part.aa, test.tar.part0, test.zip.001."""
 COMPRESSED = re.compile(r"\.(tar\.(gz|bz2|xz|zst)|tgz|tbz2?|txz|7z|rar)([._-].{1,8})?$", re.IGNORECASE)
 """Archives without places to begin at: the last member can be read only after all others."""
 

@@ -1,7 +1,7 @@
 """Reads parquet and JSON lines files on this machine with pyarrow alone, as `datasets` would read them.
 
 `read_rows` gives None for whatever would need more of `datasets` than is written here: other formats, options and file patterns,
-columns of sound, video or dates, JSON objects in JSON lines, files whose columns differ, a card that does not fit its files, and
+columns of other media or dates, JSON objects in JSON lines, files whose columns differ, a card that does not fit its files, and
 files that can't be read. `datasets` reads those, or says what is wrong with them.
 
 Small data is held in memory. Larger data becomes one arrow file in the cache of `datasets`, and is mapped from there, so that

@@ -90,14 +90,23 @@ def _stamp(about: os.stat_result) -> list[int]:
     return [about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns]
 
 
+FILES_KEY = "video"
+"""The key of `dataset_kwargs` that says that the hub's repository has the files that rows name, as in lmms-eval."""
+
+
+def has_files(kwargs: Mapping[str, Any]) -> bool:
+    """Whether `dataset_kwargs` say that the repository has the files that rows name."""
+    return bool(kwargs.get(FILES_KEY))
+
+
 def places_of(
     folder: Path | None, kwargs: Mapping[str, Any], urls: bool, repository: Callable[[], Sequence[Path]] | None
 ) -> Places:
     """The dataset's folder, the folders of its data files, and the caches of the hub.
 
-    Videos and subtitles are also found in archives there, and with `dataset_kwargs: {video: true}` in the hub's repository.
+    The files that rows name are also found in archives there, and with `dataset_kwargs: {video: true}` in the hub's repository.
     folder: of the dataset on this machine, None if its rows are from the hub. repository: gives the folder with all files of the
-    hub's repository, which it downloads; called when the first video is looked for.
+    hub's repository, which it downloads; called when the first file is looked for.
     """
     from huggingface_hub.constants import HF_HUB_CACHE
 
@@ -110,7 +119,7 @@ def places_of(
     own += [Path(str(kwargs["data_dir"]))] if kwargs.get("data_dir") else []
     own = list(dict.fromkeys(own))
     caches = (Path(HF_HUB_CACHE), datasets_cache())
-    videos = DataFiles(repository if kwargs.get("video") and repository is not None else own, caches)
-    if kwargs.get("video") and kwargs.get("cache_dir"):
-        keep_in(str(kwargs["cache_dir"]), videos)
-    return Places((*own, *caches), urls, videos)
+    files_below = DataFiles(repository if has_files(kwargs) and repository is not None else own, caches)
+    if has_files(kwargs) and kwargs.get("cache_dir"):
+        keep_in(str(kwargs["cache_dir"]), files_below)
+    return Places((*own, *caches), urls, files_below)

@@ -10,7 +10,7 @@ from typing import Any
 
 from mm_eval.config.draws import Draws
 from mm_eval.data.arrow_files import read_rows
-from mm_eval.data.data_files import content_cache, places_of
+from mm_eval.data.data_files import FILES_KEY, content_cache, has_files, places_of
 from mm_eval.data.decode import reset_pillow
 from mm_eval.data.docs import Docs, fingerprint_of
 from mm_eval.data.rows import with_pictures_declared
@@ -33,7 +33,7 @@ IGNORED_KWARGS = frozenset(
     {
         "token",
         "trust_remote_code",
-        "video",
+        FILES_KEY,
         "force_download",
         "force_unzip",
         "local_files_only",
@@ -198,8 +198,8 @@ def _load(
         return _read_all(one, place, split, options, where) if rows is None or not len(rows) else rows
 
     unread = (
-        {"revision", "cache_dir"} if kwargs.get("video") else {"revision"}
-    )  # with videos it is lmms-eval's own folder
+        {"revision", "cache_dir"} if has_files(kwargs) else {"revision"}
+    )  # with such files it is lmms-eval's own folder
     options = {key: value for key, value in kwargs.items() if key not in IGNORED_KWARGS | unread}
     path = ids[0].path
     if found := source.found(*ids):

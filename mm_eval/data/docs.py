@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from mm_eval.data.data_files import file_digest
 from mm_eval.data.decode import PixelCount, decoding, reset_pillow
-from mm_eval.data.media import Places, decoded, inner_feature, media_of, without_media
+from mm_eval.data.media import SHOWN, Places, decoded, inner_feature, media_of, without_media
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Doc
 
@@ -43,7 +43,7 @@ class Docs:
     )  # columns of records with pictures among texts
     _texts: Any = field(init=False, default=None, repr=False)
     _stored: Any = field(init=False, default=None, repr=False)
-    decodes: bool = field(init=False, default=False, repr=False)  # the rows have pictures or videos, and no other media
+    decodes: bool = field(init=False, default=False, repr=False)  # the rows have media that can be shown, and no other
     _features: Any = field(init=False, default=None, repr=False)  # `datasets` copies them at each access
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class Docs:
         self.media_columns = tuple(name for name in media if name not in self._records)
         self._texts = self.rows.remove_columns(list(media)) if media else self.rows
         self._stored = self.rows.with_format("arrow") if media else None
-        self.decodes = bool(media) and all(names <= {"Image", "Video"} for names in media.values())
+        self.decodes = bool(media) and all(names <= SHOWN for names in media.values())
 
     def __len__(self) -> int:
         return len(self.rows)

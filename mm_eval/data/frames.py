@@ -54,16 +54,17 @@ class Frames(ABC):
 class Medium(Protocol):
     """What the feature brings: a module with these names.
 
-    NEEDED: as `rule_needed`.
+    NEEDED: as `rule_needed`. KIND: what one file is called in messages.
     """
 
     NEEDED: str
+    KIND: str
 
     def full_rule(self, text: object, where: str = "") -> str:
         """A rule with all that it leaves out, in one spelling. ConfigError, located at `where`, if it is none."""
 
     def shown_as(self, way: str, rule: str) -> str:
-        """How a model gets the frames, for the report. way: as in `Model.video_input`."""
+        """How a model gets the frames, for the report. way: as `PromptBlock.frames_as`."""
 
     def frames_of(self, item: Any, rule: str, places: Places) -> Frames | None:
         """The frames of what a task's function returned. None if it is of another kind. DataError if it can't be read."""

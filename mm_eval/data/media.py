@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
     from mm_eval.data.places import DataFiles
 
-MEDIA = frozenset({"Image", "Video", "Audio", "Pdf"})
+SHOWN = frozenset({"Image", "Video"})
+"""Names of the features of `datasets` whose values a question can show."""
+MEDIA = SHOWN | {"Audio", "Pdf"}
 """Names of the features of `datasets` whose values are files."""
 
 MOST_BYTES = 2**31

@@ -1,6 +1,6 @@
 """Where the files of a data set are: in folders or in archives, on this machine or in a repository of the hub.
 
-lmms-eval's task code looks for unpacked videos in `$HF_HOME/<cache_dir>`. It checks with os.path.exists that a file is there, and
+lmms-eval's task code looks for unpacked files in `$HF_HOME/<cache_dir>`. It checks with os.path.exists that a file is there, and
 leaves the process or its subtitles if it isn't. lmms-eval has unpacked everything by then. Here each file is put in its place
 when it is first looked for (`keep_in`), since the path is the code's own.
 """
@@ -19,7 +19,7 @@ from mm_eval.data.kept_files import put
 from mm_eval.values.errors import DataError
 
 SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".ts", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp", ".ogv")
-"""A column's text that ends with one of these names a video and not a picture."""
+"""A column's text that ends with one of these names a file with frames and not a picture."""
 
 TEXTS = (".srt", ".vtt", ".json")
 """Files with subtitles."""
@@ -42,7 +42,7 @@ class DataFile(NamedTuple):
 
 
 class DataFiles:
-    """The videos, subtitles and pictures of a data set, found by the end of their path.
+    """The files of a data set that rows name, found by the end of their path.
 
     `a/b.mp4` is a file or member below any folder whose path ends so. The name of an archive counts as a folder, as if it had
     been unpacked into one of its name. A file that lies in a folder is used rather than an archive's member. The folders are read
@@ -64,8 +64,10 @@ class DataFiles:
         """
         parts, near = self._near(name)
         found = [place for place in near if place.ends_with(parts)]
-        if not found:  # the same video in another container
-            found = [p for p in near if p.ends_with((*parts[:-1], os.path.basename(p.own))) and _is_video(p.own, name)]
+        if not found:  # the same frames in another container
+            found = [
+                p for p in near if p.ends_with((*parts[:-1], os.path.basename(p.own))) and _has_frames(p.own, name)
+            ]
         for better in (lambda p: IN not in p.path, lambda p: p.own == name):
             found = [place for place in found if better(place)] or found
         if not found:
@@ -162,7 +164,7 @@ def _stem(file: str) -> str:
     return os.path.splitext(file)[0].casefold()
 
 
-def _is_video(*names: str) -> bool:
+def _has_frames(*names: str) -> bool:
     return all(name.lower().endswith(SUFFIXES) for name in names)
 
 

@@ -135,9 +135,9 @@ def repository(ids: Sequence[tuple[str, str | None]], offline: bool, where: str 
         except (LocalEntryNotFoundError, HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
             failures.append(f"{hub_id}: {str(error).strip().splitlines()[0]}")
     raise NotHereError(
-        f"the videos of the dataset {ids[0][0]!r} are not on this machine: {'; '.join(failures)}",
+        f"the files of the dataset {ids[0][0]!r} are not on this machine: {'; '.join(failures)}",
         where=where,
-        hint="mm-eval bundle copies data sets with their videos, on a machine with network.",
+        hint="mm-eval bundle copies data sets with their files, on a machine with network.",
     )
 
 

@@ -21,6 +21,7 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.docs import FileState
 from mm_eval.engine.journal import mend_torn_tails
 from mm_eval.engine.same_run import changed_tasks, differences, requests_of_spec, scored_by
+from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.files import make_folder, write_all, write_atomic
 from mm_eval.values.run_files import UNREADABLE, journal_files, lines_of, odd_content, read_json, refuse_links_out
@@ -29,7 +30,7 @@ from mm_eval.values.words import counted, listed
 
 RUN_VERSION = 1
 FRAME = re.compile(rf'"{FRAME_MARK}[0-9a-f]+"'.encode())
-"""The digest of a video's frame in a record."""
+"""The digest of a frame in a record."""
 WRITTEN = ("journal", "samples", "submissions", "media")
 """The folders in a run folder that a launch writes to."""
 RESTORE = "Restore it, or choose another --output_path."
@@ -240,18 +241,18 @@ class RunFolder:
         return None
 
     def _as_now(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Mapping[str, Any]:
-        """An old spec with the video input of a family, unknown to earlier versions, if none of its answers is about a video."""
+        """An old spec with how a family is shown frames, unknown to earlier versions, if none of its answers is about frames."""
         tasks = {name: dict(task) for name, task in old.get("tasks", {}).items()}
         for name, task in tasks.items():
             prompt, now = task.get("prompt", {}), new.get("tasks", {}).get(name, {}).get("prompt", {})
-            if "video_input" in now and "video_input" not in prompt:
-                task["prompt"] = {**prompt, **{key: now[key] for key in ("video", "video_input") if key in now}}
+            if FRAMES_AS_KEY in now and FRAMES_AS_KEY not in prompt:
+                task["prompt"] = {**prompt, **{key: now[key] for key in (FRAMES_KEY, FRAMES_AS_KEY) if key in now}}
         if tasks == old.get("tasks", {}) or self._has_frames():
             return old
         return {**old, "tasks": tasks}
 
     def _has_frames(self) -> bool:
-        """Whether an answer is about a video."""
+        """Whether an answer is about frames."""
         lines = (line for file in journal_files(self.path) for _, line in lines_of(self.path, file))
         return any(line is not None and FRAME.search(line) for line in lines)
 

@@ -21,6 +21,9 @@ from mm_eval.values.types import Clip, Doc
 
 log = logging.getLogger(__name__)
 
+FRAMES_KEY, FRAMES_AS_KEY = "video", "video_input"
+"""The keys of run.json and results.json under which a prompt states its rule of frames and how they are shown."""
+
 PROMPT_KEYWORDS = ("model_specific_prompt_kwargs", "lmms_eval_specific_kwargs")
 """A task's function that declares one of these parameters gets the prompt kwargs there."""
 
@@ -70,13 +73,13 @@ class PromptBlock:
     @classmethod
     def recorded(cls, config: TaskConfig, prompt: Mapping[str, Any]) -> PromptBlock:
         """The block that `to_json` wrote."""
-        frames = medium().full_rule(prompt["video"], "run.json") if "video" in prompt else DEFAULT_RULE
-        return cls.of_task(config, prompt["key"], prompt["kwargs"], frames, prompt.get("video_input", "pictures"))
+        frames = medium().full_rule(prompt[FRAMES_KEY], "run.json") if FRAMES_KEY in prompt else DEFAULT_RULE
+        return cls.of_task(config, prompt["key"], prompt["kwargs"], frames, prompt.get(FRAMES_AS_KEY, "pictures"))
 
     def to_json(self) -> dict[str, Any]:
         """For run.json. Default values of frames are not stated, so that folders of earlier versions stay the same run."""
-        rule = {} if self.frames == DEFAULT_RULE else {"video": self.frames}
-        shown = {} if self.frames_as == "pictures" else {"video_input": self.frames_as}
+        rule = {} if self.frames == DEFAULT_RULE else {FRAMES_KEY: self.frames}
+        shown = {} if self.frames_as == "pictures" else {FRAMES_AS_KEY: self.frames_as}
         return {"key": self.key, "kwargs": dict(self.kwargs), **rule, **shown}
 
     @cached_property
@@ -86,8 +89,8 @@ class PromptBlock:
 
     @property
     def shown_as(self) -> str:
-        """How the model gets the frames, for the report."""
-        return medium().shown_as(self.frames_as, self.frames)
+        """What is shown as frames, and how the model gets them, for the report: "video: the frames are shown as pictures"."""
+        return f"{medium().KIND}: {medium().shown_as(self.frames_as, self.frames)}"
 
     def for_function(self) -> dict[str, Any]:
         """A copy of the kwargs for a task's function."""
@@ -115,7 +118,7 @@ def choose_block(
     if not isinstance(default, Mapping) or not isinstance(chosen, Mapping):
         raise ConfigError(f"the prompt block {key!r} is not a mapping: {chosen!r}.")
     kwargs = {**default, **chosen}
-    stated = kwargs.pop("video", None)
+    stated = kwargs.pop(FRAMES_KEY, None)
     own, frames_as = of_model
     if frames is not None:
         rule = medium().full_rule(frames)

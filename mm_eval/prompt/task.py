@@ -200,9 +200,9 @@ class Task:
     def _blocks_with_clips(
         self, turns: Sequence[PictureLoader], block: PromptBlock, count: int, where: str
     ) -> list[PromptBlock]:
-        """The block of each turn, with its videos if doc_to_text depends on the shown frames. Nothing is decoded.
+        """The block of each turn, with its clips if doc_to_text depends on the shown frames. Nothing is decoded.
 
-        Recorded answers can be scored without the videos; their prompts then lack what depends on the frames.
+        Recorded answers can be scored without the files; their prompts then lack what depends on the frames.
         """
         if not turns or not takes_clips(self.config.doc_to_text):
             return [block] * count
@@ -267,7 +267,7 @@ class Task:
         return [*shots, cached(of_question, style.blind, doc_id) if style.blind else cached(of_question, doc_id)]
 
     def pictures(self, doc: Doc, style: PromptStyle, where: str, places: Places | None = None) -> list[Visual]:
-        """The pictures and videos of the question of a whole doc, in order. places: where the files are that it names."""
+        """The pictures and frames of the question of a whole doc, in order. places: where the files are that it names."""
         if self.writes_messages(style):
             return messages_of(self.config.doc_to_messages, doc, style.block, where, places)[1]
         visual = self.config.doc_to_visual

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
 from mm_eval.results.estimates import Triple, group_differences, leaves
 from mm_eval.results.judged_by import AT, judges_behind, judges_differ
 from mm_eval.results.number_text import p_text, rounded, signed, signless, spread
@@ -140,7 +141,7 @@ def differences_in_spec(first: RecordedRun, second: RecordedRun) -> Iterator[str
 
 
 def _prompt(prompt: Mapping[str, Any]) -> str:
-    stated = {**prompt["kwargs"], **{name: prompt[name] for name in ("video", "video_input") if name in prompt}}
+    stated = {**prompt["kwargs"], **{name: prompt[name] for name in (FRAMES_KEY, FRAMES_AS_KEY) if name in prompt}}
     said = ", ".join(f"{key}={value!r}" for key, value in stated.items() if value != "")
     return f"{prompt['key']} ({said})" if said else str(prompt["key"])
 

@@ -25,7 +25,7 @@ from mm_eval.values.types import FRAME_MARK
 LINE = re.compile(rb'\{"digest": "(\w{64})", "jpeg": "')
 """The beginning of a line of the pack: JSON in one way to write it, whose parts are found without reading all of it."""
 DIGEST = re.compile(f"(?:[0-9a-f]{{64}}|{FRAME_MARK}[0-9a-f]{{{64 - len(FRAME_MARK)}}})")
-"""The digest of a picture, or of a frame of a video."""
+"""The digest of a picture, or of a frame of a clip."""
 LINE_START, LINE_END = len('{"digest": "", "jpeg": "') + 64, len('"}\n')
 MOST_THUMBNAIL = 16 * 2**20
 """Bytes of a thumbnail."""

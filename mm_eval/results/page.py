@@ -24,7 +24,7 @@ from mm_eval.results.rows import warnings_of
 from mm_eval.results.sample_rows import Marking, judges_disagree, verdicts_in
 from mm_eval.values.run_files import MOST_LINE, is_inside, json_value, lines_of, open_regular
 from mm_eval.values.safe import href, html, in_script
-from mm_eval.values.types import IMAGE_MARK
+from mm_eval.values.types import IMAGE_MARK, clips_of_json
 
 CATEGORY_COLUMNS = (
     "category",
@@ -221,7 +221,7 @@ def _shown(name: str, row: Mapping[str, Any], marking: Marking) -> dict[str, Any
     }
     optional = {"ok": right, "images": row.get("images"), "o": row.get("choices")}
     optional["h"] = [_short(thought) for thought in row.get("reasoning", ())] or None
-    optional["f"] = [[clip["first"], clip["seconds"], clip["path"]] for clip in row.get("videos", ())] or None
+    optional["f"] = [[clip.first, clip.seconds, clip.path] for clip in clips_of_json(row)] or None
     optional["e"] = row["error"]["what"] if row.get("error") else None
     optional["u"] = unparsed or None
     optional["k"] = row.get("cut") or None
@@ -265,7 +265,7 @@ def prompt_text(prompt: Any) -> str:
 
 
 def _collapsed(text: str) -> str:
-    """A video of 768 frames would fill the panel with its marks."""
+    """A clip of 768 frames would fill the panel with its marks."""
     return re.sub(rf"(?:{IMAGE_MARK}\s*){{5,}}", lambda run: f"{IMAGE_MARK} x{run[0].count(IMAGE_MARK)}\n", text)
 
 

@@ -49,7 +49,7 @@ class RecordedTask:
     better: {metric: higher is better; None for no direction}.
     recorded: the task's row of results.json. aggregations: the task's own functions by key.
     categories: {level: {category: doc ids}}. sizes: {"characters" or "tokens": {doc_id: how long its first answer is}}.
-    shows_videos: whether a prompt shows frames of a video.
+    shows_frames: whether a prompt shows frames.
     """
 
     name: str
@@ -60,7 +60,7 @@ class RecordedTask:
     aggregations: Mapping[str, Aggregation] = field(default_factory=dict)
     categories: dict[str, dict[str, array[int]]] = field(default_factory=dict)
     sizes: dict[str, dict[int, int]] = field(default_factory=dict)
-    shows_videos: bool = False
+    shows_frames: bool = False
     _whole: dict[str, Estimate | None] = field(default_factory=dict, repr=False)
     _functions: dict[str, Aggregation | None] = field(default_factory=dict, repr=False)
 
@@ -203,8 +203,8 @@ class RecordedRun:
             doc_id = row["doc_id"]
             drawn_with = json.dumps(row["cluster"]) if "cluster" in row else doc_id
             task.clusters[doc_id] = clusters.setdefault(drawn_with, len(clusters))
-            if not task.shows_videos:
-                task.shows_videos = any(each.startswith(FRAME_MARK) for each in row.get("images", ()))
+            if not task.shows_frames:
+                task.shows_frames = any(each.startswith(FRAME_MARK) for each in row.get("images", ()))
             for level, names in row.get("categories", {}).items():
                 for category in names:
                     task.categories.setdefault(level, {}).setdefault(category, array("q")).append(doc_id)

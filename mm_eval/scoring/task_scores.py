@@ -1,4 +1,4 @@
-"""The numbers of a task, what is counted beside them, and what a reader should know: answers that say nothing, ties, videos.
+"""The numbers of a task, what is counted beside them, and what a reader should know: answers that say nothing, ties, frames.
 
 An answer says nothing if it is empty or no filter pipeline could read it. Where there are many of them a score measures the
 prompt, the chat template or the filters, and not the model.
@@ -173,7 +173,7 @@ def remarks_of(
         what = f"the {config.repeats} answers to each doc are equal, as greedy decoding makes them"
         found.append(f"{what}: `repeats` adds nothing.")
     if with_frames:
-        found.append(f"{of_all(with_frames, scores.n, 'doc', 'shows', 'show')} a video: {frames}.")
+        found.append(f"{of_all(with_frames, scores.n, 'doc', 'shows', 'show')} a {frames}.")
     if scores.ties:
         what = f"in {of_all(scores.ties, scores.n, 'doc')} several choices share the best score"
         found.append(f"{what}: the first of them was taken.")

@@ -27,6 +27,8 @@ KNOWN = (
 """How a setting or a number can be known."""
 UNVERIFIED = ("from memory", "assumed")
 """A number known so is never said to match."""
+FRAMES = "video"
+"""The setting that states the rule of frames."""
 SETTINGS: dict[str, Rule] = {
     "prompt": Rule("a prompt key of the task, or a mapping of prompt kwargs", schema.NAMED.fits),
     "system_instruction": Rule("a text", lambda v: isinstance(v, str)),
@@ -34,7 +36,7 @@ SETTINGS: dict[str, Rule] = {
     "gen_kwargs": schema.MAPPING,
     "num_fewshot": schema.COUNT,
     "filter_list": schema.MAPPINGS,
-    "video": schema.TEXT,
+    FRAMES: schema.TEXT,
     "model_args": schema.MAPPING,
     "judge": schema.TEXT,
 }

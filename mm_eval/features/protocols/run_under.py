@@ -15,7 +15,7 @@ from mm_eval.config.manager import Loaded
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.generation import one_token_cap
 from mm_eval.engine.model import Model
-from mm_eval.features.protocols.protocol import SETTINGS, Benchmark, Protocol, Setting
+from mm_eval.features.protocols.protocol import FRAMES, SETTINGS, Benchmark, Protocol, Setting
 from mm_eval.features.protocols.protocol_file import find_protocol
 from mm_eval.prompt.blocks import PromptBlock, choose_block
 from mm_eval.request import RunRequest
@@ -77,11 +77,11 @@ def task_overrides(protocol: Protocol) -> dict[str, dict[str, Any]]:
 
 
 def protocol_block(
-    protocol: Protocol, config: TaskConfig, video: str | None = None, of_model: tuple[str, str] = ("", "pictures")
+    protocol: Protocol, config: TaskConfig, frames: str | None = None, of_model: tuple[str, str] = ("", "pictures")
 ) -> PromptBlock | None:
     """The prompt block that a protocol states for a task; None for a task that it does not have, and where it states no prompt.
 
-    video: `--video`, before the protocol's own rule. of_model: as in `choose_block`.
+    frames: the user's rule of frames, before the protocol's own. of_model: as in `choose_block`.
     Errors: ConfigError for a prompt key that the task does not have.
     """
     benchmark = protocol.benchmark_of(config.path)
@@ -96,13 +96,13 @@ def protocol_block(
     elif stated not in {*blocks, "default"}:
         what = f"{config.path} has no prompt key {stated!r}."
         raise ConfigError(what, where=settings["prompt"].where, hint=did_you_mean(stated, blocks))
-    return choose_block(config, (), stated, blocks, video or protocol_video(protocol, config), of_model)
+    return choose_block(config, (), stated, blocks, frames or protocol_frames(protocol, config), of_model)
 
 
-def protocol_video(protocol: Protocol | None, config: TaskConfig) -> str | None:
-    """The rule of the frames of videos that a protocol states for a task; None if it states none."""
+def protocol_frames(protocol: Protocol | None, config: TaskConfig) -> str | None:
+    """The rule of frames that a protocol states for a task; None if it states none."""
     benchmark = protocol.benchmark_of(config.path) if protocol else None
-    setting = protocol.settings_of(benchmark).get("video") if protocol and benchmark else None
+    setting = protocol.settings_of(benchmark).get(FRAMES) if protocol and benchmark else None
     return str(setting.value) if setting else None
 
 

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.generation import one_token_cap
-from mm_eval.features.protocols.protocol import SETTINGS, UNVERIFIED, Benchmark, Protocol, ReportedNumbers, Setting
+from mm_eval.features.protocols.protocol import (
+    FRAMES,
+    SETTINGS,
+    UNVERIFIED,
+    Benchmark,
+    Protocol,
+    ReportedNumbers,
+    Setting,
+)
 from mm_eval.features.protocols.run_under import common_model_args, protocol_block, protocol_of, stated_model_args
 from mm_eval.request import RunRequest
 from mm_eval.results.rows import incomplete, numbers_of
@@ -134,8 +142,8 @@ def differences(opened: OpenedTasks, protocol: Protocol, name: str) -> Iterator[
     block = protocol_block(protocol, config)
     if block is not None and dict(block.kwargs) != dict(style.block.kwargs):
         yield Difference("prompt", dict(style.block.kwargs), dict(block.kwargs), True, settings["prompt"])
-    if block is not None and "video" in settings and block.frames != style.block.frames:
-        yield Difference("video", style.block.frames, block.frames, True, settings["video"])
+    if block is not None and FRAMES in settings and block.frames != style.block.frames:
+        yield Difference(FRAMES, style.block.frames, block.frames, True, settings[FRAMES])
     for key, ours in (("system_instruction", style.system), ("chat_template", request.chat_template)):
         theirs = settings[key].value if key in settings else None
         if ours != theirs:

@@ -1,4 +1,4 @@
-"""What `mm-eval show` writes of prompts: texts side by side on the terminal, and the page with pictures and video frames."""
+"""What `mm-eval show` writes of prompts: texts side by side on the terminal, and the page with pictures and frames."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _pictures(prompt: ShownPrompt) -> Iterator[str]:
 
 
 def clip_caption(clip: Clip) -> str:
-    """A video in one line: its name, the frames that are shown, its length.
+    """A clip in one line: its name, the frames that are shown, its length.
 
     >>> clip_caption(Clip(0, (0.0, 1.96), (0, 49), total=50, duration=2.0, fps=25.0, path="a/b.mp4", rule="frames=2,ends"))
     'b.mp4: 2 of 50 frames (frames=2,ends), 2.0 s'

@@ -49,9 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--answer", metavar="TEXT", help="with --judge: the answer that is judged (default: the gold one)"
     )
-    add_option(
-        parser, "html", "FILE", "write a page with the prompt, its pictures, and the frames of videos with their times"
-    )
+    add_option(parser, "html", "FILE", "write a page with the prompt, its pictures, and frames with their times")
     add_protocol_option(parser)
     add_model_options(parser)
     add_task_options(parser)
@@ -95,7 +93,7 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
         f"task: {task.config.row_name}   doc: {doc_id}   request: {first.request_type}   choices: {choices}",
         model,
         f"prompt key: {block.key}   {dict(block.kwargs) or ''}",
-        *([f"video: {block.shown_as}"] if first.clips else []),
+        *([block.shown_as] if first.clips else []),
         *([SAID[prepared.request.blind]] if prepared.request.blind else []),
         *(["data: the bundled sample, not the benchmark"] if task.docs.bundled else []),
     ]

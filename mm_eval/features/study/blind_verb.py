@@ -1,7 +1,7 @@
 """Says what seeing gives: asks the questions of a run again without their pictures, and with the pictures of other docs.
 
 The gain of seeing is paired by doc, with an interval. A benchmark that can be answered without looking has none. The frames of
-videos are pictures. The same command resumes where it stopped. A single blind run is `mm-eval run ... --blind`."""
+clips are pictures. The same command resumes where it stopped. A single blind run is `mm-eval run ... --blind`."""
 
 from __future__ import annotations
 

@@ -11,6 +11,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from mm_eval.data.frames import medium
+from mm_eval.prompt.blocks import FRAMES_KEY
 from mm_eval.results.compare import Change, Comparison, compare, headline_keys, marks, verdict
 from mm_eval.results.estimates import estimates, leaves
 from mm_eval.results.recorded import RecordedRun
@@ -91,11 +93,12 @@ class PromptComparison:
         return prompt if {prompt, run.request.get("prompt_key")} & {*found, None} else "/".join(sorted(found))
 
     def _asked(self, prompt: str, name: str) -> list[tuple[str, str | None]]:
-        """How each task below a name was asked: the key of its block, and the rule of the frames where it shows videos."""
+        """How each task below a name was asked: the key of its block, and the rule of the frames where it shows some."""
         run = self.runs[prompt]
         prompts = {task: run.results["run"]["prompts"][task] for task in self.members(name)}
         return [
-            (each["key"], each.get("video") if run.tasks[task].shows_videos else None) for task, each in prompts.items()
+            (each["key"], each.get(FRAMES_KEY) if run.tasks[task].shows_frames else None)
+            for task, each in prompts.items()
         ]
 
     def flips(self, prompt: str, name: str) -> tuple[list[tuple[str, int]], list[tuple[str, int]], int]:
@@ -113,7 +116,7 @@ class PromptComparison:
         """A sentence for each number and prompt, and what limits it."""
         for prompt, comparison in self.compared.items():
             if self._asked(prompt, name) == self._asked(self.baseline, name):
-                lacks = f"no block {prompt!r}" if self.asked_as(prompt, name) != prompt else "no video"
+                lacks = f"no block {prompt!r}" if self.asked_as(prompt, name) != prompt else f"no {medium().KIND}"
                 yield f"{name} has {lacks}: it was asked as with {self.baseline}."
                 continue
             for change in comparison.changes:
@@ -127,8 +130,8 @@ class PromptComparison:
         found = {}
         for key, run in self.runs.items():
             prompts = run.results["run"]["prompts"]
-            stated = {  # with the rule of frames under `video`, unless it is the default one
-                task: {**prompt["kwargs"], **({"video": prompt["video"]} if "video" in prompt else {})}
+            stated = {  # with the rule of frames, unless it is the default one
+                task: {**prompt["kwargs"], **({FRAMES_KEY: prompt[FRAMES_KEY]} if FRAMES_KEY in prompt else {})}
                 for task, prompt in prompts.items()
             }
             found[key] = "; ".join(f"{task} {block_text(block)}" for task, block in stated.items())

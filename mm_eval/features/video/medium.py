@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from mm_eval.data.frames import Frames
     from mm_eval.data.media import Places
 
-__all__ = ["NEEDED", "frames_of", "full_rule", "shown_as"]
+KIND = "video"
+
+__all__ = ["KIND", "NEEDED", "frames_of", "full_rule", "shown_as"]
 
 
 def full_rule(text: object, where: str = "") -> str:

@@ -77,4 +77,4 @@ def test_the_rule_of_a_model_is_used_where_nothing_else_says_it(typed: Any, stat
     block = choose_block(config, (), frames=typed, of_model=("frames=32,ends", "video"))
     assert block.frames == rule
     assert PromptBlock.recorded(config, block.to_json()) == block
-    assert block.shown_as == f"the frames are shown as a video ({rule})"
+    assert block.shown_as == f"video: the frames are shown as a video ({rule})"

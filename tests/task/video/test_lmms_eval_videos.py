@@ -101,6 +101,6 @@ def test_a_bundle_has_the_archives_and_runs_offline(cli: Any, tmp_path: Path, da
 def test_a_repository_that_is_not_here_is_told_with_its_names() -> None:
     with pytest.raises(
         NotHereError,
-        match=r"here: the videos of the dataset 'org/x' are not on this machine: org/x: .*other/x: .*bundle",
+        match=r"here: the files of the dataset 'org/x' are not on this machine: org/x: .*other/x: .*bundle",
     ):
         repository([("org/x", None), ("other/x", "video")], offline=True, where="here")
