@@ -2,18 +2,17 @@
 
 A medium is a file with an identity. A rule chooses its frames ("frames=32"); only the feature can read the rule, and its text in
 full is all that the core holds. The chosen frames are decoded when they are asked for. The feature names the file that fulfils
-`Medium` as `MEDIUM` in its `__init__.py`.
+`Medium` under `MEDIA` in its `__init__.py`.
 """
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
-from mm_eval.features import features
+from mm_eval.features import brought
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import FRAME_MARK, Clip
 
@@ -72,10 +71,7 @@ class Medium(Protocol):
 
 @cache
 def _brought() -> Medium | None:
-    for feature in features():
-        if name := getattr(feature, "MEDIUM", None):
-            return cast(Medium, importlib.import_module(f"{feature.__name__}.{name}"))
-    return None
+    return next(iter(brought("MEDIA").values()), None)
 
 
 def medium() -> Medium:

@@ -1,4 +1,3 @@
 """Videos: which frames a rule chooses, and those frames, exact or an error."""
 
-MEDIUM = "medium"
-"""The file that fulfils `mm_eval.data.frames.Medium`."""
+MEDIA = {"video": "medium"}
