@@ -16,7 +16,7 @@ from mm_eval.features.protocols.run_under import (
     compared_with,
     completed,
     protocol_block,
-    protocol_video,
+    protocol_frames,
     task_overrides,
 )  # fmt: skip
 from mm_eval.features.protocols.verdicts import differing_notes, protocol_results
@@ -35,7 +35,7 @@ class ProtocolPrompts(Prompts):
         return protocol_block(self.protocol, config, frames, of_model)
 
     def frames(self, config: TaskConfig) -> str | None:
-        return protocol_video(self.protocol, config)
+        return protocol_frames(self.protocol, config)
 
 
 class ProtocolPart(RunPart):
