@@ -80,6 +80,7 @@ def read_bytes(folder: Path, path: Path, most: int = MOST_JSON) -> bytes:
 def lines_of(folder: Path, path: Path, start: int = 0, most: int = MOST_LINE) -> Iterator[tuple[int, bytes | None]]:
     """(place, line) of each line of a file, the last one also without a newline; None for a line of more than `most` bytes.
 
+    A line without a newline is the last one, also if its rest is written meanwhile: that would be read as a line of its own.
     Errors as of `open_regular`.
     """
     with open_regular(folder, path) as file:
@@ -93,6 +94,8 @@ def lines_of(folder: Path, path: Path, start: int = 0, most: int = MOST_LINE) ->
                 line = file.readline(most)
                 at += len(line)
             yield begun, line if whole else None
+            if not line.endswith(b"\n"):
+                return
 
 
 def journal_files(folder: Path) -> list[Path]:

@@ -14,6 +14,7 @@ from mm_eval.engine import journal as module
 from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
 from mm_eval.engine.records import answer_record, decode, encode, slots_record
 from mm_eval.values.errors import ModelError, StoreError
+from mm_eval.values.run_files import lines_of
 from mm_eval.values.types import Answer, Slot
 from tests.processes import HANGS
 
@@ -174,6 +175,18 @@ def test_kill_9_loses_no_acknowledged_answer(tmp_path: Path) -> None:
         assert state.damaged == 0
         last = max(acknowledged, default=39)
         assert all(state.answer(Slot("t", n)) is not None for n in range(last + 1))
+
+
+def test_the_rest_of_a_line_that_is_written_meanwhile_is_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "journal" / "a.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(b"whole\nhal")
+    lines = lines_of(tmp_path, path)
+    assert [next(lines), next(lines)] == [(0, b"whole\n"), (6, b"hal")]
+    with path.open("ab") as file:
+        file.write(b"f\nnext\n")
+    assert list(lines) == []
+    assert list(lines_of(tmp_path, path, start=6)) == [(6, b"half\n"), (11, b"next\n")]
 
 
 def test_a_reader_during_writing_never_sees_half_a_record(tmp_path: Path) -> None:
