@@ -119,7 +119,7 @@ class HuggingFace(Model):
     @cached_property
     def writer(self) -> PromptWriter:
         """Writes prompts. Loads the tokenizer or the processor on first use."""
-        from .processor import load_processor, load_tokenizer
+        from .processor import load_config, load_processor, load_tokenizer
 
         folder, processor = self.checkpoint.folder, None
         if self._image_text:
@@ -128,6 +128,8 @@ class HuggingFace(Model):
         family = family_of(self.checkpoint.model_type, self._image_text)
         config = self.checkpoint.config
         image_token_id = config.get("image_token_id", config.get("image_token_index"))
+        if image_token_id is None and processor is not None:  # molmo2's files name it otherwise
+            image_token_id = getattr(load_config(folder, self.arguments), "image_token_id", None)
         options: dict[str, Any] = {
             "template": self.template,
             "template_name": self.settings.chat_template if isinstance(self.settings.chat_template, str) else None,
@@ -208,9 +210,9 @@ class HuggingFace(Model):
             if family is UNKNOWN:
                 logger.warning("Model type %r runs one prompt at a time, without short cuts: %s.", kind, reason)
             else:
-                logger.info(
-                    "Model type %r is not in the table; its batches and caches agree with whole forwards.", kind
-                )
+                used = {"batches": family.batched, "caches": family.prefix_cache, "kept features": family.features}
+                names = ", ".join(name for name, is_used in used.items() if is_used)
+                logger.info("Model type %r is not in the table; its %s agree with whole forwards.", kind, names)
         runtime = runtime_of(model, family, tokenizer, self.settings.batch_size)
         max_length = self.arguments.max_length or runtime.max_length
         alone = None

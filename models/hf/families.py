@@ -30,7 +30,8 @@ class Family:
     pictures: what the processor's tensors for a picture depend on: only the "picture"; the "prompt" with all of its pictures
         (llava_onevision makes no tiles where there are several, idefics and mllama pad to the largest); or "processor":
         unknown, so that every prompt is processed as a whole.
-    features: the vision tower's output may be computed in advance and passed in.
+    features: the vision tower's output may be computed in advance and passed in; "alone": for one prompt at a time, since the
+        tensors number the patches of a prompt (molmo2).
     heads: pictures may follow on cached keys and values, so that few-shot examples with pictures run once.
     chats: checkpoints of this type expect chat turns, so that a missing chat template is an error.
     answer_type: `token_type_ids` of an answer's tokens; paligemma reads a prompt in both directions, an answer in one.
@@ -44,7 +45,7 @@ class Family:
     prefix_cache: bool = True
     holes: bool = True
     pictures: Literal["picture", "prompt", "processor"] = "picture"
-    features: bool = True
+    features: bool | Literal["alone"] = True
     heads: bool = True
     chats: bool = True
     answer_type: int = 0
@@ -100,19 +101,33 @@ FAMILIES: dict[str, Family] = {
     "aya_vision": Family(("aya_vision",)),
     "blip-2": _without_chat("blip2"),
     "cohere2_vision": Family(("cohere2_vision", "aya_vision")),
+    "deepseek_vl": Family(("deepseek_vl",)),
+    "deepseek_vl_hybrid": Family(("deepseek_vl_hybrid", "deepseek_vl")),
+    "ernie4_5_vl_moe": Family(
+        ("ernie4_5_vl_moe", "ernie4_5_vl"), placeholder="<|IMAGE_START|><|IMAGE_PLACEHOLDER|><|IMAGE_END|>", mrope=True
+    ),
     "exaone4_5": Family(("exaone4_5",), placeholder=_QWEN.placeholder),
+    "fast_vlm": Family(("fast_vlm", "llava")),
     "gemma3": Family(("gemma3",)),
+    "gemma3n": Family(("gemma3n", "gemma3")),
     "gemma4": Family(("gemma4", "gemma3")),
+    "gemma4_unified": Family(("gemma4", "gemma3")),
     "glm46v": _glm("glm46v"),
     "glm4v": _glm(),
     "glm4v_moe": _glm("glm4v_moe"),
+    "glm_ocr": _glm("glm_ocr"),
+    "granite4_vision": Family(("granite4_vision", "llava_next", "llava"), features=False, heads=False),
     "idefics2": Family(("idefics2",), pictures="prompt"),
     "idefics3": Family(("idefics3", "idefics2"), pictures="prompt"),
     "instructblip": _without_chat("instructblip"),
     "internvl": Family(("internvl",), video=VideoInput("frames=32,middle", given="frames")),
     "janus": Family(("janus",)),
+    "kimi_k25": Family(
+        ("kimi_k25", "kimi_vl"), placeholder="<|media_begin|>image<|media_content|><|media_pad|><|media_end|>"
+    ),
     "kosmos-2": _without_chat("kosmos2"),
     "lfm2_vl": Family(("lfm2_vl",)),
+    "lfm3_vl": Family(("lfm3_vl", "lfm2_vl"), placeholder=_QWEN.placeholder),
     "lighton_ocr": Family(("lighton_ocr",)),
     "llama4": _plainest("llama4"),  # it scales its attention by the position in the batch, padding included
     "llava": Family(("llava",)),
@@ -120,10 +135,16 @@ FAMILIES: dict[str, Family] = {
     "llava_next_video": Family(("llava_next_video", "llava_next", "llava"), video=VideoInput("frames=32,ends")),
     "llava_onevision": Family(("llava_onevision", "llava"), pictures="prompt", video=VideoInput("frames=32,ends")),
     "minicpmv4_6": Family(("minicpmv4_6",), pictures="prompt"),
+    "minicpmv4_7": Family(("minicpmv4_7", "minicpmv4_6"), mrope=True, pictures="prompt"),
+    "minimax_m3_vl": Family(("minimax_m3_vl",), batched=False, holes=False),  # padding moves blocks of its attention
     "mistral3": Family(("mistral3",)),
     "mllama": replace(_plainest("mllama"), pictures="prompt"),
+    "molmo2": Family(
+        ("molmo2",), pictures="prompt", features="alone", heads=False
+    ),  # pictures of a prompt see each other
     "ovis2": Family(("ovis2",)),
     "paligemma": _plainest("paligemma", features=True, answer_type=1),
+    "perception_lm": Family(("perception_lm",)),
     "qwen2_vl": _qwen("qwen2_vl", video=_QWEN_VIDEO),
     "qwen2_5_vl": _qwen("qwen2_5_vl", "qwen2_vl", video=replace(_QWEN_VIDEO, rate=True)),
     "qwen3_5": _qwen("qwen3_5", "qwen3_vl", "qwen2_5_vl", "qwen2_vl"),
@@ -135,6 +156,7 @@ FAMILIES: dict[str, Family] = {
         pictures="prompt",
         video=VideoInput("fps=1,max=64,nearest,skip=1,ends", given="pictures"),
     ),
+    "step3p7": Family(("step3p7",), pictures="prompt", heads=False),
     "video_llama_3": Family(("video_llama_3",), video=_LLAMA3_VIDEO),
     "vipllava": Family(("vipllava", "llava")),
 }

@@ -121,8 +121,10 @@ def _without_video(processor_class: Any) -> Any:
         "get_attributes": classmethod(get_attributes),
         "from_args_and_dict": classmethod(from_args_and_dict),
     }
-    # read by some processors when they are made (smolvlm, minicpmv4_6), but never used
-    stand_in = {"num_frames": 0, "fps": 0, "video_sampling": {}, "slice_mode": False, "downsample_mode": "16x"}
+    # read by some processors when they are made or saved (smolvlm, minicpmv4_6, ernie4_5_vl_moe), but never used
+    stand_in = {
+        "num_frames": 0, "fps": 0, "video_sampling": {}, "slice_mode": False, "downsample_mode": "16x", "font": "",
+    }  # fmt: skip
     methods["video_processor"] = SimpleNamespace(**stand_in)
     part = inspect.signature(processor_class.__init__).parameters.get("video_processor")
     if part is not None and part.default is part.empty:  # smolvlm and gemma4 can't be made without naming one

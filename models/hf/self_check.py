@@ -13,6 +13,7 @@ from mm_eval.values.errors import MMEvalError
 from mm_eval.values.types import Instance, Message
 
 from .families import TEXT, TEXT_FAMILIES, UNKNOWN, Family
+from .inference.limits import free_bytes
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -43,75 +44,131 @@ class Answering(Protocol):
 def quickest(
     model: Any, answering: Callable[[Family, int], Answering], *, pictured: bool, chat: bool
 ) -> tuple[Family, str]:
-    """The self-check of an unlisted type: the family with the short cuts that pass, or UNKNOWN and the reason.
+    """The self-check of an unlisted type: the quickest family that passes, or UNKNOWN and the reason.
 
     answering: the model run as a family with a batch size. pictured: whether it reads pictures. chat: whether it has a template.
 
-    Two pictures of different sizes (for a text model: two beginnings), two questions on each, two continuations a question: once
-    one prompt at a time with a whole forward a continuation, and once with everything shared that can be. Log-likelihoods must
-    agree within TOLERANCE and generated tokens must be equal. Rounding in half precision is as large as the effect of a masked
-    place that is seen, so such a model is compared in float32, to which its weights are widened meanwhile.
+    Two pictures of different sizes (for a text model: two beginnings), two questions on each, two continuations a question, and
+    a question on both pictures and one on none where the model takes those: once one prompt at a time with a whole forward a
+    continuation, and once with everything shared that can be. Log-likelihoods must agree within TOLERANCE and generated tokens
+    must be equal. If they don't, fewer short cuts are tried. Rounding in half precision is as large as the effect of a masked
+    place that is seen, so such a model is compared in float32 (`in_float32`).
     """
     if reason := _not_widened(model):
         return UNKNOWN, reason
     text = str(model.config.get_text_config().model_type)
     if TEXT_FAMILIES.get(text, TEXT) is not TEXT:
         return UNKNOWN, f"its text part is of the type {text!r}"
-    shifts = hasattr(getattr(model, "model", None), "rope_deltas")
-    family = replace(UNKNOWN, batched=True, prefix_cache=True, features=True, heads=False, mrope=shifts)
-    questions = list(_questions(pictured, chat))
-    rows = [replace(each, continuation=text) for each in questions for text in _CONTINUATIONS]
     with in_float32(model):
-        return _compared(answering, family, questions, rows)
+        try:
+            plain = answering(UNKNOWN, 1)
+            questions = [*_questions(pictured, chat), *(_taken(plain, _further(chat)) if pictured else ())]
+            expected = _answers(plain, questions)
+        except Exception as error:  # the model's own code
+            return UNKNOWN, _said(error)
+        reasons = []
+        for family in _families(model):
+            reasons.append(_differs(answering, family, questions, expected))
+            if not reasons[-1]:
+                return family, ""
+    return UNKNOWN, reasons[0]
 
 
-def _compared(
-    answering: Callable[[Family, int], Answering], family: Family, questions: list[Instance], rows: list[Instance]
-) -> tuple[Family, str]:
-    """The family if it gives the same numbers as UNKNOWN, or UNKNOWN and the reason."""
+def _families(model: Any) -> Iterator[Family]:
+    """The families to try, from the quickest: with batches, or one prompt at a time with its continuations on a cache."""
+    shifts = hasattr(getattr(model, "model", None), "rope_deltas")
+    for batched in (True, False):
+        for features in (True, False):
+            for mrope in (True, False) if shifts else (False,):
+                yield replace(
+                    UNKNOWN,
+                    batched=batched,
+                    prefix_cache=True,
+                    holes=batched,
+                    features=features,
+                    heads=False,
+                    mrope=mrope,
+                )
+
+
+def _answers(model: Answering, questions: list[Instance]) -> tuple[list[Any], list[Any]]:
+    """Log-likelihoods of two continuations a question, and generated texts."""
+    rows = [replace(each, continuation=text) for each in questions for text in _CONTINUATIONS]
+    return _outputs(model.loglikelihood(rows), rows), _outputs(model.generate(questions), questions)
+
+
+def _differs(
+    answering: Callable[[Family, int], Answering],
+    family: Family,
+    questions: list[Instance],
+    expected: tuple[list[Any], list[Any]],
+) -> str:
+    """How a family's answers differ from the expected ones; empty if they don't, and its short cuts are in use."""
     try:
-        plain, quick = answering(UNKNOWN, 1), answering(family, len(rows))
-        if not quick.caches:
-            return UNKNOWN, "its forward can't go on from a cache"
-        expected, found = (_outputs(each.loglikelihood(rows), rows) for each in (plain, quick))
-        worst = max(abs(a[0] - b[0]) for a, b in zip(expected, found, strict=True))
-        alone, together = (_outputs(each.generate(questions), questions) for each in (plain, quick))
+        quick = answering(family, len(questions) * len(_CONTINUATIONS))
+        if not (quick.caches or family.batched):
+            return "its forward can't go on from a cache"
+        scores, texts = _answers(quick, questions)
     except Exception as error:  # the model's own code, in a combination that nobody has tested
-        return UNKNOWN, f"{type(error).__name__}: {error}".splitlines()[0]
+        return _said(error)
+    worst = max(abs(a[0] - b[0]) for a, b in zip(expected[0], scores, strict=True))
     if not worst <= TOLERANCE:
-        return UNKNOWN, f"log-likelihoods differ by {worst:.1e}"
-    return (family, "") if alone == together else (UNKNOWN, "generated tokens differ")
+        return f"log-likelihoods differ by {worst:.1e}"
+    return "" if texts == expected[1] else "generated tokens differ"
+
+
+def _taken(model: Answering, questions: Iterable[Instance]) -> Iterator[Instance]:
+    """The questions that a model takes at all: some take one picture in each prompt, and no less."""
+    for question in questions:
+        try:
+            _answers(model, [question])
+        except Exception:
+            continue
+        yield question
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def _not_widened(model: Any) -> str:
     """Why a model's weights can't be widened to float32 for a moment; empty if they can."""
-    import torch
-
-    tensors = [*model.parameters(), *model.buffers()]
     if getattr(model, "is_quantized", False) or any(
         not t.is_floating_point() or t.itemsize < 2 for t in model.parameters()
     ):
         return "its weights are quantised, so that it can't be compared in float32"
-    if any(t.device.type == "meta" for t in tensors):
+    if any(t.device.type == "meta" for t in (*model.parameters(), *model.buffers())):
         return "a part of its weights is not in the device's memory"
-    for device in {t.device for t in tensors if t.device.type == "cuda"}:
-        more = (
-            sum(4 * t.numel() for t in tensors if t.device == device and t.dtype in (torch.bfloat16, torch.float16))
-            // 2
-        )
-        free = torch.cuda.mem_get_info(device)[0]
-        if more > 0.8 * free:
-            return f"comparing it in float32 needs {more / 1e9:.0f} GB more than its weights, and {free / 1e9:.0f} GB are free"
     return ""
+
+
+def _half(tensors: Iterable[Any]) -> list[Any]:
+    import torch
+
+    return [tensor for tensor in tensors if tensor.dtype in (torch.bfloat16, torch.float16)]
+
+
+def _fits(model: Any) -> bool:
+    """Whether all half-precision weights can be float32 at once."""
+    half = _half((*model.parameters(), *model.buffers()))
+    return all(
+        sum(2 * tensor.numel() for tensor in half if tensor.device == device) <= 0.8 * free_bytes(device)
+        for device in {tensor.device for tensor in half}
+    )
 
 
 @contextlib.contextmanager
 def in_float32(model: Any) -> Iterator[None]:
-    """Inside, the model's half-precision weights are float32. Afterwards each has its own type and the same bits again."""
-    import torch
+    """Inside, the model computes in float32. Afterwards each half-precision weight has its own type and the same bits again.
 
-    half = [t for t in (*model.parameters(), *model.buffers()) if t.dtype in (torch.bfloat16, torch.float16)]
-    own = [t.dtype for t in half]
+    Where the memory does not hold all weights in float32, those of one module at a time are widened, while it runs.
+    """
+    half = _half((*model.parameters(), *model.buffers()))
+    if not _fits(model):
+        with _module_by_module(model):
+            yield
+        return
+    own = [tensor.dtype for tensor in half]
     try:
         for tensor in half:
             tensor.data = tensor.data.float()
@@ -119,6 +176,47 @@ def in_float32(model: Any) -> Iterator[None]:
     finally:
         for tensor, dtype in zip(half, own, strict=True):
             tensor.data = tensor.data.to(dtype)
+
+
+@contextlib.contextmanager
+def _module_by_module(model: Any) -> Iterator[None]:
+    """Inside, the half-precision weights of a module and what it is given are float32 while it runs."""
+    kept: dict[int, list[tuple[Any, Any]]] = {}
+
+    def widen(module: Any, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any]:
+        half = _half((*module.parameters(recurse=False), *module.buffers(recurse=False)))
+        kept.setdefault(id(module), []).extend((tensor, tensor.data) for tensor in half)
+        for tensor in half:
+            tensor.data = tensor.data.float()
+        return _widened(given), _widened(named)
+
+    def restore(module: Any, *_: Any) -> None:
+        for tensor, data in kept.pop(id(module), ()):
+            tensor.data = data
+
+    hooks = []
+    try:
+        for module in model.modules():
+            if _half((*module.parameters(recurse=False), *module.buffers(recurse=False))):
+                hooks.append(module.register_forward_pre_hook(widen, with_kwargs=True))
+                hooks.append(module.register_forward_hook(restore, always_call=True))
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+        for tensor, data in (pair for pairs in kept.values() for pair in pairs):
+            tensor.data = data
+
+
+def _widened(given: Any) -> Any:
+    """Tensors in half precision as float32, in tuples, lists and dicts as well."""
+    import torch
+
+    if isinstance(given, torch.Tensor):
+        return given.float() if given.dtype in (torch.bfloat16, torch.float16) else given
+    if type(given) in (tuple, list):
+        return type(given)(_widened(each) for each in given)
+    return {name: _widened(each) for name, each in given.items()} if type(given) is dict else given
 
 
 def _outputs(answers: Answers, instances: list[Instance]) -> list[Any]:
@@ -132,19 +230,28 @@ def _outputs(answers: Answers, instances: list[Instance]) -> list[Any]:
 
 
 def _questions(pictured: bool, chat: bool) -> Iterator[Instance]:
-    for number, (size, beginning) in enumerate(zip(_SIZES, _BEGINNINGS, strict=True)):
-        shown: dict[str, Any] = {}
-        if pictured:
-            shown = {"images": partial(_pictures, number, size), "image_digests": (str(number),)}
+    for number, beginning in enumerate(_BEGINNINGS):
         for question in _QUESTIONS:
-            text = question if pictured else beginning + question
-            parts = [*([{"type": "image"}] if pictured else []), {"type": "text", "text": text}]
-            messages: list[Message] = [{"role": "user", "content": parts}]
-            context = messages if chat else text
-            yield Instance("generate_until", "self-check", number, {}, context, generation_kwargs=_OPTIONS, **shown)
+            yield _question(question if pictured else beginning + question, [number] if pictured else [], chat)
 
 
-def _pictures(number: int, size: tuple[int, int]) -> list[Image]:
+def _further(chat: bool) -> Iterator[Instance]:
+    """A question on both pictures, and one on none."""
+    yield _question("Which of the two is larger?", [0, 1], chat)
+    yield _question("How many legs does a dog have?", [], chat)
+
+
+def _question(text: str, pictures: list[int], chat: bool) -> Instance:
+    shown: dict[str, Any] = {}
+    if pictures:
+        shown = {"images": partial(_pictures, pictures), "image_digests": tuple(map(str, pictures))}
+    parts = [*({"type": "image"} for _ in pictures), {"type": "text", "text": text}]
+    messages: list[Message] = [{"role": "user", "content": parts}]
+    context = messages if chat else text
+    return Instance("generate_until", "self-check", 0, {}, context, generation_kwargs=_OPTIONS, **shown)
+
+
+def _pictures(numbers: list[int]) -> list[Image]:
     from PIL.Image import linear_gradient
 
-    return [linear_gradient("L").resize(size).convert("RGB").rotate(90 * number)]
+    return [linear_gradient("L").resize(_SIZES[number]).convert("RGB").rotate(90 * number) for number in numbers]

@@ -92,8 +92,7 @@ def _gemma4_processor(**named: str) -> Any:
     )
 
 
-@_kind
-def gemma4() -> Made:
+def _gemma4(**differs: Any) -> Made:
     named = {
         "image_token": "<image_soft_token>", "boi_token": "<start_of_image>", "eoi_token": "<end_of_image>",
         "audio_token": "<audio_soft_token>", "boa_token": "<start_of_audio>", "eoa_token": "<end_of_audio>",
@@ -104,6 +103,7 @@ def gemma4() -> Made:
         **TEXT, **HEAD, "num_hidden_layers": 4, "sliding_window": 16,
         "layer_types": ["sliding_attention", "full_attention"] * 2, "vocab_size_per_layer_input": VOCABULARY,
         "hidden_size_per_layer_input": 8, "num_kv_shared_layers": 2, "global_head_dim": 16, "num_global_key_value_heads": 2,
+        **differs,
     }  # fmt: skip
     tower = {
         **VISION, "num_key_value_heads": 4, "head_dim": 8, "patch_size": 4, "pooling_kernel_size": 2,
@@ -120,6 +120,22 @@ def gemma4() -> Made:
         ),
     )  # fmt: skip
     return tf.Gemma4ForConditionalGeneration(config), processor
+
+
+@_kind
+def gemma4() -> Made:
+    return _gemma4()
+
+
+@_kind
+def gemma4_large() -> Made:
+    """Its pictures' tokens see each other, its keys are its values, and no layer shares those of another."""
+    return _gemma4(
+        use_bidirectional_attention="vision",
+        num_kv_shared_layers=0,
+        attention_k_eq_v=True,
+        hidden_size_per_layer_input=0,
+    )
 
 
 @_kind
@@ -242,7 +258,7 @@ def llama4() -> Made:
     marks = ("<|image_start|>", "<|image_end|>", "<|patch|>", "<|tile_x_separator|>", "<|tile_y_separator|>")
     made = tokenizer(*marks, image_token="<|image|>")
     text = {
-        **TEXT, **HEAD, "intermediate_size_mlp": 128, "num_local_experts": 4, "num_hidden_layers": 4, "attention_chunk_size": 64,
+        **TEXT, **HEAD, "intermediate_size_mlp": 128, "num_local_experts": 4, "num_hidden_layers": 4, "attention_chunk_size": 16,
         "floor_scale": 16,
         "no_rope_layers": [1, 0, 1, 0], "moe_layers": [1, 3],
         "layer_types": ["chunked_attention", "full_attention"] * 2,
@@ -267,6 +283,6 @@ def llama4() -> Made:
 
 
 RECENT = (
-    "qwen3_5_moe", "glm46v", "glm4v_moe", "gemma4", "minicpmv4_6", "exaone4_5", "lighton_ocr", "cohere2_vision", "lfm2_vl",
-    "llama4",
+    "qwen3_5_moe", "glm46v", "glm4v_moe", "gemma4", "gemma4_large", "minicpmv4_6", "exaone4_5", "lighton_ocr",
+    "cohere2_vision", "lfm2_vl", "llama4",
 )  # fmt: skip

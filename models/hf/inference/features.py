@@ -27,9 +27,9 @@ is enough work for a large GPU.
 
 
 class FeatureCache:
-    """The features of the last pictures by digest, limited in bytes."""
+    """The features of the last pictures by digest, limited in bytes. together: those of several prompts may run at once."""
 
-    def __init__(self, model: Any, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, model: Any, together: bool = True, most_bytes: int = MOST_BYTES) -> None:
         self.kept: LastValues[Any] = LastValues(most_bytes)
         self._model, self._owner = model, _owner(model)
         self._takes = {
@@ -37,7 +37,7 @@ class FeatureCache:
             for name in (IMAGES, VIDEOS)
             if (found := getattr(self._owner, name, None))
         }
-        self._together = True
+        self._together = together
 
     def of(self, pictures: Sequence[Picture]) -> list[Any]:
         """The encoder's output for each picture. Pictures without digests are always computed."""

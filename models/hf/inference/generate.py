@@ -189,7 +189,9 @@ class Finite(LogitsProcessor):  # type: ignore[misc]
         return torch.where(broken[:, None], 0.0, scores)
 
     def of_rows(self, count: int) -> list[bool]:
-        """Whether each of `count` rows is broken, in any of its beams."""
+        """Whether each of `count` rows is broken, in any of its beams. Not known where a model ignores its processors (janus)."""
+        if isinstance(self.broken, bool):
+            return [self.broken] * count
         return [bool(found) for found in self.broken.view(count, -1).any(-1).tolist()]
 
 

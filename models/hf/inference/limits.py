@@ -18,6 +18,7 @@ def token_budget(config: Any, itemsize: int, free: int) -> int:
     """
     text = config.get_text_config()
     inner = getattr(text, "intermediate_size", None) or 4 * text.hidden_size
+    inner = inner if isinstance(inner, int) else max(inner)  # gemma3n states it for each layer
     size = 2 * _bytes_held(config, itemsize) + itemsize * (3 * inner + 8 * text.hidden_size)
     return int(max(TOKENS, min(MOST_TOKENS, free // 2 // size)))
 
@@ -27,12 +28,26 @@ def depth(config: Any, itemsize: int, budget: int) -> int:
 
     A step reads all weights whatever the number of rows, so that more rows make a token cheaper.
     """
+    available = _available()
+    return int(max(1, min(DEPTH, available // 4 // (budget * _bytes_held(config, itemsize)))))
+
+
+def free_bytes(device: Any) -> int:
+    """Memory that is free on a device; on a CPU where the system does not say: 0."""
+    if device.type == "cuda":
+        import torch
+
+        return int(torch.cuda.mem_get_info(device)[0])
+    return _available()
+
+
+def _available() -> int:
+    """Bytes of memory that the system can give a process; 0 if it does not say."""
     try:
         with open("/proc/meminfo") as lines:
-            available = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
     except (OSError, StopIteration):
-        return 1
-    return int(max(1, min(DEPTH, available // 4 // (budget * _bytes_held(config, itemsize)))))
+        return 0
 
 
 def _bytes_held(config: Any, itemsize: int) -> int:

@@ -71,7 +71,9 @@ class Runtime:
         cacheable = {"past_key_values", "position_ids", "logits_to_keep"} <= set(takes)
         self.prefix_cache = family.prefix_cache and cacheable
         self.holes = self.prefix_cache and family.holes and _full_attention(model.config)
-        self.features = FeatureCache(model) if family.features and supported(model) else None
+        self.features = (
+            FeatureCache(model, family.features != "alone") if family.features and supported(model) else None
+        )
         self.kept: tuple[Prompt, Any] | None = None
         self.keeps = True
         self.limit = None if batch_size == "auto" else int(batch_size)
@@ -79,7 +81,7 @@ class Runtime:
         self.budget = token_budget(model.config, self.dtype.itemsize, free)
         self.depth = 1 if self.device.type == "cuda" else depth(model.config, self.dtype.itemsize, self.budget)
         self.most_rows = ROWS if self.device.type == "cpu" else MOST_ROWS
-        if not self.batched:
+        if not self.batched or (family.features == "alone" and self.features is None):
             self.limit = 1
         self.windows, self.configs, self.in_place = [], [], False
         if self.prefix_cache:

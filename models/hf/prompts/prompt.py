@@ -32,7 +32,7 @@ from ..families import Family
 from .data_text import DataText
 from .preprocessing import Picture, Preprocessor, learn, pictures_of, written
 
-_PER_TOKEN = ("mm_token_type_ids", "token_type_ids", "image_embeds_position_mask")
+_PER_TOKEN = ("mm_token_type_ids", "token_type_ids", "image_embeds_position_mask", "moe_mm_token_type_ids")
 
 
 @dataclass(frozen=True)

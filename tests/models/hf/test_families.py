@@ -9,6 +9,7 @@ import pytest
 
 from tests.models.questions import instance, mixed, outputs, picture
 from tests.models.tiny_random import FAMILIES
+from tests.sets import few
 
 KINDS = (*FAMILIES, "llama", "idefics3")
 CHOICES = (" A", " the yellow bus", " a red car", " dog")
@@ -214,13 +215,23 @@ def test_an_unlisted_type_that_fails_its_check_runs_alone_and_says_so_once(
 
 
 @pytest.mark.usefixtures("unlisted")
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-@pytest.mark.parametrize("kind", ["idefics3", "qwen2_vl"])
+@pytest.mark.parametrize("memory", ["enough", "little"])
+@pytest.mark.parametrize("dtype", few(["bfloat16", "float16"], "bfloat16"))
+@pytest.mark.parametrize("kind", few(["idefics3", "qwen2_vl"], "qwen2_vl"))
 def test_half_precision_is_compared_in_float32_and_keeps_its_bits(
-    adapter: Callable[..., Any], caplog: pytest.LogCaptureFixture, kind: str, dtype: str
+    adapter: Callable[..., Any],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    dtype: str,
+    memory: str,
 ) -> None:
+    """With little memory the weights of one module at a time are widened, so that a large model is checked too."""
     import torch
+    from mm_eval.models.hf import self_check
 
+    if memory == "little":
+        monkeypatch.setattr(self_check, "free_bytes", lambda device: 0)
     model, other = adapter(kind, batch_size=8, dtype=dtype), adapter("llava", dtype=dtype)
     model.prepare()
     assert model.runtime.prefix_cache and model.runtime.limit == 8 and not _warnings(caplog)
@@ -234,11 +245,15 @@ def test_half_precision_is_compared_in_float32_and_keeps_its_bits(
 
 
 @pytest.mark.usefixtures("unlisted")
+@pytest.mark.parametrize("memory", ["enough", "little"])
 def test_a_fault_that_rounding_would_hide_is_found_in_half_precision(
-    adapter: Callable[..., Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    adapter: Callable[..., Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, memory: str
 ) -> None:
+    from mm_eval.models.hf import self_check
     from mm_eval.models.hf.inference.cache import Rows
 
+    if memory == "little":
+        monkeypatch.setattr(self_check, "free_bytes", lambda device: 0)
     run = Rows.run
 
     def off(rows: Any, ids: Any, keep: int = 1) -> Any:
@@ -251,6 +266,57 @@ def test_a_fault_that_rounding_would_hide_is_found_in_half_precision(
     model.prepare()
     assert model.runtime.limit == 1 and not model.runtime.prefix_cache
     assert "log-likelihoods differ by" in _warnings(caplog)[0]
+
+
+def test_only_the_weights_of_the_running_module_are_widened_where_memory_is_little(
+    adapter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    from mm_eval.models.hf import self_check
+
+    monkeypatch.setattr(self_check, "free_bytes", lambda device: 0)
+    model = adapter("llava", dtype="bfloat16").runtime.model
+    widened: list[int] = []
+
+    def count(module: Any, given: Any, output: Any) -> None:
+        widened.append(sum(parameter.dtype == torch.float32 for parameter in model.parameters()))
+
+    hooks = [module.register_forward_hook(count) for module in model.modules() if isinstance(module, torch.nn.Linear)]
+    with torch.inference_mode(), self_check.in_float32(model):
+        output = model(input_ids=torch.tensor([[5, 6, 7]]))
+    for hook in hooks:
+        hook.remove()
+    assert output.logits.dtype == torch.float32 and widened and max(widened) <= 2, "a weight and its bias"
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.bfloat16}
+    with pytest.raises(ZeroDivisionError), self_check.in_float32(model):
+        monkeypatch.setattr(type(model.lm_head), "forward", lambda *_: 1 / 0)
+        model(input_ids=torch.tensor([[5, 6, 7]]))
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.bfloat16}
+
+
+@pytest.mark.parametrize(
+    ("kind", "short_cuts"),
+    [
+        ("granite4_vision", {"batched": True, "prefix_cache": True, "features": False}),  # features of another shape
+        (
+            "exaone4_5",
+            {"batched": True, "prefix_cache": True, "mrope": False},
+        ),  # it has the name of M-RoPE, and no more
+        ("minimax_m3_vl", {"batched": False, "prefix_cache": True}),  # padding moves the blocks of its attention
+    ],
+)
+def test_an_unlisted_type_keeps_the_short_cuts_that_agree(
+    adapter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, kind: str, short_cuts: dict[str, bool]
+) -> None:
+    from mm_eval.models.hf.families import FAMILIES
+
+    monkeypatch.delitem(FAMILIES, kind)
+    model = adapter(kind, batch_size=8)
+    model.prepare()
+    found = model.runtime.family
+    assert {name: getattr(found, name) for name in short_cuts} == short_cuts
+    asked = mixed(generation_kwargs=STEPS)
+    assert outputs(model.generate(asked)) == outputs(adapter(kind).generate(asked))
 
 
 @pytest.mark.parametrize(

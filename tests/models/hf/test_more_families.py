@@ -13,17 +13,18 @@ import pytest
 
 from tests.models.questions import instance, outputs, picture
 from tests.models.tiny_more import MORE
+from tests.models.tiny_newest import NEWEST
 from tests.models.tiny_recent import RECENT
 from tests.sets import few
 
 Adapter = Callable[..., Any]
-QUICK = ("gemma3", "glm4v", "internvl", "qwen3_5", "mllama", "blip2", "kosmos2", *RECENT)
+QUICK = ("gemma3", "glm4v", "internvl", "qwen3_5", "mllama", "blip2", "kosmos2", *RECENT, *NEWEST)
 SINGLE = ("blip2", "instructblip", "kosmos2")
 """Types that take one picture in each prompt and have no chat template."""
 ALL = (*MORE, "idefics3", "paligemma")
 KINDS = few(
     [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in ALL],
-    *("gemma3", "internvl", "mllama", "blip2", *list(RECENT)[:1]),
+    *("gemma3", "internvl", "mllama", "blip2", *list(RECENT)[:1], "ernie4_5_vl_moe", "granite4_vision"),
 )
 ASKED = ("What is shown?", "Is there a person in the photo?", "Which color?")
 CHOICES = (" A", " the yellow bus")
@@ -131,9 +132,9 @@ def test_the_table_lists_what_is_tested() -> None:
 
     from tests.models.tiny_random import FAMILIES as FIRST
 
-    renamed = {"blip2": "blip-2", "kosmos2": "kosmos-2", "pixtral_llava": "llava"}
+    renamed = {"blip2": "blip-2", "kosmos2": "kosmos-2", "pixtral_llava": "llava", "gemma4_large": "gemma4"}
     tested = {renamed.get(kind, kind) for kind in (*FIRST, *ALL)}
-    assert set(FAMILIES) == tested and len(FAMILIES) >= 24
+    assert set(FAMILIES) == tested and len(FAMILIES) >= 51
 
 
 @pytest.mark.parametrize("kind", ["gemma3", "aya_vision"])

@@ -9,8 +9,8 @@ import pytest
 
 from mm_eval.engine.outcome import StopSignal
 from mm_eval.values.types import Answer
+from tests.models.hf.test_more_families import MORE
 from tests.models.questions import instance, outputs, picture
-from tests.models.tiny_more import MORE
 from tests.models.tiny_random import FAMILIES
 from tests.sets import few
 
@@ -36,6 +36,11 @@ def _prompts(model: Any) -> list[Any]:
 
 
 KINDS = ["llama", *FAMILIES, *(kind for kind in MORE if kind not in FAMILIES)]
+COPIED = (
+    "qwen3_5", "qwen3_5_moe", "minicpmv4_6", "minicpmv4_7", "lfm2_vl", "lfm3_vl", "gemma3n", "gemma4", "kimi_k25",
+    "minimax_m3_vl",
+)  # fmt: skip
+"""Types that share prefixes on copies of transformers' own cache: recurrent layers, keys of other layers, latent keys, blocks."""
 
 
 @pytest.mark.parametrize("kind", few(KINDS, "llama", "llava", "qwen2_vl", "gemma3"))
@@ -48,8 +53,7 @@ def test_logits_are_those_of_transformers_cache(adapter: Adapter, kind: str) -> 
     model = adapter(kind, batch_size=8)
     runtime = model.runtime
     if not runtime.in_place:
-        recurrent = kind == "qwen3_5"  # it shares prefixes on transformers' own cache
-        assert recurrent or not runtime.prefix_cache, "a family that shares prefixes at all is decoded in place"
+        assert kind in COPIED or not runtime.prefix_cache, "a family that shares prefixes at all is decoded in place"
         return
     prompts = _prompts(model)
     with torch.inference_mode():
