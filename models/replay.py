@@ -89,7 +89,7 @@ class Replay(Model):
 
     def identity(self, instance: Instance) -> Mapping[str, Any]:
         slot = instance.slot
-        return {"adapter": "replay", "file": self.digest, "slot": list(slot)}
+        return {"adapter": "replay", "file": self.digest, "slot": slot.to_json()}
 
     def describe(self) -> Mapping[str, Any]:
         return {"adapter": "replay", "file": self.digest}
@@ -137,10 +137,11 @@ class Replay(Model):
 
     def _place(self, instance: Instance) -> tuple[str, int] | None:
         """Where the file has the doc of an instance, under any of the names of its task. None if it has not."""
-        task, of_judge, judge = instance.task.partition("#judge")
+        task, name = instance.task, instance.slot.name
         short = _last_name(task)
         ends_so = self._paths.get(short, set())
-        endings = [f"#judge{judge}", f"#judge{judge.partition('@')[0]}"] if of_judge else [""]
+        of_judge = name.removeprefix(task)  # "#judge2@NAME"; a file may leave out who the judge is
+        endings = [of_judge, of_judge.partition("@")[0]] if instance.judge else [""]
         names = (task, short, short.split("@")[0], *(ends_so if len(ends_so) == 1 else ()))
         for name in (f"{name}{ending}" for ending in endings for name in names):
             if (name, instance.doc_id) in self._rows:
@@ -149,7 +150,7 @@ class Replay(Model):
 
     def _missing(self, instance: Instance, needed: str, found: Any) -> ModelError:
         got = "no row or too few answers" if found is None else found if found == FAILED else repr(found)
-        where = f"{instance.task} doc {instance.doc_id}"
+        where = f"{instance.slot.name} doc {instance.doc_id}"
         return ModelError(f"the file has {got} where {needed} is needed.", where=where)
 
 

@@ -158,7 +158,7 @@ class Asker:
 
     def _fail(self, instances: list[Instance], key: str, error: MMEvalError) -> None:
         first = instances[0]
-        error.located(f"{first.task} doc {first.doc_id}")
+        error.located(f"{first.slot.name} doc {first.doc_id}")
         if self.outcome.failed < SHOWN_FAILURES:
             log.warning("Failed: %s", error)
         elif self.outcome.failed == SHOWN_FAILURES:

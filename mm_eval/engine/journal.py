@@ -38,7 +38,7 @@ from mm_eval.values.errors import StoreError
 from mm_eval.values.files import make_folder, sync, sync_folder, write_all
 from mm_eval.values.reasoning.recorded import Reading
 from mm_eval.values.run_files import UNREADABLE, journal_files, lines_of, refuse_links_out
-from mm_eval.values.types import Answer, Slot, judge_of_slot
+from mm_eval.values.types import Answer, Slot
 
 log = logging.getLogger(__name__)
 
@@ -65,13 +65,13 @@ class JournalState:
         answer = self.slots.get(slot)
         if answer is None:
             return None
-        if judge_of_slot(slot.task):
+        if slot.judge:
             return Reading(opened=False).read(answer, ())
         return self.reading.read(answer, self._own_answers())
 
     def _own_answers(self) -> Iterator[Answer]:
         """The answers of the model that is evaluated, without those of judges."""
-        return (answer for slot, answer in self.slots.items() if not judge_of_slot(slot.task))
+        return (answer for slot, answer in self.slots.items() if not slot.judge)
 
     def answer(self, slot: Slot) -> Answer | None:
         """The answer in a slot. None if it is pending, also when the last request failed."""
@@ -94,7 +94,7 @@ class JournalState:
 
     def count(self, usage: Any, slots: Sequence[Slot]) -> None:
         """Adds the tokens of an answer to `usage`, or to those of the judge whose slots it fills."""
-        judge = judge_of_slot(slots[0].task) if slots else ""
+        judge = slots[0].judge if slots else ""
         total = self.judge_usage.setdefault(judge, {}) if judge else self.usage
         for name, count in token_counts(usage).items():
             total[name] = total.get(name, 0) + count
@@ -157,7 +157,7 @@ def add_record(state: JournalState, record: Mapping[str, Any]) -> None:
     try:
         answer = state.answers.get(record["key"]) if record["kind"] == "slots" else answer_of(record)
         if answer is not None:
-            slots = list(map(Slot._make, record["slots"]))
+            slots = list(map(Slot.from_json, record["slots"]))
             state.add(answer, slots)
             state.count(record.get("usage"), slots)
     except UNREADABLE:

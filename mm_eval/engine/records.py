@@ -12,7 +12,7 @@ from mm_eval.engine.generation import token_counts
 from mm_eval.values.errors import ERRORS_BY_OWNER, MMEvalError
 from mm_eval.values.files import encoder
 from mm_eval.values.run_files import json_value
-from mm_eval.values.types import Answer, Ended, LLOutput, Slot, clips_of_json, clips_to_json, judge_of_slot
+from mm_eval.values.types import Answer, Ended, LLOutput, Slot, clips_of_json, clips_to_json
 
 VERSION = 1
 _CRC_LENGTH = len(',"crc":"00000000"}')
@@ -22,9 +22,14 @@ NO_USAGE: Mapping[str, int] = {}
 def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
     """The record of an answer or a failure and its slots. The text of an error stands under `error`, never under `output`."""
     slots = list(slots)
-    of_judge = bool(slots) and bool(judge_of_slot(slots[0].task))
+    of_judge = bool(slots) and bool(slots[0].judge)
     error, kind = answer.error, "error" if answer.error is not None else "judge" if of_judge else "answer"
-    record: dict[str, Any] = {"v": VERSION, "kind": kind, "key": answer.key, "slots": slots}
+    record: dict[str, Any] = {
+        "v": VERSION,
+        "kind": kind,
+        "key": answer.key,
+        "slots": [slot.to_json() for slot in slots],
+    }
     if answer.images:
         record["images"], record["turn_pictures"] = list(answer.images), list(answer.turn_pictures)
     record.update(clips_to_json(answer.clips))
@@ -48,7 +53,7 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, Any]:
 
 def slots_record(key: str, slots: Iterable[Slot]) -> dict[str, Any]:
     """The record of more slots for a recorded answer, so that a key keeps its one answer record."""
-    return {"v": VERSION, "kind": "slots", "key": key, "slots": list(slots)}
+    return {"v": VERSION, "kind": "slots", "key": key, "slots": [slot.to_json() for slot in slots]}
 
 
 def error_fields(error: MMEvalError) -> dict[str, str]:

@@ -23,7 +23,7 @@ from mm_eval.scoring.filters.base import FILTERED, REFUSED, TRUNCATED
 from mm_eval.scoring.metrics.paired import right_or_wrong
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import UNREADABLE, journal_files, json_value, lines_of
-from mm_eval.values.types import judge_of_slot
+from mm_eval.values.types import Slot
 
 FIELD = "judge"
 """The key of the first judge's entry in a row; a further judge's is `judge@NAME`."""
@@ -232,7 +232,7 @@ def answer_tokens(folder: Path) -> dict[str, dict[int, int]]:
                         slots.append((record["key"], record["slots"]))
     for key, of_key in slots:  # further slots of an answer may stand in an earlier file
         with suppress(*UNREADABLE):
-            for task, doc_id, repeat, *_ in of_key if key in by_key else ():
-                if repeat == 0 and not judge_of_slot(str(task)):
-                    found.setdefault(str(task), {})[int(doc_id)] = by_key[key]
+            for slot in map(Slot.from_json, of_key) if key in by_key else ():
+                if slot.repeat == 0 and not slot.judge:
+                    found.setdefault(slot.task, {})[int(slot.doc_id)] = by_key[key]
     return found

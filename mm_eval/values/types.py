@@ -144,26 +144,39 @@ def clips_of_json(record: Mapping[str, Any]) -> tuple[Clip, ...]:
 class Slot(NamedTuple):
     """The place of an answer: the task's full path with format and overrides, the doc, the repeat, the choice.
 
-    A journal record lists the slots that its answer fills; a resumed run looks them up.
+    judge, step: of a judge's reply, the judge's name and the step of the task's judge from 0. "" for an answer of the model.
+    turn: of a conversation, from 0. A journal record lists the slots that its answer fills; a resumed run looks them up.
     """
 
     task: str
     doc_id: int
     repeat: int = 0
     choice: int = 0
+    judge: str = ""
+    step: int = 0
+    turn: int = 0
+
+    @property
+    def name(self) -> str:
+        """The task as files name it: `<task>`, `<task>#judge@NAME`, `<task>#judge2@NAME` for the second step of its judge."""
+        return f"{self.task}#judge{self.step + 1 if self.step else ''}@{self.judge}" if self.judge else self.task
+
+    def to_json(self) -> list[str | int]:
+        """The slot in a file: [name, doc, repeat, choice], and the turn where it is not the first."""
+        return [self.name, self.doc_id, self.repeat, self.choice, *([self.turn] if self.turn else [])]
+
+    @classmethod
+    def from_json(cls, stored: Sequence[Any]) -> Slot:
+        """The slot that `to_json` wrote. Raises TypeError or ValueError for anything else."""
+        name, doc_id, repeat, choice, *turn = stored
+        of_judge = _OF_JUDGE.search(name) if "#judge" in name else None
+        if of_judge is None:
+            return cls(name, doc_id, repeat, choice, "", 0, *turn)
+        step = int(of_judge[1] or 1) - 1
+        return cls(name[: of_judge.start()], doc_id, repeat, choice, of_judge[2], step, *turn)
 
 
-def judge_slot(path: str, judge: str, step: int = 0) -> str:
-    """The task of a judge's slots: `<task>#judge@NAME`, `<task>#judge2@NAME` for the second step of a task's judge."""
-    return f"{path}#judge{step + 1 if step else ''}@{judge}"
-
-
-def judge_of_slot(task: str) -> str:
-    """The judge's name in the task of a slot. Empty for the slots of the model's own answers."""
-    return match[1] if (match := _JUDGE_SLOT.search(task)) else ""
-
-
-_JUDGE_SLOT = re.compile(r"#judge\d*@([^@#]+)\Z")
+_OF_JUDGE = re.compile(r"#judge(\d*)@([^@#]+)\Z")
 
 
 @dataclass(slots=True, eq=False)
@@ -181,6 +194,7 @@ class Instance:
     resps: the answers, as they are scored: a str, or (log-likelihood, is_greedy).
     filtered_resps: the answers of all repeats after filtering, by filter pipeline. Only on the first repeat.
     error: why it can't be requested (an undecodable picture, a missing column). None if it can.
+    judge, step, turn: as of its slot.
     """
 
     request_type: RequestType
@@ -201,6 +215,9 @@ class Instance:
     resps: list[Any] = field(default_factory=list)
     filtered_resps: dict[str, Sequence[Any]] = field(default_factory=dict)
     error: MMEvalError | None = None
+    judge: str = ""
+    step: int = 0
+    turn: int = 0
 
     @property
     def videos(self) -> tuple[Clip, ...]:
@@ -209,7 +226,7 @@ class Instance:
 
     @property
     def slot(self) -> Slot:
-        return Slot(self.task, self.doc_id, self.repeat, self.choice)
+        return Slot(self.task, self.doc_id, self.repeat, self.choice, self.judge, self.step, self.turn)
 
     @property
     def args(self) -> tuple[Any, ...]:

@@ -153,7 +153,10 @@ def hf_keys(model: str) -> str:
     adapter = prepared.model
     adapter.adopt({**adapter.constants(), "torchvision": False})
     keys = [
-        f"{instance.slot} {request_key(adapter, instance)}\n"
+        "Slot(task={!r}, doc_id={}, repeat={}, choice={})".format(
+            *instance.slot[:4]
+        )  # as when the digests were recorded
+        + f" {request_key(adapter, instance)}\n"
         for name, task in prepared.tasks.items()
         for instance in task.instances(prepared.doc_ids[name], prepared.styles[name])
     ]

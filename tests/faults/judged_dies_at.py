@@ -21,7 +21,7 @@ verdicts = 0
 
 def record_or_die(self: Asker, key: str, instances: list, answer: object) -> object:
     global verdicts
-    if "#judge" in instances[0].task:
+    if instances[0].judge:
         verdicts += 1
         if point == f"verdict{verdicts}":
             die()

@@ -59,7 +59,7 @@ def asked(log: Path) -> Counter[str]:
 
 
 def on_disk(folder: Path) -> int:
-    return sum("#judge" in slot.task and answer.error is None for slot, answer in read_journal(folder).slots.items())
+    return sum(bool(slot.judge) and answer.error is None for slot, answer in read_journal(folder).slots.items())
 
 
 def command(point: str, words: list[str], folder: Path) -> list[str]:

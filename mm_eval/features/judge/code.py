@@ -19,7 +19,7 @@ from mm_eval.prompt.task import Task
 from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.values.errors import JudgeError, MMEvalError
-from mm_eval.values.types import Answer, Doc, Instance, Slot, judge_slot
+from mm_eval.values.types import Answer, Doc, Instance, Slot
 
 MOST = 1000
 """Replies to one question that scoring reads."""
@@ -73,13 +73,12 @@ class CodeVerdicts(Verdicts):
     def slot(self, doc_id: int, question: JudgeQuestion) -> Slot:
         """Where the reply to a question belongs."""
         messages, _ = turns_of(question.messages, self.where(doc_id))
-        return Slot(judge_slot(self.task.path, self.judge), doc_id, question.repeat, prompt_digest(messages))
+        return Slot(self.task.path, doc_id, question.repeat, prompt_digest(messages), self.judge)
 
     def instance(self, doc_id: int, doc: Doc, question: JudgeQuestion) -> Instance:
         """A question for the engine."""
         messages, pictures = turns_of(question.messages, self.where(doc_id))
-        name = judge_slot(self.task.path, self.judge)
-        instance = Instance("generate_until", name, doc_id, doc, repeat=question.repeat)
+        instance = Instance("generate_until", self.task.path, doc_id, doc, repeat=question.repeat, judge=self.judge)
         instance.generation_kwargs = question.generation_kwargs
         instance.metadata["model"] = question.model
         return filled(instance, messages, pictures, lambda: pictures, chat=self.chat, asked=self.asks)

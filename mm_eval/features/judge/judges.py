@@ -27,7 +27,7 @@ from mm_eval.prompt.task import Task
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError, MMEvalError, raise_all
 from mm_eval.values.files import digest_of
-from mm_eval.values.types import Instance, judge_of_slot
+from mm_eval.values.types import Instance
 
 EXEMPT = ("replay", "dummy")
 """Adapters that are not tried before a run: a file answers nothing else than what it holds, and a dummy knows nothing."""
@@ -263,7 +263,7 @@ def _as_json(value: Mapping[str, Any]) -> Any:
 def judges_heard(folder: RunFolder) -> set[str]:
     """The names of the judges that have a reply in the journal."""
     slots = read_journal(folder.path).slots
-    return {judge_of_slot(slot.task) for slot, answer in slots.items() if answer.error is None}
+    return {slot.judge for slot, answer in slots.items() if answer.error is None}
 
 
 def prompts_digest(task: Task) -> str:

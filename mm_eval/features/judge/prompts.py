@@ -14,7 +14,7 @@ from mm_eval.features.suites.judges import NO_SOCKET, JudgeCalled, no_judge
 from mm_eval.prompt.task import Task
 from mm_eval.prompt.visuals import ROLES
 from mm_eval.values.errors import JudgeError, MMEvalError
-from mm_eval.values.types import IMAGE_MARK, Context, Doc, Instance, Message, judge_slot
+from mm_eval.values.types import IMAGE_MARK, Context, Doc, Instance, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -68,8 +68,7 @@ def judge_instance(
     stated = judge_of_task(task.config)
     assert stated is not None
     of_step, where = stated.steps[step], f"{task.path} doc {doc_id}"
-    name = judge_slot(task.path, judge, step)
-    instance = Instance("generate_until", name, doc_id, text, repeat=repeat)
+    instance = Instance("generate_until", task.path, doc_id, text, repeat=repeat, judge=judge, step=step)
 
     def write() -> tuple[list[Message], list[Image]]:
         return written(of_step, doc_of(task, doc_id, text), answer, where, swapped)
@@ -100,7 +99,7 @@ def filled(
     instance.metadata["prompt"] = shown(messages)
     instance.choice = prompt_digest(messages)
     if pictures and asked:
-        with decoding(f"{instance.task} doc {instance.doc_id}"):
+        with decoding(f"{instance.slot.name} doc {instance.doc_id}"):
             instance.image_digests = tuple(map(picture_digest, pictures))
         instance.pixels = sum(picture.width * picture.height for picture in pictures)
         instance.images = images

@@ -70,7 +70,7 @@ class Judged(Scorer):
 
     @property
     def key(self) -> str:
-        return f"#judge{self.suffix}"
+        return f"{self.graded_by}, {self.name}"
 
     @property
     def graded_by(self) -> str:

@@ -25,7 +25,7 @@ from mm_eval.results.page import prompt_text
 from mm_eval.results.recorded import read_run
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import UNREADABLE, journal_files, open_regular, read_bytes
-from mm_eval.values.types import Answer, Slot, judge_of_slot
+from mm_eval.values.types import Answer, Slot
 
 WINDOW = 60.0
 """Seconds over which the rate is measured."""
@@ -105,14 +105,14 @@ class LiveRun:
         return content[:end].splitlines()
 
     def _add(self, record: dict[str, Any]) -> None:
-        slots = [Slot._make(slot) for slot in record["slots"]]
+        slots = [Slot.from_json(slot) for slot in record["slots"]]
         answer = self._keys.get(record["key"]) if record["kind"] == "slots" else answer_of(record)
         if answer is None:
             return
         if answer.error is None and record["kind"] != "judge":
             self._keys[answer.key] = answer
         for slot in slots:
-            if judge_of_slot(slot.task):
+            if slot.judge:
                 self._verdicts += answer.error is None
                 continue
             doc = self._names.get(slot.task, slot.task), slot.doc_id
