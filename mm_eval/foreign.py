@@ -1,26 +1,30 @@
-"""What a recorded run may load when it is opened again: task code of the installation, and of folders that this command names.
+"""What a recorded run may load and ask when it is opened again: people exchange run folders, and run.json may name anything.
 
     request = trusted_request(RunRequest.from_json(run["request"]), include_path=None, folder=Path("runs/llava"))
+    check_own(run["request"], run.get("mark"), folder=Path("runs/llava"))
 
-run.json may name any file: people exchange run folders. So its `include_path`, and task files that it names, count only where
-the command that opens the folder names them too.
+Task code comes from the installation, and from folders that this command names: the `include_path` of run.json, and task files
+that it names, count only where the command names them too. A model or a judge that run.json names is asked, or loaded, only if
+this user made the run (`engine.own_runs`), or says that the run is trusted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mm_eval.config import schema
+from mm_eval.config.arguments import shortly
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.group import GroupConfig
 from mm_eval.config.index import default_folders, entry_point_folders
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.task_config import TaskConfig
+from mm_eval.engine.own_runs import is_own
 from mm_eval.prepare import load_configs
-from mm_eval.request import RunRequest
+from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.run_files import UNREADABLE, odd_content
 
@@ -49,6 +53,47 @@ def trusted_request(stored: Any, include_path: str | None, folder: Path) -> RunR
     request = replace(request, include_path=path, output_path=str(folder))
     check_code(load_configs(request), request.include_path, where)
     return request
+
+
+class UntrustedRun(ConfigError):
+    """A verb would ask, or load, what somebody else's run folder names."""
+
+
+HARMLESS = ("dummy", "replay")
+"""Adapters that ask nobody and load nothing."""
+
+
+def check_own(request: Mapping[str, Any], mark: Any, folder: Path) -> None:
+    """Raises UntrustedRun if the request of a run.json, as it is stored, names a model or a judge and another user made it."""
+    model = request.get("model") or DEFAULT_MODEL
+    named = [] if model == DEFAULT_MODEL and not request.get("model_args") else [("--model", model, request)]
+    adapters, args = _listed(request.get("judge")), _listed(request.get("judge_args"))
+    named += [("--judge", adapter, {"model_args": args[i : i + 1]}) for i, adapter in enumerate(adapters)]
+    said = [_said(option, name, given.get("model_args")) for option, name, given in named if name not in HARMLESS]
+    if said and not is_own({"request": request}, mark):
+        raise _of_another("; ".join(said), folder)
+
+
+def check_own_judge(adapter: Any, args: Any, is_own_judge: bool, folder: Path) -> None:
+    """The same of one judge of a run.json. is_own_judge: this user's mark stands under it."""
+    if adapter not in HARMLESS and not is_own_judge:
+        raise _of_another(_said("--judge", adapter, args), folder)
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value] if value else []
+
+
+def _said(option: str, name: Any, args: Any) -> str:
+    return f"{option} {shortly(name)} with {shortly(args, 300)}"
+
+
+def _of_another(what: str, folder: Path) -> UntrustedRun:
+    return UntrustedRun(
+        f"the run was not made by you on this machine, and it names what would be asked or loaded: {what}.",
+        where=str(folder / "run.json"),
+        hint="If you know who made it, or made it elsewhere, and trust these addresses and checkpoints, add --trust_run.",
+    )
 
 
 def recorded_request(stored: Any, where: str) -> RunRequest:

@@ -18,6 +18,12 @@ def add_code_option(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "include_path", "DIR", what)
 
 
+def add_trust_option(parser: argparse.ArgumentParser) -> None:
+    """--trust_run of a verb that asks the model, or the judge, of a recorded run."""
+    what = "ask and load what the run names although somebody else made it, or you did on another machine"
+    parser.add_argument("--trust_run", "--trust-run", action="store_true", help=what)
+
+
 def run_folders(words: Sequence[str]) -> list[str]:
     """The run folders that words name. The folder of a release stands for its runs; pages among them are skipped.
 

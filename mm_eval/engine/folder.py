@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.docs import FileState
 from mm_eval.engine.journal import mend_torn_tails
+from mm_eval.engine.own_runs import mark_of
 from mm_eval.engine.same_run import changed_tasks, differences, requests_of_spec, scored_by
 from mm_eval.prompt.blocks import FRAMES_AS_KEY, FRAMES_KEY
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
@@ -174,6 +175,8 @@ class RunFolder:
             raise ConfigError(what, where=str(self.path), hint=hint)
         created = round(time.time(), 3)
         run = {"v": RUN_VERSION, "spec": spec, "request": request, "machine": machine, "created": created}
+        if mark := mark_of({"request": request}):
+            run["mark"] = mark  # this user has stated it (`foreign.check_own`)
         if constants:
             run["constants"] = constants
         self.write("run.json", json.dumps(run, indent=2, ensure_ascii=False))

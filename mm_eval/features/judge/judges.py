@@ -20,6 +20,7 @@ from mm_eval.config.values import to_json, with_source
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import MODELS, Model
+from mm_eval.engine.own_runs import mark_of
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.prompts import judge_instance
 from mm_eval.features.judge.verdicts import first_value
@@ -250,9 +251,20 @@ def record_judges(folder: RunFolder, judges: Sequence[Judge]) -> None:
         known = before.get(judge.name)
         if known and judge.preflight == "skipped" and judge.is_same(Judge.from_json(known)):
             judge.preflight, judge.untried = known["preflight"], list(known.get("untried", ()))
-    entries = [judge.to_json() for judge in judges]
+    entries = [{**judge.to_json(), **_mark_of(judge, before.get(judge.name, {}))} for judge in judges]
     if entries != run.get("judges", []):
         folder.write("run.json", json.dumps({**run, "judges": entries}, indent=2, ensure_ascii=False))
+
+
+def named_by(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What an entry of run.json names of a judge: what would be asked or loaded."""
+    return {"judge": entry.get("adapter"), "args": entry.get("args") or {}}
+
+
+def _mark_of(judge: Judge, known: Mapping[str, Any]) -> dict[str, str]:
+    """The user's mark under a judge that this launch names; a recorded judge keeps the one that it has."""
+    mark = known.get("mark") if judge.model is None else mark_of(named_by(judge.to_json()))
+    return {"mark": mark} if mark else {}
 
 
 def _as_json(value: Mapping[str, Any]) -> Any:

@@ -19,10 +19,11 @@ from mm_eval.engine.ask import Asker
 from mm_eval.engine.folder import RunFolder
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.outcome import Outcome, StopSignal
+from mm_eval.engine.own_runs import is_own
 from mm_eval.engine.progress import Progress
 from mm_eval.features.judge.config import judge_of_task
 from mm_eval.features.judge.injections import STYLES, best_reply, injected
-from mm_eval.features.judge.judges import EXEMPT, Judge, for_scoring
+from mm_eval.features.judge.judges import EXEMPT, Judge, for_scoring, named_by
 from mm_eval.features.judge.prompts import judge_instance
 from mm_eval.features.judge.recorded_quality import Finding, position
 from mm_eval.features.judge.run_part import judges_of_run
@@ -36,7 +37,7 @@ from mm_eval.features.judge.verdicts import (
     shown_answer,
     unfinished,
 )
-from mm_eval.foreign import trusted_request
+from mm_eval.foreign import check_own_judge, trusted_request
 from mm_eval.opening import OpenedTasks
 from mm_eval.prepare import prepare_from_spec
 from mm_eval.prompt.task import Task
@@ -112,17 +113,21 @@ def ask_the_judge(
     progress: Progress,
     only: Sequence[str] = (),
     include_path: str | None = None,
+    trust_run: bool = False,
 ) -> Quality:
     """Asks the judge of a run, or that of `judging`, about answers to `docs` docs of each judged task.
 
     judging: the options about judges, as fields of `RunRequest`; without a judge the run's first one is asked.
-    include_path: a folder with task code that is trusted.
-    Errors: ConfigError if the judge or the data can't be opened.
+    include_path: a folder with task code that is trusted. trust_run: the judge that the folder names is, whoever made it.
+    Errors: ConfigError if the judge or the data can't be opened; UntrustedRun for a judge that another user named.
     """
     folder = RunFolder(path)
     recorded = read_run(path)
     known = [Judge.from_json(entry) for entry in recorded.get("judges", ())]
     if not judging.get("judge") and known:
+        if not trust_run:
+            entry = recorded["judges"][0]
+            check_own_judge(known[0].adapter, known[0].args, is_own(named_by(entry), entry.get("mark")), path)
         judging = {**judging, "judge": (known[0].adapter,), "judge_args": ({**known[0].args, "name": known[0].name},)}
     request = trusted_request(recorded["request"], include_path, path)
     request = for_scoring(request, {**judging, "no_judge": False})

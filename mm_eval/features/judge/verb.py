@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mm_eval.cli.folders import add_code_option
+from mm_eval.cli.folders import add_code_option, add_trust_option
 from mm_eval.cli.options import add_option, read_names, read_pairs
 from mm_eval.cli.say import say_lines
 from mm_eval.values.errors import ConfigError
@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
     add_code_option(parser)
+    add_trust_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -36,7 +37,7 @@ def main(args: argparse.Namespace) -> int:
     from mm_eval.features.judge.quality import Quality, ask_the_judge
     from mm_eval.features.judge.quality_text import as_json, render
     from mm_eval.features.judge.recorded_quality import judged_tasks, recorded_findings
-    from mm_eval.foreign import UntrustedCode
+    from mm_eval.foreign import UntrustedCode, UntrustedRun
     from mm_eval.results.recorded import RecordedRun
 
     run = RecordedRun.read(args.run, include_path=args.include_path)
@@ -51,9 +52,11 @@ def main(args: argparse.Namespace) -> int:
     if args.docs:
         try:
             names = [task.name for task in tasks]
-            quality = ask_the_judge(Path(args.run), judging, args.docs, ProgressBar(), names, args.include_path)
+            quality = ask_the_judge(
+                Path(args.run), judging, args.docs, ProgressBar(), names, args.include_path, args.trust_run
+            )
         except ConfigError as error:
-            if args.judge or isinstance(error, UntrustedCode):
+            if args.judge or isinstance(error, (UntrustedCode, UntrustedRun)):
                 raise
             left_out.append(f"the checks that ask the judge: {error}")
     else:

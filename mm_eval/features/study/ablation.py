@@ -23,10 +23,10 @@ from mm_eval.features.study.blind import MODES
 from mm_eval.features.study.reported import Difference, reports
 from mm_eval.features.study.reported import Report as Published
 from mm_eval.features.study.why import ALL, AS_RUN, FEWEST, LABELS, MOST, chosen_docs, docs_for, gaps_of, setting_of
-from mm_eval.foreign import trusted_request
+from mm_eval.foreign import check_own, trusted_request
 from mm_eval.prepare import Prepared, prepare
 from mm_eval.request import RunRequest
-from mm_eval.results.recorded import RecordedRun
+from mm_eval.results.recorded import RecordedRun, read_run
 from mm_eval.run import Report, run
 from mm_eval.several import INTERRUPTED, folder_name
 from mm_eval.values.errors import ConfigError, did_you_mean
@@ -73,15 +73,19 @@ def plan_trials(
     docs: int | None,
     output: Path | None,
     include_path: str | None = None,
+    trust_run: bool = False,
 ) -> Plan:
     """Finds what the run has and the protocol has not, and prepares a trial for each setting. Nothing is requested.
 
     protocol_name: None for the run's own. tasks: names of the run's tasks and groups; None for all that the protocol has.
     docs: how many of each task; None for as many as needed, from `FEWEST` to `MOST`.
-    include_path: a folder with task code that is trusted.
-    Errors: ConfigError for a folder without a scored run, an unknown protocol or task, and a run under another protocol.
+    include_path: a folder with task code that is trusted. trust_run: the model that the folder names is, whoever made it.
+    Errors: ConfigError for a folder without a scored run, an unknown protocol or task, and a run under another protocol;
+        UntrustedRun for a model that another user named.
     """
     recorded = RecordedRun.read(folder, include_path=include_path)
+    if not trust_run:
+        check_own(recorded.request, read_run(folder).get("mark"), folder)
     request = trusted_request(dict(recorded.request), include_path, folder)
     name = protocol_name or request.protocol
     if name is None:
@@ -106,13 +110,18 @@ def plan_blind(
     docs: int | None,
     output: Path | None,
     include_path: str | None = None,
+    trust_run: bool = False,
 ) -> Plan:
     """Prepares a run without the pictures of a recorded run and one with those of other docs. Nothing is requested.
 
     tasks: as for `plan_trials`. docs: how many of each task; None for all. The run's tasks without pictures are left out.
-    Errors: ConfigError for a folder without a scored run, a blind run, an unknown task, and where no task has pictures.
+    include_path, trust_run: as for `plan_trials`.
+    Errors: ConfigError for a folder without a scored run, a blind run, an unknown task, and where no task has pictures;
+        UntrustedRun for a model that another user named.
     """
     recorded = RecordedRun.read(folder, include_path=include_path)
+    if not trust_run:
+        check_own(recorded.request, read_run(folder).get("mark"), folder)
     request = _to_repeat(trusted_request(dict(recorded.request), include_path, folder), docs)
     if request.blind:
         raise ConfigError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mm_eval.cli.folders import add_code_option
+from mm_eval.cli.folders import add_code_option, add_trust_option
 from mm_eval.cli.options import add_option, read_names
 from mm_eval.cli.say import say, say_lines
 
@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "output_path", "DIR", "the folders of the blind runs go below it (default: RUN/blind)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
     add_code_option(parser)
+    add_trust_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -31,7 +32,7 @@ def main(args: argparse.Namespace) -> int:
 
     output = Path(args.output_path) if args.output_path else None
     tasks = read_names(args.tasks) if args.tasks else None
-    plan = plan_blind(Path(args.run), tasks, args.docs, output, args.include_path)
+    plan = plan_blind(Path(args.run), tasks, args.docs, output, args.include_path, args.trust_run)
     reports = run_trials(plan, ProgressBar())
     code = max(report.exit_code for report in reports.values())
     folders = {label: report.folder for label, report in reports.items() if report.results}

@@ -11,7 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
-from mm_eval.cli.folders import add_code_option
+from mm_eval.cli.folders import add_code_option, add_trust_option
 from mm_eval.cli.options import add_option, add_protocol_option, read_names
 from mm_eval.cli.say import say, say_lines
 
@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "output_path", "DIR", "a folder for each trial goes below it (default: RUN/why-PROTOCOL)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
     add_code_option(parser)
+    add_trust_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -37,7 +38,7 @@ def main(args: argparse.Namespace) -> int:
 
     output = Path(args.output_path) if args.output_path else None
     tasks = read_names(args.tasks) if args.tasks else None
-    plan = plan_trials(Path(args.run), args.protocol, tasks, args.docs, output, args.include_path)
+    plan = plan_trials(Path(args.run), args.protocol, tasks, args.docs, output, args.include_path, args.trust_run)
     if not plan.trials or plan.protocol is None:
         if args.format == "json":
             say_lines(json.dumps({"models": [], "notes": plan.notes}, indent=2))
