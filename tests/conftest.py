@@ -38,6 +38,12 @@ def pytest_runtest_call() -> Generator[None, None, None]:
         raise
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test stands in one set: `pytest -m full` runs no sweep."""
+    if both := [item.nodeid for item in items if item.get_closest_marker("full") and item.get_closest_marker("slow")]:
+        raise pytest.UsageError(f"marked `full` and `slow`: {', '.join(both)}")
+
+
 @dataclass
 class Ran:
     """What a command came to."""

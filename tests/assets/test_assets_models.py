@@ -42,6 +42,7 @@ def test_tiny_llava_has_the_hubs_names_for_its_vision_weights() -> None:
     assert vision and all(name.startswith("vision_tower.vision_model.") for name in vision)
 
 
+@pytest.mark.full
 def test_the_hubs_names_are_written_once(tmp_path: Path) -> None:
     from train import write_hub_names
 
@@ -121,6 +122,7 @@ def test_packed_questions_have_the_logits_of_the_stock_forward(packer: Any, vide
         assert made.one_by_one_difference(batch, rng) < 1e-4
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("frames", [4, 8, 24])
 def test_packed_stories_have_the_logits_of_the_stock_forward(
     packer: Any, frames: int, monkeypatch: pytest.MonkeyPatch

@@ -26,6 +26,7 @@ def options(work: Path, **changed: Any) -> Namespace:
     return Namespace(**{**values, **changed})
 
 
+@pytest.mark.full
 def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import train
     from train import Run

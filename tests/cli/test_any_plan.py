@@ -29,6 +29,7 @@ def test_results_are_equal_whatever_the_window(tmp_path: Path, monkeypatch: pyte
     assert len(found[0][1]) >= 3
 
 
+@pytest.mark.full
 def test_a_real_model_answers_alike_in_any_order_and_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """hf in float32: equal text, and log-likelihoods within 1e-4."""
     rows = []

@@ -74,6 +74,7 @@ def rank_of(child: subprocess.Popen, rank: int) -> int:
     raise AssertionError(f"no process of rank {rank}")
 
 
+@pytest.mark.full
 def test_what_a_killed_rank_owed_is_asked_after_a_restart_with_another_number(tmp_path: Path, whole: Path) -> None:
     log, folder = tmp_path / "log", tmp_path / "run"
     child = start(log, folder, 2)

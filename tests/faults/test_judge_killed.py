@@ -73,6 +73,7 @@ def run(point: str, words: list[str], folder: Path) -> subprocess.CompletedProce
     )
 
 
+@pytest.mark.full
 def test_kill_9_at_every_stage_asks_only_what_is_owed(
     tmp_path: Path, words: list[str], judge: tuple[str, Path]
 ) -> None:

@@ -53,7 +53,7 @@ def test_a_journal_that_is_no_folder_is_named(cli, finished: Path) -> None:
     assert "another --output_path" in ran.err
 
 
-@pytest.mark.parametrize("nohup", [False, True], ids=["a terminal", "nohup"])
+@pytest.mark.parametrize("nohup", [False, pytest.param(True, marks=pytest.mark.full)], ids=["a terminal", "nohup"])
 def test_a_lost_terminal_stops_after_the_requests_in_flight(tmp_path: Path, nohup: bool) -> None:
     """It ended the process at once, with requests that were paid for under way."""
     log, folder = tmp_path / "log", tmp_path / "run"

@@ -81,6 +81,7 @@ def run_under(seed: str, folder: Path, *words: str) -> str:
     return json.dumps({**json.loads((folder / "results.json").read_text()), "run": 0})
 
 
+@pytest.mark.full
 def test_44_equal_bytes_under_other_hash_seeds(tmp_path: Path) -> None:
     """A run of dummy, another under another seed, and one that replays the first one's samples under a third."""
     found = [run_under(seed, tmp_path / seed, "--model", "dummy") for seed in ("1", "2")]

@@ -97,8 +97,14 @@ with open("/proc/self/status") as status:
 """
 
 
+SETS = [
+    pytest.param("Content-Encoding: gzip\r\n", marks=pytest.mark.full),
+    pytest.param("", marks=pytest.mark.slow),
+]
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-@pytest.mark.parametrize("headers", ["Content-Encoding: gzip\r\n", pytest.param("", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("headers", SETS)
 def test_many_large_replies_at_once_take_little_memory(headers: str) -> None:
     bomb = packed(400)
 

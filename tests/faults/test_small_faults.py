@@ -88,7 +88,7 @@ def nested(depth: int) -> bytes:
         b"\n\n \n",
         b"\0",
         b"[",
-        nested(5_000),
+        pytest.param(nested(5_000), marks=pytest.mark.full),
         nested(900),
         nested(150),
         nested(60),

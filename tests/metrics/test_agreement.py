@@ -113,6 +113,7 @@ def _width(found):
     return found[1][1] - found[1][0]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", JUDGED_CASES)
 def test_intervals_of_judged_numbers_hold_the_truth(case):
     simulate, truth = JUDGED_CASES[case](200)
@@ -128,6 +129,7 @@ def test_only_the_corrected_number_holds_the_truth():
     assert plain < 0.2 and among >= 0.95 and others >= 0.91
 
 
+@pytest.mark.full
 def test_100_000_docs_take_seconds():
     generator = random.Random(0)
     first = [float(generator.random() < 0.6) for _ in range(100_000)]

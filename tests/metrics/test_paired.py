@@ -17,6 +17,7 @@ def within(share, count):
     return 0.93 - slack <= share <= 0.97 + slack
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_hold_the_truth_as_often_as_they_say(case):
     simulate, truth = CASES[case](60)

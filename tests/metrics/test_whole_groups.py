@@ -41,7 +41,7 @@ def plain(keys: tuple[str, ...], with_items: bool):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("docs", [2, 7, 300, 30_000])
+@pytest.mark.parametrize("docs", [2, 7, 300, pytest.param(30_000, marks=pytest.mark.full)])
 def test_the_fast_jackknife_gives_the_plain_ones_numbers(kind: str, docs: int) -> None:
     keys, with_items = KINDS[kind]
     fast, slow, items = whole_groups(*keys, with_items=with_items), plain(keys, with_items), items_of(docs)

@@ -168,6 +168,7 @@ def test_a_misspelt_key_in_a_block_of_ones_own_is_an_error(cli, tmp_path):
     assert not (tmp_path / "trial").exists()
 
 
+@pytest.mark.full
 def test_of_several_processes_one_tells(tmp_path):
     words = ["--tasks", "mme", "--model", "dummy", "--sample", "--limit", "20", "--keys", "default,qwen_vl"]
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "mm_eval"]

@@ -300,6 +300,7 @@ def test_the_judge_of_the_protocol_is_asked_unless_an_option_names_another() -> 
 # ---------------------------------------------------------------- the files
 
 
+@pytest.mark.full
 def test_every_shipped_protocol_is_right(cli) -> None:
     ran = cli("protocols", "check")
     assert ran.code == 0, ran.out

@@ -233,6 +233,7 @@ def test_a_level_of_ids_is_left_out_with_a_note() -> None:
     assert level.docs.notes == ["categories by 'c' are left out: there are 1,001 of them, more than 1,000."]
 
 
+@pytest.mark.full
 def test_a_hundred_thousand_docs_by_a_hundred_categories_take_seconds() -> None:
     names = ("exact_match", "first", "second")  # what a metric gives without being listed is a mean
     values = {n: {name: float((n * 7919) % 10 < 6) for name in names} for n in range(100_000)}
