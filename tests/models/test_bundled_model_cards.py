@@ -41,7 +41,10 @@ def figures(folder: Path) -> Any:
     return json.loads((folder / "figures.json").read_text())
 
 
-@pytest.mark.parametrize("folder", ["tiny-llava", pytest.param("tiny-qwen2-vl", marks=pytest.mark.slow)], indirect=True)
+MARKED = [pytest.param("tiny-llava", marks=pytest.mark.full), pytest.param("tiny-qwen2-vl", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("folder", MARKED, indirect=True)
 def test_the_figures_come_out_again(card: Any, folder: Path, figures: Any, tmp_path: Path) -> None:
     measured = card.measure(folder, tmp_path)
     assert list(measured) == list(figures)

@@ -51,6 +51,7 @@ def test_results_and_table_are_those_of_one_after_the_other(start: Start, cli, t
     assert (tmp_path / "beside" / "release.html").exists()
 
 
+@pytest.mark.full
 def test_a_model_whose_process_dies_hinders_no_other_and_goes_on_later(start: Start, tmp_path: Path) -> None:
     models = [slow("dies", tmp_path, dies=10, seconds=0.2), slow("fails", tmp_path, fails=3), slow("whole", tmp_path)]
     code, out, err = ended(start(models, parallel=3))

@@ -78,6 +78,7 @@ def test_a_bundle_has_every_picture_as_the_prompt_showed_it_and_no_address_elsew
     assert not (tmp_path / "site/dummy/rows/2.js").exists()
 
 
+@pytest.mark.full
 def test_the_frames_of_a_video_are_there_in_full_size_too(tmp_path):
     pytest.importorskip("av")
     folder = tmp_path / "clips"

@@ -49,6 +49,7 @@ def test_the_page_carries_the_thumbnails_of_its_pictures(dummy_run, mme_rows):
     assert {digest for row in mme_rows for digest in row["images"]} <= pictures.keys()
 
 
+@pytest.mark.full
 def test_a_page_is_written_a_row_at_a_time(dummy_run, mme_rows, tmp_path):
     """What is held grows by what the intervals need, not by prompts and answers: those have 5 kB a doc here."""
 

@@ -51,6 +51,7 @@ def assert_equal(ours: Rows, theirs: Any) -> None:
     )
 
 
+@pytest.mark.full
 def test_all_bundled_data_is_read_without_datasets_and_as_datasets_reads_it() -> None:
     found = list(splits())
     assert len(found) > 90
