@@ -19,8 +19,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from mm_eval.tasks.rules.whole_groups import whole_groups
 
-from mm_eval.scoring.metrics import F1, MCC, Bleu, CorpusMetric, bootstrap_stderr, smooth, standard_error, whole_groups
+from mm_eval.scoring.metrics import F1, MCC, Bleu, CorpusMetric, bootstrap_stderr, smooth, standard_error
 
 WORDS = [
     a + b

@@ -41,13 +41,16 @@ class Registry(Generic[T]):
     """Names to objects of one kind.
 
     kind: the word used in error messages ("metric").
-    package: a package whose files are read, not imported, for `@decorator("name", ...)` on functions and classes.
+    package: packages whose files are read, not imported, for `@decorator("name", ...)` on functions and classes.
     decorator: the name of that decorator ("register_model").
     entry_points: the entry point group of other packages ("mm_eval.models").
     """
 
-    def __init__(self, kind: str, *, package: str = "", decorator: str = "", entry_points: str = "") -> None:
-        self.kind, self.package, self.decorator, self.entry_points = kind, package, decorator, entry_points
+    def __init__(
+        self, kind: str, *, package: str | tuple[str, ...] = (), decorator: str = "", entry_points: str = ""
+    ) -> None:
+        self.kind, self.decorator, self.entry_points = kind, decorator, entry_points
+        self.packages = (package,) if isinstance(package, str) else package
         self._objects: dict[str, T | _Lazy] = {}
         self._scanned = False
         self._lock = RLock()
@@ -107,8 +110,9 @@ class Registry(Generic[T]):
         with self._lock:
             if self._scanned:
                 return
-            for name, lazy in _declared(self.package, self.decorator):
-                self._objects.setdefault(name, lazy)
+            for package in self.packages:
+                for name, lazy in _declared(package, self.decorator):
+                    self._objects.setdefault(name, lazy)
             if self.entry_points:
                 for point in entry_points(self.entry_points):
                     self._objects.setdefault(point.name, _Lazy(point.value))

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from mm_eval.scoring.metrics.matching import normalised_distance
-from mm_eval.scoring.metrics.tables import teds
+from mm_eval.tasks.rules.matching import normalised_distance
+from mm_eval.tasks.rules.tables import teds
 
 PREAMBLE = re.compile(
     r"\\documentclass\{.*?\}|\\usepackage(?:\[.*?\])?\{.*?\}|\\geometry\{.*?\}|\\(?:begin|end)\{document\}|\\noindent"

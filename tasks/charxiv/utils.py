@@ -6,7 +6,8 @@ Source: Wang et al. 2024, arXiv:2406.18521; src/ of github.com/princeton-nlp/Cha
 from collections.abc import Mapping
 from typing import Any
 
-from mm_eval.features.judge.replies import binary_score, json_object
+from mm_eval.tasks.rules.judge_replies import binary_score, json_object
+
 from mm_eval.values.types import found_in
 
 from . import descriptive, reasoning

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mm_eval.scoring.metrics.grounding import Units
+from mm_eval.tasks.rules.grounding import Units
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 Doc = Mapping[str, Any]

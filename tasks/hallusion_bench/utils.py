@@ -6,8 +6,9 @@ Source: Guan et al. 2024, arXiv:2310.14566, and evaluation.py and utils.py of gi
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.features.judge.replies import lone_grade
-from mm_eval.scoring.metrics import whole_groups
+from mm_eval.tasks.rules.judge_replies import lone_grade
+from mm_eval.tasks.rules.whole_groups import whole_groups
+
 from mm_eval.values.types import found_in
 
 ANSWERS = {"0": "no", "1": "yes"}

@@ -6,8 +6,9 @@ Source: Wang et al. 2024, arXiv:2402.14804; github.com/mathllm/MATH-V.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mm_eval.tasks.rules.mathvision import mathvision_answer, mathvision_equal
+
 from mm_eval.scoring.filters.options import texts_of
-from mm_eval.scoring.metrics.mathvision import mathvision_answer, mathvision_equal
 
 LETTERS = "ABCDE"
 

@@ -7,11 +7,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mm_eval.tasks.rules.mathvista import mathvista_extraction, mathvista_normal
+from mm_eval.tasks.rules.written_numbers import is_float
+
 from mm_eval.scoring.filters import UNPARSED
 from mm_eval.scoring.filters.base import WHOLE_ANSWER
 from mm_eval.scoring.filters.options import texts_of
-from mm_eval.scoring.metrics.mathvista import mathvista_extraction, mathvista_normal
-from mm_eval.scoring.metrics.written_numbers import is_float
 
 from .judge_prompt import EXAMPLES
 

@@ -8,8 +8,9 @@ import math
 import re
 from typing import Any
 
+from mm_eval.tasks.rules.written_numbers import is_float
+
 from mm_eval.scoring.metrics.generation import edit_distance
-from mm_eval.scoring.metrics.written_numbers import is_float
 
 EXACT = re.compile(
     r".*https://.*|.*(?:\.py|ipynb)|page.*|.*[ap]\.m\..*|\d+(?:[-\s]\d+)?|\d{4}[-\s]\d{2}[-\s]\d{2}"

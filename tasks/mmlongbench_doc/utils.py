@@ -6,10 +6,11 @@ Source: Ma et al. 2024, arXiv:2407.01523; eval/eval_score.py and eval/extract_an
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mm_eval.tasks.rules.written_numbers import is_float
+
 from mm_eval.scoring.filters import UNPARSED
 from mm_eval.scoring.filters.base import WHOLE_ANSWER
 from mm_eval.scoring.metrics import smooth
-from mm_eval.scoring.metrics.written_numbers import is_float
 
 from .judge_prompt import PROMPT
 from .rules import clean, listed, score_of

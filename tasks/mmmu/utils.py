@@ -8,7 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.scoring.filters.mmmu import listed_options, open_answer_is_right
+from mm_eval.tasks.rules.mmmu import listed_options, open_answer_is_right
+
 from mm_eval.values.types import at_image_marks
 
 TOKEN = r"<image (\d)>"

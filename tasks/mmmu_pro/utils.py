@@ -6,7 +6,8 @@ Source: Yue et al. 2024, arXiv:2409.02813, and MMMU-Benchmark/MMMU (mmmu-pro).
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.scoring.filters.mmmu import listed_options
+from mm_eval.tasks.rules.mmmu import listed_options
+
 from mm_eval.values.types import at_image_marks
 
 TOKEN = r"<image\s+(\d+)>"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.scoring.filters.mmmu import listed_options
+from mm_eval.tasks.rules.mmmu import listed_options
 
 
 def with_pairs(dataset: Any) -> Any:

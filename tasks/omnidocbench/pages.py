@@ -8,8 +8,9 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mm_eval.tasks.rules.matching import matched
+
 from mm_eval.scoring.metrics.generation import edit_distance
-from mm_eval.scoring.metrics.matching import matched
 
 CAPTIONS = ("equation_caption", "figure_caption", "figure_footnote", "table_caption", "table_footnote",
             "code_algorithm", "code_algorithm_caption", "header", "footer", "page_footnote", "page_number")  # fmt: skip

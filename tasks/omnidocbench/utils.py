@@ -7,9 +7,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mm_eval.tasks.rules.matching import matched
+from mm_eval.tasks.rules.tables import teds
+
 from mm_eval.scoring.metrics import smooth
-from mm_eval.scoring.metrics.matching import matched
-from mm_eval.scoring.metrics.tables import teds
 from mm_eval.values.types import stored_picture
 
 from .pages import annotated, pair_distance, plain_formula, plain_text, written

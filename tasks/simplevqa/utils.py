@@ -6,7 +6,8 @@ Source: Cheng et al. 2025, arXiv:2502.13059; llm_as_a_vqa_judger.py and simpleVQ
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mm_eval.features.judge.replies import json_object
+from mm_eval.tasks.rules.judge_replies import json_object
+
 from mm_eval.scoring.metrics import smooth
 from mm_eval.values.types import stored_picture
 

@@ -6,7 +6,7 @@ Source: llyx97/TempCompass (prompt_templates.py, eval_captioning.py, utils/eval_
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mm_eval.features.judge.replies import lone_grade
+from mm_eval.tasks.rules.judge_replies import lone_grade
 
 EXAMPLES = """
 You will receive a video description and a multi-choice question. Your task is to choose the correct answer and briefly explain \

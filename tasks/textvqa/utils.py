@@ -6,7 +6,7 @@ Source: Singh et al. 2019, arXiv:1904.08920; LLaVA's files for it.
 from collections.abc import Mapping
 from typing import Any
 
-from mm_eval.scoring.metrics import agreed_answer
+from mm_eval.tasks.rules.vqa import agreed_answer
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, Any] | None = None) -> str:

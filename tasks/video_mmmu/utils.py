@@ -7,8 +7,9 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mm_eval.tasks.rules.mmmu import INDICATORS, listed_options, open_answer_is_right
+
 from mm_eval.scoring.filters.base import UNPARSED
-from mm_eval.scoring.filters.mmmu import INDICATORS, listed_options, open_answer_is_right
 from mm_eval.values.types import Clip, Video
 
 OTHER_INDICATORS = (

@@ -6,7 +6,7 @@ Source: Goyal et al. 2017, arXiv:1612.00837.
 from collections.abc import Mapping
 from typing import Any
 
-from mm_eval.scoring.metrics import agreed_answer
+from mm_eval.tasks.rules.vqa import agreed_answer
 
 
 def doc_to_text(doc: Mapping[str, Any], model_specific_prompt_kwargs: Mapping[str, str] | None = None) -> str:

@@ -4,10 +4,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
-
-from mm_eval.scoring.filters import FILTERS, TRUNCATED, UNPARSED, found_by
-from mm_eval.scoring.filters.base import rule_of
-from mm_eval.scoring.filters.mmmu import (
+from mm_eval.tasks.rules.mmmu import (
     MMMULetterFilter,
     listed_options,
     mmmu_letter,
@@ -15,6 +12,9 @@ from mm_eval.scoring.filters.mmmu import (
     open_answer_is_right,
     open_answers,
 )
+
+from mm_eval.scoring.filters import FILTERS, TRUNCATED, UNPARSED, found_by
+from mm_eval.scoring.filters.base import rule_of
 from mm_eval.values.errors import ConfigError, DataError
 
 OPTIONS = ["cat", "dog", "bird", "fish"]

@@ -1,9 +1,9 @@
 """The letter rules of VLMEvalKit and lmms-eval, on the answers that their own code was run on."""
 
 import pytest
+from mm_eval.tasks.rules.suite_letters import LetterRule, LmmsEvalLetterFilter, VlmEvalKitLetterFilter
 
 from mm_eval.scoring.filters import UNPARSED, build_filter_ensemble, rule_of
-from mm_eval.scoring.filters.suites import LetterRule, LmmsEvalLetterFilter, VlmEvalKitLetterFilter
 
 DOC = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}
 TABLE = [  # answer, VLMEvalKit, lmms-eval; read by both suites' code (VLMEvalKit e8e78f05, lmms-eval 75571cfe)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mm_eval.tasks.rules.matching import Texts, normalised_distance
 
 from mm_eval.scoring.metrics import METRICS, Metric, bounds, generation
 from mm_eval.scoring.metrics.generation import anls, edit_distance
 from mm_eval.scoring.metrics.ll_results import LLResults
-from mm_eval.scoring.metrics.matching import Texts, normalised_distance
 from mm_eval.scoring.metrics.traits import CorpusMetric
 from tests.conftest import Ran
 

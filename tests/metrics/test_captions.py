@@ -1,9 +1,10 @@
 """Captions: the tokens of coco-caption's Java program, and its CIDEr and BLEU on the same tokens."""
 
 import pytest
+from mm_eval.tasks.rules.captions import caption_tokens
+from mm_eval.tasks.rules.captions.scores import cider_scores
 
-from mm_eval.scoring.metrics import Metric, caption_tokens, standard_error
-from mm_eval.scoring.metrics.captions.scores import cider_scores
+from mm_eval.scoring.metrics import Metric, standard_error
 
 TOKENS = {  # as CoreNLP 3.4.1 writes them (`PTBTokenizer -preserveLines -lowerCase`), without those that are dropped
     "A man's dog, isn't it?": "a man 's dog is n't it",

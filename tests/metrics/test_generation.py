@@ -1,8 +1,9 @@
 """Metrics of generated answers."""
 
 import pytest
+from mm_eval.tasks.rules.vqa import vqa_accuracy
 
-from mm_eval.scoring.metrics import anls, exact_match_fn, relaxed_accuracy, vqa_accuracy
+from mm_eval.scoring.metrics import anls, exact_match_fn, relaxed_accuracy
 from mm_eval.scoring.metrics.generation import edit_distance
 
 

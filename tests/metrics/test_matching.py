@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
+from mm_eval.tasks.rules.matching import assignment, matched
 
 from mm_eval.scoring.metrics import bounds
-from mm_eval.scoring.metrics.matching import assignment, matched
 
 
 def test_no_assignment_costs_less() -> None:

@@ -4,10 +4,11 @@ import random
 import time
 
 import pytest
+from mm_eval.tasks.rules import tables
+from mm_eval.tasks.rules.tables import Node, teds, tree_distance
 
-from mm_eval.scoring.metrics import bounds, tables
+from mm_eval.scoring.metrics import bounds
 from mm_eval.scoring.metrics.generation import edit_distance
-from mm_eval.scoring.metrics.tables import Node, teds, tree_distance
 
 
 def by_definition(ours: list[Node], theirs: list[Node], known: dict) -> float:

@@ -1,9 +1,8 @@
 """VQA accuracy and its ways to normalise answers."""
 
 import pytest
+from mm_eval.tasks.rules.vqa import agreed_answer, textvqa_normalised, vqa_accuracy, vqa_normalised
 
-from mm_eval.scoring.metrics import agreed_answer, vqa_accuracy
-from mm_eval.scoring.metrics.vqa import textvqa_normalised, vqa_normalised
 from mm_eval.values.errors import ConfigError
 
 

@@ -1,8 +1,7 @@
 """Numbers in English words and in LaTeX."""
 
 import pytest
-
-from mm_eval.scoring.metrics.written_numbers import is_float, number_in_latex, number_in_words
+from mm_eval.tasks.rules.written_numbers import is_float, number_in_latex, number_in_words
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mm_eval.tasks.rules.grounding import Units, box_iou, other_units, point_in_box
+from mm_eval.tasks.rules.places import first_point
 from PIL import Image
 
-from mm_eval.scoring.filters.places import first_point
-from mm_eval.scoring.metrics.grounding import Units, box_iou, other_units, point_in_box
 from mm_eval.values.errors import ConfigError
 from tests.papers.recordings import write_answers
 from tests.tasks.answers import answered

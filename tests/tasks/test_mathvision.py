@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from mm_eval.tasks.mathvision.utils import process_results
+from mm_eval.tasks.rules.mathvision import mathvision_answer, mathvision_equal
 
-from mm_eval.scoring.metrics.mathvision import mathvision_answer, mathvision_equal
 from tests.tasks.math_prompts import prompt_of, replay
 
 QUESTION = "How long is the side $x$?\n<image1>\n(A) $5$\n(B) $2 \\sqrt{5}$\n(C) $4$\n(D) $\\sqrt{5}$\n(E) $6$\n"

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from mm_eval.tasks.longvideobench.utils import between_frames
+from mm_eval.tasks.rules.suite_letters import FirstWordLetterFilter
 from mm_eval.tasks.videomme.utils import shown_subtitles
 
 from mm_eval.config.manager import TaskManager
 from mm_eval.features.video import frames
 from mm_eval.scoring.filters import build_filter_ensemble
-from mm_eval.scoring.filters.suites import FirstWordLetterFilter
 from mm_eval.values.types import Clip, Subtitle
 from tests.tasks.answers import answered, prompt
 from tests.tasks.of_sample import DATA

@@ -5,7 +5,7 @@
 A filter is one decorated class; `function: name` in a task's `filter_list` finds it by its name.
 """
 
-from mm_eval.scoring.filters import extraction, letters, mmmu, options, places, suites, transformation, yes_no
+from mm_eval.scoring.filters import extraction, letters, options, transformation, yes_no
 from mm_eval.scoring.filters.base import (
     FILTERS,
     INVALID,
@@ -39,12 +39,9 @@ __all__ = [
     "extraction",
     "found_by",
     "letters",
-    "mmmu",
     "options",
-    "places",
     "register_filter",
     "rule_of",
-    "suites",
     "transformation",
     "yes_no",
 ]

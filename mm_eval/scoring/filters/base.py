@@ -60,7 +60,10 @@ class EachAnswer(Filter):
 FilterFactory: TypeAlias = Callable[[], Filter]
 
 FILTERS: Registry[Callable[..., Filter]] = Registry(
-    "filter", package="mm_eval.scoring.filters", decorator="register_filter", entry_points="mm_eval.filters"
+    "filter",
+    package=("mm_eval.scoring.filters", "mm_eval.tasks.rules"),
+    decorator="register_filter",
+    entry_points="mm_eval.filters",
 )
 register_filter = FILTERS.register
 

@@ -17,10 +17,8 @@ from mm_eval.scoring.metrics.aggregation import (
     weighted_mean,
     weighted_perplexity,
 )
-from mm_eval.scoring.metrics.captions import CaptionBleu, Cider, caption_tokens
 from mm_eval.scoring.metrics.corpus import F1, MCC, Bleu, Chrf, Ter
 from mm_eval.scoring.metrics.generation import anls, exact_match_fn, relaxed_accuracy
-from mm_eval.scoring.metrics.grounding import Units, box_accuracy, box_iou, other_units, point_in_box
 from mm_eval.scoring.metrics.ll_results import LLResults
 from mm_eval.scoring.metrics.loglikelihood import (
     BitsPerByte,
@@ -78,8 +76,6 @@ from mm_eval.scoring.metrics.traits import (
     smooth,
     stratified_by,
 )
-from mm_eval.scoring.metrics.vqa import agreed_answer, vqa_accuracy
-from mm_eval.scoring.metrics.whole_groups import whole_groups
 
 __all__ = [
     "AGGREGATIONS",
@@ -93,8 +89,6 @@ __all__ = [
     "BitsPerByte",
     "Bleu",
     "BytePerplexity",
-    "CaptionBleu",
-    "Cider",
     "Chrf",
     "CorpusMetric",
     "LLResults",
@@ -107,24 +101,19 @@ __all__ = [
     "SumStatistics",
     "Ter",
     "Undefined",
-    "Units",
     "WordPerplexity",
     "acc",
     "acc_bytes",
     "acc_mutual_info_fn",
     "acc_norm",
     "aggregation",
-    "agreed_answer",
     "anls",
     "bits_per_byte",
     "bootstrap_stderr",
-    "box_accuracy",
-    "box_iou",
     "bpb",
     "brier_score",
     "bypass",
     "bypass_agg",
-    "caption_tokens",
     "choice_logprob",
     "choice_logprob_norm",
     "choice_prob_norm",
@@ -142,10 +131,8 @@ __all__ = [
     "metric",
     "nanmean",
     "not_smooth",
-    "other_units",
     "pass_at_k",
     "perplexity",
-    "point_in_box",
     "pop_stddev",
     "reduction",
     "register_aggregation",
@@ -158,8 +145,6 @@ __all__ = [
     "stderr_for_metric",
     "stratified_by",
     "take_first",
-    "vqa_accuracy",
     "weighted_mean",
     "weighted_perplexity",
-    "whole_groups",
 ]

@@ -46,13 +46,16 @@ class AggregationFn(Protocol[DocValue]):
 
 
 METRICS: Registry[Any] = Registry(
-    "metric", package="mm_eval.scoring.metrics", decorator="metric", entry_points="mm_eval.metrics"
+    "metric",
+    package=("mm_eval.scoring.metrics", "mm_eval.tasks.rules"),
+    decorator="metric",
+    entry_points="mm_eval.metrics",
 )
 AGGREGATIONS: Registry[Callable[..., float]] = Registry(
-    "aggregation", package="mm_eval.scoring.metrics", decorator="aggregation"
+    "aggregation", package=("mm_eval.scoring.metrics", "mm_eval.tasks.rules"), decorator="aggregation"
 )
 REDUCTIONS: Registry[Callable[..., Any]] = Registry(
-    "reduction", package="mm_eval.scoring.metrics", decorator="reduction"
+    "reduction", package=("mm_eval.scoring.metrics", "mm_eval.tasks.rules"), decorator="reduction"
 )
 
 METRIC_KEYS = frozenset({"metric", "aggregation", "higher_is_better", "reduction", "kwargs", "worst"})

@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mm_eval.scoring.filters.places import first_box
+from mm_eval.tasks.rules.places import first_box
+
 from mm_eval.scoring.metrics.metric import metric
 from mm_eval.values.errors import ConfigError
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
+from mm_eval.tasks.rules.matching import Texts
+
 from mm_eval.scoring.metrics.bounds import too_large
 from mm_eval.scoring.metrics.generation import MOST_STEPS
-from mm_eval.scoring.metrics.matching import Texts
 
 if TYPE_CHECKING:
     from typing import Any

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mm_eval.tasks.rules.captions.tokens import caption_tokens
+
 from mm_eval.scoring.metrics.aggregation import mean
-from mm_eval.scoring.metrics.captions.tokens import caption_tokens
 from mm_eval.scoring.metrics.metric import metric
 from mm_eval.scoring.metrics.traits import CorpusMetric, SumStatistics, declare
 

@@ -1,0 +1,1 @@
+"""Rules that several benchmarks share: how their authors read an answer and compare it."""
